@@ -1,0 +1,1 @@
+"""The edges: translate an event in, call one use case, translate the answer out."""

@@ -1,0 +1,1 @@
+"""The core of Handoff and its adapters: everything that the functions share."""

@@ -1,0 +1,1 @@
+"""Agents behind one port, one module each, loaded only when used."""

@@ -1,0 +1,1 @@
+"""Sessions, messages, handoffs and routes: pure, standard library only."""

@@ -1,0 +1,188 @@
+"""A handoff: one request to move a session, and the table of everything that may happen to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from shared.domain.routes import Place
+
+MAX_REASON = 500
+MAX_ATTEMPTS = 5
+
+
+class State(StrEnum):
+    """Where a handoff stands.
+
+    PENDING: asked for, waiting to be claimed (also after an attempt that is worth another).
+    RUNNING: one invocation holds its fence and lease, or the queue carries its kickoff turn.
+    COMPLETED: the agent has confirmed in the thread; the session lives there.
+    FAILED: it could not be done; the session is back where it came from.
+    CANCELLED: the person called it off, or resumed the session meanwhile.
+    """
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+OPEN = frozenset({State.PENDING, State.RUNNING})
+TERMINAL = frozenset(State) - OPEN
+
+
+@dataclass(frozen=True)
+class Transition:
+    """From which states a change may start, and where it leads (None: the state stays as it is)."""
+
+    sources: frozenset[State]
+    target: State | None
+
+
+TRANSITIONS: Mapping[str, Transition] = MappingProxyType(
+    {
+        "request": Transition(frozenset(), State.PENDING),
+        "claim": Transition(frozenset({State.PENDING}), State.RUNNING),
+        "step": Transition(frozenset({State.RUNNING}), None),
+        "rebind": Transition(frozenset({State.RUNNING}), None),
+        "kickoff_sent": Transition(frozenset({State.RUNNING}), None),
+        "confirm": Transition(OPEN, None),
+        "complete": Transition(OPEN, State.COMPLETED),
+        "fail": Transition(OPEN, State.FAILED),
+        "expire": Transition(OPEN, State.FAILED),
+        "cancel": Transition(OPEN, State.CANCELLED),
+        "resume": Transition(OPEN, State.CANCELLED),
+        "back_to_pending": Transition(frozenset({State.RUNNING}), State.PENDING),
+        "nudge": Transition(frozenset({State.PENDING}), None),
+    }
+)
+
+
+class Step(StrEnum):
+    """What a handoff has got done, in the order in which it happens."""
+
+    REQUESTED = "requested"
+    CLAIMED = "claimed"
+    OPENING_THREAD = "opening_thread"
+    THREAD_OPENED = "thread_opened"
+    MOVED = "moved"
+    KICKOFF_SENT = "kickoff_sent"
+    CONFIRMED = "confirmed"
+    DELIVERED = "delivered"
+    COMPLETED = "completed"
+
+
+STEP_LABELS: Mapping[Step, str] = MappingProxyType(
+    {
+        Step.REQUESTED: "requested",
+        Step.CLAIMED: "picked up",
+        Step.THREAD_OPENED: "thread opened",
+        Step.MOVED: "session moved",
+        Step.KICKOFF_SENT: "agent asked to confirm",
+        Step.CONFIRMED: "agent confirmed",
+        Step.DELIVERED: "confirmation delivered",
+        Step.COMPLETED: "completed",
+    }
+)
+"""The steps that people see; what is only an intent (`opening_thread`) is not among them."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a handoff did not complete, or what its last attempt ran into; cut to what a person will read."""
+
+    code: str
+    message: str
+
+    def __post_init__(self) -> None:
+        if len(self.message) > MAX_REASON:
+            object.__setattr__(self, "message", self.message[: MAX_REASON - 1] + "…")
+
+
+@dataclass(frozen=True)
+class Thread:
+    """The place that a handoff opened (or the home chat where it could not), with its link for people."""
+
+    place: Place
+    url: str
+
+    @property
+    def id(self) -> str:
+        """The platform's own id of the thread, or of the chat where there is none."""
+        return self.place.thread or self.place.chat
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Proof of what the agent was given: how many messages of each role, and their digest."""
+
+    by_role: Mapping[str, int]
+    digest: str
+    message_count: int
+
+
+@dataclass(frozen=True)
+class Handoff:
+    """One request to move one session.
+
+    `fence` grows with each claim: a writer with an older one is refused. `origin` is where the session goes back to;
+    `bound_epoch` is the epoch that the rebind wrote, so that a roll-back never undoes somebody else's later move.
+    """
+
+    id: str
+    session_id: str
+    user_id: str
+    platform: str
+    target: Place
+    origin: Place
+    request_epoch: int
+    body_hash: str
+    state: State
+    deadline: int
+    created_at: int
+    updated_at: int
+    message: str | None = None
+    require_thread: bool = False
+    replace: bool = False
+    attempt: int = 0
+    fence: int = 0
+    claimant: str | None = None
+    lease_until: int = 0
+    not_before: int = 0
+    steps: Mapping[str, int] = field(default_factory=dict)
+    thread: Thread | None = None
+    bound_epoch: int | None = None
+    confirmed: bool = False
+    notice: str | None = None
+    error: Reason | None = None
+    receipt: Receipt | None = None
+    nudges: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything may still happen to it; terminal is final."""
+        return self.state in OPEN
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the session has moved on behalf of this handoff."""
+        return self.bound_epoch is not None
+
+    @property
+    def kickoff_turn(self) -> str:
+        """The id of its one kickoff turn: the same on every attempt, so that it is committed once."""
+        return f"kickoff-{self.id}"
+
+    def has_done(self, step: Step) -> bool:
+        """Whether a step is journalled."""
+        return step.value in self.steps
+
+    def shown_steps(self) -> list[dict[str, Any]]:
+        """The steps that people see, in the order in which they happened."""
+        done = [
+            (self.steps[step.value], step, label) for step, label in STEP_LABELS.items() if step.value in self.steps
+        ]
+        done.sort(key=lambda entry: entry[0])
+        return [{"name": step.value, "at": at, "label": label} for at, step, label in done]

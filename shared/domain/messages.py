@@ -1,0 +1,72 @@
+"""Role-aware messages: what a valid one is, and the digest that proves a transcript arrived whole."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Message = Mapping[str, Any]
+
+ROLES = ("system", "user", "assistant", "tool")
+MAX_MESSAGE_BYTES = 256 * 1024
+
+
+def problem_with(raw: object) -> str | None:
+    """Say what keeps `raw` from being a message, or None if it is one. Unknown keys are welcome and kept."""
+    if not isinstance(raw, Mapping):
+        return "a message is an object with `role` and `content`"
+    role = raw.get("role")
+    if role not in ROLES:
+        return f"role must be one of {', '.join(ROLES)}"
+    content = raw.get("content")
+    if content is not None and not isinstance(content, str | list):
+        return "content must be text, a list of parts, or null"
+    if content is None and not raw.get("tool_calls"):
+        return "content is missing (it may be null only beside tool_calls)"
+    if role == "tool" and not isinstance(raw.get("tool_call_id"), str):
+        return "a tool message names the call that it answers in tool_call_id"
+    if len(canonical(raw)) > MAX_MESSAGE_BYTES:
+        return f"a message is at most {MAX_MESSAGE_BYTES // 1024} KiB"
+    return None
+
+
+def canonical(message: Message) -> bytes:
+    """One message as bytes that are equal wherever they are computed."""
+    return json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def digest(messages: Iterable[Message]) -> str:
+    """`sha256:<hex>` over the canonical lines of a transcript; client and service compute it alike."""
+    running = hashlib.sha256()
+    for message in messages:
+        running.update(canonical(message) + b"\n")
+    return f"sha256:{running.hexdigest()}"
+
+
+def count_by_role(messages: Iterable[Message]) -> dict[str, int]:
+    """How many messages each role has, in the order of `ROLES`."""
+    counts = Counter(message["role"] for message in messages)
+    return {role: counts[role] for role in ROLES if counts[role]}
+
+
+def text_of(message: Message) -> str:
+    """The words of a message, whether its content is plain text or a list of parts."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content or () if isinstance(part, Mapping) and "text" in part)
+
+
+def ends_in_unfinished_tool_call(messages: Sequence[Message]) -> bool:
+    """Whether the last thing that happened is a tool call whose result never came."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if message["role"] == "tool":
+            answered.add(str(message.get("tool_call_id")))
+            continue
+        calls = message.get("tool_calls") or ()
+        return any(str(call.get("id")) not in answered for call in calls if isinstance(call, Mapping))
+    return False
