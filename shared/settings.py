@@ -17,6 +17,7 @@ class Settings:
     agent: str = "rehearsal"
     agent_url: str = ""
     agent_model: str = ""
+    agent_window: int = 0  # tokens that the model takes in at once; 0: unknown, nothing is left out
     rehearsal_seconds: float = 0.0
     telegram_api_url: str = "https://api.telegram.org/bot"
     telegram_link_url: str = "https://t.me"
@@ -45,9 +46,10 @@ class Settings:
             sessions_table=environment["SESSIONS_TABLE"],
             turns_queue_url=environment.get("TURNS_QUEUE_URL", ""),
             rehearsal_seconds=float(environment.get("HANDOFF_REHEARSAL_SECONDS") or 0),
+            agent_window=int(environment.get("HANDOFF_AGENT_WINDOW") or cls.agent_window),
             strikes=int(environment.get("HANDOFF_STRIKES") or cls.strikes),
-            **given,
-            **times,  # type: ignore[arg-type]  # names and types are those of the two tables below
+            **given,  # type: ignore[arg-type]  # names and types are those of the two tables below
+            **times,  # type: ignore[arg-type]  # likewise
         )
 
 
