@@ -1,0 +1,81 @@
+"""What the simulator holds, as JSON: the documented state, and the fuller scene that its page shows."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from local.simulator.faults import Fault, Faults
+from local.simulator.store import Change, Chat, Message, Store, Thread
+from local.simulator.world import PLATFORMS, World
+
+JSON = dict[str, Any]
+
+
+def instant(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def message_state(message: Message) -> JSON:
+    return {"id": message.id, "from": message.author, "text": message.text, "at": instant(message.at)}
+
+
+def thread_state(thread: Thread) -> JSON:
+    return {"id": thread.id, "title": thread.title, "messages": [message_state(m) for m in thread.messages]}
+
+
+def chat_state(chat: Chat) -> JSON:
+    return {
+        "id": chat.id,
+        "title": chat.title,
+        "threads": [thread_state(t) for t in chat.threads.values()],
+        "messages": [message_state(m) for m in chat.messages],
+    }
+
+
+def state(store: Store) -> JSON:
+    """`{platforms: {name: {chats: [{id, title, threads: [{id, title, messages}], messages}]}}}`, and no more."""
+    return {"platforms": {name: {"chats": [chat_state(c) for c in store.chats(name)]} for name in PLATFORMS}}
+
+
+def scene(store: Store, world: World, faults: Faults) -> JSON:
+    """The state with what a page needs besides: kinds, people, who types until when, armed faults."""
+
+    def chat_scene(chat: Chat) -> JSON:
+        result = chat_state(chat) | {"kind": chat.kind, "home": chat.home, "people": list(chat.people)}
+        result["typing"] = {
+            (thread.id if thread else ""): instant(store.typing_until(chat, thread))
+            for thread in (None, *chat.threads.values())
+        }
+        return result
+
+    return {
+        "platforms": {name: {"chats": [chat_scene(c) for c in store.chats(name)]} for name in PLATFORMS},
+        "people": {person.key: person.name for person in world.people},
+        "faults": [fault_scene(fault) for fault in faults.armed],
+    }
+
+
+def fault_scene(fault: Fault) -> JSON:
+    return {
+        "platform": fault.platform,
+        "kind": fault.kind,
+        "count": fault.count,
+        "seconds": fault.seconds,
+        "on": fault.on,
+    }
+
+
+def change_scene(change: Change) -> JSON:
+    """One change, small enough to send for every message."""
+    result: JSON = {
+        "kind": change.kind,
+        "platform": change.chat.platform,
+        "chat": change.chat.id,
+        "thread": change.thread.id if change.thread else None,
+    }
+    if change.kind == "thread" and change.thread:
+        result["title"] = change.thread.title
+    if change.message:
+        result["message"] = message_state(change.message)
+    if change.kind == "typing":
+        result["until"] = instant(change.until)
+    return result

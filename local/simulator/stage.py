@@ -1,0 +1,65 @@
+"""What every wire protocol is given, and how a call meets an armed fault."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from local.simulator.credentials import Credentials
+from local.simulator.deliveries import Deliveries
+from local.simulator.faults import Fault, Faults, Kind, Operation
+from local.simulator.store import Store
+from local.simulator.world import Platform, World
+
+Refusals = Mapping[Kind, Callable[[Fault], web.Response]]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The parts of one simulator that its protocols share."""
+
+    world: World
+    credentials: Credentials
+    store: Store
+    faults: Faults
+    deliveries: Deliveries
+    clock: Callable[[], float]
+    webhook: Callable[[Platform], str | None]  # where a platform's events go now, if anywhere
+    base_url: Callable[[], str]
+    faults_changed: Callable[[], None]
+
+    async def perform(
+        self,
+        request: web.Request,
+        platform: Platform,
+        operation: Operation,
+        act: Callable[[], Awaitable[web.Response]],
+        refusals: Refusals,
+    ) -> web.Response:
+        """Does `act`, unless a fault is armed for it: then it is late, lost on the way there or back, or refused."""
+        fault = self.faults.take(platform, operation)
+        if fault is None:
+            return await act()
+        self.faults_changed()
+        if fault.kind in refusals:
+            return refusals[fault.kind](fault)
+        if fault.kind == "reset":
+            return _cut(request)
+        if fault.kind == "accept_then_reset":
+            await act()
+            return _cut(request)
+        await asyncio.sleep(fault.seconds)
+        return await act()
+
+
+def _cut(request: web.Request) -> web.Response:
+    """Ends the connection with a TCP reset; the response that is returned reaches nobody."""
+    transport = request.transport
+    if transport is not None:
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.abort()
+    return web.Response()

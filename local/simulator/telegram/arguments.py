@@ -1,0 +1,64 @@
+"""Arguments of a Bot API call, however they were sent, read as Telegram reads them."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import web
+
+
+class Refused(Exception):
+    """The call is answered with this error; `text` is Telegram's own description."""
+
+    def __init__(self, text: str, *, code: int = 400) -> None:
+        super().__init__(text)
+        self.text = text
+        self.code = code
+
+
+class Arguments:
+    """Typed access; a missing or malformed argument is refused in Telegram's words."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def text(self, name: str) -> str:
+        value = self._values.get(name)
+        return "" if value is None else str(value)
+
+    def integer(self, name: str, default: int = 0) -> int:
+        try:
+            return int(self.text(name) or default)
+        except ValueError:
+            return default
+
+    def flag(self, name: str) -> bool:
+        return self.text(name).lower() in {"true", "1", "yes"}
+
+    def items(self, name: str) -> list[Any]:
+        """A JSON list, which forms carry as text."""
+        value = self._values.get(name)
+        if isinstance(value, str) and value:
+            try:
+                value = json.loads(value)
+            except ValueError:
+                raise Refused(f"Bad Request: can't parse {name} JSON object") from None
+        if value in (None, ""):
+            return []
+        if not isinstance(value, list):
+            raise Refused("Bad Request: expected an Array of MessageEntity")
+        return value
+
+
+async def arguments_of(request: web.Request) -> Arguments:
+    """From the query string, a form, a multipart form or a JSON body: Telegram takes all four."""
+    values: dict[str, Any] = dict(request.query)
+    if request.content_type == "application/json":
+        try:
+            body = json.loads(await request.text() or "{}")
+        except ValueError:
+            raise Refused("Bad Request: can't parse JSON object") from None
+        values |= body if isinstance(body, dict) else {}
+    elif request.can_read_body:
+        values |= dict(await request.post())
+    return Arguments(values)
