@@ -1,0 +1,123 @@
+"""Serves a WSGI application on loopback over connections that stay open.
+
+werkzeug's server closes each connection after one answer and lingers 10 ms for more input; SDKs keep theirs open.
+"""
+
+import io
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+class LoopbackServer(ThreadingHTTPServer):
+    """One thread per connection; `stop` also ends the connections that are open."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256  # races start many clients at once
+
+    def __init__(self, application: Application) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.application = application
+        self._open: set[socket.socket] = set()
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="engine", daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Idempotent; answers under way may be cut off."""
+        if self._thread.is_alive():
+            self.shutdown()
+            self._thread.join()
+        self.server_close()
+        for connection in list(self._open):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:  # the client was faster
+                continue
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):  # a client that leaves is no error
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # head and body in one packet
+    server: LoopbackServer
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
+        """No line per request."""
+
+    def handle_one_request(self) -> None:
+        self.raw_requestline = self.rfile.readline(65537)
+        if not self.raw_requestline:
+            self.close_connection = True
+        elif self.parse_request():
+            self._answer()
+            self.wfile.flush()
+
+    def _answer(self) -> None:
+        head: list[Any] = []
+
+        def start_response(status: str, headers: list[tuple[str, str]], *_: Any) -> None:
+            head[:] = [status, headers]
+
+        body = b"".join(self.server.application(self._environ(), start_response))
+        status, headers = head
+        code, _, reason = status.partition(" ")
+        self.send_response(int(code), reason)
+        for name, value in headers:
+            if name.lower() not in ("content-length", "connection", "date", "server"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _environ(self) -> dict[str, Any]:
+        path, _, query = self.path.partition("?")
+        length = self.headers.get("Content-Length") or "0"
+        environ: dict[str, Any] = {
+            "REQUEST_METHOD": self.command,
+            "SCRIPT_NAME": "",
+            "PATH_INFO": unquote(path, "latin-1"),
+            "QUERY_STRING": query,
+            "RAW_URI": self.path,
+            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+            "CONTENT_LENGTH": length,
+            "SERVER_NAME": "127.0.0.1",
+            "SERVER_PORT": str(self.server.server_address[1]),
+            "SERVER_PROTOCOL": self.request_version,
+            "REMOTE_ADDR": self.client_address[0],
+            "wsgi.version": (1, 0),
+            "wsgi.url_scheme": "http",
+            "wsgi.input": io.BytesIO(self.rfile.read(int(length))),
+            "wsgi.errors": sys.stderr,
+            "wsgi.multithread": True,
+            "wsgi.multiprocess": False,
+            "wsgi.run_once": False,
+        }
+        for name, value in self.headers.items():
+            environ.setdefault(f"HTTP_{name.upper().replace('-', '_')}", value)
+        return environ

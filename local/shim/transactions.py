@@ -1,0 +1,155 @@
+"""Transactions and updates that either happen or do not, at the price of the items that they touch.
+
+moto deep-copies every table that a transaction names, puts the copies in place of the tables on a failure,
+changes items in place so that an update which fails half way stays half done, and ignores ClientRequestToken.
+"""
+
+import copy
+import functools
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from moto.core.exceptions import ServiceException
+from moto.dynamodb import responses as moto_responses
+from moto.dynamodb.models import DynamoDBBackend
+from moto.dynamodb.models.dynamo_type import DynamoType, Item
+from moto.dynamodb.models.table import Table
+from moto.dynamodb.responses import DynamoHandler
+
+TOKEN_SECONDS = 600  # how long AWS remembers a ClientRequestToken
+
+Touched = tuple[Table, DynamoType, DynamoType | None]
+
+
+class IdempotentParameterMismatchException(ServiceException):  # type: ignore[misc] # moto has no types
+    code = "IdempotentParameterMismatchException"
+    message = "The client request token was used before with other parameters."
+
+
+class _Copying:
+    """Whether a deep copy of a table is a real one; moto asks for one in each transaction, and we have a better."""
+
+    needed = True
+
+
+def _table_copy(self: Table, memo: dict[int, Any]) -> Table:
+    if not _Copying.needed:
+        return self
+    clone = object.__new__(type(self))
+    memo[id(self)] = clone
+    clone.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return clone
+
+
+@contextmanager
+def all_or_nothing(touched: list[Touched]) -> Iterator[None]:
+    """Undo every change to the touched items, and to the streams of their tables, when the block raises."""
+    before = [(place, copy.deepcopy(_current(place))) for place in touched]
+    streams = {id(table): table.stream_shard for table, _, _ in touched if table.stream_shard is not None}
+    try:
+        with ExitStack() as held:
+            for stream in streams.values():
+                held.enter_context(stream.held())
+            yield
+    except BaseException:
+        for place, item in before:
+            _put_back(place, item)
+        raise
+
+
+def _current(place: Touched) -> Item | None:
+    table, hash_key, range_key = place
+    found = table.items.get(hash_key)
+    return found.get(range_key) if found is not None and table.has_range_key else found
+
+
+def _put_back(place: Touched, item: Item | None) -> None:
+    table, hash_key, range_key = place
+    holder, key = (table.items[hash_key], range_key) if table.has_range_key else (table.items, hash_key)
+    if item is None:
+        holder.pop(key, None)
+    else:
+        holder[key] = item
+
+
+def _place(backend: DynamoDBBackend, table_name: str, attributes: dict[str, Any]) -> Touched | None:
+    """Where an operation writes; None for a table or key that moto is about to refuse."""
+    table = backend.tables.get(table_name)
+    if table is None or any(name not in attributes for name in table.table_key_attrs):
+        return None
+    range_key = DynamoType(attributes[table.range_key_attr]) if table.has_range_key else None
+    return table, DynamoType(attributes[table.hash_key_attr]), range_key
+
+
+def _places(backend: DynamoDBBackend, operations: list[dict[str, Any]]) -> list[Touched]:
+    found = (
+        _place(backend, operation.get("TableName", ""), operation.get("Key") or operation.get("Item") or {})
+        for entry in operations
+        for operation in entry.values()
+    )
+    return [place for place in found if place is not None]
+
+
+def apply() -> None:
+    Table.__deepcopy__ = _table_copy
+    moto_responses.TRANSACTION_MAX_ITEMS = 100  # AWS raised it for reads as well
+    _mend_updates()
+    _mend_transactions()
+    _honour_tokens()
+
+
+def _mend_updates() -> None:
+    plain = DynamoDBBackend.update_item
+
+    @functools.wraps(plain)
+    def update_item(self: DynamoDBBackend, table_name: str, key: dict[str, Any], *args: Any, **kwargs: Any) -> Item:
+        place = _place(self, self.get_table(table_name).name, key)
+        with all_or_nothing([place] if place else []):
+            return plain(self, table_name, key, *args, **kwargs)
+
+    DynamoDBBackend.update_item = update_item
+
+
+def _mend_transactions() -> None:
+    plain = DynamoDBBackend.transact_write_items
+
+    @functools.wraps(plain)
+    def transact_write_items(self: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> None:
+        _Copying.needed = False  # under the lock of all DynamoDB actions
+        try:
+            with all_or_nothing(_places(self, transact_items)):
+                plain(self, transact_items)
+        finally:
+            _Copying.needed = True
+
+    DynamoDBBackend.transact_write_items = transact_write_items
+
+
+def _honour_tokens() -> None:
+    plain = DynamoHandler.transact_write_items
+    remembered: OrderedDict[tuple[str, str, str], tuple[float, str, Any]] = OrderedDict()
+
+    @functools.wraps(plain)
+    def transact_write_items(self: DynamoHandler) -> Any:
+        now = time.monotonic()
+        while remembered and next(iter(remembered.values()))[0] < now - TOKEN_SECONDS:
+            remembered.popitem(last=False)
+        token = self.body.get("ClientRequestToken")
+        if token is None:
+            return plain(self)
+        key = (self.current_account, self.region, token)
+        asked = json.dumps(self.body["TransactItems"], sort_keys=True, default=repr)
+        if key in remembered:
+            _, answered_for, answer = remembered[key]
+            if answered_for != asked:
+                raise IdempotentParameterMismatchException
+            return answer
+        answer = plain(self)
+        remembered[key] = (now, asked, answer)
+        return answer
+
+    DynamoHandler.transact_write_items = transact_write_items
