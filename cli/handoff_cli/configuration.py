@@ -1,0 +1,122 @@
+"""Which service to talk to: flags, environment, config file, then the nearest `.local/env`."""
+
+import ipaddress
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from handoff_cli.errors import UsageProblem
+
+KEYS = ("url", "token")
+_LOCAL_ENV = Path(".local") / "env"
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The service's address and the token for it, each with where it was found."""
+
+    url: str
+    token: str | None
+    url_from: str
+    token_from: str | None
+
+
+@dataclass(frozen=True)
+class _Source:
+    name: str
+    values: Mapping[str, str]
+    is_file: bool = False
+
+
+def load(*, url: str | None, token: str | None, environ: Mapping[str, str], directory: Path) -> Configuration:
+    """The first source that names a value wins. A missing token is no error here: the service will say so."""
+    sources = list(_sources(url=url, token=token, environ=environ, directory=directory))
+    found_url = next((s for s in sources if s.values.get("url")), None)
+    if found_url is None:
+        raise UsageProblem(
+            "No service is configured. Start one here with `make run`, or name yours with --url, HANDOFF_URL, "
+            "or `handoff config set url https://…`."
+        )
+    address = _checked(found_url.values["url"], found_url.name)
+    found_token = next((s for s in sources if s.values.get("token") and _may_send(s, address)), None)
+    return Configuration(
+        url=address,
+        token=found_token.values["token"] if found_token else None,
+        url_from=found_url.name,
+        token_from=found_token.name if found_token else None,
+    )
+
+
+def config_path(environ: Mapping[str, str]) -> Path:
+    """Where the config file is, whether or not it exists."""
+    base = environ.get("XDG_CONFIG_HOME", "")
+    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".config"
+    return root / "handoff" / "config.toml"
+
+
+def read_config(path: Path) -> dict[str, str]:
+    """The config file's values; empty where there is no file."""
+    try:
+        values = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise UsageProblem(f"The config file {path} cannot be read: {error}. Mend or remove it.") from error
+    return {key: value for key, value in values.items() if key in KEYS and isinstance(value, str)}
+
+
+def _sources(*, url: str | None, token: str | None, environ: Mapping[str, str], directory: Path) -> Iterator[_Source]:
+    yield _Source("flags", {"url": url or "", "token": token or ""})
+    yield _Source("environment", _from_variables(environ))
+    path = config_path(environ)
+    yield _Source(str(path), read_config(path), is_file=True)
+    checkout = environ.get("HANDOFF_CHECKOUT")
+    for root in [directory, *directory.parents, *([Path(checkout)] if checkout else [])]:
+        if (env := root / _LOCAL_ENV).is_file():
+            yield _Source(str(env), _from_variables(_read_env(env)), is_file=True)
+            return
+
+
+def _read_env(path: Path) -> dict[str, str]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise UsageProblem(f"{path} cannot be read: {error}. Start the service again with `make run`.") from error
+    pairs = (line.strip().removeprefix("export ").partition("=") for line in lines if not line.lstrip().startswith("#"))
+    return {key.strip(): value.strip().strip("\"'") for key, mark, value in pairs if mark}
+
+
+def _from_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    return {key: variables.get(f"HANDOFF_{key.upper()}", "").strip() for key in KEYS}
+
+
+def _checked(url: str, source: str) -> str:
+    try:
+        parts = urlsplit(url)
+        right = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        right = False
+    if not right:
+        raise UsageProblem(f"The service's URL (from {source}) is not one: {url!r}. It looks like https://host.")
+    if parts.username is not None:
+        raise UsageProblem(
+            f"The service's URL (from {source}) holds a user name. Leave it out and set a token instead."
+        )
+    return url.rstrip("/")
+
+
+def is_loopback(url: str) -> bool:
+    """Is the address this very machine?"""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _may_send(source: _Source, url: str) -> bool:
+    """A token that a file keeps beside a URL was given for that URL: it goes nowhere else over a network."""
+    kept_url = source.values.get("url", "").rstrip("/")
+    return not source.is_file or not kept_url or kept_url == url or is_loopback(url)

@@ -1,0 +1,66 @@
+"""Everything that can end a command, each with its exit code.
+
+CliError
+├── UsageProblem      2  the command or a file it names is not right; nothing was sent
+├── Unreachable       4  no answer, or an answer that is not the service's
+├── Refused           1  the service said no, and why
+├── HandoffFailed     1  the handoff ended without moving the session, or the receipt differs
+├── StillRunning      3  the waiting ended before the handoff did
+└── Interrupted     130  Ctrl-C
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class CliError(Exception):
+    """Ends the command. The message is one line for a person: what happened, and what to do."""
+
+    exit_code = 1
+    code = "failed"
+
+
+class UsageProblem(CliError):
+    """The command or a file it names is not right; nothing was sent."""
+
+    exit_code = 2
+    code = "usage"
+
+
+class Unreachable(CliError):
+    """The service gave no answer, or something else answered in its place."""
+
+    exit_code = 4
+    code = "unreachable"
+
+
+class Refused(CliError):
+    """The service understood and said no."""
+
+    def __init__(self, problem: Mapping[str, Any], *, status: int) -> None:
+        self.problem = dict(problem)
+        self.status = status
+        self.code = str(problem.get("code") or "refused")
+        super().__init__(str(problem.get("detail") or problem.get("title") or f"HTTP {status}"))
+
+
+class HandoffFailed(CliError):
+    """The handoff ended without moving the session, or not all of it arrived."""
+
+    def __init__(self, message: str, *, code: str = "failed") -> None:
+        self.code = code
+        super().__init__(message)
+
+
+class StillRunning(CliError):
+    """The waiting ended before the handoff did; it goes on by itself."""
+
+    exit_code = 3
+    code = "still_running"
+
+
+class Interrupted(CliError):
+    """The person pressed Ctrl-C."""
+
+    exit_code = 130
+    code = "interrupted"

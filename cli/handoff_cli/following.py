@@ -1,0 +1,106 @@
+"""Waits for a handoff: asks as often as the service allows, shows each step once, never writes."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from handoff_cli.errors import StillRunning, Unreachable
+from handoff_cli.service import Json, Service
+from handoff_cli.terminal import Terminal
+
+PICK_UP_SECONDS = 60.0
+DEADLINE_SECONDS = 900.0
+_SHORTEST_PAUSE = 0.05
+_PULSE_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait: for the first sign that somebody works on it, and for the end."""
+
+    pick_up: float = PICK_UP_SECONDS
+    whole: float = DEADLINE_SECONDS
+
+    @classmethod
+    def of(cls, seconds: float | None) -> "Patience":
+        """What `--timeout` says, or the default."""
+        return cls() if seconds is None else cls(pick_up=seconds, whole=seconds)
+
+    def is_over(self, handoff: Json, waited: float) -> bool:
+        """Has the wait been long enough? More than the first step means that it was picked up."""
+        return waited >= (self.whole if len(handoff.get("steps") or []) > 1 else min(self.pick_up, self.whole))
+
+
+@dataclass(frozen=True)
+class Follower:
+    """Follows handoffs on one service."""
+
+    service: Service
+    terminal: Terminal
+    prog: str
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+    def follow(self, handoff: Json, patience: Patience) -> Json:
+        """Returns the handoff once it is done. Raises StillRunning when the patience is over."""
+        began = self.clock()
+        shown = 0
+        while True:
+            shown = self._show_steps(handoff, shown)
+            if handoff["done"]:
+                self.terminal.settle()
+                return handoff
+            if patience.is_over(handoff, self.clock() - began):
+                raise StillRunning(self._still_running(handoff, self.clock() - began))
+            self._pause(max(_SHORTEST_PAUSE, float(handoff.get("poll_after_ms") or 1000) / 1000), began)
+            handoff = self._ask(handoff, patience, began)
+
+    def _ask(self, handoff: Json, patience: Patience, began: float) -> Json:
+        """A service that is away for a moment is waited for; the handoff goes on without us."""
+        try:
+            return self.service.handoff(handoff["id"])
+        except Unreachable:
+            if self.clock() - began >= patience.whole:
+                raise
+            self.terminal.pulse(self.terminal.style("  … the service does not answer, trying again", "yellow"))
+            return handoff
+
+    def show(self, handoff: Json) -> None:
+        """The steps so far, without waiting."""
+        self._show_steps(handoff, 0)
+
+    def _show_steps(self, handoff: Json, shown: int) -> int:
+        steps = handoff.get("steps") or []
+        for step in steps[shown:]:
+            label = str(step.get("label") or step.get("name"))
+            self.terminal.say(f"  {self.terminal.style('✓', 'green')} {label:<24} {_since(steps[0], step)}")
+        return max(shown, len(steps))
+
+    def _pause(self, seconds: float, began: float) -> None:
+        until = self.clock() + seconds
+        for left in _countdown(until, self.clock):
+            waited = self.clock() - began
+            if waited >= 1:
+                self.terminal.pulse(self.terminal.style(f"  … {waited:.0f} s", "dim"))
+            self.sleep(min(left, _PULSE_SECONDS))
+
+    def _still_running(self, handoff: Json, waited: float) -> str:
+        return (
+            f"Still running after {waited:.0f} s; it goes on without this terminal. "
+            f"Look again with: {self.prog} status {handoff['id']}"
+        )
+
+
+def _countdown(until: float, clock: Callable[[], float]) -> Iterator[float]:
+    while (left := until - clock()) > 0:
+        yield left
+
+
+def _since(first: dict[str, Any], step: dict[str, Any]) -> str:
+    try:
+        passed = datetime.fromisoformat(step["at"]) - datetime.fromisoformat(first["at"])
+    except (KeyError, TypeError, ValueError):
+        return ""
+    return f"{max(0.0, passed.total_seconds()):.1f} s"
