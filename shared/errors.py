@@ -156,7 +156,8 @@ class HandoffInFlight(Refused):
 
     def __init__(self, session_id: str, handoff_id: str) -> None:
         super().__init__(
-            f"Session {session_id} is already being handed off ({handoff_id}). Wait for it, or cancel it with DELETE /handoffs/{handoff_id}.",
+            f"Session {session_id} is already being handed off ({handoff_id}). "
+            f"Wait for it, or cancel it with `handoff cancel {handoff_id}`.",
             handoff_id=handoff_id,
         )
 

@@ -1,0 +1,72 @@
+"""The Turns queue on SQS FIFO: one group per place, so that each place is served in order, one at a time."""
+
+import contextlib
+import hashlib
+import json
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from shared.domain.routes import place_of
+from shared.ports import TurnMessage
+
+VERSION = 1
+
+
+def body_of(message: TurnMessage) -> str:
+    """A wake-up as the text that travels; `v` lets a newer function read what an older one has sent."""
+    fields = {
+        "v": VERSION,
+        "place": message.place.route,
+        "session_id": message.session_id,
+        "handoff_id": message.handoff_id,
+        "fence": message.fence,
+    }
+    return json.dumps({name: value for name, value in fields.items() if value is not None}, separators=(",", ":"))
+
+
+def message_of(body: str) -> TurnMessage:
+    """Read a wake-up. Raises ValueError on one that a newer version has sent."""
+    fields = json.loads(body)
+    if fields.get("v") != VERSION:
+        raise ValueError(f"a queue message of version {fields.get('v')}; this is version {VERSION}")
+    return TurnMessage(
+        place_of(fields["place"]), fields.get("session_id"), fields.get("handoff_id"), fields.get("fence")
+    )
+
+
+class SqsTurnQueue:
+    """The `TurnQueue` port."""
+
+    def __init__(self, client: Any, url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def send(self, message: TurnMessage, *, dedupe: str) -> None:
+        self._client.send_message(
+            QueueUrl=self._url,
+            MessageBody=body_of(message),
+            MessageGroupId=_token(message.place.route),
+            MessageDeduplicationId=_token(dedupe),
+        )
+
+
+class SqsVisibility:
+    """The `Visibility` port for one received message."""
+
+    def __init__(self, client: Any, url: str, receipt_handle: str) -> None:
+        self._client = client
+        self._url = url
+        self._receipt_handle = receipt_handle
+
+    def set(self, seconds: int) -> None:
+        """Best effort: a receipt that is no longer valid means that the message is somebody else's already."""
+        with contextlib.suppress(ClientError):
+            self._client.change_message_visibility(
+                QueueUrl=self._url, ReceiptHandle=self._receipt_handle, VisibilityTimeout=max(0, min(seconds, 43_200))
+            )
+
+
+def _token(text: str) -> str:
+    """SQS takes 128 characters of a limited set; a hash fits whatever a platform's ids hold."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,31 @@
+"""Secrets as SSM SecureString parameters below one path, read once per container."""
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+
+class SsmSecrets:
+    """The `Secrets` port. A changed secret is seen by new containers; nothing is read before the first `get`."""
+
+    def __init__(self, client: Any, prefix: str) -> None:
+        self._client = client
+        self._prefix = prefix.rstrip("/") + "/"
+        self._lock = threading.Lock()
+        self._values: Mapping[str, str] | None = None
+
+    def get(self, name: str) -> str | None:
+        with self._lock:
+            if self._values is None:
+                self._values = self._read()
+        return self._values.get(name)
+
+    def _read(self) -> Mapping[str, str]:
+        pages = self._client.get_paginator("get_parameters_by_path").paginate(
+            Path=self._prefix, Recursive=True, WithDecryption=True
+        )
+        return {
+            parameter["Name"].removeprefix(self._prefix): parameter["Value"]
+            for page in pages
+            for parameter in page["Parameters"]
+        }

@@ -1,0 +1,167 @@
+"""Sessions in DynamoDB: one META item each, beside its chunks and journal."""
+
+import base64
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from shared.aws.items import Item, from_item, to_item
+from shared.aws.tables import Key, Tables, back_route_key, handoff_key, meta_key, route_key
+from shared.aws.writes import Put, Refusal, Write, absent, equals, put, transact
+from shared.domain.routes import Place, place_of
+from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
+from shared.errors import Conflict
+from shared.ports import SessionPage
+
+
+def session_of(item: Item) -> Session:
+    """A META item as a session."""
+    pending = item.get("resume_pending")
+    turn_id = item.get("turn_id")
+    return Session(
+        id=item["session_id"],
+        user_id=item["user_id"],
+        owner=place_of(item["owner"]),
+        epoch=item["epoch"],
+        version=item["version"],
+        message_count=item["message_count"],
+        created_at=item["created_at"],
+        updated_at=item["updated_at"],
+        title=item.get("title"),
+        source=item.get("source"),
+        cwd=item.get("cwd"),
+        model=item.get("model"),
+        link=item.get("link"),
+        active_handoff=item.get("active_handoff"),
+        turn=TurnLease(turn_id, item["turn_lease_until"]) if turn_id else None,
+        strikes=item.get("strikes", 0),
+        resume_pending=ResumePending(Interruption(pending["reason"]), pending["at"]) if pending else None,
+        suspended=item.get("suspended", False),
+    )
+
+
+def item_of(session: Session) -> Mapping[str, Any]:
+    """A session as its META item. `user_id` and `created_at` are also the keys of the `by_user` index."""
+    pending = session.resume_pending
+    return {
+        **meta_key(session.id),
+        "session_id": session.id,
+        "user_id": session.user_id,
+        "owner": session.owner.route,
+        "epoch": session.epoch,
+        "version": session.version,
+        "message_count": session.message_count,
+        "created_at": session.created_at,
+        "updated_at": session.updated_at,
+        "title": session.title,
+        "source": session.source,
+        "cwd": session.cwd,
+        "model": session.model,
+        "link": session.link,
+        "active_handoff": session.active_handoff,
+        "turn_id": session.turn.id if session.turn else None,
+        "turn_lease_until": session.turn.lease_until if session.turn else None,
+        "strikes": session.strikes or None,
+        "resume_pending": {"reason": pending.reason.value, "at": pending.at} if pending else None,
+        "suspended": session.suspended or None,
+    }
+
+
+class DynamoSessions:
+    """The `Sessions` port."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def create(self, session: Session, *, route: Place | None = None) -> bool:
+        writes: list[Write] = [Put(self._tables.sessions, item_of(session), [absent("pk")])]
+        if route is not None:
+            pointer = {**route_key(route), "session_id": session.id}
+            writes.append(Put(self._tables.sessions, pointer, [absent("pk")]))
+            writes.append(Put(self._tables.sessions, back_route_key(session.id, route)))
+        try:
+            if len(writes) == 1:
+                put(self._tables.client, Put(self._tables.sessions, item_of(session), [absent("pk")]))
+            else:
+                transact(self._tables.client, writes)
+        except Refusal:
+            return False
+        return True
+
+    def get(self, session_id: str) -> Session | None:
+        item = self._tables.get(self._tables.sessions, meta_key(session_id))
+        return session_of(item) if item else None
+
+    def replace(self, before: Session, after: Session) -> Session:
+        """The whole item is written: cheaper to reason about than a diff, and of the same price.
+
+        A lost answer followed by a repeat would look like a conflict, so each write signs itself with `write_id`.
+        """
+        written = replace(after, version=before.version + 1)
+        mark = secrets.token_hex(8)
+        item = {**item_of(written), "write_id": mark}
+        try:
+            put(self._tables.client, Put(self._tables.sessions, item, [equals("version", before.version)]))
+        except Refusal as refusal:
+            current = refusal.items[0]
+            if not current or current.get("write_id") != mark:
+                raise Conflict(f"session {before.id} changed meanwhile") from None
+        return written
+
+    def list(self, user_id: str, *, limit: int, cursor: str | None = None) -> SessionPage:
+        request: dict[str, Any] = {
+            "TableName": self._tables.sessions,
+            "IndexName": "by_user",
+            "KeyConditionExpression": "user_id = :user",
+            "ExpressionAttributeValues": to_item({":user": user_id}),
+            "ScanIndexForward": False,
+            "Limit": limit,
+        }
+        if cursor:
+            request["ExclusiveStartKey"] = json.loads(base64.urlsafe_b64decode(cursor))
+        answer = self._tables.client.query(**request)
+        keys: list[Key] = [{"pk": item["pk"], "sk": item["sk"]} for item in map(from_item, answer["Items"])]
+        items = self._tables.get_many(self._tables.sessions, keys)
+        last = answer.get("LastEvaluatedKey")
+        return SessionPage(
+            sessions=[session_of(item) for item in items],
+            cursor=base64.urlsafe_b64encode(json.dumps(last).encode()).decode() if last else None,
+        )
+
+    def delete(self, session: Session) -> None:
+        """First the epoch grows, so that writers in flight are refused; META goes last, so that a crash can be repeated."""
+        barred = self.replace(session, replace(session, epoch=session.epoch + 1, owner=session.cli))
+        partition = f"SESSION#{session.id}"
+        children = [row for row in self._tables.query(partition, low="A", high="Z") if row["sk"] != "META"]
+        keys: list[Key] = [{"pk": row["pk"], "sk": row["sk"]} for row in children]
+        routes = [place_of(row["sk"].removeprefix("ROUTE#")) for row in children if row["sk"].startswith("ROUTE#")]
+        for place in (*routes, barred.cli):
+            inbox = self._tables.query(f"INBOX#{place.route}", low="\x20", high="\U0010ffff")
+            keys += [{"pk": row["pk"], "sk": row["sk"]} for row in inbox]
+            if self.at(place) == session.id:
+                keys.append(route_key(place))
+        self._tables.delete_all(keys)
+        self._delete_handoffs(session)
+        self._tables.delete_all([meta_key(session.id)])
+
+    def _delete_handoffs(self, session: Session) -> None:
+        pages = self._tables.client.get_paginator("query").paginate(
+            TableName=self._tables.handoffs,
+            IndexName="by_user",
+            KeyConditionExpression="user_id = :user",
+            ExpressionAttributeValues=to_item({":user": session.user_id}),
+        )
+        keys = [handoff_key(from_item(row)["handoff_id"]) for page in pages for row in page["Items"]]
+        for item in self._tables.get_many(self._tables.handoffs, keys):
+            if item["session_id"] == session.id:
+                key = to_item(handoff_key(item["handoff_id"]))
+                self._tables.client.delete_item(TableName=self._tables.handoffs, Key=key)
+
+    def at(self, place: Place) -> str | None:
+        item = self._tables.get(self._tables.sessions, route_key(place))
+        return item["session_id"] if item else None
+
+    def point(self, place: Place, session_id: str) -> None:
+        put(self._tables.client, Put(self._tables.sessions, {**route_key(place), "session_id": session_id}))
