@@ -1,0 +1,1 @@
+"""From real platforms to the webhook function on a laptop, with no tunnel; the Discord one also serves deployments."""
