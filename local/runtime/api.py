@@ -1,0 +1,135 @@
+"""Lambda's Runtime API for one process: next event, response, error, init error. Its port is the process's identity."""
+
+import json
+import select
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
+from typing import Any, NamedTuple, Protocol
+
+_PREFIX = "/2018-06-01/runtime/"
+
+
+class Event(NamedTuple):
+    """One event on its way into a process."""
+
+    id: str
+    body: bytes
+    deadline_ms: int
+    function_arn: str
+
+
+class Runtime(Protocol):
+    """What a process can ask and say. `next_event` blocks; None means that there will be no more."""
+
+    def next_event(self, *, alive: Callable[[], bool]) -> Event | None: ...
+
+    def answered(self, event_id: str, body: bytes) -> bool: ...
+
+    def raised(self, event_id: str, error: Mapping[str, Any]) -> bool: ...
+
+    def init_failed(self, error: Mapping[str, Any]) -> None: ...
+
+
+class RuntimeApi:
+    """Listens on a loopback port of its own until `close`."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._closed = False
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "{}:{}".format(*self._listener.getsockname())
+        threading.Thread(target=self._accept, name=f"runtime api {self.address}", daemon=True).start()
+
+    def close(self) -> None:
+        self._closed = True
+        with suppress(OSError), socket.create_connection(self._listener.getsockname(), timeout=1):
+            pass  # a closed listener does not wake its `accept` on every system; a connection does
+
+    def _accept(self) -> None:
+        with self._listener:
+            while not self._closed:
+                connection, peer = self._listener.accept()
+                threading.Thread(target=self._serve, args=(connection, peer), daemon=True).start()
+
+    def _serve(self, connection: socket.socket, peer: tuple[str, int]) -> None:
+        runtime = self._runtime
+
+        class Connection(_Connection):
+            def __init__(self) -> None:
+                self.runtime = runtime
+                super().__init__(connection, peer, None)  # type: ignore[arg-type]  # it never looks at its server
+
+        with connection, suppress(OSError):  # the process may go away in the middle of anything
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            Connection()
+
+
+class _Connection(BaseHTTPRequestHandler):
+    """The HTTP of one connection."""
+
+    runtime: Runtime
+    protocol_version = "HTTP/1.1"
+    wbufsize = 65536  # one packet per answer: unbuffered, each header line waits for the last one's acknowledgement
+
+    def do_GET(self) -> None:
+        if self.path != _PREFIX + "invocation/next":
+            return self._answer(404)
+        event = self.runtime.next_event(alive=self._alive)
+        if event is None:
+            self.close_connection = True
+            return None
+        headers = {
+            "Lambda-Runtime-Aws-Request-Id": event.id,
+            "Lambda-Runtime-Deadline-Ms": str(event.deadline_ms),
+            "Lambda-Runtime-Invoked-Function-Arn": event.function_arn,
+        }
+        return self._answer(200, event.body, headers)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        match self.path.removeprefix(_PREFIX).split("/"):
+            case ["invocation", event_id, "response"]:
+                known = self.runtime.answered(event_id, body)
+            case ["invocation", event_id, "error"]:
+                known = self.runtime.raised(event_id, _error(body))
+            case ["init", "error"]:
+                self.runtime.init_failed(_error(body))
+                known = True
+            case _:
+                return self._answer(404)
+        return (
+            self._answer(202, b'{"status":"OK"}') if known else self._answer(400, b'{"errorType":"InvalidRequestID"}')
+        )
+
+    def _alive(self) -> bool:
+        """Whether the process still holds its end: a killed one must not swallow an event that it never saw."""
+        readable, _, _ = select.select([self.connection], [], [], 0)
+        return not readable or bool(self.connection.recv(1, socket.MSG_PEEK))
+
+    def _answer(self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> None:
+        self.send_response_only(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
+        """Requests of the runtime are no news to anybody."""
+
+
+def _error(body: bytes) -> Mapping[str, Any]:
+    try:
+        error = json.loads(body)
+    except ValueError:
+        error = None
+    return (
+        error
+        if isinstance(error, dict)
+        else {"errorType": "Runtime.Unknown", "errorMessage": body.decode(errors="replace")}
+    )

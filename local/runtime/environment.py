@@ -1,0 +1,51 @@
+"""The environment variables of a function process: what Lambda sets, what the template sets, and nothing of ours."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from uuid import uuid4
+
+from local.invoke import REGION
+from local.stack import FunctionConfig
+
+Credentials = Mapping[str, str]  # AccessKeyId, SecretAccessKey and SessionToken, as STS names them
+
+
+def variables(
+    config: FunctionConfig, *, api: str, endpoint: str, root: Path, path: str, credentials: Credentials
+) -> dict[str, str]:
+    """Everything that the process will find in its environment; `api` is the address of its Runtime API."""
+    return {
+        **config.environment,
+        **_python(path),
+        **_access(endpoint, credentials),
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_python{sys.version_info.major}.{sys.version_info.minor}",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(config.memory),
+        "AWS_LAMBDA_FUNCTION_NAME": config.name,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{config.name}",
+        "AWS_LAMBDA_LOG_STREAM_NAME": f"local/[$LATEST]{uuid4().hex}",
+        "AWS_LAMBDA_RUNTIME_API": api,
+        "LAMBDA_TASK_ROOT": str(root),
+        "_HANDLER": config.handler,
+    }
+
+
+def _python(path: str) -> dict[str, str]:
+    return {"PATH": path, "LANG": "C.UTF-8", "TZ": ":UTC"}
+
+
+def _access(endpoint: str, credentials: Credentials) -> dict[str, str]:
+    return {
+        "AWS_ACCESS_KEY_ID": credentials["AccessKeyId"],
+        "AWS_SECRET_ACCESS_KEY": credentials["SecretAccessKey"],
+        "AWS_SESSION_TOKEN": credentials["SessionToken"],
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ENDPOINT_URL": endpoint,
+        # A laptop has profiles in ~/.aws that no Lambda has: a function must not find them.
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    }

@@ -1,0 +1,108 @@
+"""The invoker of the real runtime: a pool of processes for each function of a stack."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from local.invoke import REQUEST_LIMIT, Result, encode, too_large
+from local.runtime.environment import Credentials, variables
+from local.runtime.guard import Guard
+from local.runtime.pool import OnPhase, Pool
+from local.runtime.process import FunctionProcess
+from local.runtime.sandbox import Sandbox
+from local.stack import FunctionConfig, Stack
+
+POOL_LIMIT = 20
+INIT_SECONDS = 30.0  # Lambda's limit is 10 s, on a processor that no one else uses
+
+
+class Endpoint(Protocol):
+    """Whatever plays AWS."""
+
+    @property
+    def url(self) -> str: ...
+
+
+class RuntimeInvoker:
+    """Runs every event in a real `awslambdaric` process, one at a time each, under the role that the stack gives.
+
+    `credentials(role_arn)` is asked once per process. `on_log(function, line)` hears all output. `on_phase(function,
+    phase, pid)` hears of started, ready, taken, answered and gone, and holds the process up while it runs: the place to
+    kill one at a chosen moment.
+    """
+
+    def __init__(
+        self,
+        stack: Stack,
+        engine: Endpoint,
+        *,
+        root: Path,
+        credentials: Callable[[str], Credentials],
+        on_log: Callable[[str, str], None] | None = None,
+        on_phase: OnPhase | None = None,
+        limit: int = POOL_LIMIT,
+        init_seconds: float = INIT_SECONDS,
+    ) -> None:
+        self._engine = engine
+        self._root = root
+        self._credentials = credentials
+        self._on_log = on_log or _ignore
+        self._on_phase = on_phase or _ignore
+        self._path = os.environ.get("PATH", os.defpath)  # all that a function sees of our environment
+        self._guard = Guard()
+        self._pools = {name: self._pool(config, limit, init_seconds) for name, config in stack.functions.items()}
+
+    def invoke(self, function: str, event: Mapping[str, Any]) -> Result:
+        body = encode(event)
+        return self._pools[function].invoke(body) if len(body) <= REQUEST_LIMIT else too_large(len(body))
+
+    def warm(self, counts: Mapping[str, int]) -> None:
+        """Starts processes ahead of events and keeps that many; does not wait for them."""
+        for function, count in counts.items():
+            self._pools[function].prepare(count)
+
+    def wait_warm(self, seconds: float = 30) -> bool:
+        """Waits until every process that was started is ready for its first event."""
+        return all(pool.wait_ready(seconds) for pool in self._pools.values())
+
+    def pids(self, function: str | None = None) -> tuple[int, ...]:
+        """The living processes of one function, or of all."""
+        pools = self._pools.values() if function is None else [self._pools[function]]
+        return tuple(pid for pool in pools for pid in pool.pids())
+
+    def kill(self, function: str, pid: int | None = None) -> tuple[int, ...]:
+        """SIGKILL for one process of the function, or for all of them; returns whom it was sent to."""
+        return self._pools[function].kill(pid)
+
+    def close(self) -> None:
+        """Ends everything at once; events in flight fail. May be called twice."""
+        for pool in self._pools.values():
+            pool.close()
+        self._guard.close()
+
+    def _pool(self, config: FunctionConfig, limit: int, init_seconds: float) -> Pool:
+        def launch(sandbox: Sandbox, on_exit: Callable[[int], None]) -> FunctionProcess:
+            credentials = self._credentials(config.role_arn)
+            return FunctionProcess(
+                config.handler,
+                sandbox,
+                root=self._root,
+                group=self._guard.group(),
+                environment=lambda api: variables(
+                    config,
+                    api=api,
+                    endpoint=self._engine.url,
+                    root=self._root,
+                    path=self._path,
+                    credentials=credentials,
+                ),
+                on_line=lambda line: self._on_log(config.logical_id, line),
+                on_exit=on_exit,
+            )
+
+        return Pool(config, launch, limit=limit, init_seconds=init_seconds, on_phase=self._on_phase)
+
+
+def _ignore(*_: object) -> None:
+    """Nobody listens."""

@@ -1,0 +1,83 @@
+"""One execution environment of a function, seen by its pool: what it runs and how it ended."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from local.invoke import Result, answered, failed
+from local.runtime.api import Event
+from local.runtime.process import FunctionProcess
+
+if TYPE_CHECKING:
+    from local.runtime.pool import Pool
+
+
+class Invocation:
+    """One event from its arrival to its result; guarded by the pool's lock."""
+
+    def __init__(self, body: bytes) -> None:
+        self.id = str(uuid4())
+        self.body = body
+        self.sandbox: Sandbox | None = None
+        self.deadline = 0.0  # of the monotonic clock, known once a process took the event
+        self.result: Result | None = None
+
+    def taken_by(self, sandbox: "Sandbox", *, seconds: float, function_arn: str) -> Event:
+        """Starts the function's clock: a wait for a free process and a cold start do not count."""
+        self.sandbox = sandbox
+        self.deadline = time.monotonic() + seconds
+        return Event(self.id, self.body, int((time.time() + seconds) * 1000), function_arn)
+
+    @property
+    def settled(self) -> bool:
+        return self.sandbox is not None or self.result is not None
+
+
+class Sandbox:
+    """The `Runtime` that one process talks to. Its fields are guarded by the pool's lock."""
+
+    def __init__(self, pool: "Pool") -> None:
+        self._pool = pool
+        self.process: FunctionProcess | None = None
+        self.running: Invocation | None = None
+        self.init_error: Mapping[str, Any] | None = None
+        self.ready = False
+        self.gone = False
+        self._init_timer: threading.Timer | None = None
+
+    def limit_init(self, seconds: float) -> None:
+        """Ends a process that is not ready by then."""
+        if not self.ready and not self.gone:
+            self._init_timer = threading.Timer(seconds, self._init_too_long, [seconds])
+            self._init_timer.daemon = True
+            self._init_timer.start()
+
+    def end_init(self) -> None:
+        if self._init_timer is not None:
+            self._init_timer.cancel()
+
+    def next_event(self, *, alive: Callable[[], bool]) -> Event | None:
+        return self._pool.next_event(self, alive=alive)
+
+    def answered(self, event_id: str, body: bytes) -> bool:
+        return self._pool.finish(self, event_id, answered(body, event_id))
+
+    def raised(self, event_id: str, error: Mapping[str, Any]) -> bool:
+        return self._pool.finish(self, event_id, Result(error=error, request_id=event_id))
+
+    def init_failed(self, error: Mapping[str, Any]) -> None:
+        self.init_error = error
+
+    def _init_too_long(self, seconds: float) -> None:
+        message = f"The function's module was not loaded within {seconds:g} seconds"
+        self.init_failed({"errorType": "Sandbox.InitTimedout", "errorMessage": message})
+        if self.process is not None:
+            self.process.kill()
+
+
+def exit_error(status: int, request_id: str) -> Result:
+    """What Lambda says of a process that ended in the middle of an event."""
+    how = f"signal: {-status}" if status < 0 else f"exit status {status}"
+    return failed("Runtime.ExitError", f"RequestId: {request_id} Error: Runtime exited with error: {how}", request_id)
