@@ -247,19 +247,26 @@ class Handoffs(Protocol):
     def nudge(self, handoff: Handoff, *, now: int) -> bool:
         """Touch a pending handoff so that the stream shows it again."""
 
+    def drive(self, handoff: Handoff, *, now: int) -> bool:
+        """Note that a confirmed handoff's delivery is asked for again; one sweep of several wins."""
+
     def due(self, *, now: int, limit: int) -> Sequence[Handoff]:
         """Open handoffs that the sweep should look at, soonest first; as of moments ago, so every write re-checks."""
 
 
 @dataclass(frozen=True)
 class InboxRow:
-    """One inbound event at a place: `new` until a turn has answered it."""
+    """One inbound event at a place, by a known user: new until a turn (or a word of ours) has answered it.
+
+    `done_by` is `<session>/<turn>` for a turn, so that its delivery can be finished, else a plain word.
+    """
 
     place: Place
     event_id: str
     sender: str
     text: str
     received_at: int
+    user_id: str = ""
     done_by: str | None = None
 
 
@@ -319,6 +326,12 @@ class Turns(Protocol):
         Raises Conflict unless the session still is where and as the turn found it, under this very turn.
         """
 
+    def extend(self, session: Session, *, until: int) -> bool:
+        """Keep the lease of the turn that `session` is under; False if it is no longer this turn's."""
+
+    def post(self, parts: Sequence[OutPart], *, now: int) -> None:
+        """Put words of ours into the journal, without a turn. Parts that are there already stay as they are."""
+
     def journal(self, session_id: str, turn_id: str) -> Sequence[OutPart]:
         """The parts of a committed turn, in order; empty if it was never committed."""
 
@@ -349,12 +362,18 @@ class Store:
 
 @dataclass(frozen=True)
 class TurnMessage:
-    """A wake-up for one place: run the kickoff of a handoff, or answer the rows in its inbox."""
+    """A wake-up for one place, of one of three kinds.
+
+    `handoff_id` and `fence`: run the kickoff of that handoff. `event_id`: answer the rows in the place's inbox, this one
+    among them. `notice`: post these words of ours.
+    """
 
     place: Place
     session_id: str | None = None
     handoff_id: str | None = None
     fence: int | None = None
+    event_id: str | None = None
+    notice: str | None = None
 
 
 class TurnQueue(Protocol):
@@ -362,6 +381,21 @@ class TurnQueue(Protocol):
 
     def send(self, message: TurnMessage, *, dedupe: str) -> None:
         """Queue a wake-up; the same `dedupe` within five minutes is queued once."""
+
+
+@dataclass(frozen=True)
+class DeadTurn:
+    """A wake-up that the queue gave up on."""
+
+    message: TurnMessage
+    handle: str
+
+
+class DeadTurns(Protocol):
+    """Wake-ups that failed too often, for the sweep to answer for."""
+
+    def receive(self, *, limit: int) -> Sequence[DeadTurn]: ...
+    def delete(self, dead: DeadTurn) -> None: ...
 
 
 class Visibility(Protocol):

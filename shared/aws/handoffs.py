@@ -372,6 +372,15 @@ class DynamoHandoffs:
         )
         return touched is not None
 
+    def drive(self, handoff: Handoff, *, now: int) -> bool:
+        touched = self._update(
+            handoff,
+            when=[allowed("drive"), equals("confirmed", value=True), equals("nudges", handoff.nudges)],
+            set={"due_at": now + CONFIRMED_DUE_AFTER},
+            add={"nudges": 1},
+        )
+        return touched is not None
+
     def due(self, *, now: int, limit: int) -> Sequence[Handoff]:
         rows: list[Item] = []
         for shard in range(DUE_SHARDS):

@@ -20,6 +20,7 @@ def row_of(item: Item) -> InboxRow:
         sender=item["sender"],
         text=item["text"],
         received_at=item["received_at"],
+        user_id=item["user"],
         done_by=item.get("done_by"),
     )
 
@@ -46,6 +47,7 @@ class DynamoInbox:
             "sender": row.sender,
             "text": row.text,
             "received_at": row.received_at,
+            "user": row.user_id,
             "status": "new",
             "expires_at": row.received_at // 1000 + KEEP_SECONDS,
         }

@@ -3,12 +3,13 @@
 import contextlib
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from shared.domain.routes import place_of
-from shared.ports import TurnMessage
+from shared.ports import DeadTurn, TurnMessage
 
 VERSION = 1
 
@@ -21,6 +22,8 @@ def body_of(message: TurnMessage) -> str:
         "session_id": message.session_id,
         "handoff_id": message.handoff_id,
         "fence": message.fence,
+        "event_id": message.event_id,
+        "notice": message.notice,
     }
     return json.dumps({name: value for name, value in fields.items() if value is not None}, separators=(",", ":"))
 
@@ -30,9 +33,8 @@ def message_of(body: str) -> TurnMessage:
     fields = json.loads(body)
     if fields.get("v") != VERSION:
         raise ValueError(f"a queue message of version {fields.get('v')}; this is version {VERSION}")
-    return TurnMessage(
-        place_of(fields["place"]), fields.get("session_id"), fields.get("handoff_id"), fields.get("fence")
-    )
+    names = ("session_id", "handoff_id", "fence", "event_id", "notice")
+    return TurnMessage(place_of(fields["place"]), **{name: fields.get(name) for name in names})
 
 
 class SqsTurnQueue:
@@ -49,6 +51,23 @@ class SqsTurnQueue:
             MessageGroupId=_token(message.place.route),
             MessageDeduplicationId=_token(dedupe),
         )
+
+
+class SqsDeadTurns:
+    """The `DeadTurns` port on the dead-letter queue."""
+
+    def __init__(self, client: Any, url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def receive(self, *, limit: int) -> Sequence[DeadTurn]:
+        answer = self._client.receive_message(QueueUrl=self._url, MaxNumberOfMessages=min(limit, 10))
+        return [
+            DeadTurn(message_of(message["Body"]), message["ReceiptHandle"]) for message in answer.get("Messages", [])
+        ]
+
+    def delete(self, dead: DeadTurn) -> None:
+        self._client.delete_message(QueueUrl=self._url, ReceiptHandle=dead.handle)
 
 
 class SqsVisibility:

@@ -20,6 +20,7 @@ from shared.aws.writes import (
     either,
     equals,
     one_of,
+    put,
     transact,
     update,
 )
@@ -68,7 +69,7 @@ class DynamoTurns:
         writes: list[Write] = [
             meta,
             *chunk_puts(self._tables.sessions, session.id, session.message_count, commit.messages),
-            *(close_row(self._tables.sessions, row, commit.turn_id) for row in commit.rows),
+            *(close_row(self._tables.sessions, row, f"{session.id}/{commit.turn_id}") for row in commit.rows),
             *(Put(self._tables.sessions, _item_of(part, now), [absent("pk")]) for part in commit.parts),
         ]
         if commit.handoff is not None:
@@ -86,6 +87,30 @@ class DynamoTurns:
             strikes=0,
             resume_pending=None,
         )
+
+    def extend(self, session: Session, *, until: int) -> bool:
+        if session.turn is None:
+            return False
+        mine = equals("turn_id", session.turn.id)
+        try:
+            update(
+                self._tables.client,
+                Update(
+                    self._tables.sessions,
+                    meta_key(session.id),
+                    when=[mine],
+                    set={"turn_lease_until": until},
+                    add={"version": 1},
+                ),
+            )
+        except Refusal:
+            return False
+        return True
+
+    def post(self, parts: Sequence[OutPart], *, now: int) -> None:
+        for part in parts:
+            with contextlib.suppress(Refusal):
+                put(self._tables.client, Put(self._tables.sessions, _item_of(part, now), [absent("pk")]))
 
     def journal(self, session_id: str, turn_id: str) -> Sequence[OutPart]:
         return [_part_of(item) for item in self._tables.query(f"SESSION#{session_id}", low=f"OUT#{turn_id}#")]

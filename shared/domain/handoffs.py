@@ -56,6 +56,7 @@ TRANSITIONS: Mapping[str, Transition] = MappingProxyType(
         "resume": Transition(OPEN, State.CANCELLED),
         "back_to_pending": Transition(frozenset({State.RUNNING}), State.PENDING),
         "nudge": Transition(frozenset({State.PENDING}), None),
+        "drive": Transition(OPEN, None),
     }
 )
 

@@ -1,0 +1,21 @@
+"""Everything that a use case may ask for, in one bundle."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from shared.ports import Agent, Clock, DeadTurns, Platforms, Store, TurnQueue
+from shared.settings import Settings
+
+
+@dataclass(frozen=True)
+class Services:
+    """Made once per container by bootstrap, or by a test from fakes. `agent` is made on its first call."""
+
+    settings: Settings
+    clock: Clock
+    store: Store
+    queue: TurnQueue
+    dead_turns: DeadTurns
+    platforms: Platforms
+    agent: Callable[[], Agent]
+    new_id: Callable[[], str]
