@@ -1,1 +1,1 @@
-"""Chat platforms behind one port, one module per SDK, loaded only when used."""
+"""Chat platforms: one module each, loaded only when used."""
