@@ -7,6 +7,7 @@ and prolong after they expired, and feeds event source mappings synchronously fr
 # ruff: noqa: SLF001 - the shim's business is the inside of another program
 
 import itertools
+from typing import Any
 
 from moto.core.utils import unix_time_millis
 from moto.sqs import models as moto_queues
@@ -102,7 +103,20 @@ def _physical_resource_id(self: Queue) -> str:
     return f"{BASE_URLS[self.account_id]}/{self.account_id}/{self.name}"
 
 
+def _name_fifo_queues() -> None:
+    """CloudFormation gives a FIFO queue without a name one that ends as it must; moto's gives any, and refuses it."""
+    plain = Queue.create_from_cloudformation_json.__func__
+
+    def create_from_cloudformation_json(cls: type, name: str, resource: Any, *args: Any, **kwargs: Any) -> Queue:
+        is_fifo = str(resource["Properties"].get("FifoQueue")).lower() == "true"
+        suffix = ".fifo" if is_fifo and not name.endswith(".fifo") else ""
+        return plain(cls, name + suffix, resource, *args, **kwargs)
+
+    Queue.create_from_cloudformation_json = classmethod(create_from_cloudformation_json)
+
+
 def apply() -> None:
+    _name_fifo_queues()
     Queue.physical_resource_id = property(_physical_resource_id)
     Queue.add_message = add_message
     Queue.delete_message = delete_message

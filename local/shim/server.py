@@ -7,6 +7,7 @@ import io
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -83,7 +84,13 @@ class _Handler(BaseHTTPRequestHandler):
         def start_response(status: str, headers: list[tuple[str, str]], *_: Any) -> None:
             head[:] = [status, headers]
 
-        body = b"".join(self.server.application(self._environ(), start_response))
+        environ = self._environ()
+        try:
+            body = b"".join(self.server.application(environ, start_response))
+        except Exception:  # noqa: BLE001 - a defect in moto: shown here, and an error that SDKs understand there
+            traceback.print_exc()
+            body = b'{"__type": "InternalServerError", "message": "The local cloud failed; its output says where."}'
+            start_response("500 Internal Server Error", [("Content-Type", "application/x-amz-json-1.0")])
         status, headers = head
         code, _, reason = status.partition(" ")
         self.send_response(int(code), reason)
