@@ -22,6 +22,8 @@ def problem_with(raw: object) -> str | None:
     content = raw.get("content")
     if content is not None and not isinstance(content, str | list):
         return "content must be text, a list of parts, or null"
+    if not isinstance(raw.get("tool_calls") or [], list):
+        return "tool_calls must be a list"
     if content is None and not raw.get("tool_calls"):
         return "content is missing (it may be null only beside tool_calls)"
     if role == "tool" and not isinstance(raw.get("tool_call_id"), str):
@@ -57,7 +59,8 @@ def text_of(message: Message) -> str:
     content = message.get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(part["text"] for part in content or () if isinstance(part, Mapping) and "text" in part)
+    texts = [part.get("text") for part in content or () if isinstance(part, Mapping)]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def ends_in_unfinished_tool_call(messages: Sequence[Message]) -> bool:
