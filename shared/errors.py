@@ -24,6 +24,8 @@ HandoffError
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from shared.domain.sessions import Session
+
 
 class HandoffError(Exception):
     """The root: whatever the service raises on purpose."""
@@ -118,13 +120,13 @@ class Moved(Refused):
 
     code = "moved"
 
-    def __init__(self, session_id: str, owner: str, epoch: int, link: str | None) -> None:
-        where = f"{owner} ({link})" if link else owner
+    def __init__(self, session: Session) -> None:
+        where = f"{session.owner_name} ({session.link})" if session.link else session.owner_name
         super().__init__(
-            f"Session {session_id} now lives at {where}. Bring it back with `handoff resume {session_id}`.",
-            owner=owner,
-            epoch=epoch,
-            link=link,
+            f"Session {session.id} now lives at {where}. Bring it back with `handoff resume {session.id}`.",
+            owner=session.owner_name,
+            epoch=session.epoch,
+            link=session.link,
         )
 
 

@@ -137,7 +137,7 @@ class DynamoHandoffs:
         if not meta or meta["user_id"] != handoff.user_id:
             raise UnknownSession(handoff.session_id)
         if meta["epoch"] != handoff.request_epoch:
-            raise moved(session_of(meta))
+            raise Moved(session_of(meta))
         if "active_handoff" in meta:
             raise HandoffInFlight(handoff.session_id, meta["active_handoff"])
         raise SessionBusy(handoff.session_id)
@@ -442,12 +442,6 @@ class DynamoHandoffs:
         return self.get(handoff.id)
 
 
-def moved(session: Session) -> Moved:
-    """The error that tells a writer with an old epoch where the session lives now."""
-    owner = "cli" if session.owner.is_cli else session.owner.route
-    return Moved(session.id, owner, session.epoch, session.link)
-
-
 def _ended(state: State, reason: Reason, now: int) -> Mapping[str, Any]:
     return {
         "state": state.value,
@@ -479,6 +473,6 @@ def _explain_rebind(handoff: Handoff, refusal: Refusal) -> None:
     if meta is not None:
         if not meta:
             raise UnknownSession(handoff.session_id)
-        raise moved(session_of(meta))
+        raise Moved(session_of(meta))
     if any(item is not None for item in others):
         raise Conflict("another session came to the same place meanwhile")

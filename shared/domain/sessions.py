@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from shared.domain.routes import Place, cli_place
+from shared.domain.routes import CLI, Place, cli_place
 
 MAX_TITLE = 200
 
@@ -64,6 +64,11 @@ class Session:
     def cli(self) -> Place:
         """The terminal that this session began in, or would be resumed into."""
         return cli_place(self.id)
+
+    @property
+    def owner_name(self) -> str:
+        """Where it lives, as clients read it: `cli`, or the route of a chat."""
+        return CLI if self.owner.is_cli else self.owner.route
 
     @property
     def shown_title(self) -> str:

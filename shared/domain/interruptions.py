@@ -1,0 +1,99 @@
+"""Turns that did not end well: when a session is kept, when it is given up, and what the agent is told."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+
+from shared.domain.messages import Message, ends_in_unfinished_tool_call
+from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
+
+RUN_PREFIX = "run-"
+"""Begins the id of a turn that has started; an accepted one that only waits in the queue has another."""
+
+WHAT_HAPPENED = {
+    Interruption.KILLED: "its process went away (a crash or a restart)",
+    Interruption.OUT_OF_TIME: "it ran out of time",
+    Interruption.REDELIVERED: "it was handed out a second time",
+}
+
+
+class Standing(StrEnum):
+    """What the next message of a place finds.
+
+    GOOD: the session goes on. RESUMING: it goes on, and the agent is told of the interruption.
+    EXPIRED: the interruption is too old to pick up; a fresh session begins, saying so.
+    SUSPENDED: too many turns in a row failed; a fresh session begins, saying so. This wins over everything.
+    """
+
+    GOOD = "good"
+    RESUMING = "resuming"
+    EXPIRED = "expired"
+    SUSPENDED = "suspended"
+
+
+def standing(session: Session, *, now: int, freshness: int) -> Standing:
+    """How a session stands before its next turn; `suspended` wins over `resume_pending`."""
+    if session.suspended:
+        return Standing.SUSPENDED
+    if session.resume_pending is None:
+        return Standing.GOOD
+    return Standing.RESUMING if now - session.resume_pending.at <= freshness else Standing.EXPIRED
+
+
+def begin_turn(session: Session, *, run_id: str, now: int, lease: int, counts: bool) -> Session:
+    """The session as it is once a turn has started: lease taken, strike counted, the last one's death noticed."""
+    died = session.turn is not None and session.turn.id.startswith(RUN_PREFIX)
+    pending = session.resume_pending
+    if died and pending is None and session.turn is not None and session.strikes:
+        pending = ResumePending(Interruption.KILLED, min(session.turn.lease_until, now))
+    return replace(
+        session,
+        turn=TurnLease(f"{RUN_PREFIX}{run_id}", now + lease),
+        strikes=session.strikes + (1 if counts else 0),
+        resume_pending=pending,
+        updated_at=now,
+    )
+
+
+def end_turn(session: Session, *, now: int, uncount: bool = False, interrupted: Interruption | None = None) -> Session:
+    """The session after a turn that committed nothing.
+
+    `uncount` takes the strike back: a rate limit or a conflict is nobody's fault. A suspended session is not marked.
+    """
+    marked = interrupted is not None and not session.suspended
+    return replace(
+        session,
+        turn=None,
+        strikes=max(0, session.strikes - 1) if uncount else session.strikes,
+        resume_pending=ResumePending(interrupted, now) if marked and interrupted else session.resume_pending,
+        updated_at=now,
+    )
+
+
+def suspend(session: Session, *, now: int) -> Session:
+    """The session given up on: its transcript is kept, its next message begins a fresh one."""
+    return replace(session, suspended=True, resume_pending=None, strikes=0, turn=None, updated_at=now)
+
+
+def note_for(session: Session, transcript: Sequence[Message], *, has_new_message: bool) -> str | None:
+    """What the agent is told, and nobody stores: how the last turn ended, and not to redo finished work.
+
+    The mark subsumes the weaker note on a tool call that has no result.
+    """
+    if session.resume_pending is not None:
+        happened = WHAT_HAPPENED[session.resume_pending.reason]
+        next_step = (
+            "Answer the new message first and leave the old work alone unless it asks for it."
+            if has_new_message
+            else "Say that you are back and ask how to go on; do not run recorded tool calls again."
+        )
+        return (
+            f"Your previous turn in this session was interrupted: {happened}. Whatever the history shows as done, "
+            f"including any restart command, has already run: do not redo it. {next_step}"
+        )
+    if ends_in_unfinished_tool_call(transcript):
+        return (
+            "The history ends in a tool call whose result never arrived. Do not assume that it ran, nor that it did "
+            "not; check before you repeat it."
+        )
+    return None

@@ -1,0 +1,154 @@
+"""A user turn: everything new that people said at a place, answered together by one run of the agent."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shared.domain.interruptions import note_for, suspend
+from shared.domain.messages import Message
+from shared.domain.sessions import Interruption, Session
+from shared.errors import AgentError, AgentFailed, AgentUnavailable, Conflict, NotYet, PlaceGone, Rejected
+from shared.ports import InboxRow, TurnCommit, TurnMessage, Visibility
+from shared.services import Services
+from shared.use_cases.deliver import deliver, parts_for, say
+from shared.use_cases.hold_turn import kept_alive, let_go, start_turn
+from shared.use_cases.locate_session import Elsewhere, Found, Nothing, locate
+from shared.use_cases.retry import on_conflict
+
+log = logging.getLogger(__name__)
+ROWS_PER_TURN = 25
+AGENT_TRIES = 5
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How long and how often this turn may try."""
+
+    visibility: Visibility
+    deadline: int
+    tries: int
+
+
+def answer_inbox(
+    services: Services, message: TurnMessage, *, visibility: Visibility, deadline: int, tries: int
+) -> None:
+    """Answer the new rows of a place, or finish the delivery of the turn that has answered them. Safe to run twice."""
+    place = message.place
+    row = services.store.inbox.get(place, message.event_id or "")
+    if row is None:
+        return
+    if row.done_by is not None:
+        _finish(services, row)
+        return
+    rows = services.store.inbox.new(place, limit=ROWS_PER_TURN)
+    match locate(services, row):
+        case Found(session, notice):
+            mine = [new for new in rows if new.user_id == session.user_id]
+            services.store.inbox.close([new for new in rows if new not in mine], by="ignored")
+            if mine:
+                run = _Run(visibility, deadline, tries)
+                _answer(services, session, mine, notice=notice, run=run)
+        case Elsewhere(words):
+            _tell(services, row, words)
+            services.store.inbox.close(rows, by="told")
+        case Nothing():
+            services.store.inbox.close(rows, by="ignored")
+
+
+def _finish(services: Services, row: InboxRow) -> None:
+    session_id, _, turn_id = (row.done_by or "").partition("/")
+    if turn_id:
+        _deliver(services, row, session_id, turn_id)
+
+
+def _answer(services: Services, session: Session, rows: Sequence[InboxRow], *, notice: str | None, run: _Run) -> None:
+    if session.strikes >= services.settings.strikes:
+        _give_up(services, session, rows)
+        return
+    place = rows[0].place
+    held = start_turn(services, session, counts=True, accepted=accepted_turn(rows[0]))
+    transcript = list(services.store.transcripts.load(session.id))
+    said: list[Message] = [{"role": "user", "content": row.text} for row in rows]
+    note = note_for(held, transcript, has_new_message=True)
+    try:
+        with kept_alive(services, held, place, run.visibility):
+            reply = services.agent().reply([*transcript, *said], note=note, deadline=run.deadline)
+    except AgentError as error:
+        reply = _after_agent_error(services, held, error, run)
+    turn_id = f"turn-{rows[0].event_id}"
+    rendered = (
+        []
+        if place.is_cli
+        else services.platforms.get(place.platform).render(f"_{notice}_\n\n{reply}" if notice else reply)
+    )
+    commit = TurnCommit(
+        session=held,
+        messages=[*said, {"role": "assistant", "content": reply}],
+        turn_id=turn_id,
+        parts=parts_for(session.id, turn_id, place, rendered),
+        rows=rows,
+    )
+    try:
+        services.store.turns.commit(commit, now=services.clock.now())
+    except Conflict:
+        let_go(services, held, uncount=True)
+        raise
+    log.info("session %s: answered %d message(s)", session.id, len(rows))
+    _deliver(services, rows[0], session.id, turn_id)
+
+
+def _after_agent_error(services: Services, held: Session, error: AgentError, run: _Run) -> str:
+    """A failure that another try may help is tried again; any other is said to the person, as this turn's reply."""
+    if services.clock.now() >= run.deadline:
+        let_go(services, held, interrupted=Interruption.OUT_OF_TIME)
+        raise NotYet(1.0) from error
+    if isinstance(error, AgentUnavailable) and run.tries < AGENT_TRIES:
+        let_go(services, held, uncount=True)
+        raise NotYet(error.after or min(60.0, 5.0 * 2**run.tries)) from error
+    what = str(error)
+    hint = "" if isinstance(error, AgentFailed) else " It was tried several times."
+    return f"I could not answer: {what}.{hint} Your message is kept; say something to try again."
+
+
+def _give_up(services: Services, session: Session, rows: Sequence[InboxRow]) -> None:
+    """Too many turns in a row ended badly: say so, keep the transcript, and let the next message begin afresh."""
+
+    def give_up() -> None:
+        current = services.store.sessions.get(session.id)
+        if current is not None and not current.suspended:
+            services.store.sessions.replace(current, suspend(current, now=services.clock.now()))
+
+    on_conflict(give_up)
+    log.info("session %s: suspended after %d strikes", session.id, services.settings.strikes)
+    _tell(
+        services,
+        rows[0],
+        f"I was interrupted {services.settings.strikes} times in a row on this session, so I have stopped trying. "
+        f"Its transcript is kept; `/resume {session.id}` brings it back. Your next message starts a fresh session.",
+    )
+    services.store.inbox.close(rows, by="suspended")
+
+
+def _tell(services: Services, row: InboxRow, words: str) -> None:
+    try:
+        say(services, row.place, words, key=f"told-{row.event_id}")
+    except Rejected:
+        log.info("a notice at a place on %s was refused", row.place.platform)
+
+
+def _deliver(services: Services, row: InboxRow, session_id: str, turn_id: str) -> None:
+    """Deliver a committed reply; where the thread is gone, say in the chat that holds it that the reply is kept."""
+    try:
+        deliver(services, session_id, turn_id)
+    except PlaceGone:
+        log.info("session %s: its thread is gone; the reply is kept in the transcript", session_id)
+        if row.place.thread is not None:
+            words = f"A thread of yours is gone; its session is kept. `/resume {session_id}` brings it here."
+            say(services, row.place.home, words, key=f"gone-{row.event_id}")
+    except Rejected as rejected:
+        log.info("session %s: a reply was refused (%s); it is kept in the transcript", session_id, rejected)
+
+
+def accepted_turn(row: InboxRow) -> str:
+    """The id under which a terminal's turn is accepted, before it starts."""
+    return f"accepted-{row.event_id}"

@@ -1,0 +1,86 @@
+"""Deliver what the journal holds: each part once, in order, across crashes and rate limits."""
+
+import logging
+from collections.abc import Sequence
+
+from shared.domain.routes import Place
+from shared.errors import Ambiguous, NotSent, NotYet, RateLimited, Rejected
+from shared.ports import OutPart, Part, Platform
+from shared.services import Services
+
+log = logging.getLogger(__name__)
+SEND_LIMIT = 30_000
+"""How long one sender may take; every adapter's own time-outs end before it."""
+TRIES = 3
+REPEAT_MARK = "\n\n↻ Sent again: the first copy may have arrived too."
+
+
+def deliver(services: Services, session_id: str, turn_id: str) -> None:
+    """Send every part of a turn that is not sent yet. Safe to repeat.
+
+    Raises NotYet to be called again later (rate limit, a platform that is down, another sender at work), Rejected where
+    the platform refuses for good.
+    """
+    for part in services.store.turns.journal(session_id, turn_id):
+        if part.state == "rejected":
+            raise Rejected(f"{part.place.platform} refused it earlier")
+        if part.state != "sent" and not part.place.is_cli:
+            _deliver_part(services, services.platforms.get(part.place.platform), part)
+
+
+def say(services: Services, place: Place, markdown: str, *, key: str) -> None:
+    """Post words of ours at a place, once per `key`, through the same journal. Raises as `deliver` does."""
+    if place.is_cli:
+        return
+    whose = f"at-{place.route}"
+    rendered = services.platforms.get(place.platform).render(markdown)
+    services.store.turns.post(parts_for(whose, key, place, rendered), now=services.clock.now())
+    deliver(services, whose, key)
+
+
+def parts_for(session_id: str, turn_id: str, place: Place, rendered: Sequence[Part]) -> list[OutPart]:
+    """The journal rows of rendered parts; a terminal needs none, it reads the transcript."""
+    if place.is_cli:
+        return []
+    return [OutPart(session_id, turn_id, number, place, part) for number, part in enumerate(rendered)]
+
+
+def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None:
+    now = services.clock.now()
+    claimed = services.store.turns.sending(part, now=now, until=now + SEND_LIMIT)
+    if claimed is None:
+        raise NotYet(max(1.0, (part.sending_until - now) / 1000))
+    may_have_arrived = part.state == "sending"
+    for _ in range(TRIES):
+        try:
+            message_id = _send(platform, claimed, may_have_arrived=may_have_arrived)
+        except Ambiguous:
+            may_have_arrived = True
+            continue
+        except (RateLimited, NotSent) as trouble:
+            if not may_have_arrived:
+                services.store.turns.unsent(claimed)
+            raise NotYet(trouble.after if isinstance(trouble, RateLimited) else 5.0) from trouble
+        except Rejected:
+            services.store.turns.rejected(claimed)
+            raise
+        services.store.turns.sent(claimed, message_id)
+        return
+    raise NotYet(SEND_LIMIT / 1000)
+
+
+def _send(platform: Platform, part: OutPart, *, may_have_arrived: bool) -> str:
+    """Send, reconciling first what may have arrived: by key, by reading back, or by saying that it is a repeat."""
+    if not may_have_arrived:
+        return platform.send(part.place, part.part, key=part.key)
+    how = platform.capabilities.idempotency
+    if how == "readback" and (found := platform.find_message(part.place, key=part.key)):
+        return found
+    repeated = _marked(part.part) if how == "none" else part.part
+    log.info("part %s: sent again (%s)", part.number, how)
+    return platform.send(part.place, repeated, key=part.key)
+
+
+def _marked(part: Part) -> Part:
+    """The mark goes behind the text, so that formatting by position stays right; adapters leave room for it."""
+    return Part(part.text + REPEAT_MARK, part.extra)

@@ -1,0 +1,99 @@
+"""Hold the one turn that a session may have: start it, keep it alive while the agent works, let it go."""
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterator
+
+from shared.domain.interruptions import begin_turn, end_turn
+from shared.domain.routes import Place
+from shared.domain.sessions import Interruption, Session
+from shared.errors import Conflict, HandoffError, NotYet
+from shared.ports import Visibility
+from shared.services import Services
+from shared.use_cases.retry import on_conflict
+
+log = logging.getLogger(__name__)
+TYPING_EVERY = 4.0
+RENEWALS_PER_LEASE = 3
+
+
+def start_turn(services: Services, session: Session, *, counts: bool, accepted: str | None = None) -> Session:
+    """Take the turn's lease. Raises NotYet while another turn is alive, Conflict if the session changed.
+
+    `accepted` is the id under which this very turn was accepted: its waiting is no other turn.
+    """
+    now = services.clock.now()
+    if session.turn is not None and session.has_live_turn(now) and session.turn.id != accepted:
+        raise NotYet((session.turn.lease_until - now) / 1000)
+    begun = begin_turn(session, run_id=services.new_id(), now=now, lease=services.settings.turn_lease, counts=counts)
+    return services.store.sessions.replace(session, begun)
+
+
+def let_go(
+    services: Services, session: Session, *, uncount: bool = False, interrupted: Interruption | None = None
+) -> None:
+    """End a turn that committed nothing, if it still is this one's."""
+    if session.turn is None:
+        return
+    mine = session.turn.id
+
+    def release() -> None:
+        current = services.store.sessions.get(session.id)
+        if current is None or current.turn is None or current.turn.id != mine:
+            return
+        ended = end_turn(current, now=services.clock.now(), uncount=uncount, interrupted=interrupted)
+        services.store.sessions.replace(current, ended)
+
+    with contextlib.suppress(Conflict):
+        on_conflict(release)
+
+
+@contextlib.contextmanager
+def kept_alive(services: Services, session: Session, place: Place, visibility: Visibility) -> Iterator[None]:
+    """While the body runs: the person sees typing, the lease and the queue's hold are renewed.
+
+    The hold is short, so that a killed turn is tried again soon, not at the function's limit.
+    """
+    hold = services.settings.turn_lease // 1000
+    visibility.set(hold)
+    stop = threading.Event()
+
+    def renew() -> None:
+        services.store.turns.extend(session, until=services.clock.now() + services.settings.turn_lease)
+        visibility.set(hold)
+
+    def beat() -> None:
+        beats = 0
+        beats_per_renewal = max(1, round(hold / RENEWALS_PER_LEASE / TYPING_EVERY))
+        show_typing = _typing(services, place)
+        while True:
+            show_typing()
+            if stop.wait(TYPING_EVERY):
+                return
+            beats += 1
+            if beats % beats_per_renewal == 0:
+                _quietly(renew)
+
+    beating = threading.Thread(target=beat, name="turn-heartbeat", daemon=True)
+    beating.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        beating.join(timeout=5)
+
+
+def _typing(services: Services, place: Place) -> Callable[[], None]:
+    if place.is_cli:
+        return lambda: None
+    platform = services.platforms.get(place.platform)
+    return lambda: platform.typing(place)
+
+
+def _quietly(renew: Callable[[], None]) -> None:
+    """A missed renewal is not the end: the next one may come through, and a lost lease shows at the commit."""
+    try:
+        renew()
+    except (HandoffError, OSError) as trouble:
+        log.warning("a turn could not renew its lease: %s", type(trouble).__name__)

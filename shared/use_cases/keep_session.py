@@ -1,0 +1,65 @@
+"""Create a session or change what is known of it; find, list and delete one's own."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from shared.domain.routes import cli_place
+from shared.domain.sessions import Session
+from shared.errors import HandoffInFlight, SessionBusy, UnknownSession
+from shared.services import Services
+from shared.use_cases.retry import on_conflict
+
+
+def keep_session(
+    services: Services, user_id: str, session_id: str, details: Mapping[str, str | None]
+) -> tuple[Session, bool]:
+    """Create the session, or update the details given (title, source, cwd, model); True if it was created. Idempotent."""
+    now = services.clock.now()
+    bare = Session(
+        id=session_id,
+        user_id=user_id,
+        owner=cli_place(session_id),
+        epoch=0,
+        version=0,
+        message_count=0,
+        created_at=now,
+        updated_at=now,
+    )
+    fresh = _with(bare, details)
+    if services.store.sessions.create(fresh):
+        return fresh, True
+
+    def change() -> Session:
+        session = own_session(services, user_id, session_id)
+        changed = _with(session, details)
+        if changed == session:
+            return session
+        return services.store.sessions.replace(session, replace(changed, updated_at=now))
+
+    return on_conflict(change), False
+
+
+def own_session(services: Services, user_id: str, session_id: str) -> Session:
+    """The session, if it is this user's. Somebody else's answers as one that does not exist."""
+    session = services.store.sessions.get(session_id)
+    if session is None or session.user_id != user_id:
+        raise UnknownSession(session_id)
+    return session
+
+
+def delete_session(services: Services, user_id: str, session_id: str) -> None:
+    """Remove a session with all that belongs to it; not while it is being handed off or answered."""
+
+    def delete() -> None:
+        session = own_session(services, user_id, session_id)
+        if session.active_handoff:
+            raise HandoffInFlight(session_id, session.active_handoff)
+        if session.has_live_turn(services.clock.now()):
+            raise SessionBusy(session_id)
+        services.store.sessions.delete(session)
+
+    on_conflict(delete)
+
+
+def _with(session: Session, details: Mapping[str, str | None]) -> Session:
+    return replace(session, **details)  # type: ignore[arg-type]  # the details are all texts

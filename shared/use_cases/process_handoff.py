@@ -1,0 +1,148 @@
+"""The fast part of a handoff: claim it, open its thread, move the session there, ask for the kickoff turn.
+
+Each step is journalled, so that another attempt goes on where this one stopped:
+
+    claim ──> open_thread ──> rebind ──> send_kickoff        (seconds; the agent runs in a turn, never here)
+"""
+
+import logging
+
+from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, Step, Thread
+from shared.domain.routes import Place
+from shared.errors import (
+    Conflict,
+    PlaceGone,
+    PlatformError,
+    RateLimited,
+    Refused,
+    Rejected,
+    ThreadRefused,
+)
+from shared.ports import Platform, TurnMessage
+from shared.services import Services
+from shared.use_cases.retry import on_conflict
+
+log = logging.getLogger(__name__)
+TITLE = "Handoff — {}"
+
+
+class _LostFence(Exception):
+    """Another invocation holds the handoff, or it has ended: stop at once, nothing to undo."""
+
+
+def process_handoff(services: Services, handoff_id: str) -> None:
+    """Drive a pending handoff as far as the queue. Safe to run twice: the second claim is a no-op.
+
+    What can be helped by another attempt leads back to pending; what cannot fails the handoff, with the session back
+    where it came from. Raises only what nobody foresaw; then the lease runs out and the sweep takes over.
+    """
+    now = services.clock.now()
+    handoff = services.store.handoffs.claim(
+        handoff_id, claimant=services.new_id(), now=now, lease_until=now + services.settings.lease
+    )
+    if handoff is None:
+        return
+    log.info("handoff %s: claimed (fence %d)", handoff.id, handoff.fence)
+    try:
+        handoff = open_thread(services, handoff)
+        handoff = rebind(services, handoff)
+        send_kickoff(services, handoff)
+    except _LostFence:
+        log.info("handoff %s: another invocation goes on with it", handoff.id)
+    except RateLimited as limited:
+        try_later(services, handoff, Reason("rate_limited", str(limited)), after=limited.after, counts=False)
+    except (Rejected, Refused) as refusal:
+        _fail(services, handoff, _reason_of(refusal))
+    except (PlatformError, Conflict) as trouble:
+        try_later(services, handoff, Reason("platform_unavailable", str(trouble)), after=None, counts=True)
+
+
+def open_thread(services: Services, handoff: Handoff) -> Handoff:
+    """Open a fresh thread in the target chat, or adopt the one that an earlier attempt opened.
+
+    A chat that cannot hold one is used itself, and the handoff says so; with `require_thread` it fails instead.
+    """
+    if handoff.thread is not None:
+        return handoff
+    platform = services.platforms.get(handoff.platform)
+    session = services.store.sessions.get(handoff.session_id)
+    title = TITLE.format(session.shown_title if session else handoff.session_id[:8])
+    was_interrupted = handoff.has_done(Step.OPENING_THREAD)
+    handoff = _step(services, handoff, Step.OPENING_THREAD)
+    notice = None
+    try:
+        place = _find_or_open(services, platform, handoff, title, look_first=was_interrupted)
+    except ThreadRefused as refused:
+        if handoff.require_thread:
+            raise
+        place = handoff.target
+        notice = f"No thread of its own: {refused}. The session continues in the chat itself."
+    return _step(services, handoff, Step.THREAD_OPENED, thread=Thread(place, platform.link(place)), notice=notice)
+
+
+def _find_or_open(services: Services, platform: Platform, handoff: Handoff, title: str, *, look_first: bool) -> Place:
+    if not platform.capabilities.threads:
+        raise ThreadRefused(f"{platform.name} has no threads")
+    if look_first and (found := platform.find_thread(handoff.target, key=handoff.id)):
+        return found
+    people = services.store.accounts.identities(handoff.user_id, handoff.platform)
+    return platform.open_thread(handoff.target, title, key=handoff.id, people=people)
+
+
+def rebind(services: Services, handoff: Handoff) -> Handoff:
+    """Move the session: from here on the thread owns it, and the terminal's writes are refused."""
+    if handoff.is_bound:
+        return handoff
+    current = handoff
+    moved = on_conflict(lambda: services.store.handoffs.rebind(current, now=services.clock.now()))
+    if moved is None:
+        raise _LostFence
+    log.info("handoff %s: session moved", handoff.id)
+    return moved
+
+
+def send_kickoff(services: Services, handoff: Handoff) -> None:
+    """Ask for the kickoff turn. The dedupe id carries the fence: a repeat of this attempt is one, a new attempt is not."""
+    if handoff.thread is None:
+        raise _LostFence
+    services.queue.send(
+        TurnMessage(handoff.thread.place, handoff.session_id, handoff.id, handoff.fence),
+        dedupe=f"kickoff {handoff.id} {handoff.fence}",
+    )
+    services.store.handoffs.kickoff_sent(handoff, now=services.clock.now())
+
+
+def try_later(services: Services, handoff: Handoff, reason: Reason, *, after: float | None, counts: bool) -> None:
+    """Back to pending for another attempt: at once the first time, later and later after that; fail when all are used."""
+    now = services.clock.now()
+    if counts and handoff.attempt + 1 >= MAX_ATTEMPTS:
+        _fail(services, handoff, reason)
+        return
+    pause = after if after is not None else (0, 5, 20, 60)[min(handoff.attempt, 3)]
+    if now + pause * 1000 >= handoff.deadline:
+        _fail(services, handoff, reason)
+        return
+    log.info("handoff %s: %s, again in %.0f s", handoff.id, reason.code, pause)
+    services.store.handoffs.back_to_pending(handoff, reason, now=now, not_before=now + int(pause * 1000), counts=counts)
+
+
+def _step(
+    services: Services, handoff: Handoff, step: Step, *, thread: Thread | None = None, notice: str | None = None
+) -> Handoff:
+    noted = services.store.handoffs.step(handoff, step, now=services.clock.now(), thread=thread, notice=notice)
+    if noted is None:
+        raise _LostFence
+    return noted
+
+
+def _fail(services: Services, handoff: Handoff, reason: Reason) -> None:
+    now = services.clock.now()
+    ended = on_conflict(lambda: services.store.handoffs.fail(handoff, reason, now=now))
+    log.info("handoff %s: %s", handoff.id, f"failed ({reason.code})" if ended else "ended elsewhere")
+
+
+def _reason_of(refusal: Rejected | Refused) -> Reason:
+    if isinstance(refusal, Refused):
+        return Reason(refusal.code, refusal.message)
+    code = {ThreadRefused: "thread_refused", PlaceGone: "chat_not_found"}.get(type(refusal), "platform_refused")
+    return Reason(code, str(refusal))

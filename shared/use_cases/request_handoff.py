@@ -1,0 +1,99 @@
+"""Ask for a session to be moved: the checks that leave it untouched, then one transaction."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from shared.domain.handoffs import Handoff, State, Step
+from shared.domain.routes import Place
+from shared.errors import IdempotencyKeyReused, NoHome, PlatformNotConfigured, PlatformNotSupported, UnknownPlatform
+from shared.ports import Platforms
+from shared.services import Services
+from shared.use_cases.keep_session import own_session
+from shared.use_cases.retry import on_conflict
+
+
+@dataclass(frozen=True)
+class HandoffRequest:
+    """What the terminal asks for. `target` is a chat on the platform; without it, the person's home."""
+
+    session_id: str
+    platform: str
+    epoch: int
+    target: str | None = None
+    message: str | None = None
+    require_thread: bool = False
+    replace: bool = False
+
+
+def request_handoff(services: Services, user_id: str, asked: HandoffRequest, *, idempotency_key: str | None) -> Handoff:
+    """Write a pending handoff; the table's stream does the rest. The same key and body give the same handoff.
+
+    Raises IdempotencyKeyReused first, then the refusals in the order in which a person would meet them.
+    """
+    handoff_id = id_for(user_id, idempotency_key) if idempotency_key else services.new_id()
+    body_hash = _hash(asdict(asked))
+    earlier = services.store.handoffs.get(handoff_id) if idempotency_key else None
+    if earlier is not None:
+        if earlier.body_hash != body_hash:
+            raise IdempotencyKeyReused
+        return earlier
+    target = destination(services, user_id, asked.platform, asked.target)
+
+    def request() -> Handoff:
+        now = services.clock.now()
+        session = own_session(services, user_id, asked.session_id)
+        handoff = Handoff(
+            id=handoff_id,
+            session_id=session.id,
+            user_id=user_id,
+            platform=asked.platform,
+            target=target,
+            origin=session.owner,
+            request_epoch=asked.epoch,
+            body_hash=body_hash,
+            state=State.PENDING,
+            deadline=now + services.settings.deadline,
+            created_at=now,
+            updated_at=now,
+            message=asked.message,
+            require_thread=asked.require_thread,
+            replace=asked.replace,
+            steps={Step.REQUESTED.value: now},
+        )
+        return services.store.handoffs.request(handoff, now=now)
+
+    return on_conflict(request)
+
+
+def id_for(user_id: str, idempotency_key: str) -> str:
+    """The id that a user's Idempotency-Key always leads to."""
+    return hashlib.sha256(f"{user_id}\n{idempotency_key}".encode()).hexdigest()[:32]
+
+
+def check_platform(platforms: Platforms, name: str) -> None:
+    """Refuse a platform that is unknown, not supported yet, or not configured. Loads no chat SDK."""
+    known = platforms.known()
+    supported = [platform for platform, is_supported in known.items() if is_supported]
+    if name not in known:
+        raise UnknownPlatform(name, supported)
+    if not known[name]:
+        raise PlatformNotSupported(name, supported)
+    if not platforms.is_configured(name):
+        raise PlatformNotConfigured(name)
+
+
+def destination(services: Services, user_id: str, platform: str, target: str | None) -> Place:
+    """Where a handoff is to arrive: the chat that was named, else the person's home."""
+    check_platform(services.platforms, platform)
+    if target:
+        return Place(platform, target)
+    home = services.store.accounts.home(user_id, platform)
+    if home is None:
+        raise NoHome(platform)
+    return home
+
+
+def _hash(body: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

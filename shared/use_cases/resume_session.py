@@ -1,0 +1,66 @@
+"""Bring a session back to the terminal, or copy it there."""
+
+from dataclasses import replace
+
+from shared.domain.routes import cli_place
+from shared.domain.sessions import Session
+from shared.errors import Conflict, Moved
+from shared.ports import TurnMessage
+from shared.services import Services
+from shared.use_cases.keep_session import own_session
+
+
+def resume_session(services: Services, user_id: str, session_id: str, *, epoch: int) -> Session:
+    """Owner = terminal, epoch + 1; a handoff in flight ends as cancelled. Raises Moved if `epoch` is no longer true.
+
+    The thread that it leaves is told, through the queue, so that what people type there next does not surprise them.
+    """
+    left = own_session(services, user_id, session_id)
+    while True:
+        if left.epoch != epoch:
+            raise Moved(left)
+        try:
+            resumed = services.store.handoffs.resume(left, now=services.clock.now())
+            break
+        except Conflict:
+            left = own_session(services, user_id, session_id)
+    if not left.owner.is_cli:
+        words = f"This session went back to the terminal. `/resume {session_id}` brings it here again."
+        services.queue.send(
+            TurnMessage(left.owner, event_id=f"resumed-{session_id}-{resumed.epoch}", notice=words),
+            dedupe=f"resumed {session_id} {resumed.epoch}",
+        )
+    return resumed
+
+
+def fork_session(services: Services, user_id: str, session_id: str) -> Session:
+    """A copy of a session, with its transcript, owned by the terminal; the original stays where it lives."""
+    now = services.clock.now()
+    original = own_session(services, user_id, session_id)
+    copy_id = services.new_id()
+    copy = replace(
+        original,
+        id=copy_id,
+        owner=cli_place(copy_id),
+        epoch=0,
+        version=0,
+        message_count=0,
+        created_at=now,
+        updated_at=now,
+        title=f"{original.shown_title} (copy)"[:200],
+        link=None,
+        active_handoff=None,
+        turn=None,
+        strikes=0,
+        resume_pending=None,
+        suspended=False,
+    )
+    services.store.sessions.create(copy)
+    batch, size = [], 0
+    for message in services.store.transcripts.load(session_id):
+        batch.append(message)
+        size += len(str(message))
+        if size > 1_000_000:
+            copy = services.store.transcripts.append(copy, batch, now=now)
+            batch, size = [], 0
+    return services.store.transcripts.append(copy, batch, now=now) if batch else copy

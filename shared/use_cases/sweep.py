@@ -1,0 +1,108 @@
+"""The safety net, each minute: leases that ran out, deadlines, forgotten wake-ups, dead letters.
+
+Safe to run twice at once: every write re-checks on the item what the index said, and one of two sweeps wins.
+"""
+
+import logging
+
+from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State
+from shared.errors import Conflict, HandoffError
+from shared.ports import DeadTurn, TurnMessage
+from shared.services import Services
+from shared.use_cases.retry import on_conflict
+
+log = logging.getLogger(__name__)
+LIMIT = 200
+DEAD_LIMIT = 50
+
+
+def sweep(services: Services) -> int:
+    """Look at everything that is due, at most `LIMIT` handoffs and `DEAD_LIMIT` dead letters; returns how many."""
+    due = services.store.handoffs.due(now=services.clock.now(), limit=LIMIT)
+    for handoff in due:
+        try:
+            _look_after(services, handoff)
+        except (HandoffError, OSError) as trouble:
+            log.warning("handoff %s: left to the next sweep (%s)", handoff.id, type(trouble).__name__)
+    return len(due) + _answer_for_the_dead(services)
+
+
+def _look_after(services: Services, handoff: Handoff) -> None:
+    now = services.clock.now()
+    if not handoff.is_open:
+        return
+    if handoff.confirmed:
+        if services.store.handoffs.drive(handoff, now=now):
+            _send_kickoff_again(services, handoff)
+    elif now >= handoff.deadline:
+        _expire(services, handoff, Reason("deadline", "It was not done in time. The session is where it was before."))
+    elif handoff.state == State.PENDING:
+        if handoff.not_before <= now and services.store.handoffs.nudge(handoff, now=now):
+            log.info("handoff %s: nudged", handoff.id)
+    elif handoff.lease_until <= now:
+        _try_again(services, handoff)
+
+
+def _try_again(services: Services, handoff: Handoff) -> None:
+    """The lease ran out: the invocation that held it is gone, or as good as gone."""
+    now = services.clock.now()
+    reason = Reason("interrupted", "An attempt was interrupted.")
+    if handoff.attempt + 1 >= MAX_ATTEMPTS:
+        tired = Reason("interrupted", f"It was interrupted {MAX_ATTEMPTS} times. The session is where it was before.")
+        on_conflict(lambda: services.store.handoffs.fail(handoff, tired, now=now))
+    elif services.store.handoffs.back_to_pending(handoff, reason, now=now, not_before=now, counts=True):
+        log.info("handoff %s: back to pending", handoff.id)
+
+
+def _expire(services: Services, handoff: Handoff, reason: Reason) -> None:
+    if on_conflict(lambda: services.store.handoffs.expire(handoff, reason, now=services.clock.now())):
+        log.info("handoff %s: expired", handoff.id)
+
+
+def _send_kickoff_again(services: Services, handoff: Handoff) -> None:
+    if handoff.thread is not None:
+        services.queue.send(
+            TurnMessage(handoff.thread.place, handoff.session_id, handoff.id, handoff.fence),
+            dedupe=f"again {handoff.id} {handoff.nudges}",
+        )
+
+
+def _answer_for_the_dead(services: Services) -> int:
+    """Dead letters: committed → deliver again; an unconfirmed kickoff → fail now; else tell the person."""
+    answered = 0
+    while answered < DEAD_LIMIT and (letters := services.dead_turns.receive(limit=10)):
+        for dead in letters:
+            try:
+                _answer_for(services, dead)
+            except Conflict:
+                continue
+            services.dead_turns.delete(dead)
+            answered += 1
+    return answered
+
+
+def _answer_for(services: Services, dead: DeadTurn) -> None:
+    message, now = dead.message, services.clock.now()
+    if message.handoff_id is not None:
+        handoff = services.store.handoffs.get(message.handoff_id)
+        if handoff is not None and handoff.is_open and not handoff.confirmed:
+            reason = Reason(
+                "turn_failed", "The agent's turn failed again and again. The session is where it was before."
+            )
+            on_conflict(lambda: services.store.handoffs.fail(handoff, reason, now=now))
+            log.info("handoff %s: failed, its kickoff was given up", handoff.id)
+        elif handoff is not None and handoff.is_open:
+            services.queue.send(message, dedupe=f"dead {dead.handle[-64:]}")
+    elif message.event_id is not None and message.notice is None:
+        row = services.store.inbox.get(message.place, message.event_id)
+        if row is None:
+            return
+        if row.done_by is not None:
+            services.queue.send(message, dedupe=f"dead {dead.handle[-64:]}")
+            return
+        words = "I could not answer your last message: the work on it failed again and again. Please say it once more."
+        services.store.inbox.close([row], by="dead letter")
+        services.queue.send(
+            TurnMessage(message.place, event_id=f"dead-{message.event_id}", notice=words),
+            dedupe=f"dead {message.place.route} {message.event_id}",
+        )
