@@ -5,9 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from moto.cloudformation.models import cloudformation_backends
-from moto.cloudformation.parsing import clean_json
-
 from local import template
 from local.deployed import Deployed, read_stack
 from local.engine import Engine
@@ -55,6 +52,10 @@ def _create(engine: Engine, body: Mapping[str, Any], parameters: Mapping[str, st
 
 def _read(engine: Engine, translated: Mapping[str, Any], outputs: Mapping[str, str]) -> Deployed:
     """Every resource's properties with all references resolved by moto, also of those that moto does not have."""
+    # Here, because these bring in all of moto (a second): `shim.apply` makes that quicker, and must come first.
+    from moto.cloudformation.models import cloudformation_backends  # noqa: PLC0415 - see above
+    from moto.cloudformation.parsing import clean_json  # noqa: PLC0415 - see above
+
     stacks = cloudformation_backends[engine.account_id][engine.region].stacks.values()
     (stack,) = (stack for stack in stacks if stack.name == STACK)
     scope = stack.resource_map

@@ -87,6 +87,10 @@ class Engine:
         """Each (role, action, resource) that calls under roles needed so far."""
         return frozenset(self.guard.used)
 
+    def grants_unused(self, role_arn: str) -> frozenset[Grant]:
+        """Each (role, action, resource) that the role's policies allow and no call has needed so far."""
+        return self.guard.unused(role_arn)
+
     def wait_for_writes(self, seen: int, timeout: float) -> int:
         """Block until the number of stream records differs from `seen`, at most `timeout` s; return that number."""
         return WRITES[self.account_id].wait(seen, timeout)

@@ -8,9 +8,10 @@ a new release of moto has to pass them before `MOTO` may name it.
 from functools import cache
 from importlib import metadata
 
-from local.shim import access, atomicity, iterators, queries, queues, receiving, streams, transactions
+from local.shim import access, atomicity, iterators, loading, queries, queues, receiving, streams, transactions
 
 MOTO = "5.2.5"
+FAMILIES = (loading, atomicity, streams, iterators, transactions, queries, queues, receiving, access)
 
 
 class UnknownMotoError(RuntimeError):
@@ -28,7 +29,7 @@ class UnknownMotoError(RuntimeError):
 def apply() -> None:
     """Mend this process's moto; safe to call again. Raises UnknownMotoError on a version nobody has tested."""
     refuse_other_versions(metadata.version("moto"))
-    for family in (atomicity, streams, iterators, transactions, queries, queues, receiving, access):
+    for family in FAMILIES:
         family.apply()
 
 

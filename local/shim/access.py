@@ -18,7 +18,7 @@ from moto.core.exceptions import JsonRESTError
 from moto.iam.models import iam_backends
 
 from local.shim.demands import demands_of
-from local.shim.policies import is_allowed
+from local.shim.policies import as_list, covers, is_allowed, statements_of
 
 
 class Grant(NamedTuple):
@@ -49,14 +49,27 @@ class Guard:
     def check(self, response: Any) -> None:
         """Note what a role's call needs; in force, raise the error that AWS would answer with."""
         identity = self.identities.get(response.access_key)
-        if self.enforcing:
-            _check_signature(identity, response)
+        if identity is None and self.enforcing:
+            raise JsonRESTError("UnrecognizedClientException", "The security token included in the request is invalid.")
         if identity is None or identity.role is None:
             return
+        if self.enforcing:
+            _check_signature(identity, response)
         for action, resource in demands_of(response):
             if self.enforcing and not is_allowed(self._policies(identity.role), action, resource):
                 raise JsonRESTError("AccessDeniedException", _refusal(identity.role, action, resource))
             self.used.add(Grant(identity.role, action, resource))
+
+    def unused(self, role_arn: str) -> frozenset[Grant]:
+        """What the role's policies allow and no call has needed."""
+        needed = [grant for grant in self.used if grant.role == role_arn]
+        return frozenset(
+            Grant(role_arn, action, resource)
+            for statement in statements_of(self._policies(role_arn))
+            for action in as_list(statement["Action"])
+            for resource in as_list(statement["Resource"])
+            if not any(covers({"Action": action, "Resource": resource}, g.action, g.resource) for g in needed)
+        )
 
     def _policies(self, role_arn: str) -> list[Any]:
         role = iam_backends[self.account_id]["aws"].get_role_by_arn(role_arn)
@@ -73,10 +86,8 @@ def _refusal(role: str, action: str, resource: str) -> str:
     )
 
 
-def _check_signature(identity: Identity | None, response: Any) -> None:
-    given = response.headers.get("Authorization", "")
-    if identity is None or not given.startswith("AWS4-HMAC-SHA256 "):
-        raise JsonRESTError("UnrecognizedClientException", "The security token included in the request is invalid.")
+def _check_signature(identity: Identity, response: Any) -> None:
+    given = response.headers["Authorization"]
     if response.headers.get("X-Amz-Security-Token") != identity.credentials.token:
         raise JsonRESTError("UnrecognizedClientException", "The security token included in the request is invalid.")
     parts = dict(part.strip().split("=", 1) for part in given.partition(" ")[2].split(","))
@@ -94,7 +105,7 @@ def _signature(credentials: Credentials, service: str, region: str, signed: str,
     request = AWSRequest(
         method=response.method,
         url=response.raw_path + query,
-        data=response.raw_body,
+        data=response.raw_body or response.data,
         headers={name: value for name, value in response.headers.items() if name.lower() in names},
     )
     request.context["timestamp"] = response.headers["X-Amz-Date"]
