@@ -28,6 +28,9 @@ class Wire(Protocol):
     def webhook_changed(self) -> None:
         """Events that waited for a webhook may go now."""
 
+    async def disconnect(self) -> None:
+        """Ends the bot's open connections as the platform does now and then, so that it must come back."""
+
 
 class Invalid(ValueError):
     """What was asked cannot be done; the message says why, for a person."""

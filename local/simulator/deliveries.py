@@ -33,14 +33,14 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Event:
-    """One webhook call. It is signed anew for each try (`sign(number)`), as real timestamps are."""
+    """One webhook call. It is signed anew for each try, `sign(number, last_status)`, as real timestamps are."""
 
     platform: Platform
     id: str
     lane: str
     url: Callable[[], str | None]
     body: bytes
-    sign: Callable[[int], Mapping[str, str]]
+    sign: Callable[[int, int | None], Mapping[str, str]]
     policy: Policy
     answered: Callable[[bytes], None] = field(default=lambda _: None)
 
@@ -54,6 +54,7 @@ class Deliveries:
         self._retry_scale = retry_scale
         self._lanes: dict[tuple[Platform, str], asyncio.Queue[Event]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._last_status: dict[str, int | None] = {}
         self._session: ClientSession | None = None
         self._url_changed = asyncio.Event()
 
@@ -109,7 +110,7 @@ class Deliveries:
         url = await self._url_of(event)
         if self._session is None:
             self._session = ClientSession()
-        headers = {"Content-Type": "application/json", **event.sign(number)}
+        headers = {"Content-Type": "application/json", **event.sign(number, self._last_status.get(event.id))}
         timeout = ClientTimeout(total=event.policy.timeout)
         status, answer = None, b""
         try:
@@ -119,7 +120,9 @@ class Deliveries:
             pass  # no answer is an answer here: the attempt says so, and the policy tries again
         self.attempts.append(Attempt(event.platform, event.id, number, status))
         if status is None or not 200 <= status < 300:
+            self._last_status[event.id] = status
             return False
+        self._last_status.pop(event.id, None)
         event.answered(answer)
         return True
 

@@ -13,12 +13,13 @@ from local.simulator.credentials import Credentials
 from local.simulator.deliveries import Deliveries
 from local.simulator.faults import Faults
 from local.simulator.live import Live
+from local.simulator.slack import Slack
 from local.simulator.stage import Stage
 from local.simulator.store import Store
 from local.simulator.telegram import Telegram
 from local.simulator.world import Platform, World
 
-WIRES: Mapping[Platform, Callable[[Stage], Wire]] = {"telegram": Telegram}
+WIRES: Mapping[Platform, Callable[[Stage], Wire]] = {"telegram": Telegram, "slack": Slack}
 MAX_BODY = 8 * 2**20
 
 
@@ -81,6 +82,9 @@ class Server:
     async def close(self) -> None:
         await self.deliveries.close()
         await self._runner.cleanup()
+
+    async def disconnect(self, platform: Platform) -> None:
+        await self._wires[platform].disconnect()
 
     async def webhook_changed(self) -> None:
         """Events that waited for a URL look again."""

@@ -125,6 +125,10 @@ class Simulator:
         """The same as POST /remove."""
         self._call(self._running.control.remove, {"platform": platform, "chat": chat, "thread": thread})
 
+    def disconnect(self, platform: Platform) -> None:
+        """Ends the bot's sockets, as the platform does now and then; what is undelivered waits for the next one."""
+        self._run(self._running.disconnect(platform))
+
     @property
     def _running(self) -> Server:
         if self._server is None:

@@ -41,10 +41,7 @@ def scene(store: Store, world: World, faults: Faults) -> JSON:
 
     def chat_scene(chat: Chat) -> JSON:
         result = chat_state(chat) | {"kind": chat.kind, "home": chat.home, "people": list(chat.people)}
-        result["typing"] = {
-            (thread.id if thread else ""): instant(store.typing_until(chat, thread))
-            for thread in (None, *chat.threads.values())
-        }
+        result["typing"] = {thread or "": instant(until) for thread, until in store.typing_in(chat).items()}
         return result
 
     return {
@@ -70,12 +67,14 @@ def change_scene(change: Change) -> JSON:
         "kind": change.kind,
         "platform": change.chat.platform,
         "chat": change.chat.id,
-        "thread": change.thread.id if change.thread else None,
+        "thread": change.thread_id,
     }
-    if change.kind == "thread" and change.thread:
-        result["title"] = change.thread.title
-    if change.message:
+    if change.title is not None:
+        result["title"] = change.title
+    if change.message is not None:
         result["message"] = message_state(change.message)
-    if change.kind == "typing":
+    if change.until is not None:
         result["until"] = instant(change.until)
+    if change.kind == "chat":
+        result |= {"type": change.chat.kind, "people": list(change.chat.people), "home": change.chat.home}
     return result

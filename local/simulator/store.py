@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from local.simulator.world import Platform, World
+from local.simulator.world import Place, Platform, World
 
 
 class Missing(LookupError):
@@ -53,13 +53,14 @@ class Chat:
 
 @dataclass(frozen=True)
 class Change:
-    """Something that listeners may want to show: message, edit, thread, typing or gone."""
+    """Something that listeners may want to show: chat, thread, message, edit, typing or gone."""
 
     kind: str
     chat: Chat
-    thread: Thread | None = None
+    thread_id: str | None = None
     message: Message | None = None
-    until: float = 0.0
+    title: str | None = None
+    until: float | None = None
 
 
 class Store:
@@ -67,16 +68,22 @@ class Store:
 
     def __init__(self, world: World, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._chats = {
-            (p.platform, p.id): Chat(p.platform, p.id, p.title, p.kind, p.people, p.home) for p in world.places
-        }
+        self._chats: dict[tuple[Platform, str], Chat] = {}
         self._typing: dict[tuple[Platform, str, str | None], float] = {}
         self._listeners: list[Callable[[Change], None]] = []
+        for place in world.places:
+            self.add_chat(place)
 
     def listen(self, listener: Callable[[Change], None]) -> Callable[[], None]:
         """Calls `listener` on every change until the returned function is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def add_chat(self, place: Place) -> Chat:
+        chat = Chat(place.platform, place.id, place.title, place.kind, place.people, place.home)
+        self._chats[place.platform, place.id] = chat
+        self._tell(Change("chat", chat, title=chat.title))
+        return chat
 
     def chats(self, platform: Platform) -> list[Chat]:
         return [chat for chat in self._chats.values() if chat.platform == platform]
@@ -106,12 +113,12 @@ class Store:
     ) -> Thread:
         thread = Thread(thread_id, title, opener, self._clock(), members={opener}, starter=starter, extra=extra)
         chat.threads[thread_id] = thread
-        self._tell(Change("thread", chat, thread))
+        self._tell(Change("thread", chat, thread.id, title=thread.title))
         return thread
 
     def rename_thread(self, chat: Chat, thread: Thread, title: str) -> None:
         thread.title = title
-        self._tell(Change("thread", chat, thread))
+        self._tell(Change("thread", chat, thread.id, title=thread.title))
 
     def post(self, chat: Chat, thread: Thread | None, message_id: str, author: str, text: str, **extra: Any) -> Message:
         """Adds a message and ends its author's typing there."""
@@ -119,36 +126,41 @@ class Store:
         (thread or chat).messages.append(message)
         if thread is not None:
             thread.members.add(author)
-        self._typing.pop((chat.platform, chat.id, thread.id if thread else None), None)
-        self._tell(Change("message", chat, thread, message))
+        self._typing.pop((chat.platform, chat.id, _id(thread)), None)
+        self._tell(Change("message", chat, _id(thread), message))
         return message
 
     def edit(self, chat: Chat, thread: Thread | None, message: Message, text: str, **extra: Any) -> None:
         message.text, message.edited_at = text, self._clock()
         message.extra.update(extra)
-        self._tell(Change("edit", chat, thread, message))
+        self._tell(Change("edit", chat, _id(thread), message))
 
     def remove_message(self, chat: Chat, thread: Thread | None, message: Message) -> None:
         (thread or chat).messages.remove(message)
-        self._tell(Change("gone", chat, thread, message))
+        self._tell(Change("gone", chat, _id(thread), message))
 
     def remove_thread(self, chat: Chat, thread: Thread) -> None:
         del chat.threads[thread.id]
-        self._tell(Change("gone", chat, thread))
+        self._tell(Change("gone", chat, thread.id))
 
     def remove_chat(self, chat: Chat) -> None:
         del self._chats[chat.platform, chat.id]
         self._tell(Change("gone", chat))
 
-    def typing(self, chat: Chat, thread: Thread | None, seconds: float) -> None:
-        """The bot is typing there for that long; zero ends it."""
+    def typing(self, chat: Chat, thread_id: str | None, seconds: float) -> None:
+        """The bot is typing there for that long; zero ends it. The thread may be one that nobody replied in yet."""
         until = self._clock() + seconds
-        self._typing[chat.platform, chat.id, thread.id if thread else None] = until
-        self._tell(Change("typing", chat, thread, until=until))
+        self._typing[chat.platform, chat.id, thread_id] = until
+        self._tell(Change("typing", chat, thread_id, until=until))
 
-    def typing_until(self, chat: Chat, thread: Thread | None) -> float:
-        return self._typing.get((chat.platform, chat.id, thread.id if thread else None), 0.0)
+    def typing_in(self, chat: Chat) -> dict[str | None, float]:
+        """Until when the bot types in the chat and in each of its threads."""
+        return {key[2]: until for key, until in self._typing.items() if key[:2] == (chat.platform, chat.id)}
 
     def _tell(self, change: Change) -> None:
         for listener in tuple(self._listeners):
             listener(change)
+
+
+def _id(thread: Thread | None) -> str | None:
+    return thread.id if thread else None

@@ -78,6 +78,9 @@ class Telegram:
     def webhook_changed(self) -> None:
         self._updates.flush()
 
+    async def disconnect(self) -> None:
+        pass  # a poll is one request; there is no connection to end
+
     async def _call(self, request: web.Request) -> web.Response:
         if request.match_info["token"] != self._stage.credentials.telegram_token:
             return _error(401, "Unauthorized")

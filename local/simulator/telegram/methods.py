@@ -96,7 +96,8 @@ class Chats:
         chat = self.chat(arguments)
         if arguments.text("action") != "typing":
             raise Refused("Bad Request: wrong parameter action in request")
-        self._stage.store.typing(chat, self._place(chat, arguments), TYPING_SECONDS)
+        thread = self._place(chat, arguments)
+        self._stage.store.typing(chat, thread.id if thread else None, TYPING_SECONDS)
         return True
 
     def chat(self, arguments: Arguments) -> Chat:

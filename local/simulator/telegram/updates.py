@@ -60,7 +60,7 @@ class Updates:
             )
         self._waiting.clear()
 
-    def _headers(self, _number: int) -> dict[str, str]:
+    def _headers(self, _number: int, _last_status: int | None) -> dict[str, str]:
         secret = self._own_secret if self._own_url else self._stage.credentials.telegram_webhook_secret
         return {"X-Telegram-Bot-Api-Secret-Token": secret} if secret else {}
 
