@@ -2,14 +2,20 @@
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 from uuid import uuid4
 
 from local.invoke import REGION
 from local.stack import FunctionConfig
 
-Credentials = Mapping[str, str]  # AccessKeyId, SecretAccessKey and SessionToken, as STS names them
+
+class Credentials(Protocol):
+    """Those of a role, as botocore has them."""
+
+    access_key: str
+    secret_key: str
+    token: str | None
 
 
 def variables(
@@ -39,9 +45,9 @@ def _python(path: str) -> dict[str, str]:
 
 def _access(endpoint: str, credentials: Credentials) -> dict[str, str]:
     return {
-        "AWS_ACCESS_KEY_ID": credentials["AccessKeyId"],
-        "AWS_SECRET_ACCESS_KEY": credentials["SecretAccessKey"],
-        "AWS_SESSION_TOKEN": credentials["SessionToken"],
+        "AWS_ACCESS_KEY_ID": credentials.access_key,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
+        "AWS_SESSION_TOKEN": credentials.token or "",
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
         "AWS_ENDPOINT_URL": endpoint,

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.credentials import Credentials
 
 from local.runtime import RuntimeInvoker
 from local.stack import FunctionConfig, Stack
@@ -106,8 +107,8 @@ def stack_of(*functions: FunctionConfig) -> Stack:
     return Stack({one.logical_id: one for one in functions}, (), (), (), (), {}, {})
 
 
-def credentials(role_arn: str) -> dict[str, str]:
-    return {"AccessKeyId": f"key of {role_arn.rpartition('/')[2]}", "SecretAccessKey": "s", "SessionToken": "t"}
+def credentials(role_arn: str) -> Credentials:
+    return Credentials(f"key of {role_arn.rpartition('/')[2]}", "s", "t")
 
 
 @pytest.fixture

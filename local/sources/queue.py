@@ -1,0 +1,113 @@
+"""A queue as an event source: messages go to the function as they come, and are deleted when it has done them."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local.invoke import Invoker
+from local.sources.engine import Engine
+from local.sources.partial import failed_ids
+from local.sources.queue_event import queue_event
+from local.stack import QueueMapping
+
+POLL_SECONDS = 2  # a long poll: a message ends it at once
+RETRY_SECONDS = 0.1
+MOST_AT_ONCE = 100
+
+Messages = Sequence[Mapping[str, Any]]
+
+
+class QueueSource:
+    """Polls from `start` to `stop`. Order and visibility are the queue's: it gives out one batch of a group at a time,
+    hides it for its visibility time-out, and redrives it. What failed is simply not deleted.
+    """
+
+    def __init__(
+        self,
+        mapping: QueueMapping,
+        engine: Engine,
+        invoker: Invoker,
+        *,
+        on_error: Callable[[Exception], None] | None = None,
+    ) -> None:
+        self._mapping = mapping
+        self._invoker = invoker
+        self._sqs = engine.client("sqs")
+        self._on_error = on_error or (lambda _: None)
+        self._limit = mapping.max_concurrency or MOST_AT_ONCE
+        self._running = 0
+        self._changed = threading.Condition()
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        threading.Thread(target=self._poll, name=f"queue {self._mapping.queue_url}", daemon=True).start()
+
+    def stop(self, patience: float = 1.0) -> None:
+        """Takes no more messages, and waits a while for those in flight."""
+        self._stopped.set()
+        with self._changed:
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._running, patience)
+
+    def _poll(self) -> None:
+        while self._wait_for_room():
+            try:
+                messages = self._receive()
+            except Exception as error:  # noqa: BLE001 - a poller that ends would be a queue that stands still
+                if not self._stopped.wait(RETRY_SECONDS):
+                    self._on_error(error)
+                continue
+            if messages and self._stopped.is_set():
+                self._give_back(messages)
+            elif messages:
+                with self._changed:
+                    self._running += 1
+                threading.Thread(target=self._run, args=(messages,), name="queue batch", daemon=True).start()
+
+    def _wait_for_room(self) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: self._running < self._limit or self._stopped.is_set())
+        return not self._stopped.is_set()
+
+    def _receive(self) -> Messages:
+        answer = self._sqs.receive_message(
+            QueueUrl=self._mapping.queue_url,
+            MaxNumberOfMessages=min(self._mapping.batch_size, 10),
+            WaitTimeSeconds=POLL_SECONDS,
+            MessageSystemAttributeNames=["All"],
+            MessageAttributeNames=["All"],
+        )
+        messages: Messages = answer.get("Messages", [])
+        return messages
+
+    def _run(self, messages: Messages) -> None:
+        try:
+            result = self._invoker.invoke(self._mapping.function, queue_event(messages, self._mapping.queue_arn))
+            ids = [message["MessageId"] for message in messages]
+            failed = failed_ids(result, ids, partial_failures=self._mapping.partial_failures)
+            for message in messages:
+                if message["MessageId"] not in failed:
+                    self._delete(message)
+        except Exception as error:  # noqa: BLE001 - it is told; the messages come back after their visibility time-out
+            self._on_error(error)
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    def _delete(self, message: Mapping[str, Any]) -> None:
+        """A handle that expired means that the message is somebody else's by now."""
+        try:
+            self._sqs.delete_message(QueueUrl=self._mapping.queue_url, ReceiptHandle=message["ReceiptHandle"])
+        except ClientError as error:
+            self._on_error(error)
+
+    def _give_back(self, messages: Messages) -> None:
+        for message in messages:
+            with suppress(ClientError, BotoCoreError):  # the engine may be stopping as well
+                self._sqs.change_message_visibility(
+                    QueueUrl=self._mapping.queue_url, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0
+                )

@@ -1,0 +1,64 @@
+"""Reading one shard of a stream from where a mapping starts, through iterators that expire and records that are trimmed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+PAGE = 1000  # what GetRecords gives at most
+_LOST = {"ExpiredIteratorException", "TrimmedDataAccessException"}
+
+
+class Shard:
+    """A place in a shard that only moves forward. Not thread-safe."""
+
+    def __init__(self, client: Any, stream_arn: str, shard_id: str, starting_position: str) -> None:
+        self.id = shard_id
+        self._client = client
+        self._stream_arn = stream_arn
+        self._last: str | None = None
+        self._iterator: str | None = self._iterator_at({"ShardIteratorType": starting_position})
+
+    @property
+    def ended(self) -> bool:
+        """A closed shard has no more records to come."""
+        return self._iterator is None
+
+    def read(self) -> Sequence[Mapping[str, Any]]:
+        """The records since the last call; none when nothing was written."""
+        if self._iterator is None:
+            return []
+        try:
+            page = self._client.get_records(ShardIterator=self._iterator, Limit=PAGE)
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in _LOST:
+                raise
+            self._iterator = self._found_again(trimmed=error.response["Error"]["Code"].startswith("Trimmed"))
+            return self.read()
+        self._iterator = page.get("NextShardIterator")
+        records: Sequence[Mapping[str, Any]] = page["Records"]
+        if records:
+            self._last = records[-1]["dynamodb"]["SequenceNumber"]
+        return records
+
+    def _found_again(self, *, trimmed: bool) -> str:
+        if trimmed or self._last is None:
+            return self._iterator_at({"ShardIteratorType": "TRIM_HORIZON"})
+        return self._iterator_at({"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": self._last})
+
+    def _iterator_at(self, place: Mapping[str, str]) -> str:
+        answer = self._client.get_shard_iterator(StreamArn=self._stream_arn, ShardId=self.id, **place)
+        iterator: str = answer["ShardIterator"]
+        return iterator
+
+
+def shard_ids(client: Any, stream_arn: str) -> list[str]:
+    """All shards of the stream, parents before their children."""
+    found: list[Mapping[str, Any]] = []
+    start: dict[str, str] = {}
+    while True:
+        page = client.describe_stream(StreamArn=stream_arn, **start)["StreamDescription"]
+        found += page["Shards"]
+        if "LastEvaluatedShardId" not in page:
+            return [shard["ShardId"] for shard in found]
+        start = {"ExclusiveStartShardId": page["LastEvaluatedShardId"]}
