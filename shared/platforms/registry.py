@@ -61,7 +61,7 @@ class PlatformRegistry:
             if name not in self._made:
                 module, _, adapter = entry.adapter.partition(":")
                 made = getattr(importlib.import_module(module), adapter)(self._settings, self._secrets)
-                self._made[name] = cast(Platform, made)
+                self._made[name] = cast("Platform", made)
             return self._made[name]
 
     def known(self) -> Mapping[str, bool]:

@@ -7,7 +7,9 @@ from shared.platforms.text_cuts import splits_letter
 
 # Invisible, no word boundary for the eye, and enough to make a platform read plain text.
 _INVISIBLE = "\u2060"
-_CALLS = re.compile(r"(<)(?=[@!](?:[A-Z0-9&!]|here|channel|everyone|subteam))|(@)(?=(?:everyone|here|channel)\b)")
+_CALLS = re.compile(
+    r"<(?=@[A-Z0-9&!]|!(?:here|channel|everyone|group|subteam))|(?<![\w.])@(?=(?:everyone|here|channel)\b)"
+)
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 

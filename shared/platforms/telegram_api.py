@@ -1,0 +1,134 @@
+"""Calls to Telegram through python-telegram-bot, and its errors in our words. Imported when first called."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+from telegram import Bot, MessageEntity
+from telegram.constants import ChatAction
+from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
+from telegram.request import HTTPXRequest
+
+from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
+from shared.platforms import loop
+
+T = TypeVar("T")
+
+# The whole of a call, all phases together; far inside every lease.
+_HARD_LIMIT = 20.0
+_TYPING_LIMIT = 4.0
+_PATIENCE_UNSAID = 5.0  # a rate limit that does not say how long
+
+_GONE = ("chat not found", "message thread not found", "topic_deleted", "topic_id_invalid", "group chat was deleted")
+_WHY_NO_THREAD = {
+    "not a forum": "This Telegram chat has no topics. Turn on Topics in the group's settings, "
+    "or for a private chat the bot's Threaded Mode in BotFather.",
+    "not enough rights": "The bot may not open topics in this Telegram chat. "
+    "Make it an administrator that can manage topics.",
+}
+
+
+class Api:
+    """One bot. Every method waits, raises only PlatformErrors, and may be called from several threads."""
+
+    def __init__(self, url: str, token: str) -> None:
+        # At INFO httpx logs URLs, which hold the token; python-telegram-bot logs answers, which hold words of people.
+        for name, level in {
+            "httpx": logging.WARNING,
+            "httpcore": logging.WARNING,
+            "telegram": logging.CRITICAL,
+        }.items():
+            logging.getLogger(name).setLevel(level)
+        # A proxy from the environment is for the way out, not for a simulator on this machine.
+        outside = urlsplit(url).hostname not in ("127.0.0.1", "localhost", "::1")
+        request = HTTPXRequest(
+            connection_pool_size=32,
+            connect_timeout=5,
+            read_timeout=15,
+            write_timeout=10,
+            pool_timeout=5,
+            httpx_kwargs={"trust_env": outside},
+        )
+        self._bot = Bot(token, base_url=url, request=request, get_updates_request=request)
+
+    def create_topic(self, chat: str, name: str) -> int:
+        try:
+            return self._call(lambda bot: bot.create_forum_topic(chat, name)).message_thread_id
+        except PlaceGone:
+            raise
+        except Rejected as error:
+            if isinstance(error.__cause__, BadRequest):
+                raise ThreadRefused(_why_no_thread(str(error))) from error
+            raise
+
+    def send(self, chat: str, thread: int | None, text: str, entities: Sequence[Mapping[str, Any]]) -> int:
+        return self._call(
+            lambda bot: bot.send_message(chat, text, entities=_entities(entities), message_thread_id=thread)
+        ).message_id
+
+    def edit(self, chat: str, message: int, text: str, entities: Sequence[Mapping[str, Any]]) -> None:
+        try:
+            self._call(
+                lambda bot: bot.edit_message_text(text, chat_id=chat, message_id=message, entities=_entities(entities))
+            )
+        except Rejected as error:
+            if "message is not modified" not in str(error).lower():
+                raise
+
+    def typing(self, chat: str, thread: int | None) -> None:
+        self._call(
+            lambda bot: bot.send_chat_action(chat, ChatAction.TYPING, message_thread_id=thread), limit=_TYPING_LIMIT
+        )
+
+    def chat_id(self, name: str) -> int:
+        """The number of a public group, named `@like_this`."""
+        return self._call(lambda bot: bot.get_chat(name)).id
+
+    def username(self) -> str | None:
+        return self._call(lambda bot: bot.get_me(), limit=_TYPING_LIMIT).username
+
+    def _call(self, call: Callable[[Bot], Awaitable[T]], *, limit: float = _HARD_LIMIT) -> T:
+        async def made() -> T:
+            return await call(self._bot)
+
+        try:
+            return loop.run(made(), timeout=limit)
+        except TimeoutError as error:
+            raise Ambiguous("Telegram did not answer in time") from error
+        except TelegramError as error:
+            raise translated(error) from error
+
+
+def _entities(entities: Sequence[Mapping[str, Any]]) -> list[MessageEntity]:
+    return [MessageEntity(**entity) for entity in entities]
+
+
+def _why_no_thread(text: str) -> str:
+    return next((why for part, why in _WHY_NO_THREAD.items() if part in text.lower()), text)
+
+
+def translated(error: TelegramError) -> PlatformError:
+    """What the SDK's error means for the message that it was about."""
+    if isinstance(error, RetryAfter):
+        wait = error._retry_after  # noqa: SLF001  # the public property warns about its own type
+        return RateLimited(wait.total_seconds())
+    if isinstance(error, (BadRequest, Forbidden, InvalidToken, ChatMigrated)):
+        return _refusal(error)
+    if "too many requests" in error.message.lower():
+        return RateLimited(_PATIENCE_UNSAID)
+    if isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
+        return NotSent("Telegram cannot be reached.")
+    if isinstance(error, NetworkError):
+        return Ambiguous("The connection to Telegram broke before it answered.")
+    return Ambiguous("Telegram's answer could not be read.")
+
+
+def _refusal(error: TelegramError) -> Rejected:
+    if isinstance(error, InvalidToken):
+        return Rejected("Telegram does not accept the bot's token.")
+    if isinstance(error, ChatMigrated):
+        return PlaceGone(f"This Telegram group became a supergroup with another id: {error.new_chat_id}.")
+    kind = PlaceGone if any(text in error.message.lower() for text in _GONE) else Rejected
+    return kind(f"Telegram says: {error.message.removeprefix('Forbidden: ')}.")

@@ -1,0 +1,68 @@
+"""What Telegram's webhook says: whether it is Telegram, and what a person wrote where."""
+
+import hmac
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from shared.domain.routes import Place
+from shared.ports import Ignored, Inbound
+
+SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105  # the header's name, no secret
+
+
+def is_from_telegram(headers: Mapping[str, str], secret: str | None) -> bool:
+    """Whether the secret that was given to setWebhook came along. No secret set: never."""
+    given = headers.get(SECRET_HEADER, "")
+    return bool(secret) and hmac.compare_digest(given.encode("utf-8", "replace"), str(secret).encode())
+
+
+def read(raw: bytes) -> Inbound | Ignored:
+    """A person's message, or why an update is none."""
+    try:
+        update = json.loads(raw)
+        message = update.get("message")
+        if message is None:
+            return Ignored(f"an update of another kind: {_kind(update)}")
+        return _read_message(message)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return Ignored("not an update that Telegram would send")
+
+
+def _read_message(message: Mapping[str, Any]) -> Inbound | Ignored:
+    sender = message.get("from")
+    if sender is None:
+        return Ignored("a message that no person sent")
+    if sender["is_bot"]:
+        return Ignored("a message of a bot")
+    if message.get("is_automatic_forward"):
+        return Ignored("a channel's post, forwarded by Telegram")
+    text = message.get("text") or message.get("caption")
+    if not isinstance(text, str) or not text.strip():
+        return Ignored("a message without text")
+    return Inbound(
+        event_id=f"{int(message['message_id']):020d}",
+        place=_place(message),
+        sender=str(int(sender["id"])),
+        text=_without_bot_name(text, message),
+    )
+
+
+def _place(message: Mapping[str, Any]) -> Place:
+    # A reply outside topics carries a thread id too; only a topic's message says that it is one.
+    thread = str(int(message["message_thread_id"])) if message.get("is_topic_message") else None
+    return Place("telegram", str(int(message["chat"]["id"])), thread)
+
+
+def _without_bot_name(text: str, message: Mapping[str, Any]) -> str:
+    """In groups Telegram's clients write `/status@the_bot`; the command is `/status`."""
+    for entity in message.get("entities") or message.get("caption_entities") or ():
+        if entity["type"] == "bot_command" and entity["offset"] == 0:
+            length = entity["length"]  # ASCII: UTF-16 units are characters
+            return text[:length].partition("@")[0] + text[length:]
+    return text
+
+
+def _kind(update: Mapping[str, Any]) -> str:
+    kinds = sorted(key for key in update if key != "update_id" and key.isidentifier() and len(key) < 40)
+    return ", ".join(kinds[:3]) or "empty"

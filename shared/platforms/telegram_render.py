@@ -1,0 +1,132 @@
+"""An agent's Markdown as Telegram's text with entities, in parts that Telegram takes."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate, pairwise
+from typing import Any
+
+from telegramify_markdown import RenderConfig, convert
+
+from shared.platforms.telegram_markdown import plain
+from shared.platforms.text import utf16
+from shared.platforms.text_blocks import Block, Line
+from shared.platforms.text_clean import clean
+from shared.platforms.text_cuts import next_cut
+from shared.ports import Part
+
+MOST_ENTITIES = 100  # Telegram ignores those beyond
+_QUOTES = ("blockquote", "expandable_blockquote")
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A format of a stretch of text, counted in characters (and only at the end in Telegram's UTF-16 units)."""
+
+    kind: str
+    start: int
+    end: int
+    more: tuple[tuple[str, str], ...] = ()
+
+
+def render(markdown: str, limit: int) -> list[Part]:
+    """The parts, in order, none over `limit` UTF-16 units; none at all for a blank text."""
+    text, entities = _converted(clean(markdown))
+    lines = _lines(text, entities)
+    parts: list[Part] = []
+    start = 0
+    while start < len(text):
+        end = next_cut(text, start, min(limit, _room(text, start, entities)), utf16, lines).end
+        parts.extend(_part(text, start, end, entities))
+        start = end
+    return parts
+
+
+def _converted(markdown: str) -> tuple[str, list[Entity]]:
+    prepared = plain(markdown)
+    if prepared is None:
+        return markdown, []
+    text, found = convert(prepared, latex_escape=False, config=_look())
+    if not text.strip():
+        return markdown, []  # nothing but markup: better seen as it was written than not at all
+    positions = list(accumulate((utf16(character) for character in text), initial=0))
+    entities = [
+        Entity(
+            entity.type,
+            bisect_left(positions, entity.offset),
+            bisect_left(positions, entity.offset + entity.length),
+            _more(entity),
+        )
+        for entity in found
+    ]
+    return text, sorted(_flat(entities), key=lambda entity: (entity.start, -entity.end))
+
+
+def _more(entity: Any) -> tuple[tuple[str, str], ...]:
+    language = (entity.language or "").split(" ")[0]
+    given = {"url": entity.url, "language": language}
+    return tuple((name, value) for name, value in given.items() if value)
+
+
+def _flat(entities: Sequence[Entity]) -> Iterator[Entity]:
+    """Without quotes in quotes, which Telegram does not know."""
+    quotes = [entity for entity in entities if entity.kind in _QUOTES]
+    for entity in entities:
+        inner = any(q is not entity and q.start <= entity.start and entity.end <= q.end for q in quotes)
+        if not (entity.kind in _QUOTES and inner):
+            yield entity
+
+
+def _lines(text: str, entities: Sequence[Entity]) -> list[Line]:
+    """The lines of the text; a preformatted stretch is the block that is better not cut."""
+    blocks = [(entity.start, entity.end, Block()) for entity in entities if entity.kind == "pre"]
+
+    def block_at(position: int) -> Block | None:
+        return next((block for start, end, block in blocks if start < position < end), None)
+
+    starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n"), len(text)]
+    return [
+        Line(start, end, text[start:end], block_at(start), block_at(end))
+        for start, end in pairwise(starts)
+        if start < end
+    ]
+
+
+def _room(text: str, start: int, entities: Sequence[Entity]) -> int:
+    ahead = [entity for entity in entities if entity.end > start]
+    if len(ahead) <= MOST_ENTITIES:
+        return utf16(text[start:])
+    return max(1, utf16(text[start : max(ahead[MOST_ENTITIES].start, start)]))
+
+
+def _part(text: str, start: int, end: int, entities: Sequence[Entity]) -> Iterator[Part]:
+    """What is sent of a stretch: without white space around it, unless it is code."""
+    inside = [
+        replace(e, start=max(e.start, start), end=min(e.end, end)) for e in entities if e.start < end > start < e.end
+    ]
+    first_entity = min((entity.start for entity in inside), default=end)
+    while start < first_entity and text[start].isspace():
+        start += 1
+    sent = text[start:end].rstrip()
+    if not sent.strip():
+        return
+    end = start + len(sent)
+    shown = [replace(entity, end=min(entity.end, end)) for entity in inside if entity.start < end]
+    yield Part(sent, {"entities": [_as_telegram(entity, text, start) for entity in shown]} if shown else {})
+
+
+def _as_telegram(entity: Entity, text: str, start: int) -> dict[str, Any]:
+    offset, length = utf16(text[start : entity.start]), utf16(text[entity.start : entity.end])
+    return {"type": entity.kind, "offset": offset, "length": length, **dict(entity.more)}
+
+
+@cache
+def _look() -> RenderConfig:
+    look = RenderConfig.isolated()
+    look.cite_expandable = False
+    symbols = look.markdown_symbol
+    for level in range(1, 7):
+        setattr(symbols, f"heading_level_{level}", "")
+    symbols.unordered_list_item, symbols.task_uncompleted = "•", "☐"
+    return look
