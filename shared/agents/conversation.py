@@ -1,0 +1,56 @@
+"""A conversation in the shape that every model accepts: one system text, then user and assistant in turn."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Call:
+    """One tool call together with its result, so that nothing can part the two."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    result: str
+
+    @property
+    def arguments_json(self) -> str:
+        """The arguments as JSON text."""
+        return json.dumps(self.arguments, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something said, and the tool calls that were made with it. `messages`: how many of the transcript it stands for."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    calls: tuple[Call, ...] = ()
+    messages: int = 1
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """What a model is given: the session's own `system` text, our `note` on it, and what was said.
+
+    `entries` begin and end with the user (or with a tool's result) and alternate; an assistant's entry with calls may
+    follow another. `left_out` messages did not fit; `tokens` estimates the size of the whole.
+    """
+
+    system: str
+    note: str
+    entries: tuple[Entry, ...]
+    left_out: int
+    tokens: int
+
+    @property
+    def instructions(self) -> str:
+        """System text and note as one, for models that take a single system message at the start."""
+        return "\n\n".join(filter(str.strip, (self.system, self.note)))
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether tools were used in what the model is given."""
+        return any(entry.calls for entry in self.entries)

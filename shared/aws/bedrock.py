@@ -1,0 +1,66 @@
+"""Bedrock's Converse through boto3: one call with a time-out of its own, its failures as plain data."""
+
+import logging
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError, ParamValidationError
+from botocore.parsers import ResponseParserError
+
+CONNECT_SECONDS = 10.0
+# Failures that boto3 finds out by itself, in the words of the service's own error codes.
+_CODES: dict[type[BotoCoreError], str] = {
+    NoCredentialsError: "AccessDeniedException",
+    NoRegionError: "NoRegion",
+    ParamValidationError: "ValidationException",
+}
+
+
+class ConverseFailed(Exception):
+    """The call failed: the service's error code (or `Unreachable`), its words, status and headers."""
+
+    def __init__(self, code: str, words: str, *, status: int = 0, headers: dict[str, str] | None = None) -> None:
+        super().__init__(code)
+        self.code = code
+        self.words = words
+        self.status = status
+        self.headers = headers or {}
+
+
+class Bedrock:
+    """Converse under the function's own role. Makes nothing before its first call."""
+
+    def __init__(self, endpoint: str = "") -> None:
+        self._endpoint = endpoint or None
+        self._session: Any = None
+
+    def converse(self, request: dict[str, Any], *, seconds: float) -> dict[str, Any]:
+        """One try within `seconds`. Raises ConverseFailed."""
+        try:
+            answer: dict[str, Any] = self._client(seconds).converse(**request)
+        except ClientError as error:
+            said, about = error.response.get("Error", {}), error.response.get("ResponseMetadata", {})
+            raise ConverseFailed(
+                said.get("Code", ""),
+                said.get("Message", ""),
+                status=about.get("HTTPStatusCode", 0),
+                headers=about.get("HTTPHeaders"),
+            ) from error
+        except ResponseParserError as error:
+            raise ConverseFailed("Unreachable", "the answer is no JSON") from error
+        except BotoCoreError as error:
+            raise ConverseFailed(_CODES.get(type(error), "Unreachable"), str(error)) from error
+        return answer
+
+    def _client(self, seconds: float) -> Any:
+        """A client whose time-out is this turn's: boto3 knows none per call. The session keeps what is slow to load."""
+        if self._session is None:
+            logging.getLogger("botocore").setLevel(logging.INFO)  # below that it logs whole requests: what people said
+            self._session = boto3.session.Session()
+        config = Config(
+            connect_timeout=min(seconds, CONNECT_SECONDS),
+            read_timeout=seconds,
+            retries={"total_max_attempts": 1},  # tries are counted against the turn's deadline, not in here
+        )
+        return self._session.client("bedrock-runtime", endpoint_url=self._endpoint, config=config)
