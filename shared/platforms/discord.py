@@ -1,0 +1,172 @@
+"""Discord: threads in text and forum channels, spoken to over REST, heard over interactions and our relay."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from shared.domain.routes import Place
+from shared.errors import Ambiguous, NotSent, PlatformError
+from shared.platforms import discord_inbound, discord_signatures, discord_threads
+from shared.platforms.discord_text import for_discord
+from shared.platforms.discord_threads import NO_MENTIONS, nonce
+from shared.platforms.loop import run
+from shared.platforms.text import split
+from shared.platforms.text_clean import clean, neutralise
+from shared.ports import Answer, Capabilities, Ignored, Inbound, Part, Secrets
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.platforms.discord_http import DiscordHttp
+
+T = TypeVar("T")
+
+LIMIT = 2000
+# One call in all, and how much of it may be spent on obeying short rate limits; longer ones are the queue's to wait for.
+CALL_SECONDS = 10.0
+PATIENCE_SECONDS = 4.0
+
+
+class Discord:
+    """The Platform port on discord.py. A thread is a channel of its own: its place has no second part."""
+
+    name = "discord"
+    capabilities = Capabilities(threads=True, edit=True, typing=True, limit=LIMIT, unit="characters", idempotency="key")
+
+    def __init__(
+        self,
+        settings: Settings,
+        secrets: Secrets,
+        *,
+        call_seconds: float = CALL_SECONDS,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._settings = settings
+        self._secrets = secrets
+        self._call_seconds = call_seconds
+        self._patience_seconds = patience_seconds
+        self._connection: DiscordHttp | None = None
+        self._guilds: dict[str, str] = {}
+
+    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
+        """See the port; how it is made safe to repeat stands in discord_threads."""
+
+        async def work() -> Place:
+            channel = await self._channel(home)
+            thread = await discord_threads.open_thread(self._http, channel, title, key=key, people=people)
+            self._guilds[thread.chat] = channel["guild_id"]
+            return thread
+
+        return self._run(work(), calls=4 + len(people))
+
+    def find_thread(self, home: Place, *, key: str) -> Place | None:
+        """See the port."""
+
+        async def work() -> Place | None:
+            channel = await self._channel(home)
+            thread = await discord_threads.find_thread(self._http, channel, key=key)
+            if thread is not None:
+                self._guilds[thread.chat] = channel["guild_id"]
+            return thread
+
+        return self._run(work(), calls=10)
+
+    def send(self, place: Place, part: Part, *, key: str) -> str:
+        """Post one part. Within minutes the same key posts nothing new and returns the first message's id."""
+        body = {
+            "content": part.text,
+            "nonce": nonce(key),
+            "enforce_nonce": True,
+            "allowed_mentions": NO_MENTIONS,
+        }
+        message = self._call("POST", "/channels/{channel_id}/messages", body, channel_id=_channel_id(place))
+        return str(message["id"])
+
+    def find_message(self, place: Place, *, key: str) -> str | None:
+        """The message that carries the key's nonce, while Discord still shows it (minutes); `send` again is as safe."""
+        path = "/channels/{channel_id}/messages"
+        newest = self._call("GET", path, params={"limit": 50}, channel_id=_channel_id(place))
+        wanted = nonce(key)
+        return next((str(message["id"]) for message in newest if str(message.get("nonce")) == wanted), None)
+
+    def edit(self, place: Place, message_id: str, part: Part) -> None:
+        """See the port."""
+        body = {"content": part.text, "allowed_mentions": NO_MENTIONS}
+        path = "/channels/{channel_id}/messages/{message_id}"
+        self._call("PATCH", path, body, channel_id=_channel_id(place), message_id=message_id)
+
+    def typing(self, place: Place) -> None:
+        """See the port."""
+        try:
+            self._call("POST", "/channels/{channel_id}/typing", channel_id=_channel_id(place))
+        except PlatformError:
+            return
+
+    def render(self, markdown: str) -> list[Part]:
+        """See the port."""
+        return [Part(text) for text in split(for_discord(neutralise(clean(markdown))), LIMIT)]
+
+    def link(self, place: Place) -> str:
+        """The channel's URL, in its server; asks Discord once for a channel whose server is not known yet."""
+        channel_id = _channel_id(place)
+        if channel_id not in self._guilds:
+            channel = self._run(self._channel(place), calls=1)
+            self._guilds[channel_id] = channel.get("guild_id", "@me")
+        return f"{self._settings.discord_link_url.rstrip('/')}/{self._guilds[channel_id]}/{channel_id}"
+
+    def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:
+        """See the port: Discord's own signature, or our relay's."""
+        if _is_interaction(headers):
+            public_key = self._secrets.get("discord/public_key")
+            return discord_signatures.from_discord(headers, raw, public_key=public_key, now=now)
+        secret = self._secrets.get("discord/relay_secret")
+        return discord_signatures.from_relay(headers, raw, secret=secret, now=now)
+
+    def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
+        """See the port."""
+        return discord_inbound.parse(raw, relayed=not _is_interaction(headers))
+
+    def close(self) -> None:
+        """End the connections; for tests, as a function's container simply ends."""
+        if self._connection is not None:
+            run(self._connection.close(), timeout=5)
+
+    async def _channel(self, place: Place) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = await self._http.call("GET", "/channels/{channel_id}", channel_id=_channel_id(place))
+        return found
+
+    def _call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, params: Any = None, **ids: str
+    ) -> Any:
+        return self._run(self._http.call(method, path, body, params=params, **ids), calls=1)
+
+    def _run(self, work: Coroutine[Any, Any, T], *, calls: int) -> T:
+        # Each call is bounded by itself, with an error that says what is known; this bound only guards against a hang.
+        try:
+            return run(work, timeout=calls * 2 * (self._call_seconds + self._patience_seconds))
+        except TimeoutError as error:
+            raise Ambiguous("no answer from Discord in time") from error
+
+    @property
+    def _http(self) -> DiscordHttp:
+        if self._connection is None:
+            from shared.platforms.discord_http import DiscordHttp  # noqa: PLC0415  # the SDK, only where it is used
+
+            token = self._secrets.get("discord/bot_token")
+            if not token:
+                raise NotSent("No bot token is set for Discord.")
+            self._connection = DiscordHttp(
+                self._settings.discord_api_url,
+                token,
+                limit=self._call_seconds,
+                patience=self._patience_seconds,
+            )
+        return self._connection
+
+
+def _channel_id(place: Place) -> str:
+    return place.thread or place.chat
+
+
+def _is_interaction(headers: Mapping[str, str]) -> bool:
+    return discord_signatures.DISCORD_SIGNATURE in headers

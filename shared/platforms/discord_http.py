@@ -1,0 +1,182 @@
+"""Discord's REST API through discord.py, without its Gateway and without its sleeping."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import discord
+from discord.http import HTTPClient, Ratelimit, Route
+
+from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited, Rejected
+from shared.platforms.discord_refusals import refusal
+
+# discord.py logs whole requests and answers at DEBUG: chat text, which belongs into no log.
+logging.getLogger("discord").setLevel(logging.INFO)
+
+# Discord lets an idle connection live longer; a function that was frozen meanwhile must not trust it.
+_KEEP_ALIVE_SECONDS = 10
+_CONNECT_SECONDS = 5
+
+
+@dataclass
+class _Attempt:
+    """What is known of one request on the wire, written by the traces below."""
+
+    method: str
+    sent: bool = False
+
+    def lost(self, why: str) -> PlatformError:
+        """What a request without an answer means: one that only reads, or never left, did nothing."""
+        return Ambiguous(why) if self.sent and self.method != "GET" else NotSent(why)
+
+
+class _Http(HTTPClient):
+    def get_ratelimit(self, key: str) -> Ratelimit:  # noqa: ARG002  # signature is discord.py's
+        """No memory of buckets: discord.py would sleep on them, before a request and even after a sent message.
+
+        A tiny time-out makes it skip the sleep after; a fresh bucket has none before. Discord's 429 tells us instead.
+        """
+        return Ratelimit(1e-9)
+
+
+class DiscordHttp:
+    """Calls that end in time: each raises a `PlatformError` within `limit` seconds and waits at most `patience` on 429s."""
+
+    def __init__(self, base_url: str, token: str, *, limit: float, patience: float) -> None:
+        self._token = token
+        self._limit = limit
+        self._patience = patience
+        self._base_url = base_url.rstrip("/")
+        # A route of our own: `Route.BASE` is one for the whole process.
+        self._route: type[Route] = type("_Route", (Route,), {"BASE": self._base_url})
+        self._http: HTTPClient | None = None
+        self._logging_in: asyncio.Lock | None = None
+        self.me = ""
+
+    async def call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, params: Any = None, **ids: str
+    ) -> Any:
+        """One REST call: `path` holds `{channel_id}` and the like, `ids` fill them in. Returns the parsed answer."""
+        patience = self._patience
+        while True:
+            try:
+                return await self._once(method, path, body, params, ids)
+            except RateLimited as limited:
+                if limited.after > patience:
+                    raise
+                patience -= max(limited.after, 0.1)
+                await asyncio.sleep(limited.after)
+
+    async def close(self) -> None:
+        """End the connections."""
+        if self._http is not None:
+            await self._http.close()
+            self._http = None
+
+    async def _once(
+        self, method: str, path: str, body: Mapping[str, Any] | None, params: Any, ids: Mapping[str, str]
+    ) -> Any:
+        attempt = _Attempt(method)
+        given: dict[str, Any] = {"trace_request_ctx": attempt, "timeout": self._timeout}
+        if body is not None:
+            given["json"] = body
+        if params is not None:
+            given["params"] = params
+        try:
+            async with asyncio.timeout(self._limit):
+                http = await self._logged_in()
+                return await http.request(self._route(method, path, **ids), **given)
+        except discord.HTTPException as error:
+            raise _refused(error, attempt) from error
+        except (aiohttp.ClientError, OSError) as error:  # a TimeoutError is an OSError
+            raise attempt.lost(f"no answer from Discord ({type(error).__name__})") from error
+        except ValueError as error:
+            raise attempt.lost("an answer from Discord that is no JSON") from error
+
+    @property
+    def _timeout(self) -> aiohttp.ClientTimeout:
+        return aiohttp.ClientTimeout(total=self._limit, connect=min(_CONNECT_SECONDS, self._limit))
+
+    async def _logged_in(self) -> HTTPClient:
+        """The client, made at the first call on the loop that all calls run on."""
+        self._logging_in = self._logging_in or asyncio.Lock()
+        async with self._logging_in:
+            if self._http is None:
+                self._http = await self._log_in()
+            return self._http
+
+    async def _log_in(self) -> HTTPClient:
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_SECONDS)
+        http = _Http(asyncio.get_running_loop(), connector, http_trace=_trace())
+        Route.BASE = self._base_url
+        try:
+            self.me = str((await http.static_login(self._token))["id"])
+        except BaseException as error:
+            await http.close()
+            if isinstance(error, discord.LoginFailure):
+                raise Rejected("Discord does not accept the bot's token. Its operator sets a valid one.") from error
+            if isinstance(error, aiohttp.ClientError | OSError | discord.HTTPException):
+                raise NotSent(f"no login at Discord ({type(error).__name__})") from error
+            raise
+        return http
+
+
+def _refused(error: discord.HTTPException, attempt: _Attempt) -> PlatformError:
+    if error.status >= 500:
+        return attempt.lost(f"Discord answered {error.status}")
+    return refusal(error.status, error.code, error.text)
+
+
+def _trace() -> aiohttp.TraceConfig:
+    """Hooks into discord.py's requests: note what left, and raise where it would sleep and try again by itself."""
+    trace = aiohttp.TraceConfig()
+    trace.on_request_start.append(_starting)
+    trace.on_request_headers_sent.append(_leaving)
+    trace.on_request_end.append(_answered)
+    trace.on_request_exception.append(_broken)
+    return trace
+
+
+def _attempt(context: SimpleNamespace) -> _Attempt:
+    given = context.trace_request_ctx
+    return given if isinstance(given, _Attempt) else _Attempt("GET")  # the login, which posts nothing
+
+
+async def _starting(_: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestStartParams) -> None:
+    _attempt(context).sent = False
+
+
+async def _leaving(
+    _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams
+) -> None:
+    _attempt(context).sent = True
+
+
+async def _answered(_: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams) -> None:
+    """429: discord.py would sleep as long as it is told. 5xx: it would post again, although the first may have arrived."""
+    response = params.response
+    if response.status == 429:
+        raise RateLimited(_seconds(response.headers))
+    if response.status >= 500:
+        raise _attempt(context).lost(f"Discord answered {response.status}")
+
+
+async def _broken(
+    _: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestExceptionParams
+) -> None:
+    """On some systems discord.py would post again after a reset, although the first may have arrived."""
+    if isinstance(params.exception, ConnectionResetError | aiohttp.ClientOSError):
+        raise _attempt(context).lost("the connection to Discord was lost") from params.exception
+
+
+def _seconds(headers: Mapping[str, str]) -> float:
+    for name in ("Retry-After", "X-RateLimit-Reset-After"):
+        try:
+            return max(float(headers[name]), 0.0)
+        except (KeyError, ValueError):
+            continue
+    return 5.0
