@@ -3,6 +3,7 @@
 CliError
 ├── UsageProblem      2  the command or a file it names is not right; nothing was sent
 ├── Unreachable       4  no answer, or an answer that is not the service's
+├── Ambiguous         2  a name fits several sessions
 ├── Refused           1  the service said no, and why
 ├── HandoffFailed     1  the handoff ended without moving the session, or the receipt differs
 ├── StillRunning      3  the waiting ended before the handoff did
@@ -18,6 +19,11 @@ class CliError(Exception):
 
     exit_code = 1
     code = "failed"
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What a script may want to know beyond the code and the message."""
+        return {}
 
 
 class UsageProblem(CliError):
@@ -43,6 +49,11 @@ class Refused(CliError):
         self.code = str(problem.get("code") or "refused")
         super().__init__(str(problem.get("detail") or problem.get("title") or f"HTTP {status}"))
 
+    @property
+    def details(self) -> dict[str, Any]:
+        """What the service added to its reason."""
+        return {key: value for key, value in self.problem.items() if key not in {"type", "title", "code", "detail"}}
+
 
 class HandoffFailed(CliError):
     """The handoff ended without moving the session, or not all of it arrived."""
@@ -50,6 +61,22 @@ class HandoffFailed(CliError):
     def __init__(self, message: str, *, code: str = "failed") -> None:
         self.code = code
         super().__init__(message)
+
+
+class Ambiguous(CliError):
+    """A name fits several sessions."""
+
+    exit_code = 2
+    code = "ambiguous"
+
+    def __init__(self, message: str, *, candidates: list[dict[str, Any]]) -> None:
+        self.candidates = candidates
+        super().__init__(message)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The sessions to choose from."""
+        return {"candidates": [{"id": session["id"], "title": session.get("title")} for session in self.candidates]}
 
 
 class StillRunning(CliError):

@@ -3,13 +3,13 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from handoff_cli.arguments import parser
-from handoff_cli.context import Context
 from handoff_cli.errors import CliError, Interrupted
-from handoff_cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from handoff_cli.terminal import Terminal
 
 _PIPE_CLOSED = 141
 
@@ -19,32 +19,40 @@ def entry() -> None:
     sys.exit(main(sys.argv[1:], environ=os.environ))
 
 
-def main(argv: Sequence[str], *, environ: Mapping[str, str], terminal: Terminal | None = None) -> int:
-    """Runs one command and returns its exit code; argparse itself exits on wrong usage."""
+def main(argv: Sequence[str], *, environ: Mapping[str, str]) -> int:
+    """Runs one command and returns its exit code; argparse itself exits on wrong usage and on --help."""
     args = parser(environ.get("HANDOFF_PROG") or "handoff").parse_args(argv)
-    terminal = terminal or Terminal(environ=environ, json_output=getattr(args, "json", False))
-    context = Context(args=args, terminal=terminal, environ=environ, directory=_directory())
+    # Only from here on does a command need more than argparse: `--help` stays quick.
+    from importlib import import_module  # noqa: PLC0415 - see above
+    from pathlib import Path  # noqa: PLC0415 - see above
+
+    from handoff_cli.context import Context  # noqa: PLC0415 - see above
+    from handoff_cli.terminal import Terminal  # noqa: PLC0415 - see above
+
+    terminal = Terminal(environ=environ, json_output=getattr(args, "json", False))
+    context = Context(args=args, terminal=terminal, environ=environ, directory=Path(_directory()))
     try:
         code: int = import_module(f"handoff_cli.commands.{args.run}").run(context)
     except CliError as error:
         return _ended(terminal, error)
     except KeyboardInterrupt:
-        return _ended(terminal, Interrupted("Stopped. Nothing was left half done."))
+        return _ended(terminal, Interrupted("Stopped."))
     except BrokenPipeError:
-        # The reader went away (`| head`): nobody is left to tell.
+        # The reader went away (`| head`): nobody is left to tell, and the exit must not try to flush again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
     return code
 
 
-def _ended(terminal: Terminal, error: CliError) -> int:
+def _ended(terminal: "Terminal", error: CliError) -> int:
     terminal.problem(str(error))
-    terminal.result({"error": {"code": error.code, "message": str(error)}})
+    terminal.result({"error": {"code": error.code, "message": str(error), **error.details}})
     return error.exit_code
 
 
-def _directory() -> Path:
+def _directory() -> str:
+    """Where the person is; a directory that was removed meanwhile has no name."""
     try:
-        return Path.cwd()
+        return os.getcwd()  # noqa: PTH109 - pathlib is not imported yet
     except OSError:
-        return Path("/")
+        return "/"

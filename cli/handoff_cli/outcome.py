@@ -3,8 +3,8 @@
 from handoff_cli import receipt
 from handoff_cli.context import Context
 from handoff_cli.errors import HandoffFailed
+from handoff_cli.qr_code import show_code
 from handoff_cli.service import Json
-from handoff_cli.terminal import Terminal
 
 
 def report(context: Context, handoff: Json, *, digest: str | None = None) -> int:
@@ -18,13 +18,14 @@ def report(context: Context, handoff: Json, *, digest: str | None = None) -> int
         terminal.problem(f"{wrong} Bring it back with: {context.prog} resume {handoff['session_id']}")
         terminal.result({**handoff, "error": {"code": "receipt_differs", "message": wrong}})
         return HandoffFailed.exit_code
-    show_success(terminal, handoff, compared=digest is not None)
+    show_success(context, handoff, compared=digest is not None)
     terminal.result(handoff)
     return 0
 
 
-def show_success(terminal: Terminal, handoff: Json, *, compared: bool) -> None:
+def show_success(context: Context, handoff: Json, *, compared: bool) -> None:
     """Receipt, notice, link and the way back, in the order in which a person needs them."""
+    terminal = context.terminal
     if proof := handoff.get("receipt"):
         equal = ", digest equal on both sides" if compared else ""
         terminal.say(f"All {_count(proof)} messages arrived ({receipt.counted(proof.get('by_role') or {})}{equal}).")
@@ -32,6 +33,8 @@ def show_success(terminal: Terminal, handoff: Json, *, compared: bool) -> None:
         terminal.say(terminal.style(f"Note: {handoff['notice']}", "yellow"))
     if link := (handoff.get("thread") or {}).get("url"):
         terminal.say(f"Go on here: {terminal.style(str(link), 'bold')}")
+        if context.terminal.interactive:
+            show_code(terminal, str(link))
     if handoff.get("resume_hint"):
         terminal.say(str(handoff["resume_hint"]))
 

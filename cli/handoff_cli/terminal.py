@@ -56,6 +56,12 @@ class Terminal:
         """May stdout be coloured?"""
         return self.stdout.isatty() and not self._plain
 
+    @property
+    def can_draw(self) -> bool:
+        """Can stdout show block characters?"""
+        utf8 = (self.stdout.encoding or "").lower().replace("-", "") == "utf8"
+        return self.stdout.isatty() and utf8 and not self._dumb and not self.json_output
+
     def style(self, text: str, style: str, *, to: TextIO | None = None) -> str:
         """The text in a style where the stream shows it, else unchanged."""
         stream = to or self._progress
@@ -88,6 +94,26 @@ class Terminal:
         """The command's JSON result; says nothing outside JSON mode."""
         if self.json_output:
             self._write(self.stdout, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+    def ask(self, question: str) -> str:
+        """The person's answer on one line; only where `interactive`. Raises EOFError and KeyboardInterrupt."""
+        self._erase(self.stdout)
+        self._write(self.stdout, question)
+        answer = self.stdin.readline()
+        if not answer:
+            raise EOFError
+        return answer.strip()
+
+    def block(self, text: str) -> None:
+        """A drawing of our own, as it is; not in JSON mode."""
+        if not self.json_output:
+            self.settle()
+            self._write(self.stdout, text)
+
+    def warn(self, text: str) -> None:
+        """One line on stderr that ends nothing."""
+        self.settle()
+        self._write(self.stderr, f"{self.style('handoff:', 'yellow', to=self.stderr)} {one_line(text)}\n")
 
     def problem(self, text: str) -> None:
         """One line on stderr."""

@@ -32,15 +32,15 @@ def encode(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def read_transcript(name: str, stdin: BinaryIO) -> Transcript:
-    """Reads JSON (an array or {"messages": […]}) or JSONL; `-` is stdin. Raises UsageProblem with the line."""
+def read_transcript(name: str, stdin: BinaryIO, *, roles: Mapping[str, str] | None = None) -> Transcript:
+    """Reads JSON (an array or {"messages": […]}) or JSONL; `-` is stdin; `roles` renames. Raises UsageProblem with the line."""
     text = _text(name, stdin)
     shown = "stdin" if name == "-" else name
     if not text.strip():
         raise UsageProblem(f"{shown} is empty: there is nothing to hand over.")
     try:
         located, about = _located(text, jsonl=name.endswith(".jsonl"))
-        messages = [_checked(value, line) for line, value in located]
+        messages = [_checked(_renamed(value, roles or {}), line) for line, value in located]
     except NotJson as error:
         raise UsageProblem(f"{shown}, line {error.line}: {error}. Nothing was sent.") from error
     if not messages:
@@ -103,6 +103,12 @@ def _lines(text: str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, parse(line, first_line=number)
+
+
+def _renamed(value: Any, roles: Mapping[str, str]) -> Any:
+    if isinstance(value, dict) and isinstance(value.get("role"), str) and value["role"] in roles:
+        return {**value, "role": roles[value["role"]]}
+    return value
 
 
 def _checked(value: Any, line: int) -> Message:

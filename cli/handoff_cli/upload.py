@@ -1,6 +1,5 @@
 """Puts a session and its transcript on the service, in pieces that each fit well into one request."""
 
-import os
 import uuid
 from collections.abc import Callable, Iterator
 
@@ -46,11 +45,3 @@ def pieces(messages: list[Message]) -> Iterator[list[bytes]]:
         total += len(encoded) + 1
     if piece:
         yield piece
-
-
-def current_directory() -> str:
-    """Where the person is; a directory that was removed meanwhile has no name."""
-    try:
-        return os.getcwd()  # noqa: PTH109 - Path.cwd() is the same call
-    except OSError:
-        return ""

@@ -1,60 +1,63 @@
-"""`handoff send`: create a session from a transcript, hand it over, wait, and prove that all arrived."""
-
-import uuid
+"""`handoff send`: take a session from a file, a tool or the service, hand it over, and prove that all arrived."""
 
 from handoff_cli import receipt
 from handoff_cli.context import Context
-from handoff_cli.errors import UsageProblem
 from handoff_cli.following import Patience
+from handoff_cli.handing_over import request, see_through
+from handoff_cli.naming import display, find_session
 from handoff_cli.outcome import report
+from handoff_cli.preparing import checked_title, first_words, prepare
 from handoff_cli.service import Json, Service
-from handoff_cli.terminal import one_line
-from handoff_cli.transcripts import Transcript, encode, read_transcript
+from handoff_cli.transcripts import Transcript
 from handoff_cli.upload import new_session, upload
-
-TITLE_LIMIT = 200
 
 
 def run(context: Context) -> int:
     """Hands over; 0 only if the handoff completed with everything that was sent."""
     args, terminal = context.args, context.terminal
-    transcript = read_transcript(args.transcript, terminal.stdin.buffer)
-    title = _checked_title(args.title or transcript.title)
+    message = first_words(context)
+    transcript = None if args.session else prepare(context)
     with context.service() as service:
-        terminal.say(_heading(transcript, title, args.platform))
-        session = _upload(context, service, transcript, title)
-        handoff = service.request_handoff(
-            {"session_id": session["id"], "platform": args.platform, "epoch": session["epoch"]}, key=uuid.uuid4().hex
-        )
-        handoff = context.follower(service).follow(handoff, Patience.of(args.timeout))
-    return report(context, handoff, digest=receipt.digest(transcript.messages))
+        session, digest = _stored(context, service) if transcript is None else _upload(context, service, transcript)
+        handoff = request(service, _body(context, session, message))
+        if args.no_wait:
+            terminal.say(f"Requested. Look again with: {context.prog} status {handoff['id']}")
+            terminal.result(handoff)
+            return 0
+        handoff = see_through(context, service, handoff, Patience.of(args.timeout))
+    return report(context, handoff, digest=digest)
 
 
-def _upload(context: Context, service: Service, transcript: Transcript, title: str | None) -> Json:
+def _body(context: Context, session: Json, message: str | None) -> Json:
+    args = context.args
+    body = {"session_id": session["id"], "platform": args.platform, "epoch": session["epoch"]}
+    optional = {
+        "target": args.to,
+        "message": message,
+        "require_thread": args.require_thread or None,
+        "replace": args.replace or None,
+    }
+    return {**body, **{key: value for key, value in optional.items() if value is not None}}
+
+
+def _upload(context: Context, service: Service, transcript: Transcript) -> tuple[Json, str]:
     total = len(transcript.messages)
+    title = checked_title(context.args.title or transcript.title)
     session = new_session(service, transcript, title=title, cwd=str(context.directory))
-    return upload(
+    session = upload(
         service,
         session,
         transcript.messages,
         progress=lambda stored: context.terminal.pulse(f"  … {stored} of {total} messages"),
     )
+    return session, receipt.digest(transcript.messages)
 
 
-def _heading(transcript: Transcript, title: str | None, platform: str) -> str:
-    messages = transcript.messages
-    size = receipt.size(sum(len(encode(message)) for message in messages))
-    what = f"“{one_line(title, 60)}”" if title else "the session"
-    return f"Handing {what} over to {platform}: {receipt.counted(receipt.by_role(messages))}, {size}"
-
-
-def _checked_title(title: str | None) -> str | None:
-    if title is None or not title.strip():
-        return None
-    try:
-        title.encode()
-    except UnicodeEncodeError:
-        raise UsageProblem("The title is not valid text. Give another one with --title.") from None
-    if len(title) > TITLE_LIMIT:
-        raise UsageProblem(f"The title has {len(title)} characters; at most {TITLE_LIMIT} are possible.")
-    return title
+def _stored(context: Context, service: Service) -> tuple[Json, str]:
+    """A session that is on the service already; what it holds is read once, to compare the receipt with."""
+    session = find_session(service, context.args.session)
+    if context.args.title:
+        session = service.put_session(session["id"], {"title": checked_title(context.args.title)})
+    messages = list(service.messages(session["id"]))
+    context.terminal.say(f"Handing {display(session)} over to {context.args.platform}: {len(messages)} messages")
+    return session, receipt.digest(messages)

@@ -1,0 +1,59 @@
+"""`/resume`: choose a session, bring it to this terminal, show what was said meanwhile."""
+
+from itertools import islice
+
+from handoff_cli.chat.conversation import Conversation
+from handoff_cli.commands.sessions import table
+from handoff_cli.context import Context
+from handoff_cli.errors import Ambiguous, UsageProblem
+from handoff_cli.naming import display, find_session
+from handoff_cli.rendering import show
+from handoff_cli.returning import bring_back, said_meanwhile
+from handoff_cli.service import Json
+
+_LISTED = 15
+
+
+def resume(context: Context, conversation: Conversation, argument: str) -> bool:
+    """Never leaves the chat; afterwards this terminal is the one that writes."""
+    terminal, service = context.terminal, conversation.service
+    session = _chosen(context, conversation, argument)
+    meanwhile = said_meanwhile(service, session)
+    back = bring_back(service, session)
+    conversation.take_over(back)
+    if meanwhile:
+        terminal.say(terminal.style("Said meanwhile:", "bold"))
+        show(terminal, meanwhile)
+    what = display(back)
+    terminal.say(f"{what[:1].upper()}{what[1:]} is here now, with {back['message_count']} messages. Go on.")
+    return False
+
+
+def _chosen(context: Context, conversation: Conversation, argument: str) -> Json:
+    service = conversation.service
+    if argument:
+        try:
+            return find_session(service, argument)
+        except Ambiguous as several:
+            return _ask(context, several.candidates)
+    mine = conversation.session
+    if mine is not None:
+        # This terminal's own session, if another place writes in it now.
+        current = service.session(mine["id"])
+        if current["epoch"] != mine["epoch"] or current["owner"] != "cli":
+            return current
+    return _ask(context, list(islice(service.sessions(), _LISTED)))
+
+
+def _ask(context: Context, sessions: list[Json]) -> Json:
+    if not sessions:
+        raise UsageProblem("There are no sessions yet.")
+    for number, line in enumerate(table(sessions), start=1):
+        context.terminal.say(f"{number:>3}  {line}")
+    try:
+        answer = context.terminal.ask("Which one? Its number, or Enter for none: ")
+    except (EOFError, KeyboardInterrupt):
+        answer = ""
+    if answer.isdecimal() and 1 <= int(answer) <= len(sessions):
+        return sessions[int(answer) - 1]
+    raise UsageProblem("Nothing was changed.")

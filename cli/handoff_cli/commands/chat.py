@@ -1,0 +1,81 @@
+"""`handoff chat`: the loop of prompt, slash command or turn, until the person or the session leaves."""
+
+from collections.abc import Iterator
+
+from handoff_cli.chat.answering import say
+from handoff_cli.chat.conversation import Conversation
+from handoff_cli.chat.resuming import resume
+from handoff_cli.chat.slash import SLASH, SYNONYMS
+from handoff_cli.context import Context
+from handoff_cli.errors import CliError, Refused, UsageProblem
+from handoff_cli.preparing import checked_title
+from handoff_cli.service import Service
+
+
+def run(context: Context) -> int:
+    """0 when the person leaves or the session has moved."""
+    terminal = context.terminal
+    if not terminal.interactive:
+        raise UsageProblem("chat needs a terminal. Without one, use `handoff send`, `history` or `export`.")
+    with context.service() as service:
+        platforms = [str(platform["name"]) for platform in service.platforms() if platform["supported"]]
+        conversation = Conversation(service, str(context.directory), title=checked_title(context.args.title))
+        if context.args.resume:
+            resume(context, conversation, context.args.resume)
+        terminal.say(terminal.style(f"/handoff {platforms[0]} moves this session · /help · /quit", "dim"))
+        _loop(context, conversation, platforms)
+    return 0
+
+
+def _loop(context: Context, conversation: Conversation, platforms: list[str]) -> None:
+    from handoff_cli.chat.prompt import new_prompt  # noqa: PLC0415 - nothing else needs prompt_toolkit
+
+    titles = lambda: _titles(conversation.service)  # noqa: E731 - one word for a line
+    prompt = new_prompt(context.terminal, context.environ, names={"platform": lambda: platforms, "title": titles})
+    while True:
+        try:
+            text = prompt.prompt("> ").strip()
+        except KeyboardInterrupt:
+            context.terminal.say(context.terminal.style("/quit leaves; the session is kept.", "dim"))
+            continue
+        except EOFError:
+            return
+        try:
+            if text and _obey(context, conversation, text):
+                return
+        except CliError as error:
+            context.terminal.problem(_told(error))
+        except KeyboardInterrupt:
+            context.terminal.problem("Stopped. See /status for how things stand.")
+
+
+def _obey(context: Context, conversation: Conversation, text: str) -> bool:
+    """True to leave."""
+    if not text.startswith("/"):
+        say(context, conversation, text)
+        return False
+    name, _, argument = text[1:].partition(" ")
+    name = name.lower()
+    command = SLASH.get(SYNONYMS.get(name, name))
+    if command is None:
+        raise UsageProblem(f"There is no /{name}. /help lists what there is.")
+    return command.run(context, conversation, argument.strip())
+
+
+def _told(error: CliError) -> str:
+    """A refusal because the session lives elsewhere always names the place and the way back."""
+    text = str(error)
+    if not isinstance(error, Refused) or error.code != "moved":
+        return text
+    link = error.problem.get("link")
+    place = f" It is here: {link}." if link and link not in text else ""
+    way_back = "" if "/resume" in text else " Bring it back with /resume."
+    return f"{text}{place}{way_back}"
+
+
+def _titles(service: Service) -> Iterator[str]:
+    """For completion, where a service that is away must not disturb the typing."""
+    try:
+        yield from (str(session["title"]) for session in service.sessions() if session.get("title"))
+    except CliError:
+        return

@@ -1,0 +1,88 @@
+"""`handoff doctor`: is everything there that a handoff needs? Each answer with a fix."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from handoff_cli.context import Context
+from handoff_cli.errors import CliError, Refused, Unreachable
+from handoff_cli.service import Json, Service
+
+_CLOCK_SECONDS = 60
+
+
+def run(context: Context) -> int:
+    """0 if all is well, 4 if the service cannot be reached, else 1. Changes nothing."""
+    checks: list[Json] = []
+    for check in _checks(context):
+        checks.append(check)
+        _show(context, check)
+    ok = all(check["ok"] for check in checks)
+    context.terminal.result({"ok": ok, "checks": checks})
+    reached = next((check["ok"] for check in checks if check["name"] == "service"), False)
+    return 0 if ok else 1 if reached else Unreachable.exit_code
+
+
+def _checks(context: Context) -> Iterator[Json]:
+    configuration = context.configuration()
+    with context.service() as service:
+        try:
+            service.health()
+        except CliError as error:
+            yield _check("service", ok=False, detail=str(error))
+            return
+        yield _check("service", ok=True, detail=f"{configuration.url} answers (from {configuration.url_from})")
+        try:
+            platforms = service.platforms()
+        except CliError as error:
+            yield _check("token", ok=False, detail=str(error))
+            return
+        yield _check("token", ok=True, detail=f"good (from {configuration.token_from})")
+        yield from _service_side(context, service, platforms)
+
+
+def _service_side(context: Context, service: Service, platforms: list[Json]) -> Iterator[Json]:
+    try:
+        found = service.doctor()
+    except Refused as refusal:
+        if refusal.status != 404:
+            raise
+        # An older service without this call: say at least what the list of platforms says.
+        yield from (_from_list(context, platform) for platform in platforms if platform["supported"])
+        return
+    yield _clock(str(found.get("now") or ""))
+    for check in found.get("checks") or []:
+        yield {**check, "ok": bool(check.get("ok"))}
+
+
+def _from_list(context: Context, platform: Json) -> Json:
+    name = platform["name"]
+    if not platform["configured"]:
+        return _check("bot", platform=name, ok=False, detail="the service has no bot for it", fix="configure it there")
+    if not platform["home"]:
+        fix = f"{context.prog} config home {name} CHAT"
+        return _check("home", platform=name, ok=False, detail="no home is set", fix=fix)
+    return _check("home", platform=name, ok=True, detail=f"home is {platform['home']['chat']}")
+
+
+def _clock(now: str) -> Json:
+    try:
+        away = abs((datetime.now(UTC) - datetime.fromisoformat(now)).total_seconds())
+    except (ValueError, TypeError):
+        return _check("clock", ok=True, detail="the service did not say what time it is")
+    if away > _CLOCK_SECONDS:
+        return _check("clock", ok=False, detail=f"this machine is {away:.0f} s off", fix="set the clock, or use NTP")
+    return _check("clock", ok=True, detail="right to the minute")
+
+
+def _check(name: str, *, ok: bool, detail: str, fix: str | None = None, platform: str | None = None) -> Json:
+    extra = {"fix": fix, "platform": platform}
+    return {"name": name, "ok": ok, "detail": detail, **{key: value for key, value in extra.items() if value}}
+
+
+def _show(context: Context, check: Json) -> None:
+    terminal = context.terminal
+    mark = terminal.style("✓", "green") if check["ok"] else terminal.style("✗", "red")
+    name = " ".join(filter(None, [check.get("platform"), check["name"]]))
+    terminal.say(f"{mark} {name}: {check.get('detail') or ('fine' if check['ok'] else 'not right')}")
+    if not check["ok"] and check.get("fix"):
+        terminal.say(f"    fix: {check['fix']}")

@@ -1,0 +1,45 @@
+"""`handoff export`: a session in a form that other tools read."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from handoff_cli.context import Context
+from handoff_cli.errors import UsageProblem
+from handoff_cli.naming import find_session
+from handoff_cli.rendering import words
+from handoff_cli.transcripts import Message
+
+
+def run(context: Context) -> int:
+    """Writes the messages as they were said, without those that the service made for itself."""
+    args = context.args
+    with context.service() as service:
+        session = find_session(service, args.session)
+        messages = [message for message in service.messages(session["id"]) if not message.get("internal")]
+    text = FORMATS["messages" if args.json else args.format](messages)
+    if args.output is None:
+        context.terminal.stdout.write(text)
+        context.terminal.stdout.flush()
+        return 0
+    try:
+        Path(args.output).write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageProblem(f"{args.output} cannot be written: {error.strerror}.") from error
+    context.terminal.stderr.write(f"{len(messages)} messages in {args.output}\n")
+    return 0
+
+
+def _messages(messages: list[Message]) -> str:
+    return json.dumps(messages, ensure_ascii=False, indent=2) + "\n"
+
+
+def _jsonl(messages: list[Message]) -> str:
+    return "".join(json.dumps(message, ensure_ascii=False) + "\n" for message in messages)
+
+
+def _markdown(messages: list[Message]) -> str:
+    return "\n".join(f"## {message['role']}\n\n{words(message.get('content'))}\n" for message in messages)
+
+
+FORMATS: dict[str, Callable[[list[Message]], str]] = {"messages": _messages, "jsonl": _jsonl, "markdown": _markdown}

@@ -1,0 +1,93 @@
+"""hermes-agent: the tables `sessions` and `messages` of `~/.hermes/state.db`, opened read-only."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from handoff_cli.errors import UsageProblem
+from handoff_cli.readers import Source
+from handoff_cli.transcripts import ROLES, Message, Transcript
+
+_JSON_MARK = "\x00json:"
+_TERMINAL_SOURCES = ("cli", "tui")
+
+
+def read(source: Source) -> Transcript:
+    """The terminal session that was last spoken in, of the directory where the database knows it."""
+    path = source.path or source.home("HERMES_HOME", ".hermes") / "state.db"
+    if not path.is_file():
+        raise UsageProblem(f"No hermes-agent database at {path}. Set HERMES_HOME, or name it with --transcript.")
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)) as database:
+            database.row_factory = sqlite3.Row
+            return _read(database, path, str(source.directory))
+    except sqlite3.Error as error:
+        raise UsageProblem(f"{path} cannot be read as a hermes-agent database: {error}.") from error
+
+
+def _read(database: sqlite3.Connection, path: Path, directory: str) -> Transcript:
+    session = _newest(database, directory)
+    if session is None:
+        raise UsageProblem(f"{path} holds no terminal session of {directory}.")
+    return Transcript(
+        list(_messages(database, session["id"])),
+        title=session.get("title"),
+        model=session.get("model"),
+        cwd=session.get("cwd"),
+    )
+
+
+def _newest(database: sqlite3.Connection, directory: str) -> dict[str, Any] | None:
+    rows = database.execute(
+        "SELECT s.*, MAX(m.timestamp) AS spoken_at FROM sessions s JOIN messages m ON m.session_id = s.id "
+        "GROUP BY s.id ORDER BY spoken_at DESC"
+    )
+    for row in map(dict, rows):
+        known = row.get("cwd")
+        if row.get("source") in _TERMINAL_SOURCES and not _is_helper(database, row) and known in {None, "", directory}:
+            return row
+    return None
+
+
+def _is_helper(database: sqlite3.Connection, row: dict[str, Any]) -> bool:
+    """A child session is the same conversation only where its parent ended because it was compressed."""
+    if not row.get("parent_session_id"):
+        return False
+    parent = database.execute("SELECT * FROM sessions WHERE id = ?", [row["parent_session_id"]]).fetchone()
+    return parent is None or dict(parent).get("end_reason") != "compression"
+
+
+def _messages(database: sqlite3.Connection, session_id: str) -> Iterator[Message]:
+    rows = database.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY timestamp, id", [session_id])
+    for row in map(dict, rows):
+        # A rewound message is kept in the table but is no longer part of the conversation.
+        if row.get("role") not in ROLES or row.get("active", 1) == 0:
+            continue
+        message: Message = {"role": row["role"], "content": _content(row.get("content"))}
+        if calls := _json(row.get("tool_calls")):
+            message["tool_calls"] = calls
+        if row["role"] == "tool":
+            message["tool_call_id"] = row.get("tool_call_id") or ""
+            message["content"] = message["content"] or ""
+            if row.get("tool_name"):
+                message["name"] = row["tool_name"]
+        if message["content"] or "tool_calls" in message or row["role"] == "tool":
+            yield message
+
+
+def _content(stored: Any) -> Any:
+    if isinstance(stored, bytes):
+        stored = stored.decode("utf-8", "replace")
+    if isinstance(stored, str) and stored.startswith(_JSON_MARK):
+        return _json(stored.removeprefix(_JSON_MARK)) or stored.removeprefix(_JSON_MARK)
+    return stored
+
+
+def _json(text: Any) -> Any:
+    try:
+        return json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,54 @@
+"""Reads other tools' JSONL: lines that are half written or not understood are passed over."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from handoff_cli.errors import UsageProblem
+
+
+def records(path: Path) -> Iterator[dict[str, Any]]:
+    """Every object in the file, in order. Raises UsageProblem if it cannot be read."""
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise UsageProblem(f"{path} cannot be read: {error.strerror}. Check the path.") from error
+    for line in text.split("\n"):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def newest(paths: Iterable[Path]) -> list[Path]:
+    """The files, newest first; one that vanished meanwhile is left out."""
+    aged = []
+    for path in paths:
+        try:
+            aged.append((path.stat().st_mtime, path))
+        except OSError:
+            continue
+    return [path for _, path in sorted(aged, reverse=True)]
+
+
+def text_of(content: Any) -> str:
+    """The words of a content that may be text or a list of parts; what is not text is named, not sent."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(filter(None, map(_part_text, content)))
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        return ""
+    if isinstance(part.get("text"), str):
+        return str(part["text"])
+    kind = str(part.get("type") or "")
+    return "[image]" if "image" in kind else ""

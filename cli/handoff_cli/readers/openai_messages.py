@@ -1,0 +1,23 @@
+"""OpenAI-style messages: an array, a request with "messages", or one message per line; named with --transcript."""
+
+from dataclasses import replace
+from io import BytesIO
+
+from handoff_cli.errors import UsageProblem
+from handoff_cli.readers import Source
+from handoff_cli.transcripts import Message, Transcript, read_transcript
+
+_ROLES = {"developer": "system", "function": "tool"}
+
+
+def read(source: Source) -> Transcript:
+    """The messages of the named file, with newer and older role names brought to ours."""
+    if source.path is None:
+        raise UsageProblem("Which file? Add --transcript FILE to --from openai.")
+    transcript = read_transcript(str(source.path), BytesIO(), roles=_ROLES)
+    return replace(transcript, messages=[_without_nulls(message) for message in transcript.messages])
+
+
+def _without_nulls(message: Message) -> Message:
+    """Client libraries write out every unset field; `content` alone may be null on purpose."""
+    return {key: value for key, value in message.items() if value is not None or key == "content"}
