@@ -239,6 +239,12 @@ class Handoffs(Protocol):
         Raises Conflict if the session changed since it was read.
         """
 
+    def bring(self, session: Session, place: Place, link: str, *, now: int) -> Session:
+        """The session to a chat where somebody asked for it, epoch + 1; who lived there goes back to its terminal.
+
+        A handoff in flight ends as cancelled. Raises Conflict if the session or the place changed since they were read.
+        """
+
     def back_to_pending(
         self, handoff: Handoff, reason: Reason, *, now: int, not_before: int, counts: bool
     ) -> Handoff | None:

@@ -44,6 +44,7 @@ from shared.aws.writes import (
     update,
 )
 from shared.domain.handoffs import MAX_ATTEMPTS, TRANSITIONS, Handoff, Reason, Receipt, State, Step, Thread
+from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import (
     Conflict,
@@ -211,7 +212,7 @@ class DynamoHandoffs:
             raise ValueError("a session moves into a thread that is recorded")
         place = handoff.thread.place
         epoch = handoff.request_epoch + 1
-        tenant = self._tenant(handoff)
+        other, tenant = self._tenant(place, handoff.session_id)
         if tenant and tenant.owner == place and not handoff.replace:
             raise PlaceBusy(place.route)
         writes: list[Write] = [
@@ -228,7 +229,7 @@ class DynamoHandoffs:
                 set={"owner": place.route, "epoch": epoch, "link": handoff.thread.url, "updated_at": now},
                 add={"version": 1},
             ),
-            self._take_route(handoff, tenant),
+            self._take_route(place, handoff.session_id, other),
             Put(self._tables.sessions, back_route_key(handoff.session_id, place)),
             *([_evict(self._tables.sessions, tenant, place.route, now)] if tenant else []),
         ]
@@ -239,24 +240,18 @@ class DynamoHandoffs:
             return None
         return self.get(handoff.id)
 
-    def _tenant(self, handoff: Handoff) -> Session | None:
-        """The other session that the thread's route points to, if there is one."""
-        assert handoff.thread is not None  # noqa: S101  # checked by the only caller
-        pointer = self._tables.get(self._tables.sessions, route_key(handoff.thread.place))
-        if not pointer or pointer["session_id"] == handoff.session_id:
-            return None
+    def _tenant(self, place: Place, session_id: str) -> tuple[str | None, Session | None]:
+        """Which other session a place's route points to, and that session if it still exists."""
+        pointer = self._tables.get(self._tables.sessions, route_key(place))
+        if not pointer or pointer["session_id"] == session_id:
+            return None, None
         meta = self._tables.get(self._tables.sessions, meta_key(pointer["session_id"]))
-        return session_of(meta) if meta else None
+        return pointer["session_id"], session_of(meta) if meta else None
 
-    def _take_route(self, handoff: Handoff, tenant: Session | None) -> Put:
-        assert handoff.thread is not None  # noqa: S101  # checked by the only caller
-        as_read = [absent("pk"), equals("session_id", handoff.session_id)]
-        if tenant:
-            as_read.append(equals("session_id", tenant.id))
-        else:
-            as_read.append(absent("session_id"))
-        pointer = {**route_key(handoff.thread.place), "session_id": handoff.session_id}
-        return Put(self._tables.sessions, pointer, [either(*as_read)])
+    def _take_route(self, place: Place, session_id: str, other: str | None) -> Put:
+        """Let the route point here, if it still points where it did when it was read."""
+        as_read = [absent("pk"), equals("session_id", session_id), *([equals("session_id", other)] if other else [])]
+        return Put(self._tables.sessions, {**route_key(place), "session_id": session_id}, [either(*as_read)])
 
     def kickoff_sent(self, handoff: Handoff, *, now: int) -> Handoff | None:
         return self._update(
@@ -327,15 +322,15 @@ class DynamoHandoffs:
         )
         writes: list[Write] = [move]
         if session.active_handoff:
-            reason = Reason("resumed", "The session was resumed in the terminal before the handoff was done.")
-            writes.append(
-                Update(
-                    self._tables.handoffs,
-                    handoff_key(session.active_handoff),
-                    when=[allowed("resume")],
-                    set=_ended(State.CANCELLED, reason, now),
-                )
-            )
+            writes.append(self._end_by_resume(session.active_handoff, now))
+        return self._move(session, writes)
+
+    def _end_by_resume(self, handoff_id: str, now: int) -> Update:
+        reason = Reason("resumed", "The session was resumed elsewhere before the handoff was done.")
+        ended = _ended(State.CANCELLED, reason, now)
+        return Update(self._tables.handoffs, handoff_key(handoff_id), when=[allowed("resume")], set=ended)
+
+    def _move(self, session: Session, writes: Sequence[Write]) -> Session:
         try:
             transact(self._tables.client, writes)
         except Refusal:
@@ -344,6 +339,28 @@ class DynamoHandoffs:
         if meta is None:
             raise UnknownSession(session.id)
         return session_of(meta)
+
+    def bring(self, session: Session, place: Place, link: str, *, now: int) -> Session:
+        other, tenant = self._tenant(place, session.id)
+        writes: list[Write] = [
+            Update(
+                self._tables.sessions,
+                meta_key(session.id),
+                when=[equals("version", session.version)],
+                set={
+                    "owner": place.route,
+                    "link": link,
+                    "updated_at": now,
+                    **dict.fromkeys(("active_handoff", "turn_id", "turn_lease_until", "suspended", "strikes")),
+                },
+                add={"version": 1, "epoch": 1},
+            ),
+            self._take_route(place, session.id, other),
+            Put(self._tables.sessions, back_route_key(session.id, place)),
+            *([_evict(self._tables.sessions, tenant, place.route, now)] if tenant else []),
+            *([self._end_by_resume(session.active_handoff, now)] if session.active_handoff else []),
+        ]
+        return self._move(session, writes)
 
     def back_to_pending(
         self, handoff: Handoff, reason: Reason, *, now: int, not_before: int, counts: bool

@@ -1,5 +1,6 @@
 """A user turn: everything new that people said at a place, answered together by one run of the agent."""
 
+import itertools
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from shared.domain.sessions import Interruption, Session
 from shared.errors import AgentError, AgentFailed, AgentUnavailable, Conflict, NotYet, PlaceGone, Rejected
 from shared.ports import InboxRow, TurnCommit, TurnMessage, Visibility
 from shared.services import Services
+from shared.use_cases.chat_commands import command_of, run_command
 from shared.use_cases.deliver import deliver, parts_for, say
 from shared.use_cases.hold_turn import kept_alive, let_go, start_turn
 from shared.use_cases.locate_session import Elsewhere, Found, Nothing, locate
@@ -41,6 +43,12 @@ def answer_inbox(
         _finish(services, row)
         return
     rows = services.store.inbox.new(place, limit=ROWS_PER_TURN)
+    if rows and (command := _command(rows[0])):
+        _run_command(services, rows[0], *command)
+        if rows[0].event_id != row.event_id:
+            raise NotYet(0)
+        return
+    rows = list(itertools.takewhile(lambda new: not _command(new), rows))
     match locate(services, row):
         case Found(session, notice):
             mine = [new for new in rows if new.user_id == session.user_id]
@@ -53,6 +61,16 @@ def answer_inbox(
             services.store.inbox.close(rows, by="told")
         case Nothing():
             services.store.inbox.close(rows, by="ignored")
+
+
+def _command(row: InboxRow) -> tuple[str, str] | None:
+    return None if row.place.is_cli else command_of(row.text)
+
+
+def _run_command(services: Services, row: InboxRow, command: str, argument: str) -> None:
+    """A command is answered alone, in its turn among what else was said."""
+    _tell(services, row, run_command(services, row, command, argument))
+    services.store.inbox.close([row], by="command")
 
 
 def _finish(services: Services, row: InboxRow) -> None:

@@ -4,7 +4,6 @@ import hashlib
 from dataclasses import dataclass
 
 from shared.domain.interruptions import Standing, standing
-from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import NotYet
 from shared.ports import InboxRow
@@ -113,8 +112,3 @@ def lives_elsewhere(session: Session) -> str:
     """Where a session lives now, and how to bring it back to the place that asks."""
     where = "the terminal" if session.owner.is_cli else f"another place ({session.link or session.owner.route})"
     return f"This session now lives in {where}. `/resume {session.id}` brings it here."
-
-
-def is_same_chat(one: Place, other: Place) -> bool:
-    """Whether two places are in the same chat."""
-    return one.home == other.home

@@ -1,0 +1,14 @@
+"""The `request` function: HTTP calls that change something."""
+
+from functions.http import http_handler
+from functions.request.routes import router
+from shared.bootstrap import Handler, on_lambda
+from shared.services import Services
+
+
+def build(services: Services) -> Handler:
+    """The handler of HTTP API events for these services."""
+    return http_handler(services, router)
+
+
+handler = on_lambda(build)

@@ -1,0 +1,19 @@
+"""The `sweep` function: each minute, what others have left lying."""
+
+from typing import Any
+
+from shared.bootstrap import Handler, on_lambda
+from shared.services import Services
+from shared.use_cases.sweep import sweep
+
+
+def build(services: Services) -> Handler:
+    """The handler of the schedule's events for these services."""
+
+    def handle(_: Any, __: Any) -> Any:
+        return {"looked_at": sweep(services)}
+
+    return handle
+
+
+handler = on_lambda(build)

@@ -1,0 +1,45 @@
+"""The `turn` function: wake-ups of the Turns queue, one at a time."""
+
+import logging
+from typing import Any
+
+from shared.aws.queue import message_of
+from shared.bootstrap import Handler, on_lambda
+from shared.errors import Conflict, NotYet
+from shared.services import Services
+from shared.use_cases.run_turn import run_turn
+
+log = logging.getLogger(__name__)
+RESERVE = 60_000
+"""What is left of the function's time for commit and delivery once the agent must have answered."""
+CONFLICT_PAUSE = 1
+
+
+def build(services: Services) -> Handler:
+    """The handler of queue events for these services."""
+
+    def handle(event: Any, context: Any) -> Any:
+        failures = [record["messageId"] for record in event["Records"] if not _run(services, record, context)]
+        return {"batchItemFailures": [{"itemIdentifier": failure} for failure in failures]}
+
+    return handle
+
+
+def _run(services: Services, record: Any, context: Any) -> bool:
+    """Run one wake-up; False leaves it to the queue, to come back when its visibility says."""
+    visibility = services.visibility(record["receiptHandle"])
+    remaining = context.get_remaining_time_in_millis()
+    deadline = services.clock.now() + max(remaining - RESERVE, remaining // 2)
+    tries = int(record["attributes"]["ApproximateReceiveCount"])
+    try:
+        run_turn(services, message_of(record["body"]), visibility=visibility, deadline=deadline, tries=tries)
+    except NotYet as later:
+        visibility.set(max(1, round(later.after)))
+        return False
+    except Conflict:
+        visibility.set(CONFLICT_PAUSE)
+        return False
+    return True
+
+
+handler = on_lambda(build)

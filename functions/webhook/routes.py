@@ -1,0 +1,25 @@
+"""What chat platforms post to us: verified on the raw bytes, written down, answered fast."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import PlainTextResponse, Response
+
+from functions.http import Json, Problem, services_of
+from shared.errors import Refused, Unauthenticated
+from shared.use_cases.receive_message import receive_message
+
+router = APIRouter()
+
+
+@router.post("/webhooks/{platform}")
+async def post_webhook(request: Request, platform: str) -> Response:
+    """200 when what was said is durable. Whatever is not from the platform is a 401, without a reason."""
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    try:
+        answer = receive_message(services_of(request), platform, headers, await request.body())
+    except Unauthenticated:
+        return Problem(401, "unauthenticated", "The signature is missing or wrong.")
+    except Refused as refused:
+        return Problem(401, refused.code, "This platform takes no messages here.")
+    if isinstance(answer.body, str):
+        return PlainTextResponse(answer.body, status_code=answer.status)
+    return Json(dict(answer.body), status_code=answer.status)

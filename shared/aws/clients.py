@@ -1,0 +1,37 @@
+"""boto3 clients, made on first use: most invocations of most functions need one of them, and each costs start-up time."""
+
+import threading
+from typing import Any
+
+_LOCK = threading.Lock()
+
+
+class LazyClient:
+    """A boto3 client that is made when its first operation is called."""
+
+    def __init__(self, service: str, **options: Any) -> None:
+        self._service = service
+        self._options = options
+        self._client: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._client is None:
+            with _LOCK:  # boto3's default session is not safe to share while it makes clients
+                if self._client is None:
+                    self._client = _make(self._service, self._options)
+        return getattr(self._client, name)
+
+
+def _make(service: str, options: dict[str, Any]) -> Any:
+    import boto3  # noqa: PLC0415  # costs 0.2 s: only whoever needs a client pays it
+    from botocore.config import Config  # noqa: PLC0415  # likewise
+
+    # Short time-outs and few retries of botocore's own: a function's time is better spent on the queue's next try.
+    config = Config(
+        connect_timeout=2,
+        read_timeout=10,
+        retries={"mode": "standard", "total_max_attempts": 4},
+        max_pool_connections=50,
+        tcp_keepalive=True,
+    )
+    return boto3.client(service, config=config, **options)

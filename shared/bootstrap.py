@@ -1,0 +1,62 @@
+"""The composition root: settings → services, once per container."""
+
+import functools
+import logging
+import os
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from shared.agents.registry import build_agent
+from shared.aws.clients import LazyClient
+from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
+from shared.aws.secrets import SsmSecrets
+from shared.aws.store import dynamo_store
+from shared.clock import SystemClock
+from shared.platforms.registry import PlatformRegistry
+from shared.ports import Agent, Clock
+from shared.services import Services
+from shared.settings import Settings
+
+Handler = Callable[[Any, Any], Any]
+Client = Callable[[str], Any]
+
+
+def build_services(settings: Settings, *, client: Client = LazyClient, clock: Clock | None = None) -> Services:
+    """Everything on AWS, by default with lazily made boto3 clients; a test passes clients of its own."""
+    clock = clock or SystemClock()
+    dynamodb, sqs = client("dynamodb"), client("sqs")
+    secrets = SsmSecrets(client("ssm"), settings.secrets_prefix)
+
+    @functools.cache
+    def agent() -> Agent:
+        return build_agent(settings, secrets, clock)
+
+    return Services(
+        settings=settings,
+        clock=clock,
+        store=dynamo_store(dynamodb, handoffs=settings.handoffs_table, sessions=settings.sessions_table),
+        queue=SqsTurnQueue(sqs, settings.turns_queue_url),
+        visibility=lambda receipt_handle: SqsVisibility(sqs, settings.turns_queue_url, receipt_handle),
+        dead_turns=SqsDeadTurns(sqs, settings.dead_turns_queue_url),
+        platforms=PlatformRegistry(settings, secrets),
+        agent=agent,
+        new_id=lambda: uuid.uuid4().hex,
+    )
+
+
+def on_lambda(build: Callable[[Services], Handler]) -> Handler:
+    """A Lambda handler that builds itself from the environment on its first event, then stays warm."""
+
+    @functools.cache
+    def built() -> Handler:
+        settings = Settings.from_environment(os.environ)
+        logging.getLogger().setLevel(settings.log_level)
+        for chatty in ("httpx", "httpcore", "botocore", "urllib3"):
+            logging.getLogger(chatty).setLevel(logging.WARNING)  # httpx at INFO logs URLs, and a URL may hold a token
+        return build(build_services(settings))
+
+    def handler(event: Any, context: Any) -> Any:
+        return built()(event, context)
+
+    return handler
