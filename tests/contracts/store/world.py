@@ -1,0 +1,175 @@
+"""Sessions and handoffs brought to a stage through the store's own calls, so that each test begins at its point."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Any, TypeVar
+
+from shared.domain.handoffs import Handoff, Reason, Receipt, State, Step, Thread
+from shared.domain.messages import Message
+from shared.domain.routes import Place, cli_place
+from shared.domain.sessions import Session, TurnLease
+from shared.ports import InboxRow, OutPart, Part, Store, TurnCommit
+
+T = TypeVar("T")
+NOW = 1_700_000_000_000
+LEASE = 60_000
+DEADLINE = 900_000
+HOME = Place("telegram", "1001")
+THREAD = Thread(Place("telegram", "1001", "17"), "https://t.me/c/1001/17")
+BROKEN = Reason("platform_down", "Telegram did not answer. The session is intact. Try again.")
+RECEIPT = Receipt({"user": 1, "assistant": 1}, "sha256:00", 2)
+USER: Message = {"role": "user", "content": "What is left to do?"}
+REPLY: Message = {"role": "assistant", "content": "Only the tests."}
+
+
+class Stage(IntEnum):
+    """How far a handoff has got."""
+
+    PENDING = 0
+    CLAIMED = 1
+    OPENED = 2
+    BOUND = 3
+    SENT = 4
+    CONFIRMED = 5
+
+
+class Ending(IntEnum):
+    """The three ways in which a handoff ends, and the resume that cancels one."""
+
+    COMPLETED = 0
+    FAILED = 1
+    CANCELLED = 2
+    RESUMED = 3
+
+
+@dataclass
+class World:
+    """A store with what a test keeps asking for. Every call goes through the ports, at the time `now`."""
+
+    store: Store
+    now: int = NOW
+    made: int = field(default=0)
+
+    def session(self, session_id: str = "s-1", *, messages: Sequence[Message] = (), **changes: Any) -> Session:
+        """A stored session in its terminal, with these messages."""
+        plain = Session(
+            id=session_id,
+            user_id="ada",
+            owner=cli_place(session_id),
+            epoch=0,
+            version=0,
+            message_count=0,
+            created_at=self.now,
+            updated_at=self.now,
+        )
+        session = replace(plain, **changes)
+        assert self.store.sessions.create(session)
+        return self.store.transcripts.append(session, messages, now=self.now) if messages else session
+
+    def current(self, session_id: str = "s-1") -> Session:
+        session = self.store.sessions.get(session_id)
+        assert session is not None
+        return session
+
+    def latest(self, handoff: Handoff) -> Handoff:
+        found = self.store.handoffs.get(handoff.id)
+        assert found is not None
+        return found
+
+    def new_handoff(self, session: Session, **changes: Any) -> Handoff:
+        """A handoff of this session that nobody has asked for yet."""
+        self.made += 1
+        plain = Handoff(
+            id=f"h-{self.made}",
+            session_id=session.id,
+            user_id=session.user_id,
+            platform=HOME.platform,
+            target=HOME,
+            origin=session.owner,
+            request_epoch=session.epoch,
+            body_hash="body",
+            state=State.PENDING,
+            deadline=self.now + DEADLINE,
+            created_at=self.now,
+            updated_at=self.now,
+            steps={Step.REQUESTED.value: self.now},
+        )
+        return replace(plain, **changes)
+
+    def requested(self, session: Session | None = None, **changes: Any) -> Handoff:
+        session = session or self.session()
+        return self.store.handoffs.request(self.new_handoff(session, **changes), now=self.now)
+
+    def claim(self, handoff: Handoff, claimant: str = "p-1") -> Handoff:
+        return sure(
+            self.store.handoffs.claim(handoff.id, claimant=claimant, now=self.now, lease_until=self.now + LEASE)
+        )
+
+    def handoff(
+        self, stage: Stage, session: Session | None = None, *, thread: Thread = THREAD, **changes: Any
+    ) -> Handoff:
+        """A handoff that has got as far as `stage`, by the shortest way."""
+        handoff = self.requested(session, **changes)
+        handoffs = self.store.handoffs
+        steps: dict[Stage, Callable[[Handoff], Handoff | None]] = {
+            Stage.CLAIMED: self.claim,
+            Stage.OPENED: lambda h: handoffs.step(h, Step.THREAD_OPENED, now=self.now, thread=thread),
+            Stage.BOUND: lambda h: handoffs.rebind(h, now=self.now),
+            Stage.SENT: lambda h: handoffs.kickoff_sent(h, now=self.now),
+            Stage.CONFIRMED: self.confirm,
+        }
+        for reached, do in steps.items():
+            if reached <= stage:
+                handoff = sure(do(handoff))
+        return handoff
+
+    def confirm(self, handoff: Handoff) -> Handoff:
+        """Run the kickoff turn of a bound handoff up to its commit."""
+        session = self.start_turn(self.current(handoff.session_id), handoff.kickoff_turn)
+        self.store.turns.commit(self.turn_commit(session, handoff=handoff, receipt=RECEIPT), now=self.now)
+        return self.latest(handoff)
+
+    def ended(self, ending: Ending, session: Session | None = None) -> Handoff:
+        """A handoff that is over."""
+        if ending is Ending.COMPLETED:
+            return sure(self.store.handoffs.complete(self.handoff(Stage.CONFIRMED, session), now=self.now))
+        handoff = self.handoff(Stage.CLAIMED, session)
+        if ending is Ending.FAILED:
+            return sure(self.store.handoffs.fail(handoff, BROKEN, now=self.now))
+        if ending is Ending.CANCELLED:
+            return sure(self.store.handoffs.cancel(handoff, Reason("cancelled", "You said so."), now=self.now))
+        self.store.handoffs.resume(self.current(handoff.session_id), now=self.now)
+        return self.latest(handoff)
+
+    def start_turn(self, session: Session, turn_id: str = "t-1", *, lease: int = LEASE) -> Session:
+        return self.store.sessions.replace(session, replace(session, turn=TurnLease(turn_id, self.now + lease)))
+
+    def turn_commit(self, session: Session, *, parts: int = 1, **changes: Any) -> TurnCommit:
+        """All that a turn under way would write."""
+        assert session.turn is not None
+        place = THREAD.place if session.owner.is_cli else session.owner
+        out = [
+            OutPart(session.id, session.turn.id, number, place, Part(f"part {number}", {"silent": True}))
+            for number in range(parts)
+        ]
+        return TurnCommit(session=session, messages=[USER, REPLY], turn_id=session.turn.id, parts=out, **changes)
+
+    def committed(self, *, parts: int = 1) -> Sequence[OutPart]:
+        """The journal of a turn that is committed and not delivered."""
+        session = self.start_turn(self.session())
+        self.store.turns.commit(self.turn_commit(session, parts=parts), now=self.now)
+        return self.store.turns.journal(session.id, "t-1")
+
+    def row(self, event_id: str = "0001", **changes: Any) -> InboxRow:
+        """A stored row of the thread's inbox."""
+        plain = InboxRow(THREAD.place, event_id, sender="7", text=f"words of {event_id}", received_at=self.now)
+        row = replace(plain, user_id="ada", **changes)
+        assert self.store.inbox.put(row)
+        return row
+
+
+def sure(value: T | None) -> T:
+    """What a test builds on must have worked."""
+    assert value is not None
+    return value
