@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, PlatformError
-from shared.platforms import discord_inbound, discord_signatures, discord_threads
+from shared.platforms import discord_inbound, discord_signatures, discord_threads, links
 from shared.platforms.discord_text import for_discord
 from shared.platforms.discord_threads import NO_MENTIONS, nonce
 from shared.platforms.loop import run
@@ -25,6 +27,18 @@ LIMIT = 2000
 # One call in all, and how much of it may be spent on obeying short rate limits; longer ones are the queue's to wait for.
 CALL_SECONDS = 10.0
 PATIENCE_SECONDS = 4.0
+
+
+_REAL_HOST = "discord.com"
+_DIRECT = "@me"  # stands for the server in links to direct messages
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Where a channel belongs: its server, and the channel that a thread is in."""
+
+    guild: str
+    parent: str | None
 
 
 class Discord:
@@ -46,7 +60,7 @@ class Discord:
         self._call_seconds = call_seconds
         self._patience_seconds = patience_seconds
         self._connection: DiscordHttp | None = None
-        self._guilds: dict[str, str] = {}
+        self._seen: dict[str, _Seen] = {}
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
         """See the port; how it is made safe to repeat stands in discord_threads."""
@@ -54,7 +68,7 @@ class Discord:
         async def work() -> Place:
             channel = await self._channel(home)
             thread = await discord_threads.open_thread(self._http, channel, title, key=key, people=people)
-            self._guilds[thread.chat] = channel["guild_id"]
+            self._seen[thread.chat] = _Seen(channel["guild_id"], channel["id"])
             return thread
 
         return self._run(work(), calls=4 + len(people))
@@ -66,7 +80,7 @@ class Discord:
             channel = await self._channel(home)
             thread = await discord_threads.find_thread(self._http, channel, key=key)
             if thread is not None:
-                self._guilds[thread.chat] = channel["guild_id"]
+                self._seen[thread.chat] = _Seen(channel["guild_id"], channel["id"])
             return thread
 
         return self._run(work(), calls=10)
@@ -107,12 +121,16 @@ class Discord:
         return [Part(text) for text in split(for_discord(neutralise(clean(markdown))), LIMIT)]
 
     def link(self, place: Place) -> str:
-        """The channel's URL, in its server; asks Discord once for a channel whose server is not known yet."""
+        """The channel's URL; asks Discord once for a channel of which it is not known yet where it belongs."""
         channel_id = _channel_id(place)
-        if channel_id not in self._guilds:
+        if channel_id not in self._seen:
             channel = self._run(self._channel(place), calls=1)
-            self._guilds[channel_id] = channel.get("guild_id", "@me")
-        return f"{self._settings.discord_link_url.rstrip('/')}/{self._guilds[channel_id]}/{channel_id}"
+            parent = channel.get("parent_id") if channel["type"] in discord_threads.THREADS else None
+            self._seen[channel_id] = _Seen(channel.get("guild_id", _DIRECT), parent)
+        seen, base = self._seen[channel_id], self._settings.discord_link_url
+        if urlsplit(base).hostname == _REAL_HOST:
+            return f"{base.rstrip('/')}/{seen.guild}/{channel_id}"
+        return links.below(base, Place("discord", seen.parent, channel_id) if seen.parent else place)
 
     def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:
         """See the port: Discord's own signature, or our relay's."""

@@ -37,6 +37,7 @@ PUBLIC_THREAD = 11
 NO_MENTIONS: Mapping[str, Any] = {"parse": []}
 
 TEXT, ANNOUNCEMENTS, FORUM, MEDIA = 0, 5, 15, 16
+THREADS = frozenset({10, 11, 12})
 _TAG_REQUIRED = 1 << 4
 # How far back to look for the seed of an interrupted attempt: minutes lie between, not days.
 _MESSAGES_BACK = 100

@@ -89,9 +89,7 @@ class ScriptedDiscord:
         path = "/" + request.match_info["path"]
         body = json.loads(text) if text else None
         self.requests.append(Request(request.method, path, body, dict(request.query), dict(request.headers)))
-        replies = self._replies.get(
-            (request.method, path), [Reply(404, {"message": "Unknown Channel", "code": 10003})]
-        )
+        replies = self._replies.get((request.method, path), [Reply(404, {"message": "Unknown Channel", "code": 10003})])
         reply = replies.pop(0) if len(replies) > 1 else replies[0]
         if reply.hang:
             await self._done.wait()
@@ -113,7 +111,14 @@ class FixedSecrets:
         return self._secrets.get(name)
 
 
-def discord_at(url: str, *, call_seconds: float = 3, patience_seconds: float = 0.5) -> Discord:
-    settings = Settings("handoffs", "sessions", "turns", discord_api_url=url, discord_link_url="https://discord.test/c")
+def discord_at(
+    url: str,
+    *,
+    call_seconds: float = 3,
+    patience_seconds: float = 0.5,
+    link_url: str = "https://discord.com/channels",
+) -> Discord:
+    """The adapter at that URL, with little time and patience."""
+    settings = Settings("handoffs", "sessions", "turns", discord_api_url=url, discord_link_url=link_url)
     secrets = FixedSecrets(discord__bot_token="the-token")
     return Discord(settings, secrets, call_seconds=call_seconds, patience_seconds=patience_seconds)

@@ -207,16 +207,34 @@ def test_an_edit_replaces_the_text(server: ScriptedDiscord, platform: Discord) -
 
 def test_a_link_names_the_server_and_asks_for_it_once(server: ScriptedDiscord, platform: Discord) -> None:
     server.on("GET /channels/77", Reply(body={"id": "77", "type": 11, "guild_id": "800"}))
-    assert platform.link(PLACE) == platform.link(PLACE) == "https://discord.test/c/800/77"
+    assert platform.link(PLACE) == platform.link(PLACE) == "https://discord.com/channels/800/77"
     assert server.calls == ["GET /channels/77"]
 
 
 def test_a_link_to_a_direct_message_has_no_server(server: ScriptedDiscord, platform: Discord) -> None:
     server.on("GET /channels/77", Reply(body={"id": "77", "type": 1}))
-    assert platform.link(PLACE) == "https://discord.test/c/@me/77"
+    assert platform.link(PLACE) == "https://discord.com/channels/@me/77"
 
 
 def test_an_answer_that_cannot_be_read_may_have_arrived(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(SEND, Reply(200, headers={"Content-Type": "application/json"}))
     with pytest.raises(Ambiguous):
         send(platform)
+
+
+@pytest.mark.parametrize(
+    ("channel", "link"),
+    [
+        ({"id": "77", "type": 11, "guild_id": "800", "parent_id": "60"}, "http://127.0.0.1:8788/#/discord/60/77"),
+        ({"id": "77", "type": 0, "guild_id": "800", "parent_id": "5"}, "http://127.0.0.1:8788/#/discord/77"),
+        ({"id": "77", "type": 1}, "http://127.0.0.1:8788/#/discord/77"),
+    ],
+    ids=["thread", "channel in a category", "direct message"],
+)
+def test_a_page_of_ones_own_is_linked_by_chat_and_thread(
+    server: ScriptedDiscord, channel: dict[str, object], link: str
+) -> None:
+    adapter = discord_at(server.url, link_url="http://127.0.0.1:8788/#/discord")
+    server.on("GET /channels/77", Reply(body=channel))
+    assert adapter.link(PLACE) == link
+    adapter.close()

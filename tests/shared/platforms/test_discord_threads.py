@@ -68,7 +68,7 @@ def test_a_thread_starts_from_a_message_and_has_the_person_in_it(server: Scripte
 def test_the_link_of_a_fresh_thread_needs_no_call(server: ScriptedDiscord, platform: Discord) -> None:
     thread = open_thread(platform)
     before = len(server.calls)
-    assert platform.link(thread) == "https://discord.test/c/800/1001"
+    assert platform.link(thread) == "https://discord.com/channels/800/1001"
     assert len(server.calls) == before
 
 
