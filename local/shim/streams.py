@@ -105,7 +105,7 @@ class TableStream:
         view = self.table.stream_specification["StreamViewType"]
         record = StreamRecord(self.table, view, name, old, new, self.next).record
         record["awsRegion"] = self.table.region_name
-        self._shard_of(old or new).entries.append((self.next, record))
+        self._shard_of(old if new is None else new).entries.append((self.next, record))
         self.next += 1
         WRITES.setdefault(self.account_id, Writes()).add()
 
@@ -120,7 +120,7 @@ def _one_per_item(changes: list[Change]) -> list[Change]:
         item: Any = old if old is not None else new
         key = (item.hash_key, item.range_key)
         folded[key] = (folded[key][0] if key in folded else old, new)
-    return [change for change in folded.values() if change != (None, None)]
+    return [change for change in folded.values() if change[0] is not None or change[1] is not None]
 
 
 def apply() -> None:
