@@ -1,6 +1,7 @@
 """JSON that knows on which line it broke, and on which line each element of an array begins."""
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -20,7 +21,12 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_constant(text)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 
 
 def line_of(text: str, offset: int) -> int:

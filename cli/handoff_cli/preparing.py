@@ -7,10 +7,10 @@ from handoff_cli import likely_secrets, receipt
 from handoff_cli.context import Context
 from handoff_cli.errors import Interrupted, UsageProblem
 from handoff_cli.terminal import one_line
-from handoff_cli.transcripts import Transcript, encode, read_transcript
+from handoff_cli.transcripts import Transcript, canonical, read_transcript
 
 TITLE_LIMIT = 200
-_MESSAGE_LIMIT = 16 * 1024
+_WORDS_LIMIT = 4000
 
 
 def prepare(context: Context) -> Transcript:
@@ -43,8 +43,10 @@ def first_words(context: Context) -> str | None:
         raise UsageProblem(f"{name} cannot be read: {error.strerror}. Check the path.") from error
     except UnicodeDecodeError as error:
         raise UsageProblem(f"{name} is not UTF-8 text. Save it as UTF-8.") from error
-    if not text or len(raw) > _MESSAGE_LIMIT:
-        raise UsageProblem(f"{name} is {'empty' if not text else 'over 16 KiB'}: --message takes a few words.")
+    if not text or len(text) > _WORDS_LIMIT:
+        raise UsageProblem(
+            f"{name} {'is empty' if not text else 'has over 4000 characters'}; --message takes a few words."
+        )
     return text
 
 
@@ -79,7 +81,7 @@ def _read(context: Context) -> Transcript:
 
 def _heading(transcript: Transcript, title: str | None, platform: str) -> str:
     messages = transcript.messages
-    size = receipt.size(sum(len(encode(message)) for message in messages))
+    size = receipt.size(sum(len(canonical(message)) for message in messages))
     what = f"“{one_line(title, 60)}”" if title else "the session"
     return f"Handing {what} over to {platform}: {receipt.counted(receipt.by_role(messages))}, {size}"
 

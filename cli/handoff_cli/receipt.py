@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from handoff_cli.transcripts import Message, encode
+from handoff_cli.transcripts import Message, canonical
 
 
 def digest(messages: Iterable[Message]) -> str:
     """sha256 over each message's canonical JSON and a newline, in order."""
     total = hashlib.sha256()
     for message in messages:
-        total.update(encode(message) + b"\n")
+        total.update(canonical(message) + b"\n")
     return f"sha256:{total.hexdigest()}"
 
 

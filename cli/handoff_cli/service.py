@@ -139,7 +139,7 @@ class Service:
         headers: Mapping[str, str] | None = None,
         tries: int = _TRIES,
     ) -> Json:
-        content = body if isinstance(body, bytes) or body is None else json.dumps(body, ensure_ascii=False).encode()
+        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         sent = {**(headers or {}), **({"content-type": "application/json"} if content is not None else {})}
         for left in reversed(range(tries)):
             try:
@@ -151,7 +151,7 @@ class Service:
                     raise
                 self._sleep(0.25 * 2.0 ** (tries - left))
                 continue
-            if answer.status_code in _PASSING and left and (pause := _pause(answer, tries - left)) <= _LONGEST_PAUSE:
+            if _is_passing(answer) and left and (pause := _pause(answer, tries - left)) <= _LONGEST_PAUSE:
                 self._sleep(pause)
                 continue
             self._answered = True
@@ -161,6 +161,11 @@ class Service:
 
 def _part(name: str) -> str:
     return quote(name, safe="")
+
+
+def _is_passing(answer: httpx.Response) -> bool:
+    """Too many calls, a gateway's bad moment, or a write that lost against another at the same instant."""
+    return answer.status_code in _PASSING or (answer.status_code == 409 and b'"conflict"' in answer.content)
 
 
 def _pause(answer: httpx.Response, tried: int) -> float:

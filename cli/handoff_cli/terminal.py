@@ -14,6 +14,16 @@ def clean(text: str) -> str:
     return "".join(c for c in text if c in _KEPT_CONTROLS or (c.isprintable() or ord(c) > 0x9F))
 
 
+def json_text(value: Any, *, indent: int | None = 2) -> str:
+    """JSON for a person and a program; escaped only where it could not be written otherwise."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=indent)
+    return text + "\n"
+
+
 def one_line(text: str, width: int = 0) -> str:
     """The text on one line, cut to `width` if given."""
     line = " ".join(clean(text).split())
@@ -93,7 +103,7 @@ class Terminal:
     def result(self, value: Any) -> None:
         """The command's JSON result; says nothing outside JSON mode."""
         if self.json_output:
-            self._write(self.stdout, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+            self._write(self.stdout, json_text(value))
 
     def ask(self, question: str) -> str:
         """The person's answer on one line; only where `interactive`. Raises EOFError and KeyboardInterrupt."""
@@ -109,6 +119,10 @@ class Terminal:
         if not self.json_output:
             self.settle()
             self._write(self.stdout, text)
+
+    def raw(self, text: str) -> None:
+        """The command's result where it is not JSON mode that decides: a file, a script."""
+        self._write(self.stdout, text)
 
     def warn(self, text: str) -> None:
         """One line on stderr that ends nothing."""

@@ -27,9 +27,18 @@ class Transcript:
     notes: tuple[str, ...] = field(default=())
 
 
-def encode(message: Mapping[str, Any]) -> bytes:
-    """A message's canonical JSON: what is sent, measured and digested."""
-    return json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+def canonical(message: Mapping[str, Any]) -> bytes:
+    """A message's canonical JSON: what is measured and digested, here and on the service."""
+    text = json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def wire(message: Mapping[str, Any]) -> bytes:
+    """The same message as valid UTF-8; half an emoji, as tools leave it when they cut, goes as an escape."""
+    try:
+        return json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(message, sort_keys=True, separators=(",", ":")).encode()
 
 
 def read_transcript(name: str, stdin: BinaryIO, *, roles: Mapping[str, str] | None = None) -> Transcript:
@@ -126,16 +135,17 @@ def _problem(message: Any) -> str | None:
         return f"unknown role {role!r}; the roles are {', '.join(sorted(ROLES))}" if "role" in message else 'no "role"'
     if content is not None and not isinstance(content, str | list):
         return '"content" is text, null or a list of parts'
+    if calls is not None and not isinstance(calls, list):
+        return '"tool_calls" is a list'
     if content is None and not calls:
         return 'no "content", and no "tool_calls" that would explain it'
+    if role == "tool" and not isinstance(message.get("tool_call_id"), str):
+        return 'a tool message names the call that it answers in "tool_call_id"'
     return _size_problem(message)
 
 
 def _size_problem(message: Message) -> str | None:
-    try:
-        size = len(encode(message))
-    except UnicodeEncodeError:
-        return "holds half of a surrogate pair, which is not valid text"
+    size = len(canonical(message))
     if size > MESSAGE_LIMIT:
         return f"the message has {size // 1024} KiB; at most {MESSAGE_LIMIT // 1024} KiB can be handed over"
     return None

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 from handoff_cli.service import Json, Service
-from handoff_cli.transcripts import Message, Transcript, encode
+from handoff_cli.transcripts import Message, Transcript, wire
 
 PIECE_BYTES = 384 * 1024
 _PIECE_MESSAGES = 500
@@ -15,8 +15,8 @@ def new_session(service: Service, transcript: Transcript, *, title: str | None, 
     about = {
         "title": title,
         "source": transcript.source or "cli",
-        "cwd": transcript.cwd or cwd,
-        "model": transcript.model,
+        "cwd": (transcript.cwd or cwd)[:4096],
+        "model": transcript.model[:200] if transcript.model else None,
     }
     return service.put_session(uuid.uuid4().hex, {key: value for key, value in about.items() if value is not None})
 
@@ -37,7 +37,7 @@ def pieces(messages: list[Message]) -> Iterator[list[bytes]]:
     """Encoded messages in groups, each far below the service's limit of 1 MiB."""
     piece: list[bytes] = []
     total = 0
-    for encoded in map(encode, messages):
+    for encoded in map(wire, messages):
         if piece and (total + len(encoded) > PIECE_BYTES or len(piece) >= _PIECE_MESSAGES):
             yield piece
             piece, total = [], 0

@@ -91,6 +91,9 @@ class State:
 
     def append(self, session_id: str, body: Json) -> Json:
         session, stored = self._writable(session_id, body["epoch"]), self.transcripts[session_id]
+        for message in body["messages"]:
+            if message["role"] == "tool" and not isinstance(message.get("tool_call_id"), str):
+                raise Problem(422, "invalid_request", "A tool message names the call that it answers.")
         after, messages = body["after"], body["messages"]
         if after > len(stored) or stored[after : after + len(messages)] != messages[: len(stored) - after]:
             raise Problem(409, "out_of_sequence", "Other messages are stored.", message_count=len(stored))

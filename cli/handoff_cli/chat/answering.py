@@ -4,11 +4,12 @@ import uuid
 
 from handoff_cli.chat.conversation import Conversation
 from handoff_cli.context import Context
-from handoff_cli.errors import Interrupted
+from handoff_cli.errors import Interrupted, UsageProblem
 from handoff_cli.rendering import show
 from handoff_cli.service import Json
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_LONGEST = 60_000
 _FRAME_SECONDS = 0.1
 _LONGEST_PAUSE = 1.0
 _PATIENCE_SECONDS = 15.0
@@ -16,6 +17,10 @@ _PATIENCE_SECONDS = 15.0
 
 def say(context: Context, conversation: Conversation, text: str) -> None:
     """Shows the agent's reply. Ctrl-C stops the waiting, never the agent; raises Interrupted then."""
+    if len(text) > _LONGEST:
+        raise UsageProblem(
+            f"That is {len(text)} characters; at most {_LONGEST} fit into one message. Nothing was sent."
+        )
     session = conversation.ensure(text)
     show(context.terminal, conversation.unseen())
     before = conversation.seen

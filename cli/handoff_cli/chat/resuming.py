@@ -17,9 +17,11 @@ _LISTED = 15
 def resume(context: Context, conversation: Conversation, argument: str) -> bool:
     """Never leaves the chat; afterwards this terminal is the one that writes."""
     terminal, service = context.terminal, conversation.service
-    session = _chosen(context, conversation, argument)
+    words = [word for word in argument.split() if word != "--fork"]
+    fork = len(words) < len(argument.split())
+    session = _chosen(context, conversation, " ".join(words), this_one=fork)
     meanwhile = said_meanwhile(service, session)
-    back = bring_back(service, session)
+    back = bring_back(service, session, fork=fork)
     conversation.take_over(back)
     if meanwhile:
         terminal.say(terminal.style("Said meanwhile:", "bold"))
@@ -29,7 +31,7 @@ def resume(context: Context, conversation: Conversation, argument: str) -> bool:
     return False
 
 
-def _chosen(context: Context, conversation: Conversation, argument: str) -> Json:
+def _chosen(context: Context, conversation: Conversation, argument: str, *, this_one: bool) -> Json:
     service = conversation.service
     if argument:
         try:
@@ -40,7 +42,7 @@ def _chosen(context: Context, conversation: Conversation, argument: str) -> Json
     if mine is not None:
         # This terminal's own session, if another place writes in it now.
         current = service.session(mine["id"])
-        if current["epoch"] != mine["epoch"] or current["owner"] != "cli":
+        if this_one or current["epoch"] != mine["epoch"] or current["owner"] != "cli":
             return current
     return _ask(context, list(islice(service.sessions(), _LISTED)))
 

@@ -107,9 +107,7 @@ def _quit(_context: Context, _conversation: Conversation, _argument: str) -> boo
 
 SLASH = {
     "handoff": Slash("/handoff PLATFORM [CHAT]", "move this session there; you go on in the chat", move, "platform"),
-    "resume": Slash(
-        "/resume [TITLE or ID]", "bring a session here; without a name: this one, or a list", resume, "title"
-    ),
+    "resume": Slash("/resume [TITLE or ID] [--fork]", "bring a session here, or a copy of it", resume, "title"),
     "sessions": Slash("/sessions", "list your sessions and where they live", _sessions),
     "title": Slash("/title [TITLE]", "show or change the title", _title),
     "status": Slash("/status", "where this session lives and what goes on", _status),

@@ -63,14 +63,13 @@ def _obey(context: Context, conversation: Conversation, text: str) -> bool:
 
 
 def _told(error: CliError) -> str:
-    """A refusal because the session lives elsewhere always names the place and the way back."""
-    text = str(error)
+    """A refusal because the session lives elsewhere names the place and the way back, as this prompt has it."""
     if not isinstance(error, Refused) or error.code != "moved":
-        return text
-    link = error.problem.get("link")
-    place = f" It is here: {link}." if link and link not in text else ""
-    way_back = "" if "/resume" in text else " Bring it back with /resume."
-    return f"{text}{place}{way_back}"
+        return str(error)
+    place = error.problem.get("link") or error.problem.get("owner")
+    if place == "cli":
+        return "Another terminal took this session over. /resume brings it back here; nothing was sent."
+    return f"This session lives at {place} now. /resume brings it back here; nothing was sent."
 
 
 def _titles(service: Service) -> Iterator[str]:

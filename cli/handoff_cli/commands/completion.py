@@ -10,8 +10,7 @@ def run(context: Context) -> int:
     """Prints it; the first line says how to use it."""
     top = arguments.parser("handoff")
     words = _Words(top)
-    context.terminal.stdout.write({"bash": _bash, "zsh": _zsh, "fish": _fish}[context.args.shell](words))
-    context.terminal.stdout.flush()
+    context.terminal.raw({"bash": _bash, "zsh": _zsh, "fish": _fish}[context.args.shell](words))
     return 0
 
 

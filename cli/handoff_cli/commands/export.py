@@ -1,6 +1,5 @@
 """`handoff export`: a session in a form that other tools read."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
 from handoff_cli.naming import find_session
 from handoff_cli.rendering import words
+from handoff_cli.terminal import json_text
 from handoff_cli.transcripts import Message
 
 
@@ -19,8 +19,7 @@ def run(context: Context) -> int:
         messages = [message for message in service.messages(session["id"]) if not message.get("internal")]
     text = FORMATS["messages" if args.json else args.format](messages)
     if args.output is None:
-        context.terminal.stdout.write(text)
-        context.terminal.stdout.flush()
+        context.terminal.raw(text)
         return 0
     try:
         Path(args.output).write_text(text, "utf-8")
@@ -31,15 +30,16 @@ def run(context: Context) -> int:
 
 
 def _messages(messages: list[Message]) -> str:
-    return json.dumps(messages, ensure_ascii=False, indent=2) + "\n"
+    return json_text(messages)
 
 
 def _jsonl(messages: list[Message]) -> str:
-    return "".join(json.dumps(message, ensure_ascii=False) + "\n" for message in messages)
+    return "".join(json_text(message, indent=None) for message in messages)
 
 
 def _markdown(messages: list[Message]) -> str:
-    return "\n".join(f"## {message['role']}\n\n{words(message.get('content'))}\n" for message in messages)
+    text = "\n".join(f"## {message['role']}\n\n{words(message.get('content'))}\n" for message in messages)
+    return text.encode("utf-8", "replace").decode()
 
 
 FORMATS: dict[str, Callable[[list[Message]], str]] = {"messages": _messages, "jsonl": _jsonl, "markdown": _markdown}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from handoff_cli.transcripts import MESSAGE_LIMIT, Message, encode
+from handoff_cli.transcripts import MESSAGE_LIMIT, Message, canonical
 
 _ROOM = 4096
 _MARK = "\n[… cut here: the whole text did not fit into one message]"
@@ -12,7 +12,7 @@ def fit(messages: Iterable[Message]) -> tuple[list[Message], int]:
     """The messages, each within the limit, and how many had to be cut."""
     fitted, cut = [], 0
     for message in messages:
-        short = message if len(encode(message)) <= MESSAGE_LIMIT else _cut(message)
+        short = message if len(canonical(message)) <= MESSAGE_LIMIT else _cut(message)
         cut += short is not message
         fitted.append(short)
     return fitted, cut
@@ -21,10 +21,10 @@ def fit(messages: Iterable[Message]) -> tuple[list[Message], int]:
 def _cut(message: Message) -> Message:
     short = dict(message)
     for key in ("content", "tool_calls"):
-        if len(encode(short)) <= MESSAGE_LIMIT or short.get(key) is None:
+        if len(canonical(short)) <= MESSAGE_LIMIT or short.get(key) is None:
             continue
-        whole = len(encode({"": short[key]}))
-        rest = len(encode(short)) - whole
+        whole = len(canonical({"": short[key]}))
+        rest = len(canonical(short)) - whole
         room = max(0, MESSAGE_LIMIT - _ROOM - rest)
         short[key] = _cut_text(short[key], room) if isinstance(short[key], str) else _cut_parts(short[key], room)
     return short
@@ -35,7 +35,7 @@ def _cut_text(text: str, room: int) -> str:
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if len(encode({"": text[:middle]})) <= room else (low, middle - 1)
+        low, high = (middle, high) if len(canonical({"": text[:middle]})) <= room else (low, middle - 1)
     return text[:low] + _MARK
 
 
@@ -59,6 +59,6 @@ def _map_strings(value: object, share: int) -> object:
         return {key: _map_strings(item, share) for key, item in value.items()}
     if isinstance(value, list):
         return [_map_strings(item, share) for item in value]
-    if isinstance(value, str) and len(encode({"": value})) > share:
+    if isinstance(value, str) and len(canonical({"": value})) > share:
         return _cut_text(value, share - len(_MARK.encode()))
     return value
