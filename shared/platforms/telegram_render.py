@@ -14,9 +14,11 @@ from shared.platforms.text import utf16
 from shared.platforms.text_blocks import Block, Line
 from shared.platforms.text_clean import clean
 from shared.platforms.text_cuts import next_cut
+from shared.platforms.text_fences import well_formed
 from shared.ports import Part
 
 MOST_ENTITIES = 100  # Telegram ignores those beyond
+_LONGEST_FENCE = 1000
 _QUOTES = ("blockquote", "expandable_blockquote")
 
 
@@ -32,7 +34,7 @@ class Entity:
 
 def render(markdown: str, limit: int) -> list[Part]:
     """The parts, in order, none over `limit` UTF-16 units; none at all for a blank text."""
-    text, entities = _converted(clean(markdown))
+    text, entities = _converted(well_formed(clean(markdown), _LONGEST_FENCE))
     lines = _lines(text, entities)
     parts: list[Part] = []
     start = 0

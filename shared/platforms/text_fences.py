@@ -49,36 +49,50 @@ class Fence:
 
 def without_containers(line: str, containers: str) -> str:
     """The line without the quote markers and the indentation of the containers that it stands in."""
-    for _ in range(containers.count(">")):
-        line = re.sub(r"^[ \t]*>", "", line, count=1)
-    indent = len(containers) - containers.rfind(">") - 1
-    return line[min(indent, len(line) - len(line.lstrip(" \t"))) :]
+    line = _without_quotes(line, containers)
+    return line[min(_indent(containers), len(line) - len(line.lstrip(" \t"))) :]
 
 
 def well_formed(text: str, longest: int) -> str:
-    """The text with every fence closed by a line of its own, and no fence line over `longest`.
+    """The text with every fence closed by a line of its own, its lines inside their containers, none over `longest`.
 
-    Only line ends and odd fences change: one that its quote or the text leaves open is closed; what is too long to be
-    repeated moves from behind the run to the next line, and a run that is too long is shortened.
+    Only line ends and odd fences change: one that its quote or the text leaves open is closed; lines that a list's fence
+    forgot to indent are indented; what is too long to be repeated moves from behind the run to the next line.
     """
-    lines: list[str] = []
-    fence: Fence | None = None
-    for line in re.sub(r"\r\n?", "\n", text).split("\n"):
-        if fence is not None and not fence.holds(line):
-            lines.append(fence.closer)
-            fence = None
-        if fence is None:
-            opening = _shortened(line, longest)
-            fence = Fence.opened_by(opening[0])
-            lines.extend(opening)
-        elif fence.closed_by(line):
-            lines.append(line if len(line) <= longest else fence.closer)
-            fence = None
-        else:
-            lines.append(line)
-    if fence is not None:
-        lines.append(fence.closer)
-    return "\n".join(lines)
+    lines = re.sub(r"\r\n?", "\n", text).split("\n")
+    formed: list[str] = []
+    at = 0
+    while at < len(lines):
+        opening = _shortened(lines[at], longest)
+        formed += opening
+        at += 1
+        if (fence := Fence.opened_by(opening[0])) is not None:
+            end = next(
+                (n for n in range(at, len(lines)) if not fence.holds(lines[n]) or fence.closed_by(lines[n])), len(lines)
+            )
+            is_closed = end < len(lines) and fence.holds(lines[end])
+            closing = lines[end : end + 1] if is_closed and len(lines[end]) <= longest else []
+            formed += _contained(lines[at:end] + closing, fence.containers)
+            formed += [] if closing else [fence.closer]
+            at = end + is_closed
+    return "\n".join(formed)
+
+
+def _contained(lines: list[str], containers: str) -> list[str]:
+    bare = [_without_quotes(line, containers) for line in lines]
+    if all(not line.strip() or len(line) - len(line.lstrip(" \t")) >= _indent(containers) for line in bare):
+        return lines
+    return [(containers + line.removeprefix(" " * (">" in containers))).rstrip(" ") for line in bare]
+
+
+def _without_quotes(line: str, containers: str) -> str:
+    for _ in range(containers.count(">")):
+        line = re.sub(r"^[ \t]*>", "", line, count=1)
+    return line
+
+
+def _indent(containers: str) -> int:
+    return len(containers) - containers.rfind(">") - 1
 
 
 def _shortened(line: str, longest: int) -> list[str]:
