@@ -1,6 +1,7 @@
 """Bedrock's Converse through boto3: one call with a time-out of its own, its failures as plain data."""
 
 import logging
+import threading
 from typing import Any
 
 import boto3
@@ -34,6 +35,7 @@ class Bedrock:
     def __init__(self, endpoint: str = "") -> None:
         self._endpoint = endpoint or None
         self._session: Any = None
+        self._making = threading.Lock()  # a session makes one client at a time
 
     def converse(self, request: dict[str, Any], *, seconds: float) -> dict[str, Any]:
         """One try within `seconds`. Raises ConverseFailed."""
@@ -55,12 +57,13 @@ class Bedrock:
 
     def _client(self, seconds: float) -> Any:
         """A client whose time-out is this turn's: boto3 knows none per call. The session keeps what is slow to load."""
-        if self._session is None:
-            logging.getLogger("botocore").setLevel(logging.INFO)  # below that it logs whole requests: what people said
-            self._session = boto3.session.Session()
         config = Config(
             connect_timeout=min(seconds, CONNECT_SECONDS),
             read_timeout=seconds,
             retries={"total_max_attempts": 1},  # tries are counted against the turn's deadline, not in here
         )
-        return self._session.client("bedrock-runtime", endpoint_url=self._endpoint, config=config)
+        with self._making:
+            if self._session is None:
+                logging.getLogger("botocore").setLevel(logging.INFO)  # below that it logs all that people said
+                self._session = boto3.session.Session()
+            return self._session.client("bedrock-runtime", endpoint_url=self._endpoint, config=config)

@@ -1,0 +1,61 @@
+"""Every agent against the contract."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from shared.agents.registry import AGENTS, build_agent
+from shared.ports import Agent
+from tests.contracts.agent_contract import (
+    AgentContract,
+    HeldSecrets,
+    HurriedClock,
+    ModelContract,
+    TricklingContract,
+    settings,
+)
+from tests.contracts.agent_contract_dialects import BedrockDialect, HttpDialect, OpenAIDialect
+from tests.contracts.agent_contract_server import AgentServer, agent_server
+
+
+@pytest.fixture
+def server() -> Iterator[AgentServer]:
+    with agent_server() as running:
+        yield running
+
+
+class TestRehearsal(AgentContract):
+    @pytest.fixture
+    def agent(self, clock: HurriedClock) -> Agent:
+        return build_agent(settings(), HeldSecrets({}), clock)
+
+    @pytest.fixture
+    def slow_agent(self, clock: HurriedClock) -> Agent:
+        return build_agent(settings(rehearsal_seconds=30), HeldSecrets({}), clock)
+
+
+class TestOpenAI(ModelContract, TricklingContract):
+    dialect = OpenAIDialect()
+
+
+class TestBedrock(ModelContract):
+    dialect = BedrockDialect()
+
+    @pytest.fixture(autouse=True)
+    def _role(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What Lambda gives a function: a role's credentials and a region."""
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATEST")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-the-role")
+        monkeypatch.setenv("AWS_REGION", "eu-central-1")
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+class TestHttp(TricklingContract):
+    dialect = HttpDialect()
+    kinds_that_fail = ("bad_key", "refused")
+
+
+def test_every_agent_of_the_registry_is_under_contract() -> None:
+    remote = {suite.dialect.name for suite in (TestOpenAI, TestBedrock, TestHttp)}
+    assert remote | {"rehearsal"} == set(AGENTS)
