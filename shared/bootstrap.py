@@ -52,7 +52,7 @@ def on_lambda(build: Callable[[Services], Handler]) -> Handler:
     def built() -> Handler:
         settings = Settings.from_environment(os.environ)
         logging.getLogger().setLevel(settings.log_level)
-        for chatty in ("httpx", "httpcore", "botocore", "urllib3"):
+        for chatty in ("httpx", "httpcore", "botocore", "urllib3", "mangum"):
             logging.getLogger(chatty).setLevel(logging.WARNING)  # httpx at INFO logs URLs, and a URL may hold a token
         return build(build_services(settings))
 

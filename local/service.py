@@ -1,0 +1,192 @@
+"""The whole service on one machine: the template deployed to the engine, its functions, events, API and simulator."""
+
+import importlib
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self, TypeVar
+
+from local.deploy import deploy
+from local.engine import Engine
+from local.in_process import InProcessInvoker
+from local.invoke import Invoker
+from local.runtime.invoker import RuntimeInvoker
+from local.seed import put_secrets, seed_users, simulated_secrets, store_of
+from local.simulator.simulator import Simulator
+from local.sources.http_api import HttpApi
+from local.sources.queue import QueueSource
+from local.sources.schedule import ScheduleSource
+from local.sources.stream import StreamSource
+from local.stack import Stack
+from shared.bootstrap import Handler, build_services
+from shared.ports import Store
+from shared.services import Services
+from shared.settings import Settings
+
+T = TypeVar("T")
+ROOT = Path(__file__).resolve().parent.parent
+WARM = {"StatusFunction": 1, "RequestFunction": 1, "ProcessFunction": 1, "TurnFunction": 1, "WebhookFunction": 1}
+
+
+class Source(Protocol):
+    """Whatever wakes functions."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Who hears what happens: log lines of functions, answered requests. Nothing of what is said reaches it."""
+
+    on_log: Callable[[str, str], None] = field(default=lambda _function, _line: None)
+    on_answer: Callable[[str, str, int, float], None] = field(default=lambda _method, _path, _status, _seconds: None)
+
+
+class LocalService:
+    """Start it, stop it. `mode` is how functions run: real runtime processes, or threads of this one for fast tests."""
+
+    def __init__(
+        self,
+        *,
+        mode: Literal["runtime", "in_process"] = "runtime",
+        api_port: int = 0,
+        page_port: int = 0,
+        parameters: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | None = None,
+        watcher: Watcher | None = None,
+    ) -> None:
+        self._mode = mode
+        self._api_port = api_port
+        self._page_port = page_port
+        self._parameters = dict(parameters or {})
+        self._secrets = dict(secrets or {})
+        self._watcher = watcher or Watcher()
+        self._stops: list[Callable[[], Any]] = []
+        self._services: dict[str, Services] = {}
+        self._lock = threading.Lock()
+
+    def start(self) -> Self:
+        """Everything is up when this returns; on an error nothing is left running."""
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """The newest first, as each leans on the older ones. May be called twice."""
+        while self._stops:
+            self._stops.pop()()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _start(self) -> None:
+        self.simulator = Simulator()
+        self._begin(lambda: start_at(self.simulator.start, self._page_port), self.simulator.stop)
+        self.engine = Engine.start()
+        self._stops.append(self.engine.stop)
+        self.stack = deploy(self.engine, parameters={**self._simulated(), **self._parameters})
+        prefix = self.stack.outputs["SecretsPrefix"]
+        secrets = {**simulated_secrets(self.simulator.credentials), **self._secrets}
+        put_secrets(self.engine.client("ssm"), prefix, secrets)
+        self.tokens = seed_users(self.store)
+        self.engine.enforce_access()
+        self.invoker = self._invoker()
+        self._stops.append(self.invoker.close)
+        for source in self._sources():
+            self._begin(source.start, source.stop)
+        self.api = self._open_api()
+        self._stops.append(self.api.stop)
+        self.simulator.webhook_url = self.api.url
+
+    def _begin(self, start: Callable[[], Any], stop: Callable[[], Any]) -> None:
+        self._stops.append(stop)
+        start()
+
+    @property
+    def url(self) -> str:
+        return self.api.url
+
+    @property
+    def store(self) -> Store:
+        """The tables, read and written with the rights of the account itself."""
+        return store_of(self.engine, self.stack)
+
+    def sweep_now(self) -> None:
+        """Run the schedule's function without waiting for its minute."""
+        for schedule in self.schedules:
+            schedule.fire_now()
+
+    def _simulated(self) -> dict[str, str]:
+        simulator = self.simulator
+        return {
+            "TelegramApiUrl": simulator.telegram_api_url,
+            "TelegramLinkUrl": simulator.link_url("telegram"),
+            "SlackApiUrl": simulator.slack_api_url,
+            "SlackLinkUrl": simulator.link_url("slack"),
+            "DiscordApiUrl": simulator.discord_api_url,
+            "DiscordLinkUrl": simulator.link_url("discord"),
+        }
+
+    def _invoker(self) -> Invoker:
+        if self._mode == "in_process":
+            return InProcessInvoker(self.stack, self._build)
+        runtime = RuntimeInvoker(
+            self.stack,
+            self.engine,
+            root=ROOT,
+            credentials=self.engine.assume,
+            on_log=self._watcher.on_log,
+        )
+        runtime.warm(WARM)
+        return runtime
+
+    def _build(self, function: str) -> Handler:
+        """A handler in this process, on the services of its function: same settings, same role."""
+        config = self.stack.functions[function]
+        with self._lock:
+            if function not in self._services:
+                self._services[function] = services_of(self.engine, self.stack, function)
+        module = importlib.import_module(config.handler.rpartition(".")[0])
+        built: Handler = module.build(self._services[function])
+        return built
+
+    def _sources(self) -> list[Source]:
+        self.schedules = [ScheduleSource(schedule, self.invoker) for schedule in self.stack.schedules]
+        streams = [StreamSource(mapping, self.engine, self.invoker) for mapping in self.stack.streams]
+        queues = [QueueSource(mapping, self.engine, self.invoker) for mapping in self.stack.queues]
+        return [*streams, *queues, *self.schedules]
+
+    def _open_api(self) -> HttpApi:
+        def make(port: int) -> HttpApi:
+            api = HttpApi(self.stack.routes, self.invoker, port=port, on_answer=self._watcher.on_answer)
+            api.start()
+            return api
+
+        return start_at(make, self._api_port)
+
+
+def services_of(engine: Engine, stack: Stack, function: str) -> Services:
+    """The services of one function as the template configures it, under the role that the template gives it."""
+    config = stack.functions[function]
+    role = engine.assume(config.role_arn)
+    return build_services(
+        Settings.from_environment(config.environment), client=lambda service: engine.client(service, role)
+    )
+
+
+def start_at(start: Callable[[int], T], port: int) -> T:
+    """Start on the port that people remember, or on a free one if it is taken."""
+    try:
+        return start(port)
+    except OSError:
+        if port == 0:
+            raise
+        return start(0)
