@@ -26,6 +26,7 @@ class LoopbackServer(ThreadingHTTPServer):
     def __init__(self, application: Application) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.application = application
+        self.accepted = 0  # connections so far
         self._open: set[socket.socket] = set()
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="engine", daemon=True)
 
@@ -49,6 +50,7 @@ class LoopbackServer(ThreadingHTTPServer):
                 continue
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        self.accepted += 1
         self._open.add(request)
         super().process_request(request, client_address)
 

@@ -1,0 +1,180 @@
+"""SQS FIFO queues as AWS has them, with one consumer and with many."""
+
+import itertools
+import json
+import time
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+IDS = itertools.count()
+
+
+def _send(sqs: Any, queue: str, body: str, group: str = "g", dedupe: str | None = None) -> Any:
+    return sqs.send_message(
+        QueueUrl=queue,
+        MessageBody=body,
+        MessageGroupId=group,
+        MessageDeduplicationId=dedupe or f"unique-{next(IDS)}",
+    )
+
+
+def _receive(sqs: Any, queue: str, **more: Any) -> list[Any]:
+    answer = sqs.receive_message(QueueUrl=queue, MessageSystemAttributeNames=["All"], **more)
+    messages: list[Any] = answer.get("Messages", [])
+    return messages
+
+
+def _bodies(messages: list[Any]) -> list[str]:
+    return [message["Body"] for message in messages]
+
+
+def _delete(sqs: Any, queue: str, message: Any) -> None:
+    sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+
+
+def test_a_group_waits_while_one_of_its_messages_is_in_flight_and_others_do_not(sqs: Any, fifo: str) -> None:
+    for body, group in (("a1", "a"), ("a2", "a"), ("b1", "b")):
+        _send(sqs, fifo, body, group)
+    (first,) = _receive(sqs, fifo, VisibilityTimeout=30)
+    assert _bodies([first]) == ["a1"]
+    assert _bodies(_receive(sqs, fifo, VisibilityTimeout=30)) == ["b1"]
+    assert _receive(sqs, fifo) == []
+    _delete(sqs, fifo, first)
+    assert _bodies(_receive(sqs, fifo)) == ["a2"]
+
+
+def test_a_whole_batch_comes_back_in_order_when_its_visibility_ran_out(sqs: Any, fifo: str) -> None:
+    for body in ("1", "2", "3"):
+        _send(sqs, fifo, body)
+    assert _bodies(_receive(sqs, fifo, MaxNumberOfMessages=10, VisibilityTimeout=1)) == ["1", "2", "3"]
+    again = _receive(sqs, fifo, MaxNumberOfMessages=10, WaitTimeSeconds=10)
+    assert _bodies(again) == ["1", "2", "3"]
+    assert {message["Attributes"]["ApproximateReceiveCount"] for message in again} == {"2"}
+
+
+def test_a_deduplication_id_outlives_its_message(sqs: Any, fifo: str) -> None:
+    sent = _send(sqs, fifo, "first", dedupe="same")
+    (message,) = _receive(sqs, fifo)
+    _delete(sqs, fifo, message)
+    again = _send(sqs, fifo, "second", dedupe="same")
+    assert again["MessageId"] == sent["MessageId"]
+    assert again["SequenceNumber"] == sent["SequenceNumber"]
+    assert _receive(sqs, fifo) == []
+
+
+def test_a_deduplication_id_counts_per_group_where_the_queue_says_so(sqs: Any) -> None:
+    attributes = {
+        "FifoQueue": "true",
+        "DeduplicationScope": "messageGroup",
+        "FifoThroughputLimit": "perMessageGroupId",
+    }
+    queue = sqs.create_queue(QueueName=f"scoped-{next(IDS)}.fifo", Attributes=attributes)["QueueUrl"]
+    _send(sqs, queue, "a", "a", "same")
+    _send(sqs, queue, "b", "b", "same")
+    _send(sqs, queue, "a again", "a", "same")
+    assert _bodies(_receive(sqs, queue, MaxNumberOfMessages=10)) == ["a", "b"]
+
+
+def test_sequence_numbers_grow(sqs: Any, fifo: str) -> None:
+    numbers = [_send(sqs, fifo, str(n))["SequenceNumber"] for n in range(20)]
+    assert numbers == sorted(numbers)
+    assert len(set(numbers)) == 20
+
+
+def test_visibility_of_zero_gives_a_message_back_at_once(sqs: Any, fifo: str) -> None:
+    _send(sqs, fifo, "a")
+    (message,) = _receive(sqs, fifo, VisibilityTimeout=30)
+    sqs.change_message_visibility(QueueUrl=fifo, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0)
+    assert _bodies(_receive(sqs, fifo)) == ["a"]
+
+
+def test_visibility_can_be_prolonged(sqs: Any, fifo: str) -> None:
+    _send(sqs, fifo, "a")
+    (message,) = _receive(sqs, fifo, VisibilityTimeout=1)
+    sqs.change_message_visibility(QueueUrl=fifo, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=30)
+    assert _receive(sqs, fifo, WaitTimeSeconds=2) == []
+
+
+def test_a_receipt_handle_that_expired_neither_deletes_nor_prolongs(sqs: Any, fifo: str) -> None:
+    _send(sqs, fifo, "a")
+    (old,) = _receive(sqs, fifo, VisibilityTimeout=1)
+    (new,) = _receive(sqs, fifo, VisibilityTimeout=30, WaitTimeSeconds=10)
+    with pytest.raises(ClientError, match="receipt handle has expired"):
+        _delete(sqs, fifo, old)
+    with pytest.raises(ClientError, match="MessageNotInflight"):
+        sqs.change_message_visibility(QueueUrl=fifo, ReceiptHandle=old["ReceiptHandle"], VisibilityTimeout=30)
+    _delete(sqs, fifo, new)
+    _delete(sqs, fifo, new)  # deleting twice is fine
+    assert _receive(sqs, fifo) == []
+
+
+def test_no_single_message_can_be_delayed(sqs: Any, fifo: str) -> None:
+    with pytest.raises(ClientError, match="DelaySeconds"):
+        sqs.send_message(QueueUrl=fifo, MessageBody="x", MessageGroupId="g", MessageDeduplicationId="d", DelaySeconds=5)
+
+
+def test_a_long_poll_wakes_when_a_message_arrives(sqs: Any, fifo: str, race: Any) -> None:
+    def one_sends_the_others_wait(number: int) -> None:
+        if number == 0:
+            for group in range(15):
+                _send(sqs, fifo, "x", f"g{group}")
+        else:
+            assert len(_receive(sqs, fifo, WaitTimeSeconds=20, VisibilityTimeout=60)) == 1
+
+    started = time.monotonic()
+    assert race(one_sends_the_others_wait) == ["won"] * 16
+    assert time.monotonic() - started < 10
+
+
+def test_a_long_poll_on_a_blocked_group_rests(sqs: Any, fifo: str) -> None:
+    _send(sqs, fifo, "1")
+    _send(sqs, fifo, "2")
+    _receive(sqs, fifo, VisibilityTimeout=60)
+    worked = time.process_time()
+    assert _receive(sqs, fifo, WaitTimeSeconds=2) == []
+    assert time.process_time() - worked < 0.7
+
+
+def test_dead_letters_arrive_even_when_they_share_a_deduplication_id(sqs: Any) -> None:
+    graveyard = sqs.create_queue(QueueName=f"dead-{next(IDS)}.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=graveyard, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    queue = sqs.create_queue(
+        QueueName=f"dying-{next(IDS)}.fifo",
+        Attributes={
+            "FifoQueue": "true",
+            "DeduplicationScope": "messageGroup",
+            "FifoThroughputLimit": "perMessageGroupId",
+            "RedrivePolicy": json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 2}),
+        },
+    )["QueueUrl"]
+    for group in ("a", "b"):
+        _send(sqs, queue, f"poison {group}", group, "same")
+        _send(sqs, queue, f"next {group}", group)
+    for _ in range(2):
+        for message in _receive(sqs, queue, MaxNumberOfMessages=10, VisibilityTimeout=30):
+            if message["Body"].startswith("poison"):
+                handle = message["ReceiptHandle"]
+                sqs.change_message_visibility(QueueUrl=queue, ReceiptHandle=handle, VisibilityTimeout=0)
+            else:
+                _delete(sqs, queue, message)
+    assert _receive(sqs, queue) == []
+    assert sorted(_bodies(_receive(sqs, graveyard, MaxNumberOfMessages=10))) == ["poison a", "poison b"]
+
+
+def test_many_consumers_get_each_message_once_and_each_group_in_order(sqs: Any, fifo: str, race: Any) -> None:
+    for number in range(10):
+        for group in range(4):
+            _send(sqs, fifo, f"{group}:{number}", f"g{group}")
+    done: list[str] = []
+
+    def consume(_: int) -> None:
+        while messages := _receive(sqs, fifo, VisibilityTimeout=30, WaitTimeSeconds=1):
+            done.extend(_bodies(messages))
+            _delete(sqs, fifo, messages[0])
+
+    assert set(race(consume)) == {"won"}
+    for group in range(4):
+        mine = [body for body in done if body.startswith(f"{group}:")]
+        assert mine == [f"{group}:{number}" for number in range(10)]
