@@ -21,7 +21,7 @@ _KINDS: dict[str, re.Pattern[str]] = {
     "bearer token": re.compile(r"(?i)(?<=bearer )[A-Za-z0-9._~+/-]{20,}=*"),
     "assigned secret": re.compile(
         r"(?i)(?<![A-Za-z0-9])(?:[a-z0-9]+[_-])*(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)"
-        r"\\?[\"']?\s*[:=]\s*\\?[\"']?(?P<value>[^\s\"'\\,;(){}\[\]<>$]{8,})"
+        r"\\?[\"']?\s*[:=]\s*\\?[\"']?(?P<value>(?![\w.]*[(\[])[^\s\"'\\,;(){}\[\]<>$]{8,})"
     ),
 }  # fmt: skip
 
