@@ -12,6 +12,7 @@ A claim takes a fence and a lease. Whoever holds an older fence is refused at it
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from shared.aws.handoff_items import (
@@ -44,7 +45,7 @@ from shared.aws.writes import (
     update,
 )
 from shared.domain.handoffs import MAX_ATTEMPTS, TRANSITIONS, Handoff, Reason, Receipt, State, Step, Thread
-from shared.domain.routes import Place
+from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Session
 from shared.errors import (
     Conflict,
@@ -139,6 +140,8 @@ class DynamoHandoffs:
             raise UnknownSession(handoff.session_id)
         if meta["epoch"] != handoff.request_epoch:
             raise Moved(session_of(meta))
+        if meta.get("active_handoff") == handoff.id:
+            raise Conflict("the same request is being written at this moment")
         if "active_handoff" in meta:
             raise HandoffInFlight(handoff.session_id, meta["active_handoff"])
         raise SessionBusy(handoff.session_id)
@@ -238,7 +241,8 @@ class DynamoHandoffs:
         except Refusal as refusal:
             _explain_rebind(handoff, refusal)
             return None
-        return self.get(handoff.id)
+        # Not read back: whoever took over meanwhile has a newer fence, and this claimant must not come to hold it.
+        return replace(handoff, bound_epoch=epoch, steps={**handoff.steps, Step.MOVED.value: now}, updated_at=now)
 
     def _tenant(self, place: Place, session_id: str) -> tuple[str | None, Session | None]:
         """Which other session a place's route points to, and that session if it still exists."""
@@ -278,13 +282,7 @@ class DynamoHandoffs:
             handoff,
             [allowed("complete"), equals("confirmed", value=True)],
             ended,
-            Update(
-                self._tables.sessions,
-                meta_key(handoff.session_id),
-                when=[equals("active_handoff", handoff.id)],
-                set={"active_handoff": None, "updated_at": now},
-                add={"version": 1},
-            ),
+            now=now,
             first={f"steps.{Step.DELIVERED}": now},
         )
 
@@ -292,20 +290,25 @@ class DynamoHandoffs:
         holds = [allowed("fail"), fence_is_mine(handoff)]
         if not rejected_delivery:
             holds.append(unconfirmed())
-        return self._give_back(handoff, holds, reason, now=now)
+        return self._fail(handoff, holds, reason, now=now)
 
     def expire(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
         nobody_holds_it = either(equals("state", State.PENDING.value), at_most("lease_until", now))
         out_of_time_or_tries = either(at_most("deadline", now), Condition("{} >= []", ("attempt",), (MAX_ATTEMPTS,)))
         holds = [allowed("expire"), fence_is_mine(handoff), unconfirmed(), nobody_holds_it, out_of_time_or_tries]
-        return self._give_back(handoff, holds, reason, now=now)
+        return self._fail(handoff, holds, reason, now=now)
+
+    def _fail(self, handoff: Handoff, holds: Sequence[Condition], reason: Reason, *, now: int) -> Handoff | None:
+        as_read = equals("bound_epoch", handoff.bound_epoch) if handoff.is_bound else not_bound()
+        ended = _ended(State.FAILED, reason, now)
+        return self._end(handoff, [*holds, as_read], ended, now=now, back=handoff.is_bound)
 
     def cancel(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
         return self._end(
             handoff,
             [allowed("cancel"), not_bound(), unconfirmed()],
             _ended(State.CANCELLED, reason, now),
-            self._free(handoff, now),
+            now=now,
         )
 
     def resume(self, session: Session, *, now: int) -> Session:
@@ -323,22 +326,20 @@ class DynamoHandoffs:
         writes: list[Write] = [move]
         if session.active_handoff:
             writes.append(self._end_by_resume(session.active_handoff, now))
-        return self._move(session, writes)
+        return self._move(session, _arrived(session, session.cli, None, now), writes)
 
     def _end_by_resume(self, handoff_id: str, now: int) -> Update:
         reason = Reason("resumed", "The session was resumed elsewhere before the handoff was done.")
         ended = _ended(State.CANCELLED, reason, now)
         return Update(self._tables.handoffs, handoff_key(handoff_id), when=[allowed("resume")], set=ended)
 
-    def _move(self, session: Session, writes: Sequence[Write]) -> Session:
+    def _move(self, session: Session, moved: Session, writes: Sequence[Write]) -> Session:
+        """Do the writes and return the session as they leave it: exact, because its version was as read."""
         try:
             transact(self._tables.client, writes)
         except Refusal:
             raise Conflict(f"session {session.id} changed meanwhile") from None
-        meta = self._tables.get(self._tables.sessions, meta_key(session.id))
-        if meta is None:
-            raise UnknownSession(session.id)
-        return session_of(meta)
+        return moved
 
     def bring(self, session: Session, place: Place, link: str, *, now: int) -> Session:
         other, tenant = self._tenant(place, session.id)
@@ -360,7 +361,8 @@ class DynamoHandoffs:
             *([_evict(self._tables.sessions, tenant, place.route, now)] if tenant else []),
             *([self._end_by_resume(session.active_handoff, now)] if session.active_handoff else []),
         ]
-        return self._move(session, writes)
+        arrived = replace(_arrived(session, place, link, now), suspended=False, strikes=0)
+        return self._move(session, arrived, writes)
 
     def back_to_pending(
         self, handoff: Handoff, reason: Reason, *, now: int, not_before: int, counts: bool
@@ -411,7 +413,8 @@ class DynamoHandoffs:
             rows += map(from_item, answer["Items"])
         rows.sort(key=lambda row: row["due_at"])
         keys: list[Key] = [handoff_key(row["handoff_id"]) for row in rows[:limit]]
-        return [handoff_of(item) for item in self._tables.get_many(self._tables.handoffs, keys)]
+        found = [handoff_of(item) for item in self._tables.get_many(self._tables.handoffs, keys)]
+        return [handoff for handoff in found if handoff.is_open]  # the index lags behind
 
     def _update(self, handoff: Handoff, **changes: Any) -> Handoff | None:
         try:
@@ -420,43 +423,71 @@ class DynamoHandoffs:
             return None
         return handoff_of(item)
 
-    def _free(self, handoff: Handoff, now: int, *, back: bool = False) -> Update:
-        """Free the session of its handoff; `back` also moves it to where it came from, ending a turn in the thread."""
-        when = [equals("active_handoff", handoff.id)]
-        change: dict[str, Any] = {"active_handoff": None, "updated_at": now}
-        if back:
-            when.append(equals("epoch", handoff.bound_epoch))
-            change |= {"owner": handoff.origin.route, "link": None, "turn_id": None, "turn_lease_until": None}
-        growth = {"version": 1, "epoch": 1} if back else {"version": 1}
-        return Update(self._tables.sessions, meta_key(handoff.session_id), when=when, set=change, add=growth)
-
-    def _give_back(self, handoff: Handoff, holds: Sequence[Condition], reason: Reason, *, now: int) -> Handoff | None:
-        """→ failed, and the session back where it came from, unless it has moved on since (then it stays there)."""
-        bound = equals("bound_epoch", handoff.bound_epoch) if handoff.is_bound else not_bound()
-        ended = _ended(State.FAILED, reason, now)
-        back = self._free(handoff, now, back=handoff.is_bound)
-        done = self._end(handoff, [*holds, bound], ended, back)
-        if done is not None or not handoff.is_bound:
-            return done
-        meta = self._tables.get(self._tables.sessions, meta_key(handoff.session_id))
-        if meta is None or meta["epoch"] == handoff.bound_epoch:
-            return None
-        return self._end(handoff, [*holds, bound], ended, self._free(handoff, now))
-
     def _end(
         self,
         handoff: Handoff,
         holds: Sequence[Condition],
         ended: Mapping[str, Any],
-        free: Update,
+        *,
+        now: int,
+        back: bool = False,
         first: Mapping[str, Any] | None = None,
     ) -> Handoff | None:
+        """End a handoff and settle its session, at once or not at all. Raises Conflict if the session changed meanwhile."""
         end = Update(self._tables.handoffs, handoff_key(handoff.id), when=holds, set=ended, first=first or {})
+        session = self._give_back(handoff, now) if back else [self._free(handoff, now)]
         try:
-            transact(self._tables.client, [end, free])
-        except Refusal:
-            return None
+            transact(self._tables.client, [end, *session])
+        except Refusal as refusal:
+            if refusal.items[0] is not None:
+                return None
+            self._end_alone(handoff, end)
         return self.get(handoff.id)
+
+    def _end_alone(self, handoff: Handoff, end: Update) -> None:
+        """End a handoff whose session is deleted or no longer its own, lest the sweep look after it for ever."""
+        not_its_own = either(absent("active_handoff"), differs("active_handoff", handoff.id))
+        try:
+            transact(
+                self._tables.client, [end, Check(self._tables.sessions, meta_key(handoff.session_id), [not_its_own])]
+            )
+        except Refusal:
+            raise Conflict(f"session {handoff.session_id} changed meanwhile") from None
+
+    def _free(self, handoff: Handoff, now: int) -> Update:
+        """The session is no longer on its way."""
+        return Update(
+            self._tables.sessions,
+            meta_key(handoff.session_id),
+            when=[equals("active_handoff", handoff.id)],
+            set={"active_handoff": None, "updated_at": now},
+            add={"version": 1},
+        )
+
+    def _give_back(self, handoff: Handoff, now: int) -> Sequence[Write]:
+        """The session back where it came from, ending a turn in the thread; one that has moved on stays where it is.
+
+        Where another session has come to its old place meanwhile, it goes back to its terminal.
+        """
+        meta = self._tables.get(self._tables.sessions, meta_key(handoff.session_id))
+        if meta is None or meta["epoch"] != handoff.bound_epoch:
+            return [self._free(handoff, now)]
+        pointer = self._tables.get(self._tables.sessions, route_key(handoff.origin))
+        is_free = pointer is not None and pointer["session_id"] == handoff.session_id
+        home = handoff.origin if is_free else cli_place(handoff.session_id)
+        back = Update(
+            self._tables.sessions,
+            meta_key(handoff.session_id),
+            when=[equals("active_handoff", handoff.id), equals("epoch", handoff.bound_epoch)],
+            set={
+                "owner": home.route,
+                "updated_at": now,
+                **dict.fromkeys(("active_handoff", "link", "turn_id", "turn_lease_until")),
+            },
+            add={"version": 1, "epoch": 1},
+        )
+        still_free = Check(self._tables.sessions, route_key(home), [equals("session_id", handoff.session_id)])
+        return [back, still_free] if is_free else [back]
 
 
 def _ended(state: State, reason: Reason, now: int) -> Mapping[str, Any]:
@@ -467,6 +498,20 @@ def _ended(state: State, reason: Reason, now: int) -> Mapping[str, Any]:
         "expires_at": now // 1000 + KEEP_SECONDS,
         **NOT_DUE,
     }
+
+
+def _arrived(session: Session, place: Place, link: str | None, now: int) -> Session:
+    """A session after a move that ended its turn and its handoff."""
+    return replace(
+        session,
+        owner=place,
+        link=link,
+        epoch=session.epoch + 1,
+        version=session.version + 1,
+        updated_at=now,
+        active_handoff=None,
+        turn=None,
+    )
 
 
 def _evict(table: str, tenant: Session, route: str, now: int) -> Write:

@@ -1,51 +1,19 @@
 """The store on each DynamoDB that is at hand; every test of this folder runs on all of them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import boto3
 import pytest
-from botocore.config import Config
 
 from shared.aws.store import dynamo_store
 from shared.ports import Store
 from tests.contracts import dynamodb_servers
+from tests.contracts.store.backends import Backend, client_of
 from tests.contracts.store.world import World
 from tests.tables import TableNames, fresh_tables
 
 if TYPE_CHECKING:
     from local.engine import Engine
-
-
-@dataclass(frozen=True)
-class Backend:
-    """One DynamoDB: its name, its address, and a client for it."""
-
-    name: str
-    url: str
-    client: Any
-
-    def other_client(self, **config: Any) -> Any:
-        """A client of its own, for tests that hook into it; retries as told, no waiting between them."""
-        return _client(self.url, **config)
-
-
-def _client(url: str, **config: Any) -> Any:
-    settings: dict[str, Any] = {
-        "retries": {"max_attempts": 0},
-        "max_pool_connections": 64,
-        "parameter_validation": False,
-        **config,
-    }
-    return boto3.session.Session().client(
-        "dynamodb",
-        region_name="us-east-1",
-        endpoint_url=url,
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-        config=Config(**settings),
-    )
 
 
 @pytest.fixture(
@@ -60,7 +28,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     if not dynamodb_servers.is_installed(request.param):
         pytest.skip(dynamodb_servers.why_absent(request.param))
     with dynamodb_servers.running(request.param) as url:
-        yield Backend(request.param, url, _client(url))
+        yield Backend(request.param, url, client_of(url))
 
 
 @pytest.fixture

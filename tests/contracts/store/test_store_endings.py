@@ -1,0 +1,314 @@
+"""Transitions `complete`, `fail`, `expire` and `cancel`: each ends a handoff and frees its session, at once or not at all."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step, Thread
+from shared.domain.routes import Place, cli_place
+from shared.errors import Conflict
+from tests.contracts.store.backends import Backend
+from tests.contracts.store.world import (
+    BROKEN,
+    DEADLINE,
+    HOME,
+    LEASE,
+    NOW,
+    RECEIPT,
+    THREAD,
+    Ending,
+    Stage,
+    World,
+    sure,
+)
+from tests.tables import TableNames
+
+LATE = Reason("deadline", "It took too long.")
+SAID_SO = Reason("cancelled", "You called it off.")
+UNBOUND = [Stage.PENDING, Stage.CLAIMED, Stage.OPENED]
+BOUND = [Stage.BOUND, Stage.SENT]
+
+Attempt = Callable[[World, Handoff], object]
+ATTEMPTS: Mapping[str, Attempt] = {
+    "claim": lambda w, h: w.store.handoffs.claim(h.id, claimant="p-9", now=NOW, lease_until=NOW + 1),
+    "step": lambda w, h: w.store.handoffs.step(h, Step.THREAD_OPENED, now=NOW, thread=THREAD),
+    "rebind": lambda w, h: w.store.handoffs.rebind(replace(h, thread=THREAD), now=NOW),
+    "kickoff_sent": lambda w, h: w.store.handoffs.kickoff_sent(h, now=NOW),
+    "complete": lambda w, h: w.store.handoffs.complete(h, now=NOW),
+    "fail": lambda w, h: w.store.handoffs.fail(h, BROKEN, now=NOW),
+    "fail, delivery rejected": lambda w, h: w.store.handoffs.fail(h, BROKEN, now=NOW, rejected_delivery=True),
+    "expire": lambda w, h: w.store.handoffs.expire(h, LATE, now=h.deadline + 1),
+    "cancel": lambda w, h: w.store.handoffs.cancel(h, SAID_SO, now=NOW),
+    "back_to_pending": lambda w, h: w.store.handoffs.back_to_pending(h, BROKEN, now=NOW, not_before=0, counts=True),
+    "nudge": lambda w, h: w.store.handoffs.nudge(h, now=NOW) or None,
+    "drive": lambda w, h: w.store.handoffs.drive(h, now=NOW) or None,
+}
+
+
+@pytest.mark.parametrize("ending", Ending, ids=lambda ending: ending.name.lower())
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_terminal_is_final(world: World, ending: Ending, attempt: str) -> None:
+    ended = world.ended(ending)
+    session = world.current()
+    assert ATTEMPTS[attempt](world, ended) is None
+    assert world.latest(ended) == ended
+    assert world.current() == session
+
+
+@pytest.mark.parametrize("ending", Ending, ids=lambda ending: ending.name.lower())
+def test_a_kickoff_turn_of_an_ended_handoff_cannot_be_committed(world: World, ending: Ending) -> None:
+    ended = world.ended(ending)
+    session = world.start_turn(world.current())
+    with pytest.raises(Conflict):
+        world.store.turns.commit(world.turn_commit(session, handoff=ended, receipt=RECEIPT), now=NOW)
+    assert world.latest(ended) == ended
+    assert world.current() == session
+    assert world.store.turns.journal("s-1", "t-1") == []
+
+
+# --- complete
+
+
+def test_a_confirmed_handoff_completes_clears_its_error_and_frees_the_session(world: World) -> None:
+    claimed = world.handoff(Stage.OPENED)
+    sure(world.store.handoffs.back_to_pending(claimed, BROKEN, now=NOW, not_before=0, counts=True))
+    bound = sure(world.store.handoffs.rebind(world.claim(claimed, "p-2"), now=NOW))
+    assert bound.error == BROKEN
+    confirmed = world.confirm(bound)
+
+    done = sure(world.store.handoffs.complete(confirmed, now=NOW + 8))
+
+    assert done == world.latest(done)
+    assert (done.state, done.error, done.receipt) == (State.COMPLETED, None, RECEIPT)
+    assert (done.steps[Step.DELIVERED], done.steps[Step.COMPLETED]) == (NOW + 8, NOW + 8)
+    session = world.current()
+    assert (session.active_handoff, session.owner, session.epoch) == (None, THREAD.place, 1)
+
+
+@pytest.mark.parametrize("stage", [*UNBOUND, *BOUND])
+def test_what_is_not_confirmed_does_not_complete(world: World, stage: Stage) -> None:
+    handoff = world.handoff(stage)
+    assert world.store.handoffs.complete(handoff, now=NOW) is None
+    assert world.latest(handoff) == handoff
+    assert world.current().active_handoff == handoff.id
+
+
+def test_a_confirmed_handoff_completes_by_whatever_turn_delivered_it_also_with_an_old_fence(world: World) -> None:
+    old = world.handoff(Stage.CONFIRMED)
+    sure(world.store.handoffs.back_to_pending(old, BROKEN, now=NOW, not_before=0, counts=False))
+    world.claim(old, "p-2")
+    assert sure(world.store.handoffs.complete(old, now=NOW)).state is State.COMPLETED
+
+
+# --- fail
+
+
+@pytest.mark.parametrize("stage", UNBOUND)
+def test_a_failed_handoff_that_moved_nothing_leaves_the_session_where_it_was(world: World, stage: Stage) -> None:
+    handoff = world.handoff(stage)
+    before = world.current()
+    failed = sure(world.store.handoffs.fail(handoff, BROKEN, now=NOW + 1))
+    assert (failed.state, failed.error) == (State.FAILED, BROKEN)
+    after = world.current()
+    assert (after.owner, after.epoch, after.active_handoff) == (before.owner, before.epoch, None)
+    assert after.version == before.version + 1
+
+
+@pytest.mark.parametrize("stage", BOUND)
+def test_a_failed_handoff_that_moved_the_session_brings_it_back_with_a_grown_epoch(world: World, stage: Stage) -> None:
+    handoff = world.handoff(stage)
+    world.start_turn(world.current())
+    failed = sure(world.store.handoffs.fail(handoff, BROKEN, now=NOW + 1))
+    assert failed.state is State.FAILED
+    back = world.current()
+    assert (back.owner, back.epoch, back.active_handoff) == (cli_place("s-1"), 2, None)
+    assert (back.link, back.turn) == (None, None)
+
+
+def test_a_handoff_from_chat_to_chat_that_fails_brings_the_session_back_to_the_chat(world: World) -> None:
+    world.ended(Ending.COMPLETED)
+    there = Thread(Place("slack", "C1", "1.2"), "https://slack/1")
+    second = world.handoff(Stage.BOUND, world.current(), thread=there)
+    assert world.current().owner == there.place
+
+    sure(world.store.handoffs.fail(second, BROKEN, now=NOW))
+
+    assert world.current().owner == THREAD.place
+    assert world.store.sessions.at(THREAD.place) == "s-1"
+
+
+def test_a_session_whose_old_place_was_taken_meanwhile_comes_back_to_its_terminal(world: World) -> None:
+    first = world.handoff(Stage.CONFIRMED, thread=Thread(HOME, "https://t.me/1001"))
+    sure(world.store.handoffs.complete(first, now=NOW))
+    second = world.handoff(Stage.BOUND, world.current())
+    other = world.handoff(Stage.BOUND, world.session("s-2"), thread=Thread(HOME, "https://t.me/1001"))
+    assert other.is_bound
+
+    sure(world.store.handoffs.fail(second, BROKEN, now=NOW))
+
+    assert world.current("s-1").owner == cli_place("s-1")
+    assert world.current("s-2").owner == HOME
+    assert world.store.sessions.at(HOME) == "s-2"
+
+
+def test_a_session_that_was_parked_meanwhile_stays_where_it_is_when_its_handoff_fails(world: World) -> None:
+    home = Thread(HOME, "https://t.me/1001")
+    first = world.handoff(Stage.BOUND, thread=home)
+    sure(
+        world.store.handoffs.rebind(
+            world.handoff(Stage.OPENED, world.session("s-2"), thread=home, replace=True), now=NOW
+        )
+    )
+    parked = world.current("s-1")
+
+    failed = sure(world.store.handoffs.fail(first, BROKEN, now=NOW))
+
+    assert failed.state is State.FAILED
+    after = world.current("s-1")
+    assert (after.owner, after.epoch, after.active_handoff) == (parked.owner, parked.epoch, None)
+
+
+def test_a_handoff_of_a_deleted_session_can_still_fail_so_that_nobody_sweeps_it_for_ever(
+    world: World, backend: Backend, tables: TableNames
+) -> None:
+    handoff = world.handoff(Stage.BOUND)
+    backend.client.delete_item(TableName=tables.sessions, Key={"pk": {"S": "SESSION#s-1"}, "sk": {"S": "META"}})
+    assert sure(world.store.handoffs.fail(handoff, BROKEN, now=NOW)).state is State.FAILED
+    assert world.store.sessions.get("s-1") is None
+    assert world.store.handoffs.due(now=NOW + 2 * DEADLINE, limit=5) == []
+
+
+def test_a_confirmed_handoff_does_not_fail_for_an_ordinary_reason(world: World) -> None:
+    confirmed = world.handoff(Stage.CONFIRMED)
+    assert world.store.handoffs.fail(confirmed, BROKEN, now=NOW) is None
+    assert world.latest(confirmed) == confirmed
+
+
+def test_a_handoff_confirmed_since_it_was_read_does_not_fail(world: World) -> None:
+    read = world.handoff(Stage.SENT)
+    confirmed = world.confirm(read)
+    assert world.store.handoffs.fail(read, BROKEN, now=NOW) is None
+    assert world.latest(read) == confirmed
+
+
+def test_a_confirmed_handoff_whose_delivery_was_rejected_fails_and_brings_the_session_back(world: World) -> None:
+    confirmed = world.handoff(Stage.CONFIRMED)
+    failed = sure(world.store.handoffs.fail(confirmed, BROKEN, now=NOW, rejected_delivery=True))
+    assert failed.state is State.FAILED
+    session = world.current()
+    assert (session.owner, session.epoch, session.message_count) == (cli_place("s-1"), 2, 2)
+
+
+def test_a_failure_with_an_old_fence_is_refused(world: World) -> None:
+    old = world.handoff(Stage.CLAIMED)
+    sure(world.store.handoffs.back_to_pending(old, BROKEN, now=NOW, not_before=0, counts=True))
+    current = world.claim(old, "p-2")
+    assert world.store.handoffs.fail(old, BROKEN, now=NOW) is None
+    assert world.latest(old) == current
+
+
+def test_a_failure_read_before_the_rebind_is_refused_lest_the_session_stay_behind(world: World) -> None:
+    opened = world.handoff(Stage.OPENED)
+    bound = sure(world.store.handoffs.rebind(opened, now=NOW))
+    assert world.store.handoffs.fail(opened, BROKEN, now=NOW) is None
+    assert world.latest(bound) == bound
+
+
+def test_a_reason_is_stored_as_it_was_cut(world: World) -> None:
+    failed = sure(world.store.handoffs.fail(world.requested(), Reason("broken", "x" * 2000), now=NOW))
+    assert sure(world.latest(failed).error).message == "x" * 499 + "…"
+
+
+# --- cancel
+
+
+@pytest.mark.parametrize("stage", UNBOUND)
+def test_a_handoff_that_has_moved_nothing_is_cancelled_and_the_session_free(world: World, stage: Stage) -> None:
+    handoff = world.handoff(stage)
+    cancelled = sure(world.store.handoffs.cancel(handoff, SAID_SO, now=NOW + 1))
+    assert cancelled == world.latest(handoff)
+    assert (cancelled.state, cancelled.error) == (State.CANCELLED, SAID_SO)
+    session = world.current()
+    assert (session.owner, session.epoch, session.active_handoff) == (cli_place("s-1"), 0, None)
+
+
+@pytest.mark.parametrize("stage", [*BOUND, Stage.CONFIRMED])
+def test_a_handoff_whose_session_has_moved_is_not_cancelled(world: World, stage: Stage) -> None:
+    handoff = world.handoff(stage)
+    before = world.current()
+    assert world.store.handoffs.cancel(handoff, SAID_SO, now=NOW) is None
+    assert world.latest(handoff) == handoff
+    assert world.current() == before
+
+
+def test_a_bound_handoff_that_is_back_to_pending_is_not_cancelled_either(world: World) -> None:
+    bound = world.handoff(Stage.BOUND)
+    pending = sure(world.store.handoffs.back_to_pending(bound, BROKEN, now=NOW, not_before=0, counts=True))
+    assert world.store.handoffs.cancel(pending, SAID_SO, now=NOW) is None
+
+
+def test_a_cancel_read_before_the_rebind_is_refused(world: World) -> None:
+    opened = world.handoff(Stage.OPENED)
+    bound = sure(world.store.handoffs.rebind(opened, now=NOW))
+    assert world.store.handoffs.cancel(opened, SAID_SO, now=NOW) is None
+    assert world.latest(bound) == bound
+
+
+def test_a_cancel_needs_no_fence_for_it_is_the_persons_word(world: World) -> None:
+    pending = world.requested()
+    world.claim(pending)
+    assert sure(world.store.handoffs.cancel(pending, SAID_SO, now=NOW)).state is State.CANCELLED
+
+
+# --- expire
+
+
+@pytest.mark.parametrize("stage", [*UNBOUND, *BOUND])
+def test_past_its_deadline_and_its_lease_a_handoff_expires_and_the_session_is_back(world: World, stage: Stage) -> None:
+    handoff = world.handoff(stage)
+    epoch = world.current().epoch
+    expired = sure(world.store.handoffs.expire(handoff, LATE, now=handoff.deadline))
+    assert (expired.state, expired.error) == (State.FAILED, LATE)
+    session = world.current()
+    assert session.active_handoff is None
+    assert session.owner == cli_place("s-1")
+    assert session.epoch == (epoch + 1 if handoff.is_bound else epoch)
+
+
+def test_before_its_deadline_nothing_expires(world: World) -> None:
+    for number, stage in enumerate([Stage.PENDING, Stage.OPENED, Stage.SENT]):
+        thread = Thread(Place("telegram", "1001", str(number)), "https://t.me")
+        handoff = world.handoff(stage, world.session(f"s-{number}"), thread=thread)
+        assert world.store.handoffs.expire(handoff, LATE, now=handoff.deadline - 1) is None
+        assert world.latest(handoff) == handoff
+
+
+def test_a_running_handoff_whose_lease_is_live_does_not_expire(world: World) -> None:
+    handoff = world.requested(deadline=NOW + LEASE - 1)
+    claimed = world.claim(handoff)
+    assert world.store.handoffs.expire(claimed, LATE, now=NOW + LEASE - 1) is None
+    assert world.store.handoffs.expire(claimed, LATE, now=NOW + LEASE) is not None
+
+
+def test_a_handoff_that_was_claimed_since_the_sweep_read_it_does_not_expire(world: World) -> None:
+    read = world.requested()
+    claimed = world.claim(read)
+    assert world.store.handoffs.expire(read, LATE, now=read.deadline + LEASE) is None
+    assert world.latest(read) == claimed
+
+
+def test_a_confirmed_handoff_never_expires(world: World) -> None:
+    confirmed = world.handoff(Stage.CONFIRMED)
+    assert world.store.handoffs.expire(confirmed, LATE, now=confirmed.deadline * 2) is None
+    assert world.latest(confirmed) == confirmed
+
+
+@pytest.mark.parametrize(("attempts", "expires"), [(MAX_ATTEMPTS - 1, False), (MAX_ATTEMPTS, True)])
+def test_out_of_attempts_a_handoff_expires_before_its_deadline(world: World, attempts: int, expires: bool) -> None:
+    handoff = world.requested()
+    for number in range(attempts):
+        claimed = world.claim(handoff, f"p-{number}")
+        handoff = sure(world.store.handoffs.back_to_pending(claimed, BROKEN, now=NOW, not_before=0, counts=True))
+    assert handoff.attempt == attempts
+    assert (world.store.handoffs.expire(handoff, LATE, now=NOW) is not None) is expires

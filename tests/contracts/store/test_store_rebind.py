@@ -1,0 +1,197 @@
+"""Transition `rebind`: route, owner, epoch and step in one transaction; who lives there already, and who may not come."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from shared.domain.handoffs import Step, Thread
+from shared.domain.routes import Place, cli_place
+from shared.domain.sessions import Session
+from shared.errors import Conflict, Moved, PlaceBusy, UnknownSession
+from tests.contracts.store.backends import Backend
+from tests.contracts.store.faults import meanwhile
+from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, THREAD, Ending, Stage, World, sure
+
+AT_HOME = Thread(HOME, "https://t.me/c/1001")
+
+
+def tenant(world: World) -> Session:
+    """A session that was handed to the home chat itself and lives there."""
+    done = world.handoff(Stage.CONFIRMED, world.session("s-tenant"), thread=AT_HOME)
+    sure(world.store.handoffs.complete(done, now=NOW))
+    return world.current("s-tenant")
+
+
+def test_a_rebind_moves_the_session_into_its_thread_with_a_grown_epoch(world: World) -> None:
+    opened = world.handoff(Stage.OPENED)
+    before = world.current()
+
+    bound = sure(world.store.handoffs.rebind(opened, now=NOW + 2))
+
+    assert bound == world.latest(opened)
+    assert bound.bound_epoch == 1
+    assert bound.steps[Step.MOVED] == NOW + 2
+    assert world.current() == replace(
+        before, owner=THREAD.place, link=THREAD.url, epoch=1, version=before.version + 1, updated_at=NOW + 2
+    )
+    assert world.store.sessions.at(THREAD.place) == "s-1"
+
+
+def test_a_second_rebind_does_not_move_it_twice(world: World) -> None:
+    opened = world.handoff(Stage.OPENED)
+    bound = sure(world.store.handoffs.rebind(opened, now=NOW))
+    assert world.store.handoffs.rebind(opened, now=NOW) is None
+    assert world.current().epoch == 1
+    assert world.latest(opened) == bound
+
+
+def test_a_rebind_without_a_recorded_thread_is_a_mistake_of_ours(world: World) -> None:
+    with pytest.raises(ValueError, match="recorded"):
+        world.store.handoffs.rebind(world.handoff(Stage.CLAIMED), now=NOW)
+
+
+def test_a_rebind_with_an_old_fence_is_refused_and_moves_nothing(world: World) -> None:
+    old = world.handoff(Stage.OPENED)
+    sure(world.store.handoffs.back_to_pending(old, BROKEN, now=NOW + LEASE, not_before=0, counts=True))
+    current = world.claim(old, "p-2")
+    before = world.current()
+
+    assert world.store.handoffs.rebind(old, now=NOW) is None
+
+    assert world.current() == before
+    assert world.latest(old) == current
+    assert world.store.sessions.at(THREAD.place) is None
+
+
+def test_a_session_whose_epoch_has_grown_since_the_request_is_not_moved_again(world: World) -> None:
+    opened = world.handoff(Stage.OPENED)
+    session = world.current()
+    elsewhere = Place("slack", "C1", "1.2")
+    world.store.sessions.replace(session, replace(session, epoch=1, owner=elsewhere, link="https://slack/1"))
+    before = world.current()
+
+    with pytest.raises(Moved) as refusal:
+        world.store.handoffs.rebind(opened, now=NOW)
+
+    assert refusal.value.extra == {"owner": elsewhere.route, "epoch": 1, "link": "https://slack/1"}
+    assert world.current() == before
+    assert not world.latest(opened).is_bound
+    assert world.store.sessions.at(THREAD.place) is None
+
+
+def test_a_session_that_is_no_longer_marked_with_this_handoff_is_not_moved(world: World) -> None:
+    opened = world.handoff(Stage.OPENED)
+    session = world.current()
+    world.store.sessions.replace(session, replace(session, active_handoff="h-other"))
+    with pytest.raises(Moved):
+        world.store.handoffs.rebind(opened, now=NOW)
+    assert world.current().owner.is_cli
+
+
+@pytest.mark.parametrize("ending", [Ending.CANCELLED, Ending.RESUMED, Ending.FAILED])
+def test_a_handoff_that_ended_meanwhile_moves_nothing(world: World, ending: Ending) -> None:
+    opened = world.handoff(Stage.OPENED)
+    endings: dict[Ending, Callable[[], object]] = {
+        Ending.CANCELLED: lambda: world.store.handoffs.cancel(opened, BROKEN, now=NOW),
+        Ending.RESUMED: lambda: world.store.handoffs.resume(world.current(), now=NOW),
+        Ending.FAILED: lambda: world.store.handoffs.fail(opened, BROKEN, now=NOW),
+    }
+    sure(endings[ending]())
+    before = world.current()
+    assert world.store.handoffs.rebind(opened, now=NOW) is None
+    assert world.current() == before
+    assert before.owner.is_cli
+
+
+def test_a_session_that_was_deleted_meanwhile_is_not_brought_back(world: World) -> None:
+    opened = world.handoff(Stage.OPENED)
+    world.store.sessions.delete(world.current())
+    outcome: object = None
+    try:
+        outcome = world.store.handoffs.rebind(opened, now=NOW)
+    except UnknownSession as refusal:
+        outcome = refusal
+    assert outcome is None or isinstance(outcome, UnknownSession)
+    assert world.store.sessions.get("s-1") is None
+
+
+def test_a_place_where_another_session_lives_is_busy(world: World) -> None:
+    lives_there = tenant(world)
+    opened = world.handoff(Stage.OPENED, thread=AT_HOME)
+
+    with pytest.raises(PlaceBusy, match="telegram:1001"):
+        world.store.handoffs.rebind(opened, now=NOW)
+
+    assert world.current("s-tenant") == lives_there
+    assert world.current("s-1").owner.is_cli
+    assert world.store.sessions.at(HOME) == "s-tenant"
+
+
+def test_replace_parks_the_other_session_in_its_terminal_with_a_grown_epoch(world: World) -> None:
+    lives_there = tenant(world)
+    world.start_turn(lives_there)
+    opened = world.handoff(Stage.OPENED, thread=AT_HOME, replace=True)
+
+    sure(world.store.handoffs.rebind(opened, now=NOW))
+
+    parked = world.current("s-tenant")
+    assert parked.owner == cli_place("s-tenant")
+    assert parked.epoch == lives_there.epoch + 1
+    assert parked.version > lives_there.version
+    assert parked.link is None
+    assert parked.turn is None
+    assert world.current("s-1").owner == HOME
+    assert world.store.sessions.at(HOME) == "s-1"
+
+
+def test_a_session_that_has_moved_away_does_not_block_its_old_place(world: World) -> None:
+    lived_there = tenant(world)
+    resumed = world.store.handoffs.resume(lived_there, now=NOW)
+    opened = world.handoff(Stage.OPENED, thread=AT_HOME)
+
+    sure(world.store.handoffs.rebind(opened, now=NOW))
+
+    assert world.current("s-tenant") == resumed
+    assert world.store.sessions.at(HOME) == "s-1"
+
+
+def test_a_route_that_points_to_a_deleted_session_does_not_block_the_place_for_ever(world: World) -> None:
+    world.store.sessions.point(HOME, "s-long-gone")
+    opened = world.handoff(Stage.OPENED, thread=AT_HOME)
+    sure(world.store.handoffs.rebind(opened, now=NOW))
+    assert world.store.sessions.at(HOME) == "s-1"
+
+
+def test_a_session_may_come_back_to_a_place_whose_route_is_still_its_own(world: World) -> None:
+    world.store.handoffs.resume(tenant(world), now=NOW)
+    again = world.handoff(Stage.OPENED, world.current("s-tenant"), thread=AT_HOME)
+    sure(world.store.handoffs.rebind(again, now=NOW))
+    assert world.current("s-tenant").owner == HOME
+    assert world.current("s-tenant").epoch == again.request_epoch + 1
+
+
+def test_of_two_sessions_that_come_to_one_place_one_lives_there(world: World) -> None:
+    opened = [world.handoff(Stage.OPENED, world.session(f"s-{n}"), thread=AT_HOME) for n in (1, 2)]
+    sure(world.store.handoffs.rebind(opened[0], now=NOW))
+    with pytest.raises((PlaceBusy, Conflict)):
+        world.store.handoffs.rebind(opened[1], now=NOW)
+    assert [world.current(f"s-{n}").owner for n in (1, 2)] == [HOME, cli_place("s-2")]
+
+
+def test_the_answer_of_a_rebind_never_carries_the_fence_of_a_successor(world: World, backend: Backend) -> None:
+    """The claimant must keep its own fence: with a successor's it would be a zombie that nobody can stop."""
+    opened = world.handoff(Stage.OPENED)
+
+    def takes_over() -> None:
+        bound = world.latest(opened)
+        sure(world.store.handoffs.back_to_pending(bound, BROKEN, now=NOW + LEASE, not_before=0, counts=True))
+        world.claim(opened, "p-2")
+
+    with meanwhile(backend.client, "TransactWriteItems", takes_over) as seen:
+        mine = sure(world.store.handoffs.rebind(opened, now=NOW))
+
+    assert seen
+    assert mine.fence == opened.fence
+    assert world.latest(opened).fence == opened.fence + 1
+    assert world.store.handoffs.kickoff_sent(mine, now=NOW) is None
