@@ -42,7 +42,8 @@ class Event:
     body: bytes
     sign: Callable[[int, int | None], Mapping[str, str]]
     policy: Policy
-    answered: Callable[[bytes], None] = field(default=lambda _: None)
+    answered: Callable[[bytes], None] = field(default=lambda _: None)  # the first 2xx, with its body
+    failed: Callable[[], None] = field(default=lambda: None)  # no try was left
 
 
 class Deliveries:
@@ -54,7 +55,6 @@ class Deliveries:
         self._retry_scale = retry_scale
         self._lanes: dict[tuple[Platform, str], asyncio.Queue[Event]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._last_status: dict[str, int | None] = {}
         self._session: ClientSession | None = None
         self._url_changed = asyncio.Event()
 
@@ -86,31 +86,36 @@ class Deliveries:
     async def _drain(self, lane: asyncio.Queue[Event]) -> None:
         while True:
             event = await lane.get()
-            if await self._try(event, 0):
-                await self._again_on_purpose(event)
+            attempt, answer = await self._try(event, 0, None)
+            if answer is not None:
+                await self._delivered(event, answer)
             elif event.policy.in_order:
-                await self._retry(event)
+                await self._retry(event, attempt)
             else:
-                self.background(self._retry(event))
+                self.background(self._retry(event, attempt))
 
-    async def _retry(self, event: Event) -> None:
+    async def _retry(self, event: Event, last: Attempt) -> None:
         for number, pause in enumerate(event.policy.retries(), start=1):
             await asyncio.sleep(pause * self._retry_scale)
-            if await self._try(event, number):
-                await self._again_on_purpose(event)
+            last, answer = await self._try(event, number, last.status)
+            if answer is not None:
+                await self._delivered(event, answer)
                 return
+        event.failed()
 
-    async def _again_on_purpose(self, event: Event) -> None:
+    async def _delivered(self, event: Event, answer: bytes) -> None:
+        event.answered(answer)
         number = 1
         while self._faults.take_redelivery(event.platform):
-            await self._try(event, number)
+            await self._try(event, number, None)
             number += 1
 
-    async def _try(self, event: Event, number: int) -> bool:
+    async def _try(self, event: Event, number: int, last_status: int | None) -> tuple[Attempt, bytes | None]:
+        """One try, and the answer's body if it was a 2xx."""
         url = await self._url_of(event)
         if self._session is None:
             self._session = ClientSession()
-        headers = {"Content-Type": "application/json", **event.sign(number, self._last_status.get(event.id))}
+        headers = {"Content-Type": "application/json", **event.sign(number, last_status)}
         timeout = ClientTimeout(total=event.policy.timeout)
         status, answer = None, b""
         try:
@@ -118,13 +123,9 @@ class Deliveries:
                 answer, status = await response.read(), response.status
         except (ClientError, TimeoutError, OSError):
             pass  # no answer is an answer here: the attempt says so, and the policy tries again
-        self.attempts.append(Attempt(event.platform, event.id, number, status))
-        if status is None or not 200 <= status < 300:
-            self._last_status[event.id] = status
-            return False
-        self._last_status.pop(event.id, None)
-        event.answered(answer)
-        return True
+        attempt = Attempt(event.platform, event.id, number, status)
+        self.attempts.append(attempt)
+        return attempt, answer if status is not None and 200 <= status < 300 else None
 
     async def _url_of(self, event: Event) -> str:
         while (url := event.url()) is None:

@@ -11,6 +11,7 @@ from local.simulator import page
 from local.simulator.control import Control, Wire
 from local.simulator.credentials import Credentials
 from local.simulator.deliveries import Deliveries
+from local.simulator.discord import Discord
 from local.simulator.faults import Faults
 from local.simulator.live import Live
 from local.simulator.slack import Slack
@@ -19,7 +20,7 @@ from local.simulator.store import Store
 from local.simulator.telegram import Telegram
 from local.simulator.world import Platform, World
 
-WIRES: Mapping[Platform, Callable[[Stage], Wire]] = {"telegram": Telegram, "slack": Slack}
+WIRES: Mapping[Platform, Callable[[Stage], Wire]] = {"telegram": Telegram, "slack": Slack, "discord": Discord}
 MAX_BODY = 8 * 2**20
 
 
@@ -53,6 +54,7 @@ class Server:
             faults=faults,
             deliveries=self.deliveries,
             clock=time.time,
+            commands=dict(setting.world.commands),
             webhook=webhook,
             base_url=lambda: f"http://127.0.0.1:{self.port}",
             faults_changed=live.faults_changed,

@@ -27,6 +27,7 @@ class Stage:
     faults: Faults
     deliveries: Deliveries
     clock: Callable[[], float]
+    commands: dict[str, str | None]  # Discord's registered slash commands; the application may replace them
     webhook: Callable[[Platform], str | None]  # where a platform's events go now, if anywhere
     base_url: Callable[[], str]
     faults_changed: Callable[[], None]

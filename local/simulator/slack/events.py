@@ -82,8 +82,17 @@ class Events:
         def sign(number: int, last_status: int | None) -> dict[str, str]:
             return self.signature(body) | retry_headers(number, last_status)
 
-        url = lambda: self._stage.webhook("slack")  # noqa: E731  asked anew for each try
-        self._stage.deliveries.send(Event("slack", event_id, chat.id, url, body, sign, POLICY))
+        self._stage.deliveries.send(
+            Event(
+                platform="slack",
+                id=event_id,
+                lane=chat.id,
+                url=lambda: self._stage.webhook("slack"),
+                body=body,
+                sign=sign,
+                policy=POLICY,
+            )
+        )
 
     def signature(self, body: bytes) -> dict[str, str]:
         """Slack's v0 signature, over a fresh timestamp and the raw bytes."""

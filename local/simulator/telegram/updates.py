@@ -56,7 +56,15 @@ class Updates:
             body = json.dumps(update, ensure_ascii=False).encode()
             lane = str(next(c["chat"]["id"] for c in update.values() if isinstance(c, dict)))
             self._stage.deliveries.send(
-                Event("telegram", str(update["update_id"]), lane, lambda: self.webhook_url, body, self._headers, POLICY)
+                Event(
+                    platform="telegram",
+                    id=str(update["update_id"]),
+                    lane=lane,
+                    url=lambda: self.webhook_url,
+                    body=body,
+                    sign=self._headers,
+                    policy=POLICY,
+                )
             )
         self._waiting.clear()
 

@@ -1,0 +1,50 @@
+"""Discord's errors: a status, a code, a message, and where a form was wrong, the place in it."""
+
+from typing import Any
+
+
+class Refused(Exception):
+    """The call is answered with this error."""
+
+    def __init__(self, status: int, code: int, message: str, errors: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body: dict[str, Any] = {"message": message, "code": code}
+        if errors:
+            self.body["errors"] = errors
+
+
+def unknown(what: str) -> Refused:
+    codes = {"Channel": 10003, "Guild": 10004, "Member": 10007, "Message": 10008, "User": 10013, "Webhook": 10015}
+    return Refused(404, codes[what], f"Unknown {what}")
+
+
+def unknown_interaction() -> Refused:
+    return Refused(404, 10062, "Unknown interaction")
+
+
+def wrong_channel_type() -> Refused:
+    return Refused(400, 50024, "Cannot execute action on this channel type")
+
+
+def not_found() -> Refused:
+    return Refused(404, 0, "404: Not Found")
+
+
+def form(field: str, code: str, message: str) -> Refused:
+    """`Invalid Form Body`, naming the field as Discord does."""
+    errors: dict[str, Any] = {"_errors": [{"code": code, "message": message}]}
+    for part in reversed(field.split(".")):
+        errors = {part: errors}
+    return Refused(400, 50035, "Invalid Form Body", errors)
+
+
+def check_length(field: str, value: str, *, shortest: int, longest: int) -> None:
+    if not shortest <= len(value) <= longest:
+        text = f"Must be between {shortest} and {longest} in length."
+        raise form(field, "BASE_TYPE_BAD_LENGTH", text)
+
+
+def check_longest(field: str, value: str, longest: int) -> None:
+    if len(value) > longest:
+        raise form(field, "BASE_TYPE_MAX_LENGTH", f"Must be {longest} or fewer in length.")
