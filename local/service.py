@@ -38,10 +38,11 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Watcher:
-    """Who hears what happens: log lines of functions, answered requests. Nothing of what is said reaches it."""
+    """Who hears what happens: log lines of functions, answered requests, our own faults. Nothing of what is said reaches it."""
 
     on_log: Callable[[str, str], None] = field(default=lambda _function, _line: None)
     on_answer: Callable[[str, str, int, float], None] = field(default=lambda _method, _path, _status, _seconds: None)
+    on_error: Callable[[Exception], None] = field(default=lambda _error: None)
 
 
 class LocalService:
@@ -160,8 +161,14 @@ class LocalService:
 
     def _sources(self) -> list[Source]:
         self.schedules = [ScheduleSource(schedule, self.invoker) for schedule in self.stack.schedules]
-        streams = [StreamSource(mapping, self.engine, self.invoker) for mapping in self.stack.streams]
-        queues = [QueueSource(mapping, self.engine, self.invoker) for mapping in self.stack.queues]
+        streams = [
+            StreamSource(mapping, self.engine, self.invoker, on_error=self._watcher.on_error)
+            for mapping in self.stack.streams
+        ]
+        queues = [
+            QueueSource(mapping, self.engine, self.invoker, on_error=self._watcher.on_error)
+            for mapping in self.stack.queues
+        ]
         return [*streams, *queues, *self.schedules]
 
     def _open_api(self) -> HttpApi:

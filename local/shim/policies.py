@@ -25,8 +25,11 @@ def is_allowed(policies: Iterable[Mapping[str, Any]], action: str, resource: str
 
 
 def statements_of(policies: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """All statements of all policies, each checked for keys that nobody here understands."""
-    found = [statement for policy in policies for statement in as_list(policy["Statement"])]
+    """All statements of all policies, each checked for keys that nobody here understands.
+
+    moto keeps a statement that a condition took out (`AWS::NoValue`) as None, where CloudFormation drops it.
+    """
+    found = [statement for policy in policies for statement in as_list(policy["Statement"]) if statement is not None]
     for statement in found:
         if unknown := set(statement) - KNOWN:
             raise UnreadableStatementError(unknown)

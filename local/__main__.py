@@ -1,0 +1,79 @@
+"""`make run`: the whole service on this machine until Ctrl-C."""
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+
+from local.env_file import env_file
+from local.narrator import Narrator
+from local.options import parameters_from, secrets_from
+from local.service import ROOT, LocalService
+
+API_PORT, PAGE_PORT = 8787, 8788
+
+
+def main() -> int:
+    """Start, say what to do next, tell each event, stop cleanly. Never prompts."""
+    began = time.monotonic()
+    stop = threading.Event()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, lambda *_: stop.set())
+    logging.getLogger().setLevel(logging.ERROR)
+    say("Starting Handoff on this machine ...")
+    narrator = Narrator(color=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    service = LocalService(
+        api_port=API_PORT,
+        page_port=PAGE_PORT,
+        parameters=parameters_from(os.environ),
+        secrets=secrets_from(os.environ),
+        watcher=narrator.watcher(),
+    )
+    try:
+        service.start()
+        with env_file(ROOT / ".local" / "env", connection(service)):
+            say(greeting(service, time.monotonic() - began))
+            stop.wait()
+            say("\nStopping ...")
+    finally:
+        service.stop()
+    say("Stopped. Its sessions, threads and tokens are gone with it.")
+    return 0
+
+
+def connection(service: LocalService) -> dict[str, str]:
+    """What a client needs to know."""
+    return {
+        "HANDOFF_URL": service.url,
+        "HANDOFF_TOKEN": service.tokens["owner"],
+        "HANDOFF_OTHER_TOKEN": service.tokens["other"],
+        "HANDOFF_SIM_URL": service.simulator.url,
+    }
+
+
+def greeting(service: LocalService, seconds: float) -> str:
+    """What is where, and the lines to copy."""
+    agent = service.stack.functions["TurnFunction"].environment["HANDOFF_AGENT"]
+    return f"""\
+Ready in {seconds:.1f} s. The agent is `{agent}`. State is in memory: stopping forgets everything.
+
+  API    {service.url}
+  Chats  {service.simulator.url}   (simulated Telegram, Slack and Discord: open it in a browser)
+
+Hand a session over, from another terminal:
+
+  ./handoff send telegram --transcript examples/session.jsonl
+
+Ctrl-C stops it. Events:
+"""
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
