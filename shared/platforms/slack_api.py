@@ -1,0 +1,132 @@
+"""Calls to Slack through slack-sdk, and its errors in our words. Imported when first called."""
+
+import logging
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import urlsplit
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
+
+_PAGE = 200
+_MOST_PAGES = 10
+_PATIENCE_UNSAID = 5.0  # a rate limit that does not say how long
+_TYPING_SECONDS = 4
+
+_GONE = frozenset({"channel_not_found", "is_archived", "thread_not_found", "message_not_found"})
+# The answer came, and yet Slack itself does not say what it did.
+_UNSURE = frozenset({"fatal_error", "internal_error", "service_unavailable", "request_timeout", "team_added_to_org"})
+_TOO_RICH = frozenset({"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "markdown_text_too_long"})
+_ADVICE = {
+    "not_in_channel": "The bot is not in this Slack channel. Invite it with /invite.",
+    "invalid_auth": "Slack does not accept the bot's token.",
+    "account_inactive": "Slack does not accept the bot's token.",
+    "token_revoked": "Slack does not accept the bot's token.",
+    "missing_scope": "The Slack app lacks a scope. It needs chat:write and the history scopes of its chats.",
+}
+
+Json = Mapping[str, Any]
+
+
+class Api:
+    """One app in one workspace. Every method waits, raises only PlatformErrors, and may be called from several threads."""
+
+    def __init__(self, url: str, token: str) -> None:
+        logging.getLogger("slack_sdk").setLevel(logging.CRITICAL)  # at DEBUG it logs what people say
+        # Its own retries post twice what was accepted before a connection broke: ours look first.
+        self._client = WebClient(token, base_url=url, timeout=15, retry_handlers=[])
+        self._quick = WebClient(token, base_url=url, timeout=_TYPING_SECONDS, retry_handlers=[])
+        if urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1"):
+            # A proxy from the environment is for the way out, not for a simulator on this machine.
+            self._client.proxy = self._quick.proxy = None
+
+    def post_text(self, channel: str, text: str, metadata: Json) -> Json:
+        """Post words in Slack's own markup, outside threads."""
+        return _call(lambda: self._client.chat_postMessage(channel=channel, text=text, metadata=dict(metadata)))
+
+    def post(self, channel: str, thread: str | None, markdown: str, metadata: Json) -> Json:
+        """Post Markdown; where Slack finds it too rich, as plain text."""
+        shared: dict[str, Any] = {"channel": channel, "thread_ts": thread, "metadata": dict(metadata)}
+        shared |= {"unfurl_links": False, "unfurl_media": False}
+        try:
+            return _call(lambda: self._client.chat_postMessage(markdown_text=markdown, **shared))
+        except Rejected as error:
+            if _code(error.__cause__) not in _TOO_RICH:
+                raise
+            return _call(lambda: self._client.chat_postMessage(text=markdown, mrkdwn=False, **shared))
+
+    def update(self, channel: str, ts: str, markdown: str) -> None:
+        _call(lambda: self._client.chat_update(channel=channel, ts=ts, markdown_text=markdown))
+
+    def delete(self, channel: str, ts: str) -> None:
+        _call(lambda: self._client.chat_delete(channel=channel, ts=ts))
+
+    def messages(self, channel: str, thread: str | None) -> Iterator[Json]:
+        """What stands in a thread, oldest first, or in a channel, newest first; as far as one reasonably reads."""
+        read = self._client.conversations_replies if thread else self._client.conversations_history
+        more: dict[str, Any] = {"ts": thread} if thread else {}
+        for _ in range(_MOST_PAGES):
+            page = _call(lambda: read(channel=channel, limit=_PAGE, include_all_metadata=True, **more))
+            yield from page["messages"]
+            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                return
+            more["cursor"] = cursor
+
+    def direct(self, person: str) -> str:
+        """The channel of the direct messages with a person."""
+        return str(_call(lambda: self._client.conversations_open(users=person))["channel"]["id"])
+
+    def set_status(self, channel: str, thread: str, status: str) -> None:
+        _call(lambda: self._quick.assistant_threads_setStatus(channel_id=channel, thread_ts=thread, status=status))
+
+    def workspace_url(self) -> str:
+        return str(_call(self._quick.auth_test)["url"])
+
+
+def _call(call: Callable[[], Any]) -> Json:
+    try:
+        answer: Json = call().data
+    except SlackApiError as error:
+        raise _refusal(error) from error
+    except (OSError, SlackClientError, ValueError) as error:
+        raise _broken(error) from error
+    return answer
+
+
+def _refusal(error: SlackApiError) -> PlatformError:
+    status, headers = _status(error)
+    code = _code(error)
+    if status == 429 or code in ("ratelimited", "rate_limited"):
+        wait = str(headers.get("Retry-After", ""))
+        return RateLimited(float(wait) if wait.isdigit() else _PATIENCE_UNSAID)
+    if status >= 500 or code in _UNSURE or code is None:
+        return Ambiguous("Slack did not say what became of the message.")
+    kind = PlaceGone if code in _GONE else Rejected
+    return kind(_ADVICE.get(code, f"Slack says: {code}."))
+
+
+def _broken(error: Exception) -> PlatformError:
+    """A connection that was never there is a call that was never made; of all others nobody knows."""
+    reason = error.reason if isinstance(error, URLError) else error
+    if isinstance(reason, (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)):
+        return NotSent("Slack cannot be reached.")
+    return Ambiguous("The connection to Slack broke before it answered.")
+
+
+def _status(error: SlackApiError) -> tuple[int, Json]:
+    response = error.response
+    if isinstance(response, dict):  # the answer was no JSON
+        return int(response["status"]), response["headers"]
+    return response.status_code, response.headers
+
+
+def _code(error: BaseException | None) -> str | None:
+    response = error.response if isinstance(error, SlackApiError) else {}
+    code = response.get("error")
+    return code if isinstance(code, str) else None
