@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +16,8 @@ from shared.platforms.discord_refusals import refusal
 
 # discord.py logs whole requests and answers at DEBUG: chat text, which belongs into no log.
 logging.getLogger("discord").setLevel(logging.INFO)
+
+Body = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 # Discord lets an idle connection live longer; a function that was frozen meanwhile must not trust it.
 _KEEP_ALIVE_SECONDS = 10
@@ -57,9 +59,7 @@ class DiscordHttp:
         self._logging_in: asyncio.Lock | None = None
         self.me = ""
 
-    async def call(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, params: Any = None, **ids: str
-    ) -> Any:
+    async def call(self, method: str, path: str, body: Body | None = None, *, params: Any = None, **ids: str) -> Any:
         """One REST call: `path` holds `{channel_id}` and the like, `ids` fill them in. Returns the parsed answer."""
         patience = self._patience
         while True:
@@ -77,9 +77,7 @@ class DiscordHttp:
             await self._http.close()
             self._http = None
 
-    async def _once(
-        self, method: str, path: str, body: Mapping[str, Any] | None, params: Any, ids: Mapping[str, str]
-    ) -> Any:
+    async def _once(self, method: str, path: str, body: Body | None, params: Any, ids: Mapping[str, str]) -> Any:
         attempt = _Attempt(method)
         given: dict[str, Any] = {"trace_request_ctx": attempt, "timeout": self._timeout}
         if body is not None:
