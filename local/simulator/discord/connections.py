@@ -75,7 +75,7 @@ async def accept(request: web.Request, stage: Stage, gateway: Gateway) -> web.St
             if frame.type == WSMsgType.TEXT:
                 await conversation.hear(frame.data)
     finally:
-        # 1000 and 1001 from the client end the session; anything else leaves it to be resumed.
-        gateway.leave(connection, for_good=socket.close_code in (1000, 1001))
+        # A client that closes with 1000 or 1001 ends its session; anything else leaves it to be resumed.
+        gateway.leave(connection, for_good=not connection.ended_here and socket.close_code in (1000, 1001))
         await connection.close()
     return socket

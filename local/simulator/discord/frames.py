@@ -38,6 +38,7 @@ class Connection:
     """Sends what is queued in order; the sender never waits for a slow reader."""
 
     def __init__(self, socket: web.WebSocketResponse, compress: Compress | None) -> None:
+        self.ended_here = False
         self._socket, self._compress = socket, compress
         self._queue: asyncio.Queue[dict[str, Any] | int] = asyncio.Queue()
         self._writer = asyncio.get_running_loop().create_task(self._write())
@@ -47,6 +48,7 @@ class Connection:
 
     async def close(self, code: int = 4000) -> None:
         """Closes once everything queued so far is sent."""
+        self.ended_here = True
         self._queue.put_nowait(code)
         await asyncio.wait((self._writer,))
 
