@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
 
 from shared.errors import AgentFailed
 
@@ -39,5 +40,11 @@ def build_agent(settings: "Settings", secrets: "Secrets", clock: "Clock") -> "Ag
 def describe(settings: "Settings") -> str:
     """The agent in a few words for whoever starts the service. Imports no agent and names no key."""
     model = f" with {settings.agent_model}" if settings.agent_model else ""
-    where = f" at {settings.agent_url}" if settings.agent_url else ""
+    where = f" at {_without_secrets(settings.agent_url)}" if settings.agent_url else ""
     return settings.agent if settings.agent == "rehearsal" else f"{settings.agent}{model}{where}"
+
+
+def _without_secrets(url: str) -> str:
+    """A URL without the parts that may hold a password or a key."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

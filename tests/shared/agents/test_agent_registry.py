@@ -1,0 +1,57 @@
+"""Agents by name, imported only when used."""
+
+import subprocess
+import sys
+
+import pytest
+
+from shared.agents.registry import AGENTS, UnknownAgent, build_agent, describe
+from shared.errors import AgentFailed
+from tests.contracts.agent_contract import HeldSecrets, HurriedClock, settings
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownAgent, match=r"'clippy' is no known agent.*rehearsal, openai, bedrock, http") as caught:
+        build_agent(settings(agent="clippy"), HeldSecrets(), HurriedClock())
+    assert isinstance(caught.value, AgentFailed), "a turn tells the person instead of crashing"
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_is_made_without_touching_its_secret(name: str) -> None:
+    class NoSecrets:
+        def get(self, name: str) -> str | None:
+            raise AssertionError(f"{name} was read while the agent was only made")
+
+    assert build_agent(settings(agent=name), NoSecrets(), HurriedClock())
+
+
+HEAVY = {"httpx", "boto3", "botocore", "openai"}
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [("rehearsal", set()), ("openai", {"httpx"}), ("http", {"httpx"}), ("bedrock", {"boto3", "botocore"})],
+)
+def test_only_the_agent_in_use_is_imported(name: str, needs: set[str]) -> None:
+    program = f"""
+import sys
+from shared.agents.registry import build_agent, describe
+from shared.settings import Settings
+settings = Settings("h", "s", "q", agent={name!r})
+describe(settings)
+assert not {HEAVY!r} & set(sys.modules), "the registry alone is light"
+build_agent(settings, None, None)
+print(*sorted({HEAVY!r} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == needs
+
+
+def test_a_description_names_model_and_place_but_no_password() -> None:
+    assert describe(settings()) == "rehearsal"
+    known = settings(
+        agent="openai", agent_model="llama3", agent_url="http://me:secret@127.0.0.1:11434/v1?api-key=secret"
+    )
+    assert describe(known) == "openai with llama3 at http://127.0.0.1:11434/v1"
+    assert describe(settings(agent="bedrock", agent_model="some.model")) == "bedrock with some.model"
