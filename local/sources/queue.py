@@ -1,5 +1,6 @@
 """A queue as an event source: messages go to the function as they come, and are deleted when it has done them."""
 
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +14,7 @@ from local.sources.partial import failed_ids
 from local.sources.queue_event import queue_event
 from local.stack import QueueMapping
 
+LOG = logging.getLogger(__name__)
 POLL_SECONDS = 2  # a long poll: a message ends it at once
 RETRY_SECONDS = 0.1
 MOST_AT_ONCE = 100
@@ -36,7 +38,7 @@ class QueueSource:
         self._mapping = mapping
         self._invoker = invoker
         self._sqs = engine.client("sqs")
-        self._on_error = on_error or (lambda _: None)
+        self._on_error = on_error or _log
         self._limit = mapping.max_concurrency or MOST_AT_ONCE
         self._running = 0
         self._changed = threading.Condition()
@@ -111,3 +113,7 @@ class QueueSource:
                 self._sqs.change_message_visibility(
                     QueueUrl=self._mapping.queue_url, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0
                 )
+
+
+def _log(error: Exception) -> None:
+    LOG.error("The queue source goes on after an error", exc_info=error)

@@ -48,15 +48,15 @@ class ScheduleSource:
             threading.Thread(target=self.fire_now, name="scheduled call", daemon=True).start()
 
     def _event(self) -> Mapping[str, Any]:
-        """The schedule's own payload, or the event that EventBridge sends without one."""
+        """The schedule's own payload, or what EventBridge Scheduler sends without one (its `detail` is indeed a text)."""
         return self._schedule.payload or {
             "version": "0",
             "id": str(uuid4()),
             "detail-type": "Scheduled Event",
-            "source": "aws.events",
+            "source": "aws.scheduler",
             "account": self._account,
             "time": datetime.fromtimestamp(self._now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "region": REGION,
-            "resources": [f"arn:aws:events:{REGION}:{self._account}:rule/{self._schedule.function}"],
-            "detail": {},
+            "resources": [f"arn:aws:scheduler:{REGION}:{self._account}:schedule/default/{self._schedule.function}"],
+            "detail": "{}",
         }

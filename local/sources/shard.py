@@ -19,11 +19,6 @@ class Shard:
         self._last: str | None = None
         self._iterator: str | None = self._iterator_at({"ShardIteratorType": starting_position})
 
-    @property
-    def ended(self) -> bool:
-        """A closed shard has no more records to come."""
-        return self._iterator is None
-
     def read(self) -> Sequence[Mapping[str, Any]]:
         """The records since the last call; none when nothing was written."""
         if self._iterator is None:

@@ -1,10 +1,11 @@
 """A table's stream as an event source: shards read side by side, each split into lanes that keep every item's order."""
 
 import json
+import logging
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from local.invoke import Invoker
 from local.sources.delivery import Batch, Delivery, Discarded, growing_pause
@@ -13,11 +14,13 @@ from local.sources.lane import Lane
 from local.sources.on_failure import failure_message
 from local.sources.pattern import check, matches
 from local.sources.record import Record, lambda_record
-from local.sources.shard import Shard, shard_ids
+from local.sources.shard import PAGE, Shard, shard_ids
 from local.stack import StreamMapping
 
+LOG = logging.getLogger(__name__)
 IDLE_SECONDS = 1.0  # a write wakes the reader; this is only how soon it notices that it was stopped
 RETRY_SECONDS = 0.1
+UNSEEN = -1
 
 
 class StreamSource:
@@ -48,7 +51,7 @@ class StreamSource:
         self._now = now
         self._pause = pause or self._wait
         self._backoff = backoff
-        self._on_error = on_error or (lambda _: None)
+        self._on_error = on_error or _log
         self._stopped = threading.Event()
         self._streams = engine.client("dynamodbstreams")
         self._sqs = engine.client("sqs")
@@ -56,14 +59,12 @@ class StreamSource:
 
     def start(self) -> None:
         arn, position = self._mapping.stream_arn, self._mapping.starting_position
-        seen = self._engine.wait_for_writes(-1, 0)
+        shards = {}
         for shard_id in shard_ids(self._streams, arn):
-            shard = Shard(self._streams, arn, shard_id, position)
             lanes = [self._lane(shard_id) for _ in range(self._mapping.parallelization)]
+            shards[Shard(self._streams, arn, shard_id, position)] = lanes
             self._lanes += lanes
-            threading.Thread(
-                target=self._read, args=(shard, lanes, seen), name=f"stream {shard_id}", daemon=True
-            ).start()
+        threading.Thread(target=self._read, args=(shards,), name=f"stream {arn}", daemon=True).start()
 
     def stop(self, patience: float = 1.0) -> None:
         """No batch begins after this; waits a while for those that are being delivered."""
@@ -74,19 +75,30 @@ class StreamSource:
         for lane in self._lanes:
             lane.join(max(0.0, until - time.monotonic()))
 
-    def _read(self, shard: Shard, lanes: list[Lane], seen: int) -> None:
-        while not self._stopped.is_set() and not shard.ended:
-            try:
-                records = shard.read()
-            except Exception as error:  # noqa: BLE001 - a reader that ends would be a stream that stands still
-                if self._wait(RETRY_SECONDS):
-                    self._on_error(error)
+    def _read(self, shards: Mapping[Shard, list[Lane]]) -> None:
+        """One thread for all shards: a write does not say which shard it went to, and reading is what costs."""
+        seen = UNSEEN
+        while not self._stopped.is_set():
+            now = self._engine.wait_for_writes(seen, IDLE_SECONDS)
+            if now == seen:
                 continue
-            wanted = filter(self._is_wanted, (lambda_record(raw, self._mapping.stream_arn) for raw in records))
-            for lane, part in _by_lane(wanted, lanes).items():
-                lane.add(part)
-            if not records:
-                seen = self._engine.wait_for_writes(seen, IDLE_SECONDS)
+            seen = now
+            for shard, lanes in shards.items():
+                if not self._read_shard(shard, lanes):
+                    seen = UNSEEN
+
+    def _read_shard(self, shard: Shard, lanes: list[Lane]) -> bool:
+        """Hands on what is new; False if there may be more to read without another write."""
+        try:
+            records = shard.read()
+        except Exception as error:  # noqa: BLE001 - a reader that ends would be a stream that stands still
+            if self._wait(RETRY_SECONDS):
+                self._on_error(error)
+            return False
+        wanted = filter(self._is_wanted, (lambda_record(raw, self._mapping.stream_arn) for raw in records))
+        for lane, part in _by_lane(wanted, lanes).items():
+            lane.add(part)
+        return len(records) < PAGE
 
     def _is_wanted(self, record: Record) -> bool:
         filters = self._mapping.filters
@@ -136,6 +148,10 @@ class StreamSource:
     def _wait(self, seconds: float) -> bool:
         """Whether to go on after the wait."""
         return not self._stopped.wait(seconds)
+
+
+def _log(error: Exception) -> None:
+    LOG.error("The stream source goes on after an error", exc_info=error)
 
 
 def _by_lane(records: Iterable[Record], lanes: Sequence[Lane]) -> dict[Lane, list[Record]]:
