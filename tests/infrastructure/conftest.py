@@ -1,0 +1,41 @@
+"""The template as text, translated, and deployed to a local cloud of its own."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from local.engine import Engine
+    from local.stack import Stack
+
+
+@pytest.fixture(scope="session")
+def translated() -> dict[str, Any]:
+    """template.yaml as CloudFormation."""
+    from local.template import TEMPLATE, translate  # noqa: PLC0415 - brings the SAM translator
+
+    return translate(TEMPLATE.read_text(), {}, "us-east-1")
+
+
+@pytest.fixture(scope="session")
+def resources(translated: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = translated["Resources"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def cloud() -> "Iterator[Engine]":
+    """A local cloud for one deploy."""
+    from local.engine import Engine  # noqa: PLC0415 - moto takes long to import
+
+    engine = Engine.start()
+    yield engine
+    engine.stop()
+
+
+@pytest.fixture(scope="module")
+def stack(cloud: "Engine") -> "Stack":
+    from local.deploy import deploy  # noqa: PLC0415 - moto takes long to import
+
+    return deploy(cloud, parameters={"TelegramApiUrl": "http://127.0.0.1:1/bot", "DeadlineSeconds": "60"})

@@ -1,0 +1,63 @@
+"""Nothing in the template is left over, and nothing in it goes unhandled."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.deploy import deploy
+from local.engine import Engine
+from local.template import IN_LOCAL, IN_MOTO, TEMPLATE, UnknownResourceError, refuse_unknown
+
+# These act by being there: they are what the events of functions became.
+ENTRANCES = {"AWS::Lambda::EventSourceMapping", "AWS::Lambda::Permission", "AWS::Scheduler::Schedule"}
+
+
+def _referenced(value: Any) -> set[str]:
+    """Every logical id that something refers to."""
+    text = json.dumps(value)
+    found = set(re.findall(r'{"Ref": "(\w+)"}', text))
+    found |= set(re.findall(r'"Fn::GetAtt": \["(\w+)"', text))
+    found |= set(re.findall(r"\$\{(\w+)(?:\.\w+)?\}", text))
+    return found | set(re.findall(r'"Condition": "(\w+)"', text)) | set(re.findall(r'"Fn::If": \["(\w+)"', text))
+
+
+def test_every_resource_is_used_by_another(translated: dict[str, Any]) -> None:
+    resources = translated["Resources"]
+    used = {name for resource in resources.values() for name in _referenced(resource)}
+    idle = {name for name, r in resources.items() if r["Type"] not in ENTRANCES and name not in used}
+    assert idle == {"ApiApiGatewayDefaultStage"}  # a stage is what makes an API answer
+
+
+def test_every_parameter_and_condition_is_used(translated: dict[str, Any]) -> None:
+    used = _referenced({key: translated[key] for key in ("Resources", "Outputs", "Conditions", "Rules")})
+    assert set(translated["Parameters"]) | set(translated["Conditions"]) <= used
+
+
+def test_every_type_in_the_template_is_handled_and_no_other_is_claimed(translated: dict[str, Any]) -> None:
+    used = {resource["Type"] for resource in translated["Resources"].values()}
+    assert used == IN_MOTO | set(IN_LOCAL)
+
+
+def test_a_type_that_nobody_stands_for_stops_the_start_by_name(engine: Engine, tmp_path: Path) -> None:
+    before = engine.client("dynamodb").list_tables()["TableNames"]
+    path = tmp_path / "template.yaml"
+    topic = "  Alerts:\n    Type: AWS::SNS::Topic\n\nOutputs:\n"
+    path.write_text(TEMPLATE.read_text().replace("Outputs:\n", topic))
+    with pytest.raises(UnknownResourceError) as caught:
+        deploy(engine, path)
+    assert "Alerts" in str(caught.value)
+    assert "AWS::SNS::Topic" in str(caught.value)
+    assert engine.client("dynamodb").list_tables()["TableNames"] == before
+
+
+def test_all_that_is_there_today_is_accepted(translated: dict[str, Any]) -> None:
+    refuse_unknown(translated)
+
+
+def test_a_public_address_becomes_the_output(engine: Engine) -> None:
+    stack = deploy(engine, parameters={"PublicUrl": "http://127.0.0.1:8787"})
+    assert stack.outputs["ApiUrl"] == "http://127.0.0.1:8787"
+    assert set(stack.outputs) >= {"HandoffsTableName", "SessionsTableName", "TurnsQueueUrl", "SecretsPrefix"}

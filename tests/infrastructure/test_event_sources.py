@@ -1,0 +1,114 @@
+"""What wakes each function, as it comes out of a deploy."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from moto.events.models import EventPattern
+
+from local.stack import Schedule, Stack
+from local.template import TEMPLATE
+
+ROUTES = {
+    "GET /health": "StatusFunction",
+    "GET /doctor": "StatusFunction",
+    "GET /platforms": "StatusFunction",
+    "GET /sessions": "StatusFunction",
+    "GET /sessions/{id}": "StatusFunction",
+    "GET /sessions/{id}/messages": "StatusFunction",
+    "GET /handoffs": "StatusFunction",
+    "GET /handoffs/{id}": "StatusFunction",
+    "PUT /platforms/{platform}/home": "RequestFunction",
+    "PUT /sessions/{id}": "RequestFunction",
+    "DELETE /sessions/{id}": "RequestFunction",
+    "POST /sessions/{id}/messages": "RequestFunction",
+    "POST /sessions/{id}/turns": "RequestFunction",
+    "POST /sessions/{id}/resume": "RequestFunction",
+    "POST /handoffs": "RequestFunction",
+    "DELETE /handoffs/{id}": "RequestFunction",
+    "POST /webhooks/{platform}": "WebhookFunction",
+}
+LIMITS = {"Request": 15, "Status": 15, "Process": 60, "Turn": 900, "Webhook": 10, "Sweep": 55}
+
+
+def test_the_routes_are_those_of_the_contract(stack: Stack) -> None:
+    assert {f"{route.method} {route.path}": route.function for route in stack.routes} == ROUTES
+    assert len(stack.routes) == len(ROUTES)
+
+
+def test_the_api_throttles(resources: dict[str, Any]) -> None:
+    (stage,) = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::ApiGatewayV2::Stage"]
+    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
+    assert stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] > 0
+
+
+def test_the_stream_feeds_process_with_bounded_patience(stack: Stack) -> None:
+    (mapping,) = stack.streams
+    assert mapping.function == "ProcessFunction"
+    assert f"table/{stack.resources['HandoffsTable']}/stream/" in mapping.stream_arn
+    assert mapping.starting_position == "TRIM_HORIZON"
+    assert mapping.partial_failures
+    assert mapping.bisect
+    assert 0 < mapping.max_retries <= 10
+    assert 60 <= mapping.max_age_seconds <= 3600
+    assert mapping.parallelization > 1
+    assert mapping.window_seconds == 0
+    assert mapping.on_failure_queue_url == stack.resources["FailedRecordsQueue"]
+
+
+def _image(state: str | None) -> dict[str, Any]:
+    return {"handoff_id": {"S": "h"}} | ({"state": {"S": state}} if state else {})
+
+
+RECORDS = [
+    ("INSERT", None, "pending", True),
+    ("MODIFY", "running", "pending", True),  # given back for another try
+    ("MODIFY", "pending", "pending", True),  # nudged
+    ("MODIFY", "pending", "running", False),
+    ("MODIFY", "running", "completed", False),
+    ("MODIFY", "running", "failed", False),
+    ("MODIFY", "pending", "cancelled", False),
+    ("REMOVE", "completed", None, False),
+    ("REMOVE", "pending", None, False),
+]
+
+
+@pytest.mark.parametrize(("event", "old", "new", "passes"), RECORDS)
+def test_only_records_that_are_pending_pass_the_filter(
+    stack: Stack, event: str, old: str | None, new: str | None, passes: bool
+) -> None:
+    images = {"OldImage": _image(old) if old else None, "NewImage": _image(new) if new else None}
+    record = {
+        "eventName": event,
+        "eventSource": "aws:dynamodb",
+        "dynamodb": {"Keys": {"handoff_id": {"S": "h"}}} | {name: image for name, image in images.items() if image},
+    }
+    patterns = [EventPattern.load(json.dumps(pattern)) for pattern in stack.streams[0].filters]
+    assert any(pattern.matches_event(record) for pattern in patterns) is passes
+
+
+def test_turns_come_one_by_one(stack: Stack) -> None:
+    (mapping,) = stack.queues
+    assert mapping.function == "TurnFunction"
+    assert mapping.queue_url == stack.resources["TurnsQueue"]
+    assert mapping.batch_size == 1
+    assert mapping.partial_failures
+    assert mapping.max_concurrency == 50
+
+
+def test_sweep_comes_every_minute(stack: Stack) -> None:
+    assert stack.schedules == (Schedule("SweepFunction", 60.0, {"source": "schedule"}),)
+
+
+def test_functions_have_their_limits_and_handlers(stack: Stack) -> None:
+    assert {f.logical_id: f.timeout for f in stack.functions.values()} == {f"{n}Function": s for n, s in LIMITS.items()}
+    for name in LIMITS:
+        assert stack.functions[f"{name}Function"].handler == f"functions.{name.lower()}.handler.handler"
+
+
+def test_each_handler_is_a_name_in_the_tree(stack: Stack) -> None:
+    for function in stack.functions.values():
+        module, _, name = function.handler.rpartition(".")
+        source = (TEMPLATE.parent / module.replace(".", "/")).with_suffix(".py").read_text()
+        assert re.search(rf"^(def )?{name}\b", source, re.MULTILINE)

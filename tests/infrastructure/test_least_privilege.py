@@ -1,0 +1,101 @@
+"""Each function may do what it needs, on what it needs, and nothing else."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from local.engine import Engine
+from local.shim.policies import as_list
+from local.stack import Stack
+
+# Resource "*" where IAM knows no narrower one.
+UNSCOPED = {"dynamodb:ListStreams"}
+READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
+ITSELF = {"logs:CreateLogStream", "logs:PutLogEvents", "ssm:GetParametersByPath"}
+
+
+def _statements(role: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for policy in role["Properties"].get("Policies", []):
+        for statement in as_list(policy["PolicyDocument"]["Statement"]):
+            yield statement["Fn::If"][1] if "Fn::If" in statement else statement
+
+
+def _too_broad(role: dict[str, Any]) -> list[str]:
+    """Each grant of a role that says "any"."""
+    found = [f"managed policy {arn}" for arn in role["Properties"].get("ManagedPolicyArns", [])]
+    for statement in _statements(role):
+        actions = set(as_list(statement["Action"]))
+        found += [f"action {action}" for action in actions if "*" in action]
+        for resource in as_list(statement["Resource"]):
+            if "*" in str(resource) and not (resource == "*" and actions <= UNSCOPED):
+                found.append(f"{sorted(actions)} on {resource}")
+    return found
+
+
+@pytest.fixture
+def roles(resources: dict[str, Any]) -> dict[str, Any]:
+    return {name: r for name, r in resources.items() if r["Type"] == "AWS::IAM::Role"}
+
+
+def test_no_role_grants_a_wildcard(roles: dict[str, Any]) -> None:
+    assert {name: _too_broad(role) for name, role in roles.items() if _too_broad(role)} == {}
+
+
+@pytest.mark.parametrize(
+    ("action", "resource"),
+    [
+        ("dynamodb:*", {"Fn::GetAtt": ["HandoffsTable", "Arn"]}),
+        ("dynamodb:PutItem", "*"),
+        ("dynamodb:Query", {"Fn::Sub": "${HandoffsTable.Arn}/index/*"}),
+    ],
+)
+def test_a_wildcard_would_be_found(action: str, resource: Any) -> None:
+    statement = {"Effect": "Allow", "Action": action, "Resource": resource}
+    role = {"Properties": {"Policies": [{"PolicyDocument": {"Statement": [statement]}}]}}
+    assert len(_too_broad(role)) == 1
+
+
+def test_each_function_has_a_role_of_its_own(resources: dict[str, Any]) -> None:
+    functions = {name: r["Properties"] for name, r in resources.items() if r["Type"] == "AWS::Lambda::Function"}
+    roles = {name: properties["Role"]["Fn::GetAtt"][0] for name, properties in functions.items()}
+    assert roles == {name: name.replace("Function", "Role") for name in functions}
+
+
+def test_status_is_granted_no_write(roles: dict[str, Any]) -> None:
+    granted = {action for statement in _statements(roles["StatusRole"]) for action in as_list(statement["Action"])}
+    assert granted == READS | ITSELF
+
+
+def test_only_turn_may_invoke_models_and_only_with_bedrock(roles: dict[str, Any], cloud: Engine, stack: Stack) -> None:
+    invoking = {
+        name
+        for name, role in roles.items()
+        for statement in _statements(role)
+        if any(action.startswith("bedrock:") for action in as_list(statement["Action"]))
+    }
+    assert invoking == {"TurnRole"}
+    granted = {grant.action for grant in cloud.grants_unused(stack.functions["TurnFunction"].role_arn)}
+    assert "sqs:ChangeMessageVisibility" in granted
+    assert not any(action.startswith("bedrock:") for action in granted)
+
+
+def test_status_can_read_and_not_write_when_access_is_enforced(cloud: Engine, stack: Stack) -> None:
+    client = cloud.client("dynamodb", cloud.assume(stack.functions["StatusFunction"].role_arn))
+    table, key = stack.resources["HandoffsTable"], {"handoff_id": {"S": "h"}}
+    cloud.enforce_access()
+    try:
+        client.get_item(TableName=table, Key=key)
+        for write in (
+            lambda: client.put_item(TableName=table, Item=key),
+            lambda: client.delete_item(TableName=table, Key=key),
+            lambda: client.update_item(TableName=table, Key=key),
+            lambda: client.transact_write_items(TransactItems=[{"Put": {"TableName": table, "Item": key}}]),
+            lambda: client.batch_write_item(RequestItems={table: [{"PutRequest": {"Item": key}}]}),
+            lambda: client.delete_table(TableName=table),
+        ):
+            with pytest.raises(ClientError, match="AccessDeniedException"):
+                write()
+    finally:
+        cloud.enforce_access(enforcing=False)

@@ -1,0 +1,78 @@
+"""Tables and queues as they come out of a deploy."""
+
+import json
+from typing import Any
+
+import pytest
+
+from local.engine import Engine
+from local.stack import Stack
+
+KEYS = {
+    "HandoffsTable": {
+        None: ("handoff_id",),
+        "by_user": ("user_id", "created_at"),
+        "due": ("due_shard", "due_at"),
+    },
+    "SessionsTable": {
+        None: ("pk", "sk"),
+        "by_user": ("user_id", "created_at"),
+    },
+}
+TYPES = {"created_at": "N", "due_shard": "N", "due_at": "N"}
+
+
+def _described(cloud: Engine, stack: Stack, table: str) -> Any:
+    return cloud.client("dynamodb").describe_table(TableName=stack.resources[table])["Table"]
+
+
+@pytest.mark.parametrize("table", KEYS)
+def test_keys_and_indexes_are_those_of_the_design(cloud: Engine, stack: Stack, table: str) -> None:
+    found = _described(cloud, stack, table)
+    schemas = {None: found["KeySchema"]} | {i["IndexName"]: i["KeySchema"] for i in found["GlobalSecondaryIndexes"]}
+    assert {name: tuple(key["AttributeName"] for key in schema) for name, schema in schemas.items()} == KEYS[table]
+    assert {i["Projection"]["ProjectionType"] for i in found["GlobalSecondaryIndexes"]} == {"KEYS_ONLY"}
+    for attribute in found["AttributeDefinitions"]:
+        assert attribute["AttributeType"] == TYPES.get(attribute["AttributeName"], "S")
+
+
+@pytest.mark.parametrize("table", KEYS)
+def test_tables_expire_items_and_can_be_restored(cloud: Engine, stack: Stack, table: str) -> None:
+    client, name = cloud.client("dynamodb"), stack.resources[table]
+    ttl = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+    assert ttl == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires_at"}
+    backups = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+    assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
+    assert _described(cloud, stack, table)["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
+
+
+def test_only_handoffs_have_a_stream(cloud: Engine, stack: Stack) -> None:
+    stream = _described(cloud, stack, "HandoffsTable")["StreamSpecification"]
+    assert stream == {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert "StreamSpecification" not in _described(cloud, stack, "SessionsTable")
+
+
+def test_what_holds_data_is_encrypted_and_outlives_the_stack(resources: dict[str, Any]) -> None:
+    encrypted = {
+        "AWS::DynamoDB::Table": lambda properties: properties["SSESpecification"]["SSEEnabled"],
+        "AWS::SQS::Queue": lambda properties: properties["SqsManagedSseEnabled"],
+    }
+    found = {name: resource for name, resource in resources.items() if resource["Type"] in encrypted}
+    assert len(found) == 5
+    for resource in found.values():
+        assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Retain"
+        assert encrypted[resource["Type"]](resource["Properties"]) is True
+
+
+def test_turns_wait_in_order_and_die_late(cloud: Engine, stack: Stack) -> None:
+    sqs = cloud.client("sqs")
+    (mapping,) = stack.queues
+    turns = sqs.get_queue_attributes(QueueUrl=mapping.queue_url, AttributeNames=["All"])["Attributes"]
+    dead = sqs.get_queue_attributes(QueueUrl=stack.resources["DeadTurnsQueue"], AttributeNames=["All"])["Attributes"]
+    redrive = json.loads(turns["RedrivePolicy"])
+    assert turns["FifoQueue"] == dead["FifoQueue"] == "true"
+    assert turns["ContentBasedDeduplication"] == "false"
+    assert float(turns["VisibilityTimeout"]) >= stack.functions["TurnFunction"].timeout
+    assert redrive["deadLetterTargetArn"] == dead["QueueArn"]
+    assert redrive["maxReceiveCount"] >= 10 * int(stack.functions["TurnFunction"].environment["HANDOFF_STRIKES"])
+    assert int(dead["MessageRetentionPeriod"]) > int(turns["MessageRetentionPeriod"])
