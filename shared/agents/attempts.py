@@ -1,6 +1,8 @@
 """How a model is asked: again when it is busy, with less when it was too much, all of it before the deadline."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
@@ -95,12 +97,14 @@ def converse(
 
 def seconds_to_wait(headers: Mapping[str, str], *, now: int) -> float | None:
     """What `retry-after` asks for (seconds, or a date against `now`), if it says anything readable."""
-    try:
-        if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        value = headers.get("retry-after", "")
-        if value.strip().replace(".", "", 1).isdigit():
+    value = headers.get("retry-after", "")
+    with suppress(ValueError):
+        if _NUMBER.fullmatch(headers.get("retry-after-ms", "")):
+            return float(headers["retry-after-ms"]) / 1000
+        if _NUMBER.fullmatch(value):
             return float(value)
         return max(0.0, parsedate_to_datetime(value).timestamp() - now / 1000)
-    except ValueError:
-        return None
+    return None
+
+
+_NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?")

@@ -39,8 +39,9 @@ def read_completion(answer: Answer, *, model: str, key: str | None, now: int) ->
     if answer.status != 200 or (error and not body.get("choices")):
         words = _words(body, key)
         # Some gateways answer 200 and put the status of the model behind them into the error.
-        code = error.get("code") if answer.status == 200 and isinstance(error, dict) else answer.status
-        status = code if isinstance(code, int) else 500
+        code = error.get("code") if isinstance(error, dict) else None
+        inner = code if isinstance(code, int) and code >= 400 else 500
+        status = inner if answer.status == 200 else answer.status
         _refuse(status, words, model=model, after=seconds_to_wait(answer.headers, now=now))
     if not isinstance(body, dict):
         raise Busy(CUT_OFF) if answer.body.lstrip()[:1] in (b"{", b"") else AgentFailed(NO_COMPLETION)
