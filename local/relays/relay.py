@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 log = logging.getLogger(__name__)
@@ -26,8 +27,8 @@ class Relay(ABC):
         self.problem: str | None = None
         self.connected = threading.Event()
         self._ended = threading.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._work: asyncio.Task[None] | None = None
+        self._stopping = threading.Event()
+        self._stop: Callable[[], object] | None = None
         self._thread = threading.Thread(target=self._main, name=f"relay-{self.platform}", daemon=True)
 
     @abstractmethod
@@ -40,8 +41,9 @@ class Relay(ABC):
 
     def stop(self) -> None:
         """End and wait for it; a second call does nothing."""
-        if self._loop is not None and self._work is not None and not self._ended.is_set():
-            self._loop.call_soon_threadsafe(self._work.cancel)
+        self._stopping.set()
+        if self._stop is not None and not self._ended.is_set():
+            self._stop()
         if self._thread.is_alive():
             self._thread.join(15)
 
@@ -56,12 +58,15 @@ class Relay(ABC):
             self._ended.set()
 
     async def _until_stopped(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._work = asyncio.ensure_future(self.run())
+        loop = asyncio.get_running_loop()
+        work = asyncio.ensure_future(self.run())
+        self._stop = lambda: loop.call_soon_threadsafe(work.cancel)
+        if self._stopping.is_set():  # asked before there was anything to cancel
+            work.cancel()
         try:
-            await self._work
+            await work
         except asyncio.CancelledError:
             return
         except Unusable as problem:
             self.problem = str(problem)
-            log.error("the %s relay has stopped: %s", self.platform, problem)  # noqa: TRY400  # a trace tells a person nothing
+            log.error("the %s relay has stopped: %s", self.platform, problem)  # noqa: TRY400  # a trace tells nothing

@@ -98,9 +98,11 @@ class SlackRelay(Relay):
             await client.close()  # type: ignore[no-untyped-call]  # the SDK's
 
     async def _hand(self, client: SocketModeClient, session: aiohttp.ClientSession, request: SocketModeRequest) -> None:
-        raw, kind = _as_sent_by_http(request)
+        raw, kind = as_sent_by_http(request)
         headers = {"X-Slack-Retry-Num": str(request.retry_attempt)} if request.retry_attempt else {}
-        handed = await self._webhook.hand(session, raw, event=request.envelope_id, kind=kind, headers=headers)
+        handed = await self._webhook.hand(
+            session, raw, event=request.envelope_id, kind=kind, headers=headers, only_now=kind == FORM
+        )
         if not handed.accepted:
             return
         payload = _json(handed.body) if request.accepts_response_payload else None
@@ -111,7 +113,7 @@ class SlackRelay(Relay):
             log.info("an acknowledgement did not reach Slack (%s)", type(error).__name__)
 
 
-def _as_sent_by_http(request: SocketModeRequest) -> tuple[bytes, str]:
+def as_sent_by_http(request: SocketModeRequest) -> tuple[bytes, str]:
     """The body of the request that Slack would have made: events come as JSON, commands and clicks as forms."""
     payload = request.payload
     if request.type == "slash_commands":

@@ -68,7 +68,8 @@ class TelegramRelay(Relay):
                     offset = update["update_id"] + 1
 
     async def _poll(self, session: aiohttp.ClientSession, offset: int) -> list[dict[str, Any]]:
-        asked = {"offset": offset, "timeout": self._poll_seconds, "allowed_updates": ["message"]}
+        seconds = self._poll_seconds if self.connected.is_set() else 0  # the first answer tells that all is well
+        asked = {"offset": offset, "timeout": seconds, "allowed_updates": ["message"]}
         answer = await self._call(session, "getUpdates", asked)
         if answer.get("ok"):
             updates: list[dict[str, Any]] = answer["result"]

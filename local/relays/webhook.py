@@ -17,6 +17,7 @@ FORM = "application/x-www-form-urlencoded"
 # The event itself is refused: another try is refused as well, and would hold up all that follow.
 _FINAL = frozenset({400, 413, 415, 422})
 _SECONDS = 15
+_STALE_SECONDS = 240  # webhooks accept signatures for five minutes
 
 
 class Signer(Protocol):
@@ -59,11 +60,17 @@ class Webhook:
         event: str,
         kind: str = JSON,
         headers: Mapping[str, str] | None = None,
+        only_now: bool = False,
     ) -> Handed:
-        """Post until the service answers 2xx (or refuses this very event); `event` names it in the log."""
+        """Post until the service answers 2xx (or refuses this very event); `event` names it in the log.
+
+        `only_now`: the time of its signature is what the event is known by. It keeps that, and is given up when it ages.
+        """
         backoff = self._pauses()
+        began = self._clock()
         while True:
-            signed = {**(headers or {}), **self._sign(raw, now=int(self._clock() * 1000)), "Content-Type": kind}
+            signed_at = began if only_now else self._clock()
+            signed = {**(headers or {}), **self._sign(raw, now=int(signed_at * 1000)), "Content-Type": kind}
             try:
                 timeout = aiohttp.ClientTimeout(total=_SECONDS)
                 async with session.post(self._url, data=raw, headers=signed, timeout=timeout) as answer:
@@ -78,5 +85,8 @@ class Webhook:
                     log.error("%s event %s is refused by the webhook (%s) and left out", self._platform, event, status)
                     return Handed(accepted=False, body=body)
                 why = f"it answered {status}" + (" (do both have the same secret?)" if status == 401 else "")
+            if only_now and self._clock() - began > _STALE_SECONDS:
+                log.error("%s event %s is too old by now and left out: %s", self._platform, event, why)
+                return Handed(accepted=False)
             log.warning("%s event %s waits for the webhook: %s", self._platform, event, why)
             await backoff.pause()
