@@ -1,6 +1,7 @@
 """One readable line per event of a local run."""
 
 import json
+import re
 import sys
 import threading
 from datetime import datetime
@@ -9,6 +10,9 @@ from local.service import Watcher
 
 WIDTH = 8
 QUIET = ("START", "END", "REPORT", "INIT_START")
+ALARMING = ("ERROR", "CRITICAL")
+PLAIN = re.compile(r"\[(?P<level>[A-Z]+)\]\t\S+\t\S+\t(?P<text>.*)")
+"""The runtime's own text format: level, time, request id, words."""
 
 
 class Narrator:
@@ -23,17 +27,20 @@ class Narrator:
 
     def function_said(self, function: str, line: str) -> None:
         who = function.removesuffix("Function").lower()
+        if plain := PLAIN.match(line):
+            self._print(who, plain["text"], alarming=plain["level"] in ALARMING)
+            return
         try:
             record = json.loads(line)
         except ValueError:
             if line.strip() and not line.startswith(QUIET):
-                self._print(who, line.strip())
+                self._print(who, line.rstrip())
             return
         if not isinstance(record, dict) or "message" not in record:
             return
         level, text = record.get("level", "INFO"), str(record["message"]).splitlines()[0]
         error = record.get("errorMessage")
-        self._print(who, f"{text}: {error}" if error else text, alarming=level in ("ERROR", "CRITICAL"))
+        self._print(who, f"{text}: {error}" if error else text, alarming=level in ALARMING)
 
     def api_answered(self, method: str, path: str, status: int, seconds: float) -> None:
         """Looking is not an event; a client polls several times a second."""

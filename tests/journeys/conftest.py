@@ -1,0 +1,19 @@
+"""A whole local service with its functions in threads: one per worker, each test with sessions of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from local.service import LocalService
+from tests.journeys.desk import Desk
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[LocalService]:
+    with LocalService(mode="in_process") as running:
+        yield running
+
+
+@pytest.fixture
+def desk(service: LocalService) -> Desk:
+    return Desk(service)
