@@ -59,6 +59,7 @@ class Server:
             base_url=lambda: f"http://127.0.0.1:{self.port}",
             faults_changed=live.faults_changed,
         )
+        self.calls = stage.calls
         self._wires = {platform: wire(stage) for platform, wire in WIRES.items()}
         self.control = Control(stage, self._wires)
         app = web.Application(client_max_size=MAX_BODY)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from local.simulator.credentials import Credentials
 from local.simulator.deliveries import Attempt
 from local.simulator.server import Server, Setting
+from local.simulator.stage import MadeCall
 from local.simulator.world import Platform, World
 
 T = TypeVar("T")
@@ -106,6 +107,11 @@ class Simulator:
     def attempts(self) -> list[Attempt]:
         """Every try to deliver an event so far."""
         return list(self._running.deliveries.attempts)
+
+    @property
+    def calls(self) -> list[MadeCall]:
+        """The newest calls that bots made, to check what was sent and how often."""
+        return list(self._running.calls)
 
     def state(self) -> dict[str, Any]:
         """The same as GET /state."""

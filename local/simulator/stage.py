@@ -3,8 +3,10 @@
 import asyncio
 import socket
 import struct
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from aiohttp import web
 
@@ -14,7 +16,17 @@ from local.simulator.faults import Fault, Faults, Kind, Operation
 from local.simulator.store import Store
 from local.simulator.world import Platform, World
 
+KEPT_CALLS = 2000
 Refusals = Mapping[Kind, Callable[[Fault], web.Response]]
+
+
+@dataclass(frozen=True)
+class MadeCall:
+    """One call that a bot made: Telegram's or Slack's method with its arguments, Discord's verb and path with its body."""
+
+    platform: Platform
+    name: str
+    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,10 @@ class Stage:
     webhook: Callable[[Platform], str | None]  # where a platform's events go now, if anywhere
     base_url: Callable[[], str]
     faults_changed: Callable[[], None]
+    calls: deque[MadeCall] = field(default_factory=lambda: deque(maxlen=KEPT_CALLS))
+
+    def record(self, platform: Platform, name: str, arguments: Mapping[str, Any]) -> None:
+        self.calls.append(MadeCall(platform, name, arguments))
 
     async def perform(
         self,

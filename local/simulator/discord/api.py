@@ -107,6 +107,8 @@ class Discord:
         except Refused as refused:
             return _answer(refused.body, refused.status)
 
+        self._stage.record("discord", f"{call.method} {call.path}", given.body)
+
         async def act() -> web.Response:
             try:
                 return _answer(call.act(given), call.status)

@@ -104,6 +104,8 @@ class Slack:
             return _answer({"ok": False, "error": "unknown_method", "req_method": method})
         operation, call = named
 
+        self._stage.record("slack", method, arguments.all())
+
         async def act() -> web.Response:
             try:
                 return _answer({"ok": True, **call(arguments)})

@@ -22,6 +22,9 @@ class Arguments:
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
 
+    def all(self) -> dict[str, Any]:
+        return {name: value for name, value in self._values.items() if name != "token"}
+
     def text(self, name: str) -> str:
         value = self._values.get(name)
         return "" if value is None else str(value)

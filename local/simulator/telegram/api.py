@@ -92,6 +92,8 @@ class Telegram:
         except Refused as refused:
             return _error(refused.code, refused.text)
 
+        self._stage.record("telegram", request.match_info["method"], arguments.all())
+
         async def act() -> web.Response:
             try:
                 result = method(arguments)

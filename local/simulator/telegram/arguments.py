@@ -22,6 +22,10 @@ class Arguments:
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
 
+    def all(self) -> dict[str, Any]:
+        """Everything given, with the JSON that forms carry as text opened up."""
+        return {name: _opened(value) for name, value in self._values.items()}
+
     def text(self, name: str) -> str:
         value = self._values.get(name)
         return "" if value is None else str(value)
@@ -62,3 +66,12 @@ async def arguments_of(request: web.Request) -> Arguments:
     elif request.can_read_body:
         values |= dict(await request.post())
     return Arguments(values)
+
+
+def _opened(value: Any) -> Any:
+    if isinstance(value, str) and value[:1] in {"[", "{"}:
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value

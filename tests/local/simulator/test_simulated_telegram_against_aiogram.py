@@ -4,7 +4,9 @@ import asyncio
 import json
 from typing import Any
 
+import aiogram.methods
 import pytest
+import telegram
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
@@ -104,3 +106,21 @@ def test_errors_are_what_aiogram_knows(simulator: Simulator) -> None:
                 await bot.send_message(HOME, "x", message_thread_id=99)
 
     asyncio.run(work())
+
+
+def test_what_python_telegram_bot_sends_is_kept_and_is_what_aiogram_would_send(simulator: Simulator) -> None:
+    async def work() -> None:
+        async with telegram.Bot(simulator.credentials.telegram_token, base_url=simulator.telegram_api_url) as bot:
+            topic = await bot.create_forum_topic(HOME, "Tea")
+            bold = telegram.MessageEntity("bold", 0, 4)
+            sent = await bot.send_message(HOME, "Here", message_thread_id=topic.message_thread_id, entities=[bold])
+            await bot.edit_message_text("There", HOME, sent.message_id)
+            await bot.send_chat_action(HOME, "typing", message_thread_id=topic.message_thread_id)
+
+    asyncio.run(work())
+    calls = [call for call in simulator.calls if call.name != "getMe"]
+    assert [c.name for c in calls] == ["createForumTopic", "sendMessage", "editMessageText", "sendChatAction"]
+    for call in calls:
+        method = getattr(aiogram.methods, call.name[0].upper() + call.name[1:])
+        assert set(call.arguments) <= set(method.model_fields)
+        method.model_validate(call.arguments)
