@@ -1,6 +1,7 @@
 """Which service to talk to: flags, environment, config file, then the nearest `.local/env`."""
 
 import ipaddress
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ class Configuration:
     token: str | None
     url_from: str
     token_from: str | None
+    proxy: str | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ def load(*, url: str | None, token: str | None, environ: Mapping[str, str], dire
         token=found_token.values["token"] if found_token else None,
         url_from=found_url.name,
         token_from=found_token.name if found_token else None,
+        proxy=_proxy(address, environ),
     )
 
 
@@ -114,6 +117,18 @@ def is_loopback(url: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _proxy(url: str, environ: Mapping[str, str]) -> str | None:
+    """The proxy that the environment puts before this URL, without its password: for messages only."""
+    parts = urlsplit(url)
+    names = (f"{parts.scheme}_proxy", "all_proxy")
+    found = next((environ[key] for name in names for key in (name, name.upper()) if environ.get(key)), None)
+    excepted = (environ.get("no_proxy") or environ.get("NO_PROXY") or "").replace(" ", "").split(",")
+    host = parts.hostname or ""
+    if found is None or is_loopback(url) or any(name == "*" or (name and host.endswith(name)) for name in excepted):
+        return None
+    return re.sub(r"//[^/@]*@", "//", found)
 
 
 def _may_send(source: _Source, url: str) -> bool:

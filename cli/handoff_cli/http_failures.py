@@ -14,8 +14,9 @@ _CHECK_URL = "Check the URL (`handoff config show` says where it comes from)."
 
 
 @contextmanager
-def as_sentences(url: str) -> Iterator[None]:
+def as_sentences(configuration: Configuration) -> Iterator[None]:
     """Translates what the HTTP library raises."""
+    url = configuration.url
     try:
         yield
     except httpx.ProxyError as error:
@@ -23,7 +24,7 @@ def as_sentences(url: str) -> Iterator[None]:
     except httpx.TimeoutException as error:
         raise Unreachable(f"{url} did not answer in time. It may be busy: try again in a moment.") from error
     except httpx.ConnectError as error:
-        raise Unreachable(_connect_problem(url, error)) from error
+        raise Unreachable(_connect_problem(configuration, error)) from error
     except httpx.UnsupportedProtocol as error:
         raise Unreachable(f"{url} cannot be used: {error}. {_CHECK_URL}") from error
     except httpx.HTTPError as error:
@@ -31,6 +32,8 @@ def as_sentences(url: str) -> Iterator[None]:
             f"The connection to {url} broke ({error or type(error).__name__}). Try again; nothing is done twice."
         ) from error
     except (httpx.InvalidURL, UnicodeError) as error:
+        if configuration.proxy:
+            raise Unreachable(f"The proxy settings cannot be used ({error}). {_PROXY_HINT}") from error
         raise Unreachable(f"{url} cannot be used: {error}. {_CHECK_URL}") from error
     except (ValueError, ImportError) as error:
         # httpx builds proxies from the environment, and says so only in these two ways.
@@ -40,12 +43,16 @@ def as_sentences(url: str) -> Iterator[None]:
 _PROXY_HINT = "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or add the host to NO_PROXY."
 
 
-def understood(answer: httpx.Response, configuration: Configuration) -> dict[str, Any]:
+def understood(answer: httpx.Response, configuration: Configuration, *, needs: tuple[str, ...] = ()) -> dict[str, Any]:
     """The answer's JSON. Raises Refused with the service's reason, or Unreachable if it is not the service's."""
     if answer.status_code == 204:
         return {}
     value = _json(answer)
     if answer.is_success and isinstance(value, dict):
+        if missing := [name for name in needs if name not in value]:
+            raise Unreachable(
+                f"{configuration.url} answered, but not as the contract says ({missing[0]} is missing). {_CHECK_URL}"
+            )
         return value
     if isinstance(value, dict) and "code" in value:
         raise _refused(value, answer, configuration)
@@ -65,8 +72,8 @@ def _refused(problem: dict[str, Any], answer: httpx.Response, configuration: Con
     if answer.status_code == 429:
         return Refused({**problem, "detail": _throttled(answer)}, status=429)
     if answer.status_code >= 500:
-        said = problem.get("detail") or problem.get("title") or "no reason given"
-        return Unreachable(f"The service has a problem (HTTP {answer.status_code}: {said}) Try again in a moment.")
+        said = str(problem.get("detail") or problem.get("title") or "no reason given").rstrip(".")
+        return Unreachable(f"The service has a problem (HTTP {answer.status_code}): {said}. Try again in a moment.")
     return Refused(problem, status=answer.status_code)
 
 
@@ -96,7 +103,8 @@ def _throttled(answer: httpx.Response) -> str:
     return f"The service asks for fewer calls. Try again {f'in {after} s' if after else 'in a moment'}."
 
 
-def _connect_problem(url: str, error: httpx.ConnectError) -> str:
+def _connect_problem(configuration: Configuration, error: httpx.ConnectError) -> str:
+    url = configuration.url
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -107,6 +115,8 @@ def _connect_problem(url: str, error: httpx.ConnectError) -> str:
         if isinstance(cause, ssl.SSLError):
             return f"{url} does not speak TLS as expected. Is it http:// rather than https://?"
         cause = cause.__cause__ or cause.__context__
+    if configuration.proxy:
+        return f"The proxy {configuration.proxy} on the way to {url} cannot be reached. {_PROXY_HINT}"
     if "Name or service not known" in str(error) or "getaddrinfo" in str(error) or "resolution" in str(error):
         return f"The host of {url} is not known. {_CHECK_URL}"
     return f"Cannot reach the service at {url}. Is it running? Start it with `make run`, or check the URL."

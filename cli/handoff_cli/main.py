@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from handoff_cli.terminal import Terminal
 
 _PIPE_CLOSED = 141
+_DEBUG_HINT = "HANDOFF_DEBUG=1 shows where; please report it."
 
 
 def entry() -> None:
@@ -41,6 +42,11 @@ def main(argv: Sequence[str], *, environ: Mapping[str, str]) -> int:
         # The reader went away (`| head`): nobody is left to tell, and the exit must not try to flush again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
+    except Exception as error:
+        # The last line of defence: a person never gets a traceback they did not ask for.
+        if environ.get("HANDOFF_DEBUG"):
+            raise
+        return _ended(terminal, CliError(f"Something unforeseen went wrong here ({_name(error)}). {_DEBUG_HINT}"))
     return code
 
 
@@ -48,6 +54,10 @@ def _ended(terminal: "Terminal", error: CliError) -> int:
     terminal.problem(str(error))
     terminal.result({"error": {"code": error.code, "message": str(error), **error.details}})
     return error.exit_code
+
+
+def _name(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _directory() -> str:

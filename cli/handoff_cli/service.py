@@ -1,6 +1,7 @@
 """The HTTP contract, call by call; every way in which a call can fail becomes one sentence."""
 
 import json
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
@@ -19,6 +20,8 @@ READ_SECONDS = 30.0
 _CONNECT_SECONDS = 5.0
 _TRIES = 4
 _LONGEST_PAUSE = 30.0
+_SESSION = ("id", "owner", "epoch", "message_count")
+_HANDOFF = ("id", "session_id", "platform", "done")
 _PASSING = frozenset({429, 502, 503, 504})
 
 
@@ -39,11 +42,12 @@ class Service:
         headers = {"accept": "application/json", "user-agent": "handoff-cli"}
         if configuration.token:
             headers["authorization"] = f"Bearer {configuration.token}"
-        with http_failures.as_sentences(configuration.url):
+        with http_failures.as_sentences(configuration):
             self._client = httpx.Client(
                 base_url=configuration.url,
                 headers=headers,
                 timeout=httpx.Timeout(read_seconds, connect=min(_CONNECT_SECONDS, read_seconds)),
+                verify=_trust(configuration.url),
                 # No proxy stands between a machine and itself, whatever the environment says.
                 trust_env=not is_loopback(configuration.url),
                 transport=transport,
@@ -63,19 +67,19 @@ class Service:
 
     def platforms(self) -> list[Json]:
         """Each platform with `supported`, `configured`, `home` and `threads`."""
-        return list(self._call("GET", "/platforms")["platforms"])
+        return list(self._call("GET", "/platforms", needs=("platforms",))["platforms"])
 
     def set_home(self, platform: str, chat: str) -> Json:
         """From now on handoffs to this platform arrive in this chat."""
-        return self._call("PUT", f"/platforms/{_part(platform)}/home", {"chat": chat})
+        return self._call("PUT", f"/platforms/{_part(platform)}/home", {"chat": chat}, needs=("platform", "chat"))
 
     def put_session(self, session_id: str, about: Mapping[str, Any]) -> Json:
         """Creates the session, or changes what is known about it."""
-        return self._call("PUT", f"/sessions/{_part(session_id)}", about)
+        return self._call("PUT", f"/sessions/{_part(session_id)}", about, needs=_SESSION)
 
     def session(self, session_id: str) -> Json:
         """One session as it is now."""
-        return self._call("GET", f"/sessions/{_part(session_id)}")
+        return self._call("GET", f"/sessions/{_part(session_id)}", needs=_SESSION)
 
     def sessions(self) -> Iterator[Json]:
         """All of the person's sessions, newest first, fetched as they are asked for."""
@@ -88,7 +92,7 @@ class Service:
 
     def append(self, session_id: str, body: bytes) -> Json:
         """Adds messages; the body names the place, so a repeated call adds nothing twice."""
-        return self._call("POST", f"/sessions/{_part(session_id)}/messages", body)
+        return self._call("POST", f"/sessions/{_part(session_id)}/messages", body, needs=("message_count",))
 
     def start_turn(self, session_id: str, *, epoch: int, turn_id: str, text: str) -> Json:
         """Says something to the agent; the reply appears in the transcript."""
@@ -97,7 +101,7 @@ class Service:
     def resume(self, session_id: str, *, epoch: int, fork: bool = False) -> Json:
         """Takes the session back to this terminal, or copies it. Not repeated: the first may have worked."""
         body: Json = {"epoch": epoch, "fork": True} if fork else {"epoch": epoch}
-        return self._call("POST", f"/sessions/{_part(session_id)}/resume", body, tries=1)
+        return self._call("POST", f"/sessions/{_part(session_id)}/resume", body, needs=_SESSION, tries=1)
 
     def delete_session(self, session_id: str) -> None:
         """Removes the session and its transcript."""
@@ -105,19 +109,19 @@ class Service:
 
     def request_handoff(self, body: Mapping[str, Any], *, key: str) -> Json:
         """Asks for a handoff; the same key never makes a second one."""
-        return self._call("POST", "/handoffs", body, headers={"idempotency-key": key})
+        return self._call("POST", "/handoffs", body, headers={"idempotency-key": key}, needs=_HANDOFF)
 
     def handoff(self, handoff_id: str) -> Json:
         """One handoff as it is now."""
-        return self._call("GET", f"/handoffs/{_part(handoff_id)}")
+        return self._call("GET", f"/handoffs/{_part(handoff_id)}", needs=_HANDOFF)
 
     def handoffs(self, query: Mapping[str, str] | None = None) -> list[Json]:
         """The person's handoffs, newest first."""
-        return list(self._call("GET", f"/handoffs?{httpx.QueryParams(query or {})}")["handoffs"])
+        return list(self._call("GET", f"/handoffs?{httpx.QueryParams(query or {})}", needs=("handoffs",))["handoffs"])
 
     def cancel(self, handoff_id: str) -> Json:
         """Stops a handoff that has not moved the session yet."""
-        return self._call("DELETE", f"/handoffs/{_part(handoff_id)}")
+        return self._call("DELETE", f"/handoffs/{_part(handoff_id)}", needs=_HANDOFF)
 
     def doctor(self) -> Json:
         """What the service finds when it looks at its platforms; changes nothing."""
@@ -126,7 +130,8 @@ class Service:
     def _pages(self, path: str, name: str, mark: str, *, start: int | str = "") -> Iterator[Json]:
         following: int | str | None = start
         while following is not None:
-            page = self._call("GET", path if following == "" else f"{path}&{mark}={quote(str(following), safe='')}")
+            address = path if following == "" else f"{path}&{mark}={quote(str(following), safe='')}"
+            page = self._call("GET", address, needs=(name,))
             yield from page[name]
             following = page.get("next")
 
@@ -137,13 +142,14 @@ class Service:
         body: Mapping[str, Any] | bytes | None = None,
         *,
         headers: Mapping[str, str] | None = None,
+        needs: tuple[str, ...] = (),
         tries: int = _TRIES,
     ) -> Json:
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         sent = {**(headers or {}), **({"content-type": "application/json"} if content is not None else {})}
         for left in reversed(range(tries)):
             try:
-                with http_failures.as_sentences(self.configuration.url):
+                with http_failures.as_sentences(self.configuration):
                     answer = self._client.request(method, path, content=content, headers=sent)
             except Unreachable:
                 # A service that never answered is not there; one that did is worth another try.
@@ -155,8 +161,18 @@ class Service:
                 self._sleep(pause)
                 continue
             self._answered = True
-            return http_failures.understood(answer, self.configuration)
+            return http_failures.understood(answer, self.configuration, needs=needs)
         raise AssertionError("the last try returns or raises")
+
+
+def _trust(url: str) -> ssl.SSLContext:
+    """Whom to believe over TLS: the system's authorities (or SSL_CERT_FILE) and the ones that come with httpx."""
+    if not url.startswith("https:"):
+        # Loading authorities takes longer than the whole call; this context trusts nobody.
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context = httpx.create_ssl_context()
+    context.load_default_certs()
+    return context
 
 
 def _part(name: str) -> str:

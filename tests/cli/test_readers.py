@@ -1,5 +1,6 @@
 """Sessions from other tools: samples in their formats, read into our messages."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -158,9 +159,12 @@ def test_a_strange_file_is_refused_in_one_sentence(name: str, raw: bytes, tmp_pa
 
 def test_what_is_too_long_is_cut_and_mentioned(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
-    row = '{"type":"user","message":{"role":"user","content":"%s"}}\n' % ("ä\\n" * 200_000)
-    use = '{"type":"tool_use","id":"t","name":"Write","input":{"x":"%s"}}' % ("y" * 400_000)
-    path.write_text(row + '{"type":"assistant","message":{"id":"m","content":[%s]}}\n' % use)
+    use = {"type": "tool_use", "id": "t", "name": "Write", "input": {"x": "y" * 400_000}}
+    rows = [
+        {"type": "user", "message": {"role": "user", "content": "ä\n" * 200_000}},
+        {"type": "assistant", "message": {"id": "m", "content": [use]}},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
     transcript = read("claude-code", Source(PROJECT, {}, path))
     assert [len(canonical(message)) <= MESSAGE_LIMIT for message in transcript.messages] == [True, True]
     assert "cut here" in transcript.messages[0]["content"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from handoff_cli.chat.answering import say
 from handoff_cli.chat.conversation import Conversation
 from handoff_cli.chat.resuming import resume
-from handoff_cli.chat.slash import SLASH, SYNONYMS
+from handoff_cli.chat.slash import SLASH, SYNONYMS, Slash
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, Refused, UsageProblem
 from handoff_cli.preparing import checked_title
@@ -55,11 +55,19 @@ def _obey(context: Context, conversation: Conversation, text: str) -> bool:
         say(context, conversation, text)
         return False
     name, _, argument = text[1:].partition(" ")
-    name = name.lower()
-    command = SLASH.get(SYNONYMS.get(name, name))
-    if command is None:
-        raise UsageProblem(f"There is no /{name}. /help lists what there is.")
-    return command.run(context, conversation, argument.strip())
+    return _named(name.lower()).run(context, conversation, argument.strip())
+
+
+def _named(name: str) -> Slash:
+    """The command of that name, or the only one that begins so."""
+    name = SYNONYMS.get(name, name)
+    fitting = [name] if name in SLASH else [known for known in SLASH if name and known.startswith(name)]
+    if len(fitting) == 1:
+        return SLASH[fitting[0]]
+    which = (
+        f"Did you mean {' or '.join(f'/{known}' for known in fitting)}?" if fitting else "/help lists what there is."
+    )
+    raise UsageProblem(f"There is no /{name}. {which}")
 
 
 def _told(error: CliError) -> str:
