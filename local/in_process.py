@@ -30,6 +30,11 @@ class Context:
     memory_limit_in_mb: str
     deadline: float
     function_version: str = "$LATEST"
+    log_stream_name: str = "in-process"
+
+    @property
+    def log_group_name(self) -> str:
+        return f"/aws/lambda/{self.function_name}"
 
     def get_remaining_time_in_millis(self) -> int:
         return max(0, int((self.deadline - time.monotonic()) * 1000))

@@ -13,11 +13,14 @@ class Guard:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._closed = False
         self._shell = self._watch()
 
     def group(self) -> int:
-        """The id of the living group; a guard that somebody killed is replaced."""
+        """The id of the living group; a guard that somebody killed is replaced. Raises RuntimeError after `close`."""
         with self._lock:
+            if self._closed:
+                raise RuntimeError("The local runtime has stopped.")
             if self._shell.poll() is not None:
                 self._shell = self._watch()
             return self._shell.pid
@@ -25,6 +28,7 @@ class Guard:
     def close(self) -> None:
         """Kills the group and returns once the guard itself is gone. May be called twice."""
         with self._lock:
+            self._closed = True
             if self._shell.stdin is not None:
                 self._shell.stdin.close()
             self._shell.wait()

@@ -1,5 +1,6 @@
 """The invoker of the real runtime: a pool of processes for each function of a stack."""
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from local.runtime.process import FunctionProcess
 from local.runtime.sandbox import Sandbox
 from local.stack import FunctionConfig, Stack
 
+LOG = logging.getLogger(__name__)
 POOL_LIMIT = 20
 INIT_SECONDS = 30.0  # Lambda's limit is 10 s, on a processor that no one else uses
 
@@ -47,8 +49,8 @@ class RuntimeInvoker:
         self._engine = engine
         self._root = root
         self._credentials = credentials
-        self._on_log = on_log or _ignore
-        self._on_phase = on_phase or _ignore
+        self._on_log = _heard(on_log)
+        self._on_phase = _heard(on_phase)
         self._path = os.environ.get("PATH", os.defpath)  # all that a function sees of our environment
         self._guard = Guard()
         self._pools = {name: self._pool(config, limit, init_seconds) for name, config in stack.functions.items()}
@@ -104,5 +106,14 @@ class RuntimeInvoker:
         return Pool(config, launch, limit=limit, init_seconds=init_seconds, on_phase=self._on_phase)
 
 
-def _ignore(*_: object) -> None:
-    """Nobody listens."""
+def _heard(listener: Callable[..., None] | None) -> Callable[..., None]:
+    """A listener that cannot hurt: a line that nobody reads would block the function, a lost phase its event."""
+
+    def tell(*news: object) -> None:
+        try:
+            if listener is not None:
+                listener(*news)
+        except Exception:
+            LOG.exception("A listener of the runtime failed")
+
+    return tell

@@ -1,6 +1,7 @@
 """An HTTP API as an event source: a server on loopback that turns requests into events and results into responses."""
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -11,11 +12,12 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from local.invoke import Invoker
-from local.sources.http_answer import NOT_FOUND, TOO_LARGE, UNAVAILABLE, Answer, http_answer
+from local.sources.http_answer import FAILED, NOT_FOUND, TOO_LARGE, UNAVAILABLE, Answer, http_answer
 from local.sources.http_event import Request, http_event
 from local.sources.routing import Match, Router
 from local.stack import Route
 
+LOG = logging.getLogger(__name__)
 BODY_LIMIT = 10 * 1024 * 1024
 INTEGRATION_SECONDS = 30.0
 MOST_AT_ONCE = 64
@@ -108,7 +110,11 @@ class HttpApi:
 
     def _call(self, request: Request, match: Match) -> Answer:
         event = http_event(request, match, account=self._account, now=self._now())
-        return http_answer(self._invoker.invoke(match.function, event))
+        try:
+            return http_answer(self._invoker.invoke(match.function, event))
+        except Exception:  # a client gets an answer, whatever happens behind it
+            LOG.exception("%s could not be called", match.function)
+            return FAILED
 
     async def _read(self, incoming: web.BaseRequest) -> Request | None:
         """The whole request, or None if its body is over the limit."""

@@ -21,20 +21,25 @@ class Shard:
 
     def read(self) -> Sequence[Mapping[str, Any]]:
         """The records since the last call; none when nothing was written."""
-        if self._iterator is None:
+        if self._iterator is None:  # a closed shard, read to its end
             return []
         try:
-            page = self._client.get_records(ShardIterator=self._iterator, Limit=PAGE)
+            page = self._page()
         except ClientError as error:
-            if error.response["Error"]["Code"] not in _LOST:
+            code = error.response["Error"]["Code"]
+            if code not in _LOST:
                 raise
-            self._iterator = self._found_again(trimmed=error.response["Error"]["Code"].startswith("Trimmed"))
-            return self.read()
+            self._iterator = self._found_again(trimmed=code.startswith("Trimmed"))
+            page = self._page()
         self._iterator = page.get("NextShardIterator")
         records: Sequence[Mapping[str, Any]] = page["Records"]
         if records:
             self._last = records[-1]["dynamodb"]["SequenceNumber"]
         return records
+
+    def _page(self) -> Mapping[str, Any]:
+        page: Mapping[str, Any] = self._client.get_records(ShardIterator=self._iterator, Limit=PAGE)
+        return page
 
     def _found_again(self, *, trimmed: bool) -> str:
         if trimmed or self._last is None:

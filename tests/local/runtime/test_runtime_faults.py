@@ -139,6 +139,28 @@ def test_close_ends_running_and_waiting_events_and_every_process(start: Start, g
     assert invoker.invoke("Echo", {"do": "echo"}).error is not None
 
 
+def test_listeners_that_fail_cost_no_event(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("a listener's own trouble")
+
+    invoker = start(on_phase=refuse)
+    assert invoker.invoke("Echo", {"do": "leave"}).error is not None
+    assert invoker.invoke("Echo", {"do": "echo"}).error is None
+    assert "a listener's own trouble" in caplog.text
+
+
+def test_guard_that_was_killed_is_replaced(start: Start) -> None:
+    invoker = start()
+    first = invoker.invoke("Echo", {"do": "echo"}).payload["pid"]
+    guard = os.getpgid(first)
+    assert guard not in (first, os.getpgid(0))
+    os.kill(guard, signal.SIGKILL)
+    assert wait_for_end(guard)
+    assert invoker.invoke("Echo", {"do": "leave"}).error is not None
+    second = invoker.invoke("Echo", {"do": "echo"}).payload["pid"]
+    assert os.getpgid(second) not in (guard, os.getpgid(0))
+
+
 PARENT = """
 import sys, threading
 sys.path[:0] = [{here!r}, {root!r}]
