@@ -258,16 +258,15 @@ class DynamoHandoffs:
         return Put(self._tables.sessions, {**route_key(place), "session_id": session_id}, [either(*as_read)])
 
     def kickoff_sent(self, handoff: Handoff, *, now: int) -> Handoff | None:
-        return self._update(
+        mine = [allowed("kickoff_sent"), fence_is_mine(handoff)]
+        noted = {f"steps.{Step.KICKOFF_SENT}": now}
+        sent = self._update(
             handoff,
-            when=[allowed("kickoff_sent"), fence_is_mine(handoff)],
-            set={
-                f"steps.{Step.KICKOFF_SENT}": now,
-                "lease_until": handoff.deadline,
-                "due_at": handoff.deadline,
-                "updated_at": now,
-            },
+            when=[*mine, unconfirmed()],
+            set={**noted, "lease_until": handoff.deadline, "due_at": handoff.deadline, "updated_at": now},
         )
+        # The turn may be quicker than this note; once it has confirmed, the sweep must not be put off.
+        return sent or self._update(handoff, when=[*mine, present("confirmed")], set=noted)
 
     def complete(self, handoff: Handoff, *, now: int) -> Handoff | None:
         ended = {

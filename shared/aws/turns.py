@@ -113,7 +113,9 @@ class DynamoTurns:
                 put(self._tables.client, Put(self._tables.sessions, _item_of(part, now), [absent("pk")]))
 
     def journal(self, session_id: str, turn_id: str) -> Sequence[OutPart]:
-        return [_part_of(item) for item in self._tables.query(f"SESSION#{session_id}", low=f"OUT#{turn_id}#")]
+        """A turn's id may begin with another's and a `#`: those parts come along in the read, and are left out."""
+        items = self._tables.query(f"SESSION#{session_id}", low=f"OUT#{turn_id}#")
+        return [part for part in map(_part_of, items) if part.turn_id == turn_id]
 
     def sending(self, part: OutPart, *, now: int, until: int) -> OutPart | None:
         """One sender at a time: a waiting part, or one whose sender went away without a word.

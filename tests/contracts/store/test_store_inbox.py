@@ -1,0 +1,87 @@
+"""The inbox: one row per event, in the order of speaking, closed once."""
+
+from dataclasses import replace
+
+import pytest
+
+from shared.domain.routes import Place
+from shared.ports import InboxRow
+from tests.contracts.store.world import NOW, THREAD, World
+
+ELSEWHERE = Place("telegram", "1001", "18")
+
+
+def new(world: World, place: Place = THREAD.place, limit: int = 50) -> list[str]:
+    return [row.event_id for row in world.store.inbox.new(place, limit=limit)]
+
+
+def test_a_row_is_read_back_as_it_was_written(world: World) -> None:
+    row = world.row(text="Zoë said 🚀\n\x07", sender="U:1#2")
+    assert world.store.inbox.get(row.place, row.event_id) == row
+    assert world.store.inbox.new(row.place, limit=5) == [row]
+
+
+def test_a_redelivered_event_is_no_second_row_and_does_not_change_the_first(world: World) -> None:
+    row = world.row()
+    assert not world.store.inbox.put(replace(row, text="edited", received_at=NOW + 9))
+    assert world.store.inbox.new(row.place, limit=5) == [row]
+
+
+def test_a_redelivery_of_an_answered_event_does_not_open_it_again(world: World) -> None:
+    row = world.row()
+    world.store.inbox.close([row], by="told")
+    assert not world.store.inbox.put(row)
+    assert new(world) == []
+
+
+def test_rows_come_in_the_order_of_speaking_whatever_the_order_of_arrival(world: World) -> None:
+    for event_id in ("0003", "0001", "0004", "0002"):
+        world.row(event_id)
+    assert new(world) == ["0001", "0002", "0003", "0004"]
+    assert new(world, limit=2) == ["0001", "0002"]
+
+
+def test_places_have_inboxes_of_their_own(world: World) -> None:
+    world.row("0001")
+    world.row("0001", place=ELSEWHERE)
+    world.row("0001", place=THREAD.place.home)
+    assert new(world) == new(world, ELSEWHERE) == new(world, THREAD.place.home) == ["0001"]
+    world.store.inbox.close([world.row("0002")], by="told")
+    assert new(world, ELSEWHERE) == ["0001"]
+
+
+def test_a_closed_row_says_who_answered_it_and_the_first_word_stands(world: World) -> None:
+    row = world.row()
+    world.store.inbox.close([row], by="told")
+    world.store.inbox.close([row], by="somebody else")
+    assert world.store.inbox.get(row.place, row.event_id) == replace(row, done_by="told")
+
+
+def test_closing_what_is_not_there_writes_nothing(world: World) -> None:
+    ghost = InboxRow(THREAD.place, "0404", "7", "?", NOW)
+    world.store.inbox.close([ghost], by="told")
+    assert world.store.inbox.get(ghost.place, ghost.event_id) is None
+
+
+def test_closing_some_rows_leaves_the_others_new(world: World) -> None:
+    rows = [world.row(f"{number:04}") for number in range(5)]
+    world.store.inbox.close([rows[1], rows[3]], by="told")
+    assert new(world) == ["0000", "0002", "0004"]
+
+
+def test_an_old_row_that_arrives_late_is_found_behind_answered_ones(world: World) -> None:
+    rows = [world.row(f"{number:04}") for number in range(10, 40)]
+    world.store.inbox.close(rows, by="told")
+    world.row("0009")
+    assert new(world) == ["0009"]
+
+
+@pytest.mark.parametrize("event_id", ["!", "~", "1718000000.000100", "🚀", "0" * 200])
+def test_any_platforms_event_id_is_found(world: World, event_id: str) -> None:
+    row = world.row(event_id)
+    assert world.store.inbox.new(row.place, limit=5) == [row]
+
+
+def test_an_unknown_place_has_an_empty_inbox(world: World) -> None:
+    assert world.store.inbox.new(Place("slack", "C404"), limit=5) == []
+    assert world.store.inbox.get(Place("slack", "C404"), "1") is None

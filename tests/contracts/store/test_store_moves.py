@@ -1,0 +1,138 @@
+"""Transitions `resume` and `bring`: the person takes the session to where they are, whatever was under way."""
+
+from dataclasses import replace
+
+import pytest
+
+from shared.domain.handoffs import State, Thread
+from shared.domain.routes import Place, cli_place
+from shared.domain.sessions import Interruption, ResumePending
+from shared.errors import Conflict
+from tests.contracts.store.world import BROKEN, HOME, NOW, THREAD, Ending, Stage, World, sure
+
+CHAT = Place("slack", "C7")
+LINK = "https://slack/C7"
+
+
+def test_a_resumed_session_is_back_in_its_terminal_with_a_grown_epoch(world: World) -> None:
+    world.ended(Ending.COMPLETED)
+    there = world.current()
+    resumed = world.store.handoffs.resume(there, now=NOW + 5)
+    assert resumed == world.current()
+    assert resumed == replace(
+        there, owner=cli_place("s-1"), link=None, epoch=2, version=there.version + 1, updated_at=NOW + 5
+    )
+
+
+@pytest.mark.parametrize("stage", Stage, ids=lambda stage: stage.name.lower())
+def test_a_resume_ends_the_handoff_in_flight_as_cancelled_resumed(world: World, stage: Stage) -> None:
+    handoff = world.handoff(stage)
+    epoch = world.current().epoch
+
+    resumed = world.store.handoffs.resume(world.current(), now=NOW + 5)
+
+    ended = world.latest(handoff)
+    assert (ended.state, sure(ended.error).code) == (State.CANCELLED, "resumed")
+    assert (resumed.owner, resumed.epoch, resumed.active_handoff) == (cli_place("s-1"), epoch + 1, None)
+    assert resumed == world.current()
+    assert world.store.handoffs.due(now=NOW * 2, limit=5) == []
+
+
+def test_a_resume_ends_a_turn_under_way_so_that_its_commit_is_refused(world: World) -> None:
+    world.ended(Ending.COMPLETED)
+    running = world.start_turn(world.current())
+    resumed = world.store.handoffs.resume(running, now=NOW)
+    assert resumed.turn is None
+    with pytest.raises(Conflict):
+        world.store.turns.commit(world.turn_commit(running), now=NOW)
+    assert world.current() == resumed
+
+
+def test_a_resume_of_a_session_that_changed_since_it_was_read_is_refused(world: World) -> None:
+    world.ended(Ending.COMPLETED)
+    read = world.current()
+    changed = world.store.sessions.replace(read, replace(read, title="new"))
+    with pytest.raises(Conflict):
+        world.store.handoffs.resume(read, now=NOW)
+    assert world.current() == changed
+
+
+def test_a_resume_read_before_the_handoff_was_requested_is_refused_and_the_handoff_lives(world: World) -> None:
+    read = world.session()
+    handoff = world.requested(read)
+    with pytest.raises(Conflict):
+        world.store.handoffs.resume(read, now=NOW)
+    assert world.latest(handoff) == handoff
+
+
+def test_a_resume_read_before_the_handoff_completed_is_refused_and_it_stays_completed(world: World) -> None:
+    confirmed = world.handoff(Stage.CONFIRMED)
+    read = world.current()
+    done = sure(world.store.handoffs.complete(confirmed, now=NOW))
+    with pytest.raises(Conflict):
+        world.store.handoffs.resume(read, now=NOW)
+    assert world.latest(done) == done
+
+
+def test_an_unknown_session_cannot_be_resumed_into_existence(world: World) -> None:
+    with pytest.raises(Conflict):
+        world.store.handoffs.resume(replace(world.session(), id="s-404"), now=NOW)
+    assert world.store.sessions.get("s-404") is None
+
+
+def test_a_resume_keeps_what_happened_to_the_last_turn(world: World) -> None:
+    pending = ResumePending(Interruption.OUT_OF_TIME, NOW - 5)
+    session = world.session(strikes=2, resume_pending=pending, message_count=0)
+    resumed = world.store.handoffs.resume(session, now=NOW)
+    assert (resumed.strikes, resumed.resume_pending) == (2, pending)
+    assert world.current() == resumed
+
+
+def test_a_session_is_brought_to_the_chat_that_asked_for_it(world: World) -> None:
+    session = world.session(suspended=True, strikes=3)
+    here = world.store.handoffs.bring(session, CHAT, LINK, now=NOW + 1)
+    assert here == world.current()
+    assert (here.owner, here.link, here.epoch) == (CHAT, LINK, 1)
+    assert (here.suspended, here.strikes) == (False, 0)
+    assert world.store.sessions.at(CHAT) == "s-1"
+
+
+@pytest.mark.parametrize("stage", Stage, ids=lambda stage: stage.name.lower())
+def test_bringing_a_session_ends_its_handoff_in_flight(world: World, stage: Stage) -> None:
+    handoff = world.handoff(stage)
+    epoch = world.current().epoch
+    here = world.store.handoffs.bring(world.current(), CHAT, LINK, now=NOW)
+    assert world.latest(handoff).state is State.CANCELLED
+    assert (here.owner, here.epoch, here.active_handoff) == (CHAT, epoch + 1, None)
+    assert world.store.handoffs.rebind(replace(handoff, thread=THREAD), now=NOW) is None
+    assert world.current() == here
+
+
+def test_who_lived_in_the_chat_goes_back_to_its_terminal(world: World) -> None:
+    world.store.handoffs.bring(world.session("s-old"), CHAT, LINK, now=NOW)
+    world.store.handoffs.bring(world.session("s-new"), CHAT, LINK, now=NOW)
+    old = world.current("s-old")
+    assert (old.owner, old.epoch, old.link) == (cli_place("s-old"), 2, None)
+    assert world.current("s-new").owner == CHAT
+    assert world.store.sessions.at(CHAT) == "s-new"
+
+
+def test_bringing_a_session_that_changed_since_it_was_read_is_refused(world: World) -> None:
+    read = world.session()
+    handoff = world.requested(read)
+    with pytest.raises(Conflict):
+        world.store.handoffs.bring(read, CHAT, LINK, now=NOW)
+    assert world.latest(handoff) == handoff
+    assert world.store.sessions.at(CHAT) is None
+
+
+def test_a_parked_session_leaves_its_handoff_to_end_by_itself(world: World) -> None:
+    first = world.handoff(Stage.SENT, thread=Thread(HOME, "https://t.me/1001"))
+    world.store.handoffs.bring(world.session("s-2"), HOME, "https://t.me/1001", now=NOW)
+    parked = world.current("s-1")
+    assert (parked.owner, parked.epoch) == (cli_place("s-1"), 2)
+
+    sure(world.store.handoffs.fail(first, BROKEN, now=NOW))
+
+    after = world.current("s-1")
+    assert (after.owner, after.epoch, after.active_handoff) == (cli_place("s-1"), 2, None)
