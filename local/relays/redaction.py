@@ -30,9 +30,22 @@ class Redaction(logging.Filter):
         return text
 
 
+class _WithoutTrace(logging.Filter):
+    """One line for a lost connection: where in the library it was noticed tells a person nothing."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.exc_info = record.exc_text = None
+        return True
+
+
+_WITHOUT_TRACE = _WithoutTrace()
+
+
 def quiet_libraries() -> None:
     """Keep the SDKs from logging what they carry: at DEBUG they write whole events, and with them what people say."""
     for name in ("discord", "slack_sdk", "aiohttp", "asyncio"):
         logger = logging.getLogger(name)
         if logger.level < logging.INFO:
             logger.setLevel(logging.INFO)
+    for name in ("discord.client", "slack_sdk.socket_mode.aiohttp"):
+        logging.getLogger(name).addFilter(_WITHOUT_TRACE)  # once: a logger takes a filter only once

@@ -44,9 +44,9 @@ class Receiver:
         """The first `count` requests, once they are there."""
         return self._await(lambda: self._posted, count)
 
-    def accepted(self, count: int) -> list[Posted]:
+    def accepted(self, count: int, within: float = PATIENCE) -> list[Posted]:
         """The first `count` requests that were answered 200, once they are there."""
-        return self._await(lambda: [one for one in self._posted if one.status == 200], count)
+        return self._await(lambda: [one for one in self._posted if one.status == 200], count, within)
 
     @property
     def url(self) -> str:
@@ -63,9 +63,9 @@ class Receiver:
         self._thread.join()
         self._loop.close()
 
-    def _await(self, what: Any, count: int) -> list[Posted]:
+    def _await(self, what: Any, count: int, within: float = PATIENCE) -> list[Posted]:
         with self._changed:
-            if not self._changed.wait_for(lambda: len(what()) >= count, PATIENCE):
+            if not self._changed.wait_for(lambda: len(what()) >= count, within):
                 raise AssertionError(f"{len(what())} of {count} requests came: {self._posted}")
             found: list[Posted] = what()[:count]
             return found

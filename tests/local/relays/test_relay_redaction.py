@@ -32,3 +32,13 @@ def test_libraries_do_not_log_what_they_carry() -> None:
     quiet_libraries()
     assert not logging.getLogger("discord.gateway").isEnabledFor(logging.DEBUG)
     assert not logging.getLogger("slack_sdk.socket_mode.aiohttp").isEnabledFor(logging.DEBUG)
+
+
+def test_a_lost_connection_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    quiet_libraries()
+    try:
+        int("no number")
+    except ValueError:
+        logging.getLogger("discord.client").exception("Attempting a reconnect in %.2fs", 1)
+    assert [record.getMessage() for record in caplog.records] == ["Attempting a reconnect in 1.00s"]
+    assert "Traceback" not in caplog.text
