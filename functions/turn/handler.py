@@ -1,6 +1,7 @@
 """The `turn` function: wake-ups of the Turns queue, one at a time."""
 
 import logging
+import math
 from typing import Any
 
 from shared.aws.queue import message_of
@@ -34,7 +35,7 @@ def _run(services: Services, record: Any, context: Any) -> bool:
     try:
         run_turn(services, message_of(record["body"]), visibility=visibility, deadline=deadline, tries=tries)
     except NotYet as later:
-        visibility.set(max(1, round(later.after)))
+        visibility.set(math.ceil(later.after))
         return False
     except Conflict:
         visibility.set(CONFLICT_PAUSE)

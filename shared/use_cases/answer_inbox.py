@@ -3,7 +3,7 @@
 import itertools
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.domain.interruptions import note_for, suspend
 from shared.domain.messages import Message
@@ -45,20 +45,25 @@ def answer_inbox(
     rows = services.store.inbox.new(place, limit=ROWS_PER_TURN)
     if rows and (command := _command(rows[0])):
         _run_command(services, rows[0], *command)
-        if rows[0].event_id != row.event_id:
-            raise NotYet(0)
-        return
-    rows = list(itertools.takewhile(lambda new: not _command(new), rows))
+        answered = rows[:1]
+    else:
+        answered = list(itertools.takewhile(lambda new: not _command(new), rows))
+        _answer_rows(services, row, answered, _Run(visibility, deadline, tries))
+    if row.event_id not in {done.event_id for done in answered}:
+        raise NotYet(0)  # what was said before it came first; this one is next
+
+
+def _answer_rows(services: Services, row: InboxRow, rows: Sequence[InboxRow], run: _Run) -> None:
     match locate(services, row):
         case Found(session, notice):
             mine = [new for new in rows if new.user_id == session.user_id]
             services.store.inbox.close([new for new in rows if new not in mine], by="ignored")
             if mine:
-                run = _Run(visibility, deadline, tries)
                 _answer(services, session, mine, notice=notice, run=run)
         case Elsewhere(words):
             _tell(services, row, words)
             services.store.inbox.close(rows, by="told")
+            give_back_accepted(services, row)
         case Nothing():
             services.store.inbox.close(rows, by="ignored")
 
@@ -170,3 +175,16 @@ def _deliver(services: Services, row: InboxRow, session_id: str, turn_id: str) -
 def accepted_turn(row: InboxRow) -> str:
     """The id under which a terminal's turn is accepted, before it starts."""
     return f"accepted-{row.event_id}"
+
+
+def give_back_accepted(services: Services, row: InboxRow) -> None:
+    """Free a terminal's session of a turn that was accepted and will not run."""
+    if not row.place.is_cli:
+        return
+
+    def free() -> None:
+        session = services.store.sessions.get(row.place.chat)
+        if session is not None and session.turn is not None and session.turn.id == accepted_turn(row):
+            services.store.sessions.replace(session, replace(session, turn=None))
+
+    on_conflict(free)

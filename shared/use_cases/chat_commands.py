@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from shared.domain.routes import Place, cli_place
+from shared.domain.routes import cli_place
 from shared.domain.sessions import Session
 from shared.ports import InboxRow
 from shared.services import Services
-from shared.use_cases.retry import on_conflict
+from shared.use_cases.locate_session import bring_here
 
 _COMMAND = re.compile(r"/([a-z]+)(?:@\w+)?(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
 LISTED = 10
@@ -77,7 +77,7 @@ def _new(services: Services, row: InboxRow, _: str) -> str:
     session_id = f"{row.place.platform}-{_slug(row.event_id)}"
     fresh = Session(session_id, row.user_id, cli_place(session_id), 0, 0, 0, now, now, source=row.place.platform)
     services.store.sessions.create(fresh)
-    on_conflict(lambda: _bring(services, session_id, row.place))
+    bring_here(services, session_id, row.place)
     return "A fresh session begins here. What lived here before is kept: `/resume` lists it."
 
 
@@ -94,7 +94,7 @@ def _resume(services: Services, row: InboxRow, wanted: str) -> str:
     session = matches[0]
     if session.owner == row.place:
         return f"**{session.shown_title}** lives here already."
-    on_conflict(lambda: _bring(services, session.id, row.place))
+    bring_here(services, session.id, row.place)
     return f"**{session.shown_title}** is here now, with {session.message_count} messages. Go on."
 
 
@@ -106,14 +106,6 @@ def _matching(sessions: Sequence[Session], wanted: str) -> list[Session]:
         for session in sessions
         if (session.title or "").casefold().startswith(low) or session.id.startswith(wanted)
     ]
-
-
-def _bring(services: Services, session_id: str, place: Place) -> None:
-    session = services.store.sessions.get(session_id)
-    if session is None or session.owner == place:
-        return
-    link = services.platforms.get(place.platform).link(place)
-    services.store.handoffs.bring(session, place, link, now=services.clock.now())
 
 
 def _listing(intro: str, sessions: Sequence[Session]) -> str:

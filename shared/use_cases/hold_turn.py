@@ -81,7 +81,7 @@ def kept_alive(services: Services, session: Session, place: Place, visibility: V
         yield
     finally:
         stop.set()
-        beating.join(timeout=5)
+        beating.join(timeout=1)
 
 
 def _typing(services: Services, place: Place) -> Callable[[], None]:

@@ -4,10 +4,12 @@ import hashlib
 from dataclasses import dataclass
 
 from shared.domain.interruptions import Standing, standing
+from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Session
-from shared.errors import NotYet
+from shared.errors import NotYet, UnknownSession
 from shared.ports import InboxRow
 from shared.services import Services
+from shared.use_cases.retry import on_conflict
 
 WAIT_FOR_HANDOFF = 2.0
 WAIT_LIMIT = 60_000
@@ -51,34 +53,33 @@ def locate(services: Services, row: InboxRow) -> Found | Elsewhere | Nothing:
     return _as_it_stands(services, row, session)
 
 
-def _as_it_stands(services: Services, row: InboxRow, session: Session) -> Found | Elsewhere:
+def _as_it_stands(services: Services, row: InboxRow, session: Session) -> Found:
+    """A terminal goes on with its session whatever happened; a chat is given a fresh one in place of a broken one."""
     now = services.clock.now()
     match standing(session, now=now, freshness=services.settings.freshness):
-        case Standing.SUSPENDED:
+        case Standing.SUSPENDED if not row.place.is_cli:
             why = "The last session here was interrupted too often and is suspended"
-        case Standing.EXPIRED:
+        case Standing.EXPIRED if not row.place.is_cli:
             why = "The last session here was interrupted and has expired"
         case _:
             return Found(session)
-    if row.place.is_cli:
-        return Elsewhere(f"{why}. Start a new session, or copy this one with `handoff resume {session.id} --fork`.")
-    fresh = start_fresh(services, row, seed=f"{session.id} {session.version}")
+    fresh = start_fresh(services, row, seed=f"after {session.id} {session.epoch}")
     return Found(fresh, f"{why}; this is a fresh one. /resume {session.id} brings the old one back.")
 
 
 def _unknown(services: Services, row: InboxRow) -> Found | Elsewhere | Nothing:
+    """A place without a session: the home chat gets one; in other chats people talk among themselves."""
     place = row.place
     if place.is_cli:
         return Nothing()
-    if place.thread is not None or not _is_home(services, row):
-        if _handoff_on_its_way(services, row) and services.clock.now() - row.received_at < WAIT_LIMIT:
-            raise NotYet(WAIT_FOR_HANDOFF)
-        return Elsewhere("No session lives here. `/resume` lists yours and brings one here; `/new` starts one.")
-    return Found(start_fresh(services, row, seed=""))
-
-
-def _is_home(services: Services, row: InboxRow) -> bool:
-    return services.store.accounts.home(row.user_id, row.place.platform) == row.place
+    home = services.store.accounts.home(row.user_id, place.platform)
+    if place == home:
+        return Found(start_fresh(services, row, seed="home"))
+    if _handoff_on_its_way(services, row) and services.clock.now() - row.received_at < WAIT_LIMIT:
+        raise NotYet(WAIT_FOR_HANDOFF)
+    if place.home != home:
+        return Nothing()
+    return Elsewhere("No session lives here. `/resume` lists yours and brings one here; `/new` starts one.")
 
 
 def _handoff_on_its_way(services: Services, row: InboxRow) -> bool:
@@ -87,25 +88,40 @@ def _handoff_on_its_way(services: Services, row: InboxRow) -> bool:
 
 
 def start_fresh(services: Services, row: InboxRow, *, seed: str) -> Session:
-    """A new session at a place; its id derives from the route (and what it follows), so that a repeat finds it."""
+    """A new session at a place; its id derives from the route and what it follows, so that a repeat finds it.
+
+    It is brought here like any other, so that whoever lived here goes back to its terminal.
+    """
     now = services.clock.now()
     session_id = hashlib.sha256(f"{row.place.route}\n{seed}".encode()).hexdigest()[:32]
     fresh = Session(
         id=session_id,
         user_id=row.user_id,
-        owner=row.place,
+        owner=cli_place(session_id),
         epoch=0,
         version=0,
         message_count=0,
         created_at=now,
         updated_at=now,
-        title=None,
         source=row.place.platform,
-        link=services.platforms.get(row.place.platform).link(row.place),
     )
     services.store.sessions.create(fresh)
-    services.store.sessions.point(row.place, session_id)
-    return services.store.sessions.get(session_id) or fresh
+    return bring_here(services, session_id, row.place)
+
+
+def bring_here(services: Services, session_id: str, place: Place) -> Session:
+    """Move a session to the chat that asks for it. Safe to repeat."""
+
+    def bring() -> Session:
+        session = services.store.sessions.get(session_id)
+        if session is None:
+            raise UnknownSession(session_id)
+        if session.owner == place:
+            return session
+        link = services.platforms.get(place.platform).link(place)
+        return services.store.handoffs.bring(session, place, link, now=services.clock.now())
+
+    return on_conflict(bring)
 
 
 def lives_elsewhere(session: Session) -> str:

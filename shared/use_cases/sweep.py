@@ -9,6 +9,7 @@ from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State
 from shared.errors import Conflict, HandoffError
 from shared.ports import DeadTurn, TurnMessage
 from shared.services import Services
+from shared.use_cases.answer_inbox import give_back_accepted
 from shared.use_cases.retry import on_conflict
 
 log = logging.getLogger(__name__)
@@ -102,6 +103,7 @@ def _answer_for(services: Services, dead: DeadTurn) -> None:
             return
         words = "I could not answer your last message: the work on it failed again and again. Please say it once more."
         services.store.inbox.close([row], by="dead letter")
+        give_back_accepted(services, row)
         services.queue.send(
             TurnMessage(message.place, event_id=f"dead-{message.event_id}", notice=words),
             dedupe=f"dead {message.place.route} {message.event_id}",
