@@ -27,12 +27,12 @@ def deploy(
 ) -> Stack:
     """Create everything that the template has. Raises on a type nobody stands for, before anything is created."""
     given = {name: str(value) for name, value in (parameters or {}).items()}
-    translated = template.translate(template_path.read_text(), given, engine.region)
+    translated = template.translate(template_path.read_text(), {}, engine.region)  # moto fills the parameters in
     template.refuse_unknown(translated)
     outputs = _create(engine, template.for_moto(translated), given)
     deployed = _read(engine, translated, outputs)
     _fill_gaps(engine, deployed)
-    return read_stack(engine, deployed)
+    return read_stack(deployed)
 
 
 def _create(engine: Engine, body: Mapping[str, Any], parameters: Mapping[str, str]) -> dict[str, str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from local.engine import Engine
 from local.stack import FunctionConfig, QueueMapping, Route, Schedule, Stack, StreamMapping
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
@@ -37,16 +36,24 @@ class Deployed:
                 return name
         raise LookupError(f"No function in the template is called {reference}.")
 
+    def queue_url(self, arn: str) -> str:
+        """The URL of the queue that has this ARN."""
+        for name, _ in self.of_type("AWS::SQS::Queue"):
+            if self.physical[name].rpartition("/")[2] == arn.rpartition(":")[2]:
+                return self.physical[name]
+        raise LookupError(f"No queue in the template has the ARN {arn}.")
 
-def read_stack(engine: Engine, deployed: Deployed) -> Stack:
+
+def read_stack(deployed: Deployed) -> Stack:
+    """The stack as event sources and runtimes want to know it."""
     mappings = [properties for _, properties in deployed.of_type("AWS::Lambda::EventSourceMapping")]
     streams = [mapping for mapping in mappings if ":dynamodb:" in mapping["EventSourceArn"]]
     queues = [mapping for mapping in mappings if ":sqs:" in mapping["EventSourceArn"]]
     return Stack(
-        functions=_functions(engine, deployed),
+        functions=_functions(deployed),
         routes=tuple(_routes(deployed)),
-        streams=tuple(_stream(engine, deployed, mapping) for mapping in streams),
-        queues=tuple(_queue(engine, deployed, mapping) for mapping in queues),
+        streams=tuple(_stream(deployed, mapping) for mapping in streams),
+        queues=tuple(_queue(deployed, mapping) for mapping in queues),
         schedules=tuple(
             _schedule(deployed, properties) for _, properties in deployed.of_type("AWS::Scheduler::Schedule")
         ),
@@ -55,22 +62,19 @@ def read_stack(engine: Engine, deployed: Deployed) -> Stack:
     )
 
 
-def _functions(engine: Engine, deployed: Deployed) -> dict[str, FunctionConfig]:
-    client = engine.client("lambda")
-    found = {}
-    for name, _ in deployed.of_type("AWS::Lambda::Function"):
-        config = client.get_function_configuration(FunctionName=deployed.physical[name])
-        variables = config.get("Environment", {}).get("Variables", {})
-        found[name] = FunctionConfig(
+def _functions(deployed: Deployed) -> dict[str, FunctionConfig]:
+    return {
+        name: FunctionConfig(
             logical_id=name,
-            name=config["FunctionName"],
-            handler=config["Handler"],
-            timeout=float(config["Timeout"]),
-            memory=int(config["MemorySize"]),
-            environment={key: str(value) for key, value in variables.items()},  # moto keeps numbers as such
-            role_arn=config["Role"],
+            name=deployed.physical[name],
+            handler=function["Handler"],
+            timeout=float(function["Timeout"]),
+            memory=int(function["MemorySize"]),
+            environment={key: str(value) for key, value in function["Environment"]["Variables"].items()},
+            role_arn=function["Role"],
         )
-    return found
+        for name, function in deployed.of_type("AWS::Lambda::Function")
+    }
 
 
 def _routes(deployed: Deployed) -> Iterator[Route]:
@@ -81,7 +85,7 @@ def _routes(deployed: Deployed) -> Iterator[Route]:
                 yield Route(method.upper(), path, deployed.function(uri))
 
 
-def _stream(engine: Engine, deployed: Deployed, mapping: Mapping[str, Any]) -> StreamMapping:
+def _stream(deployed: Deployed, mapping: Mapping[str, Any]) -> StreamMapping:
     on_failure = mapping.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
     return StreamMapping(
         function=deployed.function(mapping["FunctionName"]),
@@ -94,16 +98,16 @@ def _stream(engine: Engine, deployed: Deployed, mapping: Mapping[str, Any]) -> S
         bisect=_is_true(mapping.get("BisectBatchOnFunctionError", False)),
         parallelization=int(mapping.get("ParallelizationFactor", 1)),
         partial_failures=_reports_failures(mapping),
-        on_failure_queue_url=_queue_url(engine, on_failure) if on_failure else None,
+        on_failure_queue_url=deployed.queue_url(on_failure) if on_failure else None,
         starting_position=mapping["StartingPosition"],
     )
 
 
-def _queue(engine: Engine, deployed: Deployed, mapping: Mapping[str, Any]) -> QueueMapping:
+def _queue(deployed: Deployed, mapping: Mapping[str, Any]) -> QueueMapping:
     limit = mapping.get("ScalingConfig", {}).get("MaximumConcurrency")
     return QueueMapping(
         function=deployed.function(mapping["FunctionName"]),
-        queue_url=_queue_url(engine, mapping["EventSourceArn"]),
+        queue_url=deployed.queue_url(mapping["EventSourceArn"]),
         queue_arn=mapping["EventSourceArn"],
         batch_size=int(mapping.get("BatchSize", 10)),
         partial_failures=_reports_failures(mapping),
@@ -125,11 +129,6 @@ def _rate(expression: str) -> float:
     if found is None:
         raise UnreadableScheduleError(expression)
     return float(int(found[1]) * SECONDS[found[2]])
-
-
-def _queue_url(engine: Engine, arn: str) -> str:
-    url: str = engine.client("sqs").get_queue_url(QueueName=arn.rpartition(":")[2])["QueueUrl"]
-    return url
 
 
 def _reports_failures(mapping: Mapping[str, Any]) -> bool:

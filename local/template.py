@@ -1,17 +1,16 @@
-"""Reads template.yaml and turns it into plain CloudFormation, without a network or an account."""
+"""template.yaml as plain CloudFormation, and who stands for each of its resources here."""
 
 import json
+import os
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from hashlib import sha256
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from samtranslator.parser.parser import Parser
-from samtranslator.translator.translator import Translator
-from samtranslator.yaml_helper import yaml_parse
-
 TEMPLATE = Path(__file__).resolve().parent.parent / "template.yaml"
+KEPT = TEMPLATE.parent / ".build" / "translated"
 
 # Who stands for each type of resource here. What is in neither table stops the start: see refuse_unknown.
 IN_MOTO = frozenset(
@@ -43,31 +42,31 @@ class UnknownResourceError(RuntimeError):
         )
 
 
-@dataclass(frozen=True)
-class Region:
-    """All that the translator wants to know of a session."""
+def translate(text: str, parameters: Mapping[str, str], region: str, *, keep_in: Path = KEPT) -> dict[str, Any]:
+    """The template as CloudFormation; kept in a folder for the next start. Raises on a bad template."""
+    kept = keep_in / f"{_fingerprint(text, parameters, region)}.json"
+    if kept.exists():
+        translated: dict[str, Any] = json.loads(kept.read_text())
+        return translated
+    from local.sam import to_cloudformation  # noqa: PLC0415 - half a second, and needed once per change
 
-    region_name: str
+    translated = to_cloudformation(text, parameters, region)
+    _keep(kept, json.dumps(translated))
+    return json.loads(json.dumps(translated))  # type: ignore[no-any-return] # the translator's dicts are of its own kind
 
 
-def translate(text: str, parameters: Mapping[str, str], region: str) -> dict[str, Any]:
-    """SAM to CloudFormation. The functions' code is left out: it runs from the tree. Raises on a bad template."""
-    translated: dict[str, Any] = json.loads(_translated(text, tuple(sorted(parameters.items())), region))
-    return translated
+def _fingerprint(text: str, parameters: Mapping[str, str], region: str) -> str:
+    """Of all that the translation depends on, so that what is kept is never stale."""
+    translator = (metadata.version("aws-sam-translator"), (TEMPLATE.parent / "local" / "sam.py").read_text())
+    return sha256(json.dumps([text, dict(parameters), region, translator], sort_keys=True).encode()).hexdigest()
 
 
-@lru_cache(maxsize=16)  # tests deploy the same template again and again
-def _translated(text: str, parameters: tuple[tuple[str, str], ...], region: str) -> str:
-    template = yaml_parse(text)
-    template.get("Globals", {}).get("Function", {}).pop("CodeUri", None)
-    for resource in template["Resources"].values():
-        if resource["Type"] == "AWS::Serverless::Function":
-            resource["Properties"].pop("CodeUri", None)
-            resource["Properties"]["InlineCode"] = "# runs from the tree"
-    translator = Translator({}, Parser(), boto_session=Region(region))
-    translated = translator.translate(template, dict(parameters))
-    translator.metrics.publish()  # to nowhere; else it complains that nobody did
-    return json.dumps(translated)
+def _keep(path: Path, text: str) -> None:
+    """Complete or not at all: several processes may translate at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+    draft.write_text(text)
+    draft.replace(path)
 
 
 def refuse_unknown(translated: Mapping[str, Any]) -> None:

@@ -8,10 +8,10 @@ a new release of moto has to pass them before `MOTO` may name it.
 from functools import cache
 from importlib import metadata
 
-from local.shim import access, atomicity, iterators, loading, queries, queues, receiving, streams, transactions
+from local.shim import access, atomicity, iterators, loading, queries, queues, receiving, streams, transactions, unused
 
 MOTO = "5.2.5"
-FAMILIES = (loading, atomicity, streams, iterators, transactions, queries, queues, receiving, access)
+FAMILIES = (loading, unused, atomicity, streams, iterators, transactions, queries, queues, receiving, access)
 
 
 class UnknownMotoError(RuntimeError):
