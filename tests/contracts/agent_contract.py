@@ -19,7 +19,7 @@ from shared.settings import Settings
 from tests.contracts.agent_contract_dialects import Dialect
 from tests.contracts.agent_contract_server import HANG, TRICKLE, AgentServer, Response
 
-KEY = "sk-very-secret-key-0123456789"
+KEY = "a-very-secret-key-0123456789"  # unlike any provider's, so that only knowing it can hide it
 KICKOFF: Message = {"role": "user", "content": "Confirm briefly and summarise.", "internal": True}
 
 

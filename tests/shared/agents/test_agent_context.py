@@ -1,6 +1,6 @@
 """Fitting: the newest whole, pairs together, and a word on what is missing."""
 
-from shared.agents.context import GO_ON, OPENING, prepare, tokens_in
+from shared.agents.context import ENTRY_TOKENS, GO_ON, NOTES_TOKENS, OPENING, prepare, tokens_in
 from shared.agents.conversation import Entry
 from shared.domain.messages import Message
 from tests.contracts.agent_contract import assistant, long_transcript, tool_use, user
@@ -89,3 +89,11 @@ def test_calls_in_words_keep_name_arguments_and_result() -> None:
 def test_a_foreign_script_counts_by_its_bytes() -> None:
     assert tokens_in("漢字") == 2
     assert tokens_in("") == 0
+
+
+def test_the_room_is_used_to_the_last_token() -> None:
+    messages = [user("x" * 300) if n % 2 == 0 else assistant("y" * 300) for n in range(21)]
+    needed = NOTES_TOKENS + 10 * (ENTRY_TOKENS + 100)
+    window = next(window for window in range(needed, 2 * needed) if window - window // 4 == needed)
+    assert prepare(messages, note=None, window=window).left_out == 11
+    assert prepare(messages, note=None, window=window - 1).left_out == 12

@@ -93,6 +93,14 @@ def test_without_an_address_it_says_so(clock: HurriedClock) -> None:
         ask(HttpAgent(settings(), HeldSecrets(), clock), clock)
 
 
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
+    agent: HttpAgent, clock: HurriedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:1")
+    assert ask(agent, clock) == "hi"
+
+
 def test_its_own_words_for_not_answering_reach_the_person(
     agent: HttpAgent, server: AgentServer, clock: HurriedClock
 ) -> None:
