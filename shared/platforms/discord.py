@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from shared.domain.routes import Place
-from shared.errors import Ambiguous, NotSent, PlatformError
+from shared.errors import Ambiguous, PlatformError, Rejected
 from shared.platforms import discord_inbound, discord_signatures, discord_threads, links
 from shared.platforms.discord_text import for_discord
 from shared.platforms.discord_threads import NO_MENTIONS, nonce
@@ -172,7 +172,7 @@ class Discord:
 
             token = self._secrets.get("discord/bot_token")
             if not token:
-                raise NotSent("No bot token is set for Discord.")
+                raise Rejected("No bot token is set for Discord.")
             self._connection = DiscordHttp(
                 self._settings.discord_api_url,
                 token,
