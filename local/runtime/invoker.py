@@ -2,6 +2,8 @@
 
 import logging
 import os
+import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -52,6 +54,7 @@ class RuntimeInvoker:
         self._on_log = _heard(on_log)
         self._on_phase = _heard(on_phase)
         self._path = os.environ.get("PATH", os.defpath)  # all that a function sees of our environment
+        self._warm: dict[str, int] = {}
         self._guard = Guard()
         self._pools = {name: self._pool(config, limit, init_seconds) for name, config in stack.functions.items()}
 
@@ -60,13 +63,31 @@ class RuntimeInvoker:
         return self._pools[function].invoke(body) if len(body) <= REQUEST_LIMIT else too_large(len(body))
 
     def warm(self, counts: Mapping[str, int]) -> None:
-        """Starts processes ahead of events and keeps that many; does not wait for them."""
+        """Starts processes ahead of events, and keeps that many; does not wait for them.
+
+        One of each starts at once. The others follow one by one in the background, so that they are in nobody's way.
+        """
+        self._warm = dict(counts)
         for function, count in counts.items():
-            self._pools[function].prepare(count)
+            self._pools[function].keep(count)
+            self._pools[function].prepare(min(count, 1))
+        if any(count > 1 for count in counts.values()):
+            threading.Thread(target=self._warm_more, name="warming", daemon=True).start()
 
     def wait_warm(self, seconds: float = 30) -> bool:
-        """Waits until every process that was started is ready for its first event."""
-        return all(pool.wait_ready(seconds) for pool in self._pools.values())
+        """Waits until all that `warm` asked for are ready for their first event; False if some will not be."""
+        until = time.monotonic() + seconds
+        left = self._warm.items()
+        return all(self._pools[one].wait_ready(count, until - time.monotonic()) for one, count in left)
+
+    def _warm_more(self) -> None:
+        ready = True
+        for layer in range(1, max(self._warm.values()) + 1):
+            for function in [one for one, count in self._warm.items() if count >= layer]:
+                self._pools[function].prepare(layer)
+                ready = ready and self._pools[function].wait_ready(layer, INIT_SECONDS)
+            if not ready:
+                return  # whoever calls the function will hear why
 
     def pids(self, function: str | None = None) -> tuple[int, ...]:
         """The living processes of one function, or of all."""
@@ -74,7 +95,7 @@ class RuntimeInvoker:
         return tuple(pid for pool in pools for pid in pool.pids())
 
     def kill(self, function: str, pid: int | None = None) -> tuple[int, ...]:
-        """SIGKILL for one process of the function, or for all of them; returns whom it was sent to."""
+        """SIGKILL for one process of the function, or for all of them; they are dead when this returns who they were."""
         return self._pools[function].kill(pid)
 
     def close(self) -> None:

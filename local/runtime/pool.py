@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from local.invoke import Result, failed, function_arn, timed_out
 from local.runtime.api import Event
+from local.runtime.pacing import Pacing
 from local.runtime.process import FunctionProcess
 from local.runtime.sandbox import Invocation, Sandbox, exit_error
 from local.stack import FunctionConfig
@@ -15,7 +16,6 @@ from local.stack import FunctionConfig
 Launch = Callable[[Sandbox, Callable[[int], None]], FunctionProcess]
 OnPhase = Callable[[str, str, int], None]
 
-PATIENCE = 0.02  # how long an event waits for a busy process before another one is started: most answers are quicker
 FALSE_STARTS = 3  # processes that die before their first `next`, saying nothing, until the waiting events are failed
 
 
@@ -35,6 +35,8 @@ class Pool:
         self._waiting: deque[Invocation] = deque()
         self._sandboxes: list[Sandbox] = []
         self._false_starts = 0
+        self._init_failed = False
+        self._pacing = Pacing()
         self._warm = 0
         self._closed = threading.Event()
 
@@ -44,9 +46,10 @@ class Pool:
         with self._changed:
             if self._closed.is_set():
                 return failed("Runtime.Closed", "The local runtime has stopped.", invocation.id)
+            patience = self._patience()
             self._waiting.append(invocation)
             self._changed.notify_all()
-            self._changed.wait_for(lambda: invocation.settled, PATIENCE if self._sandboxes else 0)
+            self._changed.wait_for(lambda: invocation.settled, patience)
         self._grow()
         with self._changed:
             self._changed.wait_for(lambda: invocation.settled)
@@ -55,29 +58,34 @@ class Pool:
                 self._stop_late(invocation)
             return invocation.result or timed_out(self._config.timeout, invocation.id)
 
-    def prepare(self, count: int) -> None:
-        """Starts processes until there are `count`, and replaces those of them that die after a good start."""
+    def keep(self, count: int) -> None:
+        """From now on a process that dies after a good start is replaced, if fewer than `count` are left."""
         self._warm = min(count, self._limit)
-        while self._start(self._warm):
+
+    def prepare(self, count: int) -> None:
+        """Starts processes until there are `count`."""
+        while self._start(min(count, self._limit)):
             pass
 
-    def wait_ready(self, seconds: float) -> bool:
-        """Waits until no process is in its init any more; False if that took too long or some of them failed."""
+    def wait_ready(self, count: int, seconds: float) -> bool:
+        """Waits until so many processes are ready; False if that took too long or their init failed."""
         with self._changed:
-            self._changed.wait_for(lambda: all(one.ready for one in self._sandboxes), seconds)
-            return sum(one.ready for one in self._sandboxes) >= self._warm
+            self._changed.wait_for(lambda: self._ready() >= count or self._init_failed, seconds)
+            return self._ready() >= count
 
     def pids(self) -> tuple[int, ...]:
         with self._changed:
             return tuple(one.process.pid for one in self._sandboxes if one.process and not one.gone)
 
     def kill(self, pid: int | None = None) -> tuple[int, ...]:
-        """Sends SIGKILL to one process or to all; returns whom it was sent to."""
+        """Ends one process or all of them with SIGKILL; returns which, when they are dead."""
         with self._changed:
             found = [one.process for one in self._sandboxes if one.process and pid in (None, one.process.pid)]
-            for process in found:
-                process.kill()
-            return tuple(process.pid for process in found)
+        for process in found:
+            process.kill()
+        for process in found:
+            process.wait_dead(5)
+        return tuple(process.pid for process in found)
 
     def close(self) -> None:
         """Refuses new events, fails the waiting ones and kills all processes; returns when they are gone."""
@@ -95,7 +103,11 @@ class Pool:
     def next_event(self, sandbox: Sandbox, *, alive: Callable[[], bool]) -> Event | None:
         with self._changed:
             first, sandbox.ready, self._false_starts = not sandbox.ready, True, 0
-            sandbox.end_init()
+            if first:
+                self._init_failed = False
+                self._pacing.started_in(time.monotonic() - sandbox.since)
+                sandbox.end_init()
+            sandbox.since = time.monotonic()
             self._changed.notify_all()
         if first:
             self._tell("ready", sandbox)
@@ -104,6 +116,7 @@ class Pool:
             if sandbox.gone or self._closed.is_set() or not alive():
                 return None
             sandbox.running = self._waiting.popleft()
+            sandbox.since = time.monotonic()
             event = sandbox.running.taken_by(sandbox, seconds=self._config.timeout, function_arn=self._arn)
             self._changed.notify_all()
         self._tell("taken", sandbox)
@@ -116,6 +129,7 @@ class Pool:
             if running is None or running.id != event_id:
                 return False
             sandbox.running = None
+            self._pacing.ran_for(time.monotonic() - sandbox.since)
         self._tell("answered", sandbox)
         with self._changed:
             running.result = running.result or result
@@ -142,18 +156,30 @@ class Pool:
         """A reported init error will not go away by itself; a silent death (somebody's SIGKILL) gets another try."""
         self._false_starts += 1
         if sandbox.init_error is not None:
+            self._init_failed = True
             self._fail_waiting(Result(error=sandbox.init_error))
         elif self._false_starts >= FALSE_STARTS:
-            self._false_starts = 0
+            self._false_starts, self._init_failed = 0, True
             self._fail_waiting(exit_error(status, ""))
 
     def _fail_waiting(self, result: Result) -> None:
         """Nobody waits for a process that will not come; with other processes alive, they will take the events."""
-        if self._closed.is_set() or not any(one.ready for one in self._sandboxes):
+        if self._closed.is_set() or not self._ready():
             while self._waiting:
                 invocation = self._waiting.popleft()
                 invocation.result = replace(result, request_id=invocation.id)
             self._changed.notify_all()
+
+    def _ready(self) -> int:
+        return sum(one.ready for one in self._sandboxes)
+
+    def _patience(self) -> float:
+        """How long the next event should wait before it asks for a process of its own."""
+        if not self._sandboxes:
+            return 0.0
+        now = time.monotonic()
+        busy_for = min((now - one.since if one.running else 0.0 for one in self._sandboxes if one.ready), default=0.0)
+        return self._pacing.patience(ahead=len(self._waiting), processes=self._ready(), running_for=busy_for)
 
     def _grow(self) -> None:
         """Starts one more process if more events wait than processes are on their way to take them."""

@@ -27,6 +27,7 @@ class FunctionProcess:
     ) -> None:
         self._api = RuntimeApi(runtime)
         self._on_exit = on_exit
+        self._dead = threading.Event()
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "awslambdaric", handler],
@@ -52,12 +53,17 @@ class FunctionProcess:
         with suppress(ProcessLookupError):
             self._process.kill()
 
+    def wait_dead(self, seconds: float) -> bool:
+        """Waits until the process runs no more; `on_exit` may not have heard of it yet."""
+        return self._dead.wait(seconds)
+
     def join(self, seconds: float) -> None:
         """Waits until the process is over and `on_exit` has heard of it."""
         self._reaper.join(seconds)
 
     def _reap(self) -> None:
         status = self._process.wait()
+        self._dead.set()
         self._api.close()
         self._on_exit(status)
 

@@ -45,6 +45,7 @@ class Sandbox:
         self.init_error: Mapping[str, Any] | None = None
         self.ready = False
         self.gone = False
+        self.since = time.monotonic()  # when it was started, became idle or took its event
         self._init_timer: threading.Timer | None = None
 
     def limit_init(self, seconds: float) -> None:
