@@ -10,6 +10,7 @@ import time
 from local.env_file import env_file
 from local.narrator import Narrator
 from local.options import parameters_from, secrets_from
+from local.real import RealPlatforms
 from local.service import ROOT, LocalService
 
 API_PORT, PAGE_PORT = 8787, 8788
@@ -29,6 +30,7 @@ def main() -> int:
         page_port=PAGE_PORT,
         parameters=parameters_from(os.environ),
         secrets=secrets_from(os.environ),
+        real=RealPlatforms.from_environment(os.environ),
         watcher=narrator.watcher(),
     )
     try:
@@ -56,12 +58,13 @@ def connection(service: LocalService) -> dict[str, str]:
 def greeting(service: LocalService, seconds: float) -> str:
     """What is where, and the lines to copy."""
     agent = service.stack.functions["TurnFunction"].environment["HANDOFF_AGENT"]
+    real = "".join(f"  Real   {line}\n" for line in service.real.described())
     return f"""\
 Ready in {seconds:.1f} s. The agent is `{agent}`. State is in memory: stopping forgets everything.
 
   API    {service.url}
   Chats  {service.simulator.url}   (simulated Telegram, Slack and Discord: open it in a browser)
-
+{real}
 Hand a session over, from another terminal:
 
   ./handoff send telegram --transcript examples/session.jsonl

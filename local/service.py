@@ -11,9 +11,13 @@ from local.deploy import deploy
 from local.engine import Engine
 from local.in_process import InProcessInvoker
 from local.invoke import Invoker
+from local.real import RealPlatforms
+from local.relays.configuration import RelaySettings, Target, make_relay
+from local.relays.relay import Relay
 from local.runtime.invoker import RuntimeInvoker
 from local.seed import put_secrets, seed_users, simulated_secrets, store_of
 from local.simulator.simulator import Simulator
+from local.simulator.world import PLATFORMS
 from local.sources.http_api import HttpApi
 from local.sources.queue import QueueSource
 from local.sources.schedule import ScheduleSource
@@ -56,6 +60,7 @@ class LocalService:
         page_port: int = 0,
         parameters: Mapping[str, str] | None = None,
         secrets: Mapping[str, str] | None = None,
+        real: RealPlatforms | None = None,
         watcher: Watcher | None = None,
     ) -> None:
         self._mode = mode
@@ -63,6 +68,7 @@ class LocalService:
         self._page_port = page_port
         self._parameters = dict(parameters or {})
         self._secrets = dict(secrets or {})
+        self.real = real or RealPlatforms()
         self._watcher = watcher or Watcher()
         self._stops: list[Callable[[], Any]] = []
         self._services: dict[str, Services] = {}
@@ -95,9 +101,10 @@ class LocalService:
         self._stops.append(self.engine.stop)
         self.stack = deploy(self.engine, parameters={**self._simulated(), **self._parameters})
         prefix = self.stack.outputs["SecretsPrefix"]
-        secrets = {**simulated_secrets(self.simulator.credentials), **self._secrets}
+        secrets = {**simulated_secrets(self.simulator.credentials), **self.real.secrets(), **self._secrets}
         put_secrets(self.engine.client("ssm"), prefix, secrets)
         self.tokens = seed_users(self.store)
+        self.real.seed(self.store)
         self.engine.enforce_access()
         self.invoker = self._invoker()
         self._stops.append(self.invoker.close)
@@ -106,6 +113,9 @@ class LocalService:
         self.api = self._open_api()
         self._stops.append(self.api.stop)
         self.simulator.webhook_url = self.api.url
+        self.relays = [*self._simulated_relays(), *self.real.relays(self.api.url)]
+        for relay in self.relays:
+            self._begin(relay.start, relay.stop)
 
     def _begin(self, start: Callable[[], Any], stop: Callable[[], Any]) -> None:
         self._stops.append(stop)
@@ -126,15 +136,29 @@ class LocalService:
             schedule.fire_now()
 
     def _simulated(self) -> dict[str, str]:
-        simulator = self.simulator
-        return {
-            "TelegramApiUrl": simulator.telegram_api_url,
-            "TelegramLinkUrl": simulator.link_url("telegram"),
-            "SlackApiUrl": simulator.slack_api_url,
-            "SlackLinkUrl": simulator.link_url("slack"),
-            "DiscordApiUrl": simulator.discord_api_url,
-            "DiscordLinkUrl": simulator.link_url("discord"),
+        """The template's addresses of the platforms that the simulator plays; real ones keep the template's own."""
+        api = {
+            "telegram": self.simulator.telegram_api_url,
+            "slack": self.simulator.slack_api_url,
+            "discord": self.simulator.discord_api_url,
         }
+        played = [platform for platform in PLATFORMS if platform not in self.real.platforms]
+        return {
+            **{f"{platform.capitalize()}ApiUrl": api[platform] for platform in played},
+            **{f"{platform.capitalize()}LinkUrl": self.simulator.link_url(platform) for platform in played},
+        }
+
+    def _simulated_relays(self) -> list[Relay]:
+        """Discord tells a bot of ordinary messages only over its Gateway: the same relay that a deployment runs."""
+        if "discord" in self.real.platforms:
+            return []
+        simulator = self.simulator
+        settings = RelaySettings(
+            discord_bot_token=simulator.credentials.discord_bot_token,
+            discord_relay_secret=simulator.credentials.discord_relay_secret,
+        )
+        target = Target(self.api.url, api_url=simulator.discord_api_url, gateway_url=simulator.discord_gateway_url)
+        return [make_relay("discord", target, settings)]
 
     def _invoker(self) -> Invoker:
         if self._mode == "in_process":

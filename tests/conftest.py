@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import hypothesis  # noqa: F401  # its plugin imports it at the end otherwise, and CPython 3.11 cannot parse in two threads
 import pytest
 
 if TYPE_CHECKING:
