@@ -11,11 +11,11 @@ from botocore.config import Config
 from botocore.credentials import Credentials
 from moto.core.base_backend import BackendDict
 from moto.iam.models import iam_backends
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
 from local import shim
 from local.shim import queues, ttl
 from local.shim.access import GUARDS, Grant, Guard, Identity
+from local.shim.dispatch import application_of
 from local.shim.server import LoopbackServer
 from local.shim.streams import WRITES, Writes
 
@@ -43,7 +43,7 @@ class Engine:
         """Ready when this returns. Raises UnknownMotoError on a moto that the shim was not tested with."""
         shim.apply()
         account_id = str(next(ACCOUNTS))
-        server = LoopbackServer(_application(account_id))
+        server = LoopbackServer(application_of(account_id))
         guard = Guard(account_id, identities={ADMIN.access_key: Identity(None, ADMIN)})
         GUARDS[account_id] = guard
         WRITES[account_id] = Writes()
@@ -112,13 +112,3 @@ class Engine:
 
 _SESSION = boto3.session.Session()
 _SESSION_LOCK = threading.Lock()
-
-
-def _application(account_id: str) -> Any:
-    dispatch = DomainDispatcherApplication(create_backend_app)
-
-    def application(environ: dict[str, Any], start_response: Any) -> Any:
-        environ["HTTP_X_MOTO_ACCOUNT_ID"] = account_id
-        return dispatch(environ, start_response)
-
-    return application

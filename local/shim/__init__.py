@@ -8,10 +8,22 @@ a new release of moto has to pass them before `MOTO` may name it.
 from functools import cache
 from importlib import metadata
 
-from local.shim import access, atomicity, iterators, loading, queries, queues, receiving, streams, transactions, unused
+from local.shim import (
+    access,
+    atomicity,
+    dispatch,
+    iterators,
+    loading,
+    queries,
+    queues,
+    receiving,
+    streams,
+    transactions,
+    unused,
+)
 
 MOTO = "5.2.5"
-FAMILIES = (loading, unused, atomicity, streams, iterators, transactions, queries, queues, receiving, access)
+FAMILIES = (loading, unused, dispatch, atomicity, streams, iterators, transactions, queries, queues, receiving, access)
 
 
 class UnknownMotoError(RuntimeError):
