@@ -1,15 +1,15 @@
 """Sessions in DynamoDB: one META item each, beside its chunks and journal."""
 
 import base64
-import json
+import contextlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from shared.aws.items import Item, from_item, to_item
 from shared.aws.tables import Key, Tables, back_route_key, handoff_key, meta_key, route_key
-from shared.aws.writes import Put, Refusal, Write, absent, equals, put, transact
+from shared.aws.writes import Delete, Put, Refusal, absent, delete, equals, put, transact
 from shared.domain.routes import Place, place_of
 from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
 from shared.errors import Conflict
@@ -76,18 +76,21 @@ class DynamoSessions:
         self._tables = tables
 
     def create(self, session: Session, *, route: Place | None = None) -> bool:
-        writes: list[Write] = [Put(self._tables.sessions, item_of(session), [absent("pk")])]
+        """Signed like `replace`, so that a repeat after a lost answer still says that it was created."""
+        mark = secrets.token_hex(8)
+        writes = [Put(self._tables.sessions, {**item_of(session), "write_id": mark}, [absent("pk")])]
         if route is not None:
             pointer = {**route_key(route), "session_id": session.id}
             writes.append(Put(self._tables.sessions, pointer, [absent("pk")]))
             writes.append(Put(self._tables.sessions, back_route_key(session.id, route)))
         try:
             if len(writes) == 1:
-                put(self._tables.client, Put(self._tables.sessions, item_of(session), [absent("pk")]))
+                put(self._tables.client, writes[0])
             else:
                 transact(self._tables.client, writes)
-        except Refusal:
-            return False
+        except Refusal as refusal:
+            current = refusal.items[0]
+            return current is not None and current.get("write_id") == mark
         return True
 
     def get(self, session_id: str) -> Session | None:
@@ -120,31 +123,45 @@ class DynamoSessions:
             "Limit": limit,
         }
         if cursor:
-            request["ExclusiveStartKey"] = json.loads(base64.urlsafe_b64decode(cursor))
+            request["ExclusiveStartKey"] = to_item(_key_after(user_id, cursor))
         answer = self._tables.client.query(**request)
         keys: list[Key] = [{"pk": item["pk"], "sk": item["sk"]} for item in map(from_item, answer["Items"])]
         items = self._tables.get_many(self._tables.sessions, keys)
         last = answer.get("LastEvaluatedKey")
         return SessionPage(
             sessions=[session_of(item) for item in items],
-            cursor=base64.urlsafe_b64encode(json.dumps(last).encode()).decode() if last else None,
+            cursor=_cursor(from_item(last)) if last else None,
         )
 
     def delete(self, session: Session) -> None:
         """First the epoch grows, so that writers in flight are refused; META goes last, so that a crash can be repeated."""
-        barred = self.replace(session, replace(session, epoch=session.epoch + 1, owner=session.cli))
-        partition = f"SESSION#{session.id}"
-        children = [row for row in self._tables.query(partition, low="A", high="Z") if row["sk"] != "META"]
-        keys: list[Key] = [{"pk": row["pk"], "sk": row["sk"]} for row in children]
+        try:
+            self.replace(session, replace(session, epoch=session.epoch + 1, owner=session.cli))
+        except Conflict:
+            if self.get(session.id) is not None:
+                raise
+        children = list(self._tables.query(f"SESSION#{session.id}", low="A", high="Z"))
         routes = [place_of(row["sk"].removeprefix("ROUTE#")) for row in children if row["sk"].startswith("ROUTE#")]
-        for place in (*routes, barred.cli):
-            inbox = self._tables.query(f"INBOX#{place.route}", low="\x20", high="\U0010ffff")
-            keys += [{"pk": row["pk"], "sk": row["sk"]} for row in inbox]
-            if self.at(place) == session.id:
-                keys.append(route_key(place))
-        self._tables.delete_all(keys)
+        words = [row for place in (*routes, session.cli) for row in self._words_at(place, session)]
+        rows = [*words, *(row for row in children if row["sk"] != "META")]
+        for place in routes:
+            self._unpoint(place, session.id)
+        self._tables.delete_all([{"pk": row["pk"], "sk": row["sk"]} for row in rows])
         self._delete_handoffs(session)
         self._tables.delete_all([meta_key(session.id)])
+
+    def _words_at(self, place: Place, session: Session) -> Iterator[Item]:
+        """What people said to this session at a place; where another one lives by now, only what this one answered."""
+        everything = place == session.cli or self.at(place) in (None, session.id)
+        for row in self._tables.query(f"INBOX#{place.route}", low=" ", high="\U0010ffff"):
+            if everything or row.get("done_by", "").startswith(f"{session.id}/"):
+                yield row
+
+    def _unpoint(self, place: Place, session_id: str) -> None:
+        """Remove a route, if it still points to this session."""
+        points_here = equals("session_id", session_id)
+        with contextlib.suppress(Refusal):
+            delete(self._tables.client, Delete(self._tables.sessions, route_key(place), [points_here]))
 
     def _delete_handoffs(self, session: Session) -> None:
         pages = self._tables.client.get_paginator("query").paginate(
@@ -153,8 +170,10 @@ class DynamoSessions:
             KeyConditionExpression="user_id = :user",
             ExpressionAttributeValues=to_item({":user": session.user_id}),
         )
-        keys = [handoff_key(from_item(row)["handoff_id"]) for page in pages for row in page["Items"]]
-        for item in self._tables.get_many(self._tables.handoffs, keys):
+        ids = {from_item(row)["handoff_id"] for page in pages for row in page["Items"]}
+        if session.active_handoff:
+            ids.add(session.active_handoff)  # the index may not know it yet
+        for item in self._tables.get_many(self._tables.handoffs, [handoff_key(handoff_id) for handoff_id in ids]):
             if item["session_id"] == session.id:
                 key = to_item(handoff_key(item["handoff_id"]))
                 self._tables.client.delete_item(TableName=self._tables.handoffs, Key=key)
@@ -164,4 +183,19 @@ class DynamoSessions:
         return item["session_id"] if item else None
 
     def point(self, place: Place, session_id: str) -> None:
-        put(self._tables.client, Put(self._tables.sessions, {**route_key(place), "session_id": session_id}))
+        pointer = Put(self._tables.sessions, {**route_key(place), "session_id": session_id})
+        transact(self._tables.client, [pointer, Put(self._tables.sessions, back_route_key(session_id, place))])
+
+
+def _cursor(last: Item) -> str:
+    """Where a page of the `by_user` index ended, without the user: a cursor is worth nothing to anybody else."""
+    session_id = last["pk"].removeprefix("SESSION#")
+    return base64.urlsafe_b64encode(f"{last['created_at']} {session_id}".encode()).decode()
+
+
+def _key_after(user_id: str, cursor: str) -> Item:
+    """The index key that a cursor stands for. Raises ValueError on one that we did not give."""
+    created_at, _, session_id = base64.urlsafe_b64decode(cursor).decode().partition(" ")
+    if not session_id:
+        raise ValueError("no cursor of ours")
+    return {**meta_key(session_id), "user_id": user_id, "created_at": int(created_at)}

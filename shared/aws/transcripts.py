@@ -5,10 +5,13 @@ from dataclasses import replace
 
 from shared.aws.chunks import pack, unpack
 from shared.aws.tables import Tables, chunk_key, meta_key
-from shared.aws.writes import Put, Refusal, Update, Write, absent, equals, transact
+from shared.aws.writes import Put, Refusal, Update, absent, equals, transact
 from shared.domain.messages import Message
 from shared.domain.sessions import Session
 from shared.errors import Conflict
+
+MAX_TRANSACTION_BYTES = 3 * 1024 * 1024
+"""DynamoDB takes 4 MB; what is counted beside the chunks' data is far below the difference."""
 
 
 def chunk_puts(table: str, session_id: str, first: int, messages: Sequence[Message]) -> list[Put]:
@@ -21,6 +24,19 @@ def chunk_puts(table: str, session_id: str, first: int, messages: Sequence[Messa
     return puts
 
 
+def _transactions(chunks: Sequence[Put]) -> Iterator[Sequence[Put]]:
+    """The chunks in runs that a transaction takes; at least one run, because an empty append still is a change."""
+    run: list[Put] = []
+    size = 0
+    for chunk in chunks:
+        if run and size + len(chunk.item["data"]) > MAX_TRANSACTION_BYTES:
+            yield run
+            run, size = [], 0
+        run.append(chunk)
+        size += len(chunk.item["data"])
+    yield run
+
+
 class DynamoTranscripts:
     """The `Transcripts` port."""
 
@@ -28,9 +44,17 @@ class DynamoTranscripts:
         self._tables = tables
 
     def append(self, session: Session, messages: Sequence[Message], *, now: int) -> Session:
-        """One transaction: META still as read (version), its count grown, the chunks added."""
+        """A transaction each for as many chunks as fit into one; a conflict between two leaves a shorter transcript whole."""
+        chunks = chunk_puts(self._tables.sessions, session.id, session.message_count, messages)
+        for batch in _transactions(chunks):
+            session = self._append(session, batch, now=now)
+        return session
+
+    def _append(self, session: Session, chunks: Sequence[Put], *, now: int) -> Session:
+        """META still as read (version), its count grown, the chunks added."""
+        count = sum(chunk.item["count"] for chunk in chunks)
         grown = replace(
-            session, message_count=session.message_count + len(messages), version=session.version + 1, updated_at=now
+            session, message_count=session.message_count + count, version=session.version + 1, updated_at=now
         )
         meta = Update(
             self._tables.sessions,
@@ -38,10 +62,8 @@ class DynamoTranscripts:
             when=[equals("version", session.version)],
             set={"message_count": grown.message_count, "version": grown.version, "updated_at": now},
         )
-        chunks = chunk_puts(self._tables.sessions, session.id, session.message_count, messages)
-        writes: list[Write] = [meta, *chunks]
         try:
-            transact(self._tables.client, writes)
+            transact(self._tables.client, [meta, *chunks])
         except Refusal:
             raise Conflict(f"session {session.id} changed meanwhile") from None
         return grown

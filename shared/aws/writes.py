@@ -1,6 +1,7 @@
 """Conditional writes, spelled so that each piece of a condition has a name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,6 +144,18 @@ class Update:
 
 
 @dataclass(frozen=True)
+class Delete:
+    """Remove an item if the conditions hold."""
+
+    table: str
+    key: Mapping[str, Any]
+    when: Sequence[Condition]
+
+    def request(self) -> dict[str, Any]:
+        return _with_condition({"TableName": self.table, "Key": to_item(self.key)}, _Expression(), self.when)
+
+
+@dataclass(frozen=True)
 class Check:
     """Let a transaction stand only if the conditions hold for an item that it does not change."""
 
@@ -180,21 +193,36 @@ class Refusal(Exception):
         self.items = items
 
 
-def update(client: Any, write: Update) -> Item:
-    """Do one conditional update and return the item as it now is. Raises Refusal."""
+@contextmanager
+def _one_write() -> Iterator[None]:
+    """What a single write may run into, by our names."""
     try:
-        answer = client.update_item(**write.request(), ReturnValues="ALL_NEW")
-    except client.exceptions.ConditionalCheckFailedException as error:
-        raise Refusal([from_item(error.response.get("Item", {}))]) from None
-    return from_item(answer["Attributes"])
+        yield
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        if code == "ConditionalCheckFailedException":
+            raise Refusal([from_item(error.response.get("Item", {}))]) from None
+        if code == "TransactionConflictException":
+            raise Conflict("a transaction was at the same item") from None
+        raise
+
+
+def update(client: Any, write: Update) -> Item:
+    """Do one conditional update and return the item as it now is. Raises Refusal, or Conflict as `transact` does."""
+    with _one_write():
+        return from_item(client.update_item(**write.request(), ReturnValues="ALL_NEW")["Attributes"])
 
 
 def put(client: Any, write: Put) -> None:
-    """Do one conditional put. Raises Refusal."""
-    try:
+    """Do one conditional put. Raises Refusal, or Conflict as `transact` does."""
+    with _one_write():
         client.put_item(**write.request())
-    except client.exceptions.ConditionalCheckFailedException as error:
-        raise Refusal([from_item(error.response.get("Item", {}))]) from None
+
+
+def delete(client: Any, write: Delete) -> None:
+    """Do one conditional delete. Raises Refusal, or Conflict as `transact` does."""
+    with _one_write():
+        client.delete_item(**write.request())
 
 
 def transact(client: Any, writes: Sequence[Write]) -> None:
