@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 _LONGEST_TITLE = 150
 _PERSON = re.compile(r"[UW][A-Z0-9]+")
-_ESCAPES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", "*": "\u2217", "_": "\uff3f", "~": "\u223c", "`": "'"}
-)
 
 
 class Slack:
@@ -44,8 +41,9 @@ class Slack:
         channel = self._channel(home)
         # A direct message notifies its person by itself; in a channel only who is called sees a thread.
         called = [] if channel.startswith("D") else [f"<@{person}>" for person in people if _PERSON.fullmatch(person)]
-        seed = " ".join([f"*{as_title(title, _LONGEST_TITLE).translate(_ESCAPES)}*", *called])
-        posted = self._api.post_text(channel, seed, _metadata("handoff_thread", key))
+        posted = self._api.post_seed(
+            channel, as_title(title, _LONGEST_TITLE), " ".join(called), _metadata("handoff_thread", key)
+        )
         return Place(self.name, str(posted["channel"]), str(posted["ts"]))
 
     def find_thread(self, home: Place, *, key: str) -> Place | None:

@@ -30,6 +30,8 @@ _ADVICE = {
     "missing_scope": "The Slack app lacks a scope. It needs chat:write and the history scopes of its chats.",
 }
 
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
 Json = Mapping[str, Any]
 
 
@@ -45,9 +47,17 @@ class Api:
             # A proxy from the environment is for the way out, not for a simulator on this machine.
             self._client.proxy = self._quick.proxy = None
 
-    def post_text(self, channel: str, text: str, metadata: Json) -> Json:
-        """Post words in Slack's own markup, outside threads."""
-        return _call(lambda: self._client.chat_postMessage(channel=channel, text=text, metadata=dict(metadata)))
+    def post_seed(self, channel: str, title: str, called: str, metadata: Json) -> Json:
+        """Post the message that a thread hangs on: a title, taken literally, and who is called to it."""
+        blocks: list[dict[str, Any]] = [
+            {"type": "header", "text": {"type": "plain_text", "text": title, "emoji": False}}
+        ]
+        if called:
+            blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": called}})
+        spoken = " ".join(filter(None, [title.translate(_ESCAPES), called]))  # what a notification shows
+        return _call(
+            lambda: self._client.chat_postMessage(channel=channel, text=spoken, blocks=blocks, metadata=dict(metadata))
+        )
 
     def post(self, channel: str, thread: str | None, markdown: str, metadata: Json) -> Json:
         """Post Markdown; where Slack finds it too rich, as plain text."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LONGEST_TITLE = 128
 _GENERAL = "1"  # a forum's own first topic: Telegram refuses its id, and takes a message without one
-_SUPERGROUP = "-100"
+_SUPERGROUPS = -(10**12)  # their ids begin below this; plain groups have smaller ones
 
 
 class Telegram:
@@ -63,10 +63,10 @@ class Telegram:
         base = self._settings.telegram_link_url
         if urlsplit(base).hostname != "t.me":
             return links.below(base, place)
-        if place.chat.startswith(_SUPERGROUP):
-            return f"{base}/c/{place.chat.removeprefix(_SUPERGROUP)}/{place.thread or _GENERAL}"
-        if place.chat.startswith("-"):
-            return f"tg://openmessage?chat_id={place.chat.removeprefix('-')}"
+        if _is_number(place.chat) and (number := int(place.chat)) < 0:
+            if number < _SUPERGROUPS:
+                return f"{base}/c/{_SUPERGROUPS - number}/{place.thread or _GENERAL}"
+            return f"tg://openmessage?chat_id={-number}"
         if place.chat.startswith("@"):
             return f"{base}/{place.chat.removeprefix('@')}"
         return self._link_to_bot(base)

@@ -1,14 +1,16 @@
 """Calls to Telegram through python-telegram-bot, and its errors in our words. Imported when first called."""
 
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 from telegram import Bot, MessageEntity
 from telegram.constants import ChatAction
-from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
+from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, TelegramError
 from telegram.request import HTTPXRequest
 
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
@@ -30,6 +32,31 @@ _WHY_NO_THREAD = {
 }
 
 
+class _Limited(TelegramError):
+    """Telegram asks to wait."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("Too many requests")
+        self.seconds = seconds
+
+
+class _Request(HTTPXRequest):
+    """Reads a rate limit itself: the SDK's own error for it warns about a type each time that it is made."""
+
+    async def do_request(self, *arguments: Any, **options: Any) -> tuple[int, bytes]:
+        code, payload = await super().do_request(*arguments, **options)
+        if code == HTTPStatus.TOO_MANY_REQUESTS:
+            raise _Limited(_seconds(payload))
+        return code, payload
+
+
+def _seconds(payload: bytes) -> float:
+    try:
+        return float(json.loads(payload)["parameters"]["retry_after"])
+    except (ValueError, KeyError, TypeError):
+        return _PATIENCE_UNSAID
+
+
 class Api:
     """One bot. Every method waits, raises only PlatformErrors, and may be called from several threads."""
 
@@ -43,7 +70,7 @@ class Api:
             logging.getLogger(name).setLevel(level)
         # A proxy from the environment is for the way out, not for a simulator on this machine.
         outside = urlsplit(url).hostname not in ("127.0.0.1", "localhost", "::1")
-        request = HTTPXRequest(
+        request = _Request(
             connection_pool_size=32,
             connect_timeout=5,
             read_timeout=15,
@@ -111,13 +138,10 @@ def _why_no_thread(text: str) -> str:
 
 def translated(error: TelegramError) -> PlatformError:
     """What the SDK's error means for the message that it was about."""
-    if isinstance(error, RetryAfter):
-        wait = error._retry_after  # noqa: SLF001  # the public property warns about its own type
-        return RateLimited(wait.total_seconds())
+    if isinstance(error, _Limited):
+        return RateLimited(error.seconds)
     if isinstance(error, (BadRequest, Forbidden, InvalidToken, ChatMigrated)):
         return _refusal(error)
-    if "too many requests" in error.message.lower():
-        return RateLimited(_PATIENCE_UNSAID)
     if isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
         return NotSent("Telegram cannot be reached.")
     if isinstance(error, NetworkError):

@@ -1,0 +1,79 @@
+"""What platforms tell us."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.domain.routes import Place
+from shared.ports import Answer, Ignored, Inbound, Part
+from tests.contracts.platform_contract_case import OWNER, PlatformCase
+from tests.contracts.platform_contract_rendering import quick
+from tests.contracts.platform_contract_stand import Stand, now, unconnected
+
+_keys = st.sampled_from(["message", "event", "type", "from", "chat", "id", "text", "t", "d", "author", "data", "ts"])
+_leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=10)
+bodies = st.recursive(
+    _leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_keys, inner, max_size=5), max_leaves=20
+).map(lambda value: json.dumps(value).encode())
+
+
+class Inbounds(PlatformCase):
+    """Verify and parse, on what the simulator really posts."""
+
+    def test_a_reply_in_the_thread_comes_from_the_very_place_that_was_opened(self, at: Stand, home: Place) -> None:
+        place = self.open(at, home)
+        at.platform.send(place, Part("hello"), key="a")
+
+        for where in (place, home):
+            if where == home and home.chat in self.threads_only:
+                continue
+            at.say(home, where, self.said)
+            inbound = self.heard(at)
+            assert inbound.place.route == where.route
+            assert (inbound.sender, inbound.text) == (OWNER[self.name], "go on, please")
+
+    def test_events_keep_their_id_when_delivered_again_and_sort_as_they_were_said(self, at: Stand) -> None:
+        home = self.first_home
+        place = self.open(at, home)
+        at.platform.send(place, Part("hello"), key="a")
+        at.simulator.arm(at.name, "redeliver", count=0)
+        ids = []
+        for _ in range(12):
+            at.say(home, place, self.said)
+            ids.append(self.heard(at).event_id)
+
+        assert len(set(ids)) == 12
+        assert ids == sorted(ids)
+
+        headers, raw = self.event(at, home, place)
+        again = at.platform.parse(headers, raw)
+        assert again == at.platform.parse(headers, raw)
+
+    def test_without_its_secret_nothing_is_believed(self, at: Stand) -> None:
+        home = self.first_home
+        headers, raw = self.event(at, home, self.open(at, home))
+        assert at.platform.verify(headers, raw, now=now())
+
+        for name in list(at.secrets.values):
+            at.secrets.values[name] = ""
+        assert not at.platform.verify(headers, raw, now=now())
+        assert not at.platform.verify({}, raw, now=now())
+
+    def test_what_is_not_signed_is_not_believed(self, at: Stand) -> None:
+        home = self.first_home
+        headers, raw = self.event(at, home, self.open(at, home))
+        signed = [name for name in headers if "signature" in name or "secret" in name]
+        assert signed
+
+        for name in signed:
+            assert not at.platform.verify({k: v for k, v in headers.items() if k != name}, raw, now=now())
+            assert not at.platform.verify({**headers, name: ""}, raw, now=now())
+            assert not at.platform.verify({**headers, name: headers[name][:-1] + "ü"}, raw, now=now())
+        assert not at.platform.verify({}, raw, now=now())
+
+    @quick
+    @given(raw=st.one_of(st.binary(max_size=200), bodies))
+    def test_reading_never_raises(self, raw: bytes) -> None:
+        for headers in ({}, {"content-type": "application/x-www-form-urlencoded"}):
+            assert isinstance(unconnected(self.name).parse(headers, raw), (Inbound, Answer, Ignored))

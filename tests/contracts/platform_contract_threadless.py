@@ -1,0 +1,30 @@
+"""Homes that cannot hold threads."""
+
+import pytest
+
+from shared.domain.routes import Place
+from shared.errors import ThreadRefused
+from shared.ports import Part
+from tests.contracts.platform_contract_case import PlatformCase
+from tests.contracts.platform_contract_stand import Stand
+
+
+class Threadless(PlatformCase):
+    """The home itself is the place then, and the person is told why."""
+
+    def test_a_home_without_threads_says_why_in_words_for_people(self, at: Stand, threadless: Place) -> None:
+        with pytest.raises(ThreadRefused) as refused:
+            self.open(at, threadless)
+
+        assert len(str(refused.value).split()) > 3
+        assert at.in_the_open(threadless) == []
+
+    def test_a_home_without_threads_still_takes_messages(self, at: Stand, threadless: Place) -> None:
+        at.platform.send(threadless, Part("hello"), key="a")
+
+        assert at.in_the_open(threadless) == ["hello"]
+
+    def test_a_home_without_threads_is_the_place_itself(self, at: Stand, threadless: Place) -> None:
+        at.say(threadless, threadless, self.said)
+
+        assert self.heard(at).place.route == threadless.route

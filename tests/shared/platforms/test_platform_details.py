@@ -1,0 +1,149 @@
+"""What is particular to Telegram and to Slack: real links, named homes, literal titles, too rich a message."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from local.simulator import Simulator, World
+from shared.domain.routes import Place
+from shared.errors import Rejected, ThreadRefused
+from shared.platforms.slack import Slack
+from shared.platforms.telegram import Telegram
+from shared.ports import Part
+from shared.settings import Settings
+from tests.contracts.platform_contract_stand import HeldPlatformSecrets, secrets_of
+
+REAL = Settings("handoffs", "sessions", "queue")
+
+
+@pytest.fixture
+def simulator() -> Iterator[Simulator]:
+    with Simulator() as running:
+        yield running
+
+
+def telegram(simulator: Simulator) -> Telegram:
+    settings = replace(REAL, telegram_api_url=simulator.telegram_api_url)
+    return Telegram(settings, HeldPlatformSecrets(secrets_of(simulator)))
+
+
+def slack(simulator: Simulator) -> Slack:
+    settings = replace(REAL, slack_api_url=simulator.slack_api_url)
+    return Slack(settings, HeldPlatformSecrets(secrets_of(simulator)))
+
+
+@pytest.mark.parametrize(
+    ("place", "link"),
+    [
+        (Place("telegram", "-1001234567890", "42"), "https://t.me/c/1234567890/42"),
+        (Place("telegram", "-1001234567890"), "https://t.me/c/1234567890/1"),
+        (Place("telegram", "-1002"), "tg://openmessage?chat_id=1002"),
+        (Place("telegram", "@our_group"), "https://t.me/our_group"),
+        (Place("telegram", "7001", "42"), "https://t.me/handoff_bot"),
+    ],
+)
+def test_telegram_links_open_the_place_in_telegram(simulator: Simulator, place: Place, link: str) -> None:
+    assert telegram(simulator).link(place) == link
+
+
+def test_a_private_chat_has_a_link_even_when_telegram_cannot_be_asked(simulator: Simulator) -> None:
+    adapter = telegram(simulator)
+    simulator.stop()
+
+    assert adapter.link(Place("telegram", "7001")) == "tg://user?id=9001"
+
+
+def test_slack_links_open_the_thread_in_its_workspace(simulator: Simulator) -> None:
+    adapter = slack(simulator)
+
+    thread = "https://handoff.slack.com/archives/C0HOME/p1790000000000100?thread_ts=1790000000.000100&cid=C0HOME"
+    assert adapter.link(Place("slack", "C0HOME", "1790000000.000100")) == thread
+    assert adapter.link(Place("slack", "C0HOME")) == "https://handoff.slack.com/archives/C0HOME"
+
+
+def test_a_channel_has_a_link_even_when_slack_cannot_be_asked(simulator: Simulator) -> None:
+    adapter = slack(simulator)
+    simulator.stop()
+
+    assert adapter.link(Place("slack", "C0HOME")) == "https://slack.com/app_redirect?channel=C0HOME"
+
+
+def test_a_slack_home_named_by_its_person_is_the_channel_that_replies_come_from(simulator: Simulator) -> None:
+    adapter = slack(simulator)
+    home = Place("slack", "U7001")
+
+    place = adapter.open_thread(home, "Title", key="h1", people=["U7001"])
+
+    assert place.chat == "D0OWNER"
+    assert adapter.find_thread(home, key="h1") == place
+
+
+def test_a_slack_thread_calls_its_person_and_takes_the_title_literally(simulator: Simulator) -> None:
+    slack(simulator).open_thread(Place("slack", "C0HOME"), "<b> *x* & <!here>", key="h", people=["U7001", "; DROP"])
+
+    [channel] = [c for c in simulator.state()["platforms"]["slack"]["chats"] if c["id"] == "C0HOME"]
+    assert channel["messages"][0]["text"] == "&lt;b&gt; *x* &amp; &lt;\u2060!here&gt; <@U7001>"
+
+
+def test_what_slack_finds_too_rich_is_posted_as_plain_text(simulator: Simulator) -> None:
+    adapter = slack(simulator)
+
+    message = adapter.send(Place("slack", "C0HOME"), Part("x" * 12_500), key="a")
+
+    assert adapter.find_message(Place("slack", "C0HOME"), key="a") == message
+
+
+def test_a_message_far_back_in_a_long_thread_is_found(simulator: Simulator) -> None:
+    adapter = slack(simulator)
+    place = adapter.open_thread(Place("slack", "C0HOME"), "Title", key="h", people=[])
+    adapter.send(place, Part("first"), key="first")
+    for n in range(250):
+        simulator.say("slack", "C0HOME", f"word {n}", thread=place.thread)
+    last = adapter.send(place, Part("last"), key="last")
+
+    assert adapter.find_message(place, key="last") == last
+    assert adapter.find_thread(place.home, key="h") == place
+
+
+def test_telegram_never_names_the_general_topic(simulator: Simulator) -> None:
+    """Telegram refuses topic 1, though it is there: it is the forum itself."""
+    adapter = telegram(simulator)
+
+    adapter.send(Place("telegram", "-1001000000001", "1"), Part("hello"), key="a")
+
+
+@pytest.mark.parametrize(
+    ("world", "home", "why"),
+    [
+        (World(telegram_topics=False), "7001", "Threaded Mode"),
+        (World(telegram_admin=False), "-1001000000001", "administrator"),
+        (World(), "-1002", "no topics"),
+    ],
+)
+def test_telegram_says_what_to_do_where_it_cannot_open_a_topic(world: World, home: str, why: str) -> None:
+    with Simulator(world=world) as simulator, pytest.raises(ThreadRefused, match=why):
+        telegram(simulator).open_thread(Place("telegram", home), "Title", key="h", people=[])
+
+
+def test_a_wrong_token_is_final_and_not_repeated_in_the_error(simulator: Simulator) -> None:
+    for adapter, home in ((telegram(simulator), "7001"), (slack(simulator), "C0HOME")):
+        name = f"{adapter.name}/bot_token"
+        adapter._secrets.values[name] = "9001:wrong-token"
+
+        with pytest.raises(Rejected, match="does not accept the bot's token") as rejected:
+            adapter.send(Place(adapter.name, home), Part("hello"), key="a")
+        assert "wrong-token" not in str(rejected.value)
+
+
+def test_telegrams_token_stays_out_of_the_log(simulator: Simulator, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    adapter = telegram(simulator)
+    for kind in ("rate_limit", "reset", "forbidden", "server_error"):
+        simulator.arm("telegram", kind)
+        with pytest.raises(Exception):  # noqa: B017, PT011  # whichever: the log is what matters here
+            adapter.send(Place("telegram", "7001"), Part("a word"), key="a")
+    adapter.send(Place("telegram", "7001"), Part("a word"), key="a")
+
+    assert simulator.credentials.telegram_token not in caplog.text
+    assert "a word" not in "".join(r.getMessage() for r in caplog.records if not r.name.startswith("asyncio"))

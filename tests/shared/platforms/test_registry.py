@@ -1,0 +1,94 @@
+"""The table of platforms."""
+
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+import pytest
+
+from shared.errors import PlatformNotConfigured, PlatformNotSupported, UnknownPlatform
+from shared.platforms.registry import PLATFORMS, PlatformRegistry
+from shared.settings import Settings
+
+SETTINGS = Settings("handoffs", "sessions", "queue")
+
+
+@dataclass
+class SomeSecrets:
+    values: dict[str, str] = field(default_factory=dict)
+
+    def get(self, name):
+        return self.values.get(name)
+
+
+ALL = {secret: "1:secret" for entry in PLATFORMS.values() for secret in entry.secrets}
+
+
+def test_listed_platforms_say_whether_they_are_supported():
+    assert PlatformRegistry(SETTINGS, SomeSecrets()).known() == {
+        "telegram": True,
+        "slack": True,
+        "discord": True,
+        "matrix": False,
+        "whatsapp": False,
+        "signal": False,
+    }
+
+
+def test_an_unknown_name_is_told_the_known_ones():
+    registry = PlatformRegistry(SETTINGS, SomeSecrets(ALL))
+
+    for ask in (registry.get, registry.is_configured, registry.has_threads):
+        with pytest.raises(UnknownPlatform, match="telegram, slack, discord"):
+            ask("myspace")
+
+
+def test_a_listed_platform_that_is_not_built_says_which_are():
+    with pytest.raises(PlatformNotSupported, match="telegram, slack, discord"):
+        PlatformRegistry(SETTINGS, SomeSecrets(ALL)).get("matrix")
+
+
+@pytest.mark.parametrize("missing", PLATFORMS["telegram"].secrets)
+def test_a_platform_is_configured_only_with_all_its_secrets(missing):
+    registry = PlatformRegistry(SETTINGS, SomeSecrets({**ALL, missing: ""}))
+
+    assert not registry.is_configured("telegram")
+    with pytest.raises(PlatformNotConfigured):
+        registry.get("telegram")
+
+
+def test_an_unsupported_platform_is_never_configured():
+    assert not PlatformRegistry(SETTINGS, SomeSecrets(ALL)).is_configured("signal")
+
+
+def test_an_adapter_is_made_once_and_carries_its_name():
+    registry = PlatformRegistry(SETTINGS, SomeSecrets(ALL))
+
+    for name, supported in registry.known().items():
+        if supported:
+            assert registry.get(name) is registry.get(name)
+            assert registry.get(name).name == name
+            assert registry.get(name).capabilities.threads == registry.has_threads(name)
+
+
+def test_threads_are_known_without_an_adapter():
+    registry = PlatformRegistry(SETTINGS, SomeSecrets())
+
+    assert [name for name in registry.known() if not registry.has_threads(name)] == ["whatsapp", "signal"]
+
+
+def test_asking_what_is_configured_loads_no_sdk_and_reading_a_webhook_neither():
+    program = """
+import sys
+from shared.platforms.registry import PlatformRegistry
+from shared.settings import Settings
+class Secrets:
+    def get(self, name): return "1:secret"
+registry = PlatformRegistry(Settings("h", "s", "q"), Secrets())
+registry.known(), registry.is_configured("telegram"), registry.has_threads("slack")
+assert not [name for name in sys.modules if name.startswith("shared.platforms.telegram")]
+registry.get("telegram").verify({}, b"", now=0), registry.get("telegram").parse({}, b"{}")
+loaded = {"telegram", "httpx", "slack_sdk", "discord", "aiohttp", "telegramify_markdown"} & set(sys.modules)
+assert not loaded, loaded
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
