@@ -14,13 +14,13 @@ from local.relays.backoff import Backoff
 from local.relays.discord_client import Event, GatewayClient, point_at
 from local.relays.redaction import quiet_libraries
 from local.relays.relay import Relay, Unusable
-from local.relays.webhook import Webhook
+from local.relays.webhook import Handed, Webhook
 from shared.platforms.discord_signatures import relay_headers
 
 log = logging.getLogger(__name__)
 
 _DISCORD_EPOCH_MS = 1_420_070_400_000
-_WANTED = frozenset({"READY", "GUILD_CREATE", "MESSAGE_CREATE"})
+_WANTED = frozenset({"READY", "GUILD_CREATE", "MESSAGE_CREATE", "INTERACTION_CREATE"})
 _READABLE = frozenset({0, 2, 5, 10, 11, 12, 13})  # channels that hold messages; a forum's are in its threads
 
 
@@ -31,7 +31,7 @@ _Heard = tuple[GatewayClient, Event]
 
 
 class DiscordRelay(Relay):
-    """Posts each new message to the webhook, signed with the relay's secret, in order, until the webhook has it.
+    """Posts each message and slash command to the webhook, signed with the relay's secret, in order, until it has it.
 
     A connection that breaks is resumed, and Discord replays what was said meanwhile. After a new start it replays
     nothing: so the relay asks every channel for the last minutes. What the service has already, it knows by its id.
@@ -104,15 +104,32 @@ class DiscordRelay(Relay):
                 self.connected.set()
             elif event["t"] == "GUILD_CREATE":
                 await self._catch_up(session, client, event["d"])
+            elif event["t"] == "MESSAGE_CREATE":
+                await self._hand_message(session, event["d"])
             else:
-                await self._hand(session, event["d"])
+                await self._hand_command(session, client, event["d"])
 
-    async def _hand(self, session: aiohttp.ClientSession, message: Mapping[str, Any]) -> None:
+    async def _hand_message(self, session: aiohttp.ClientSession, message: Mapping[str, Any]) -> None:
         if message["author"].get("bot"):
             return
         self._warn_if_hidden(message)
-        raw = json.dumps({"t": "MESSAGE_CREATE", "d": message}, ensure_ascii=False).encode()
-        await self._webhook.hand(session, raw, event=message["id"])
+        await self._hand(session, "MESSAGE_CREATE", message)
+
+    async def _hand_command(
+        self, session: aiohttp.ClientSession, client: GatewayClient, interaction: Mapping[str, Any]
+    ) -> None:
+        """A slash command comes this way where no address is set for them; the webhook's answer is its answer."""
+        handed = await self._hand(session, "INTERACTION_CREATE", interaction)
+        try:
+            answer = json.loads(handed.body)
+            if "type" in answer:
+                await client.answer(interaction, answer)
+        except (discord.DiscordException, aiohttp.ClientError, OSError, ValueError, TypeError, RuntimeError) as error:
+            log.warning("a slash command was taken, but not answered at once (%s)", type(error).__name__)
+
+    async def _hand(self, session: aiohttp.ClientSession, kind: str, data: Mapping[str, Any]) -> Handed:
+        raw = json.dumps({"t": kind, "d": data}, ensure_ascii=False).encode()
+        return await self._webhook.hand(session, raw, event=data["id"])
 
     async def _catch_up(self, session: aiohttp.ClientSession, client: GatewayClient, guild: Mapping[str, Any]) -> None:
         """Hand over what was said in a server in the last minutes, while perhaps nobody listened."""
@@ -121,7 +138,7 @@ class DiscordRelay(Relay):
             if channel["type"] not in _READABLE or int(channel.get("last_message_id") or 0) <= since:
                 continue
             for message in await self._said(client, channel["id"], since):
-                await self._hand(session, message)
+                await self._hand_message(session, message)
 
     async def _said(self, client: GatewayClient, channel_id: str, since: int) -> list[Any]:
         backoff = self._pauses()

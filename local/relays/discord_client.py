@@ -37,6 +37,12 @@ class GatewayClient(discord.Client):
         found: list[Any] = list(await self.http.logs_from(int(channel_id), 100, after=since))
         return sorted(found, key=lambda message: int(message["id"]))
 
+    async def answer(self, interaction: Event, answer: Mapping[str, Any]) -> None:
+        """Answer a slash command; Discord waits three seconds for it."""
+        path = "/interactions/{webhook_id}/{webhook_token}/callback"
+        route = Route("POST", path, webhook_id=interaction["id"], webhook_token=interaction["token"])
+        await self.http.request(route, json=answer)
+
 
 def point_at(api_url: str, gateway_url: str) -> None:
     """Let discord.py of this process speak to another Discord than the real one: it knows one for all clients."""

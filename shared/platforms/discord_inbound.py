@@ -23,15 +23,21 @@ def parse(raw: bytes, *, relayed: bool) -> Inbound | Answer | Ignored:
     """What a verified webhook says; `relayed` tells whose signature it carries."""
     try:
         event = json.loads(raw)
-        return _message(event) if relayed else _interaction(event)
+        return _dispatched(event) if relayed else _interaction(event)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return Ignored(f"not what Discord sends ({type(error).__name__})")
 
 
-def _message(event: Mapping[str, Any]) -> Inbound | Ignored:
-    if event["t"] != "MESSAGE_CREATE":
-        return Ignored("not a new message")
-    message = event["d"]
+def _dispatched(event: Mapping[str, Any]) -> Inbound | Answer | Ignored:
+    """An event of the Gateway. Interactions come this way where no address is set for them."""
+    if event["t"] == "MESSAGE_CREATE":
+        return _message(event["d"])
+    if event["t"] == "INTERACTION_CREATE":
+        return _interaction(event["d"])
+    return Ignored("neither a message nor a command")
+
+
+def _message(message: Mapping[str, Any]) -> Inbound | Ignored:
     author = message["author"]
     if author.get("bot") or author.get("system") or message.get("webhook_id"):
         return Ignored("written by a bot")

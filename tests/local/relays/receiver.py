@@ -25,6 +25,7 @@ class Receiver:
     """Answers 200, or first the statuses given to `answer`. Each request is noted before it is answered."""
 
     def __init__(self) -> None:
+        self.body = b""
         self._posted: list[Posted] = []
         self._statuses: list[int] = []
         self._changed = threading.Condition()
@@ -92,4 +93,4 @@ class Receiver:
                     self._statuses = []
             self._posted.append(Posted(request.match_info["platform"], raw, headers, status))
             self._changed.notify_all()
-        return web.Response(status=status)
+        return web.Response(status=status, body=self.body)

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import pytest
 
@@ -64,6 +65,11 @@ def relaying(simulator: Simulator, receiver: Receiver) -> Relaying:
 
 def texts(posted: list[Posted]) -> list[str]:
     return [json.loads(one.raw)["d"]["content"] for one in posted]
+
+
+def discord_chat(simulator: Simulator, home: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(c for c in simulator.state()["platforms"]["discord"]["chats"] if c["id"] == home)
+    return found
 
 
 @pytest.mark.parametrize("home", [TEXT, FORUM])
@@ -155,6 +161,34 @@ def test_what_discord_delivers_twice_is_handed_on_twice(
         simulator.say("discord", TEXT, "again")
         first, second = receiver.accepted(2)
     assert first.raw == second.raw
+
+
+def test_a_slash_command_is_heard_and_answered_where_no_address_is_set_for_them(
+    simulator: Simulator, receiver: Receiver, relaying: Relaying, discord: Discord
+) -> None:
+    receiver.body = json.dumps({"type": 4, "data": {"content": "> go on, please"}}).encode()
+    with relaying() as relay:
+        assert relay.connected.wait(PATIENCE)
+        simulator.say("discord", TEXT, "/say go on, please")
+        simulator.say("discord", TEXT, "and this")
+        posted, _ = receiver.accepted(2)
+        heard = discord.parse(posted.headers, posted.raw)
+        assert isinstance(heard, Inbound)
+        assert (heard.place, heard.sender, heard.text) == (Place("discord", TEXT), OWNER, "go on, please")
+    shown = [m["text"] for m in discord_chat(simulator, TEXT)["messages"]]
+    assert sorted(shown) == ["> go on, please", "and this"]
+
+
+def test_a_slash_command_whose_answer_is_no_answer_holds_up_nobody(
+    simulator: Simulator, receiver: Receiver, relaying: Relaying
+) -> None:
+    receiver.body = b"not JSON"
+    with relaying() as relay:
+        assert relay.connected.wait(PATIENCE)
+        simulator.say("discord", TEXT, "/say one")
+        simulator.say("discord", TEXT, "two")
+        _, second = receiver.accepted(2)
+    assert texts([second]) == ["two"]
 
 
 def test_the_bots_own_words_are_not_handed_on(

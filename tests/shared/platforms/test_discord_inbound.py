@@ -142,6 +142,11 @@ def test_other_events_of_the_gateway_are_ignored(kind: str) -> None:
     assert isinstance(relayed(kind), Ignored)
 
 
+def test_a_command_that_the_relay_brings_is_heard_as_from_discord_itself() -> None:
+    raw = json.dumps({"t": "INTERACTION_CREATE", "d": COMMAND}).encode()
+    assert platform().parse(RELAY, raw) == interaction()
+
+
 def test_a_ping_is_answered_with_a_pong() -> None:
     assert platform().parse(DISCORD, b'{"type":1,"id":"1","application_id":"2"}') == Answer({"type": 1})
 
