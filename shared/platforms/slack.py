@@ -58,7 +58,7 @@ class Slack:
             # Slack posts the answer to a message that is gone into the open channel, where it does not belong.
             with contextlib.suppress(PlatformError):
                 self._api.delete(str(posted["channel"]), ts)
-            raise PlaceGone("The Slack thread is no longer there.")
+            raise PlaceGone("The Slack thread is no longer there")
         return ts
 
     def find_message(self, place: Place, *, key: str) -> str | None:
@@ -121,7 +121,7 @@ class Slack:
 
         token = self._secrets.get("slack/bot_token")
         if not token:
-            raise Rejected("Slack's bot token is not set.")
+            raise Rejected("Slack's bot token is not set")
         return Api(self._settings.slack_api_url, token)
 
 

@@ -16,18 +16,20 @@ from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimi
 _PAGE = 200
 _MOST_PAGES = 10
 _PATIENCE_UNSAID = 5.0  # a rate limit that does not say how long
+# Whoever delivers has 30 s for three posts, with two looks at what is there between them.
+_SECONDS = 6
 _TYPING_SECONDS = 4
 
-_GONE = frozenset({"channel_not_found", "is_archived", "thread_not_found", "message_not_found"})
+_GONE = frozenset({"channel_not_found", "is_archived", "thread_not_found"})
 # The answer came, and yet Slack itself does not say what it did.
 _UNSURE = frozenset({"fatal_error", "internal_error", "service_unavailable", "request_timeout", "team_added_to_org"})
 _TOO_RICH = frozenset({"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "markdown_text_too_long"})
 _ADVICE = {
-    "not_in_channel": "The bot is not in this Slack channel. Invite it with /invite.",
-    "invalid_auth": "Slack does not accept the bot's token.",
-    "account_inactive": "Slack does not accept the bot's token.",
-    "token_revoked": "Slack does not accept the bot's token.",
-    "missing_scope": "The Slack app lacks a scope. It needs chat:write and the history scopes of its chats.",
+    "not_in_channel": "The bot is not in this Slack channel. Invite it with /invite",
+    "invalid_auth": "Slack does not accept the bot's token",
+    "account_inactive": "Slack does not accept the bot's token",
+    "token_revoked": "Slack does not accept the bot's token",
+    "missing_scope": "The Slack app lacks a scope. It needs chat:write and the history scopes of its chats",
 }
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -38,10 +40,10 @@ Json = Mapping[str, Any]
 class Api:
     """One app in one workspace. Every method waits, raises only PlatformErrors, and may be called from several threads."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, *, seconds: int = _SECONDS) -> None:
         logging.getLogger("slack_sdk").setLevel(logging.CRITICAL)  # at DEBUG it logs what people say
         # Its own retries post twice what was accepted before a connection broke: ours look first.
-        self._client = WebClient(token, base_url=url, timeout=15, retry_handlers=[])
+        self._client = WebClient(token, base_url=url, timeout=seconds, retry_handlers=[])
         self._quick = WebClient(token, base_url=url, timeout=_TYPING_SECONDS, retry_handlers=[])
         if urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1"):
             # A proxy from the environment is for the way out, not for a simulator on this machine.
@@ -116,17 +118,17 @@ def _refusal(error: SlackApiError) -> PlatformError:
         wait = str(headers.get("Retry-After", ""))
         return RateLimited(float(wait) if wait.isdigit() else _PATIENCE_UNSAID)
     if status >= 500 or code in _UNSURE or code is None:
-        return Ambiguous("Slack did not say what became of the message.")
+        return Ambiguous("Slack did not say what became of the message")
     kind = PlaceGone if code in _GONE else Rejected
-    return kind(_ADVICE.get(code, f"Slack says: {code}."))
+    return kind(_ADVICE.get(code, f"Slack says: {code}"))
 
 
 def _broken(error: Exception) -> PlatformError:
     """A connection that was never there is a call that was never made; of all others nobody knows."""
     reason = error.reason if isinstance(error, URLError) else error
     if isinstance(reason, (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)):
-        return NotSent("Slack cannot be reached.")
-    return Ambiguous("The connection to Slack broke before it answered.")
+        return NotSent("Slack cannot be reached")
+    return Ambiguous("The connection to Slack broke before it answered")
 
 
 def _status(error: SlackApiError) -> tuple[int, Json]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shared.platforms.telegram_api import Api
 
 _LONGEST_TITLE = 128
+_ROOM_TO_MARK = 96  # Telegram knows no idempotency: a part that is sent again says so at its end
 _GENERAL = "1"  # a forum's own first topic: Telegram refuses its id, and takes a message without one
 _SUPERGROUPS = -(10**12)  # their ids begin below this; plain groups have smaller ones
 
@@ -57,7 +58,7 @@ class Telegram:
     def render(self, markdown: str) -> list[Part]:
         from shared.platforms.telegram_render import render  # noqa: PLC0415  # a webhook is read without the converter
 
-        return render(markdown, self.capabilities.limit)
+        return render(markdown, self.capabilities.limit - _ROOM_TO_MARK)
 
     def link(self, place: Place) -> str:
         base = self._settings.telegram_link_url
@@ -99,7 +100,7 @@ class Telegram:
         from shared.platforms.telegram_api import Api  # noqa: PLC0415  # a webhook is read without the SDK
 
         if not self._token:
-            raise Rejected("Telegram's bot token is not set.")
+            raise Rejected("Telegram's bot token is not set")
         return Api(self._settings.telegram_api_url, self._token)
 
 

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 from telegramify_markdown import RenderConfig, convert
@@ -39,7 +39,7 @@ def render(markdown: str, limit: int) -> list[Part]:
     parts: list[Part] = []
     start = 0
     while start < len(text):
-        end = next_cut(text, start, min(limit, _room(text, start, entities)), utf16, lines).end
+        end = next_cut(text, start, _room(text, start, entities, limit), utf16, lines).end
         parts.extend(_part(text, start, end, entities))
         start = end
     return parts
@@ -83,9 +83,11 @@ def _flat(entities: Sequence[Entity]) -> Iterator[Entity]:
 def _lines(text: str, entities: Sequence[Entity]) -> list[Line]:
     """The lines of the text; a preformatted stretch is the block that is better not cut."""
     blocks = [(entity.start, entity.end, Block()) for entity in entities if entity.kind == "pre"]
+    firsts = [start for start, _, _ in blocks]
 
     def block_at(position: int) -> Block | None:
-        return next((block for start, end, block in blocks if start < position < end), None)
+        at = bisect_left(firsts, position) - 1
+        return blocks[at][2] if at >= 0 and position < blocks[at][1] else None
 
     starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n"), len(text)]
     return [
@@ -95,11 +97,12 @@ def _lines(text: str, entities: Sequence[Entity]) -> list[Line]:
     ]
 
 
-def _room(text: str, start: int, entities: Sequence[Entity]) -> int:
-    ahead = [entity for entity in entities if entity.end > start]
-    if len(ahead) <= MOST_ENTITIES:
-        return utf16(text[start:])
-    return max(1, utf16(text[start : max(ahead[MOST_ENTITIES].start, start)]))
+def _room(text: str, start: int, entities: Sequence[Entity], limit: int) -> int:
+    """How much a part from `start` may take: up to where it would have one entity too many."""
+    ahead = list(islice((entity for entity in entities if entity.end > start), MOST_ENTITIES + 1))
+    if len(ahead) <= MOST_ENTITIES or ahead[-1].start >= start + limit:
+        return limit
+    return min(limit, max(1, utf16(text[start : ahead[-1].start])))
 
 
 def _part(text: str, start: int, end: int, entities: Sequence[Entity]) -> Iterator[Part]:

@@ -29,7 +29,7 @@ def title(text: str, limit: int, measure: Callable[[str], int] = len) -> str:
     line = " ".join(neutralise(clean(text)).split()) or "Session"
     if measure(line) <= limit:
         return line
-    end = len(line)
+    end = min(len(line), limit)
     while end > 1 and (measure(line[:end]) >= limit or splits_letter(line, end)):
         end -= 1
     return line[:end].rstrip() + "…"

@@ -7,7 +7,8 @@ import pytest
 
 from local.simulator import Simulator, World
 from shared.domain.routes import Place
-from shared.errors import Rejected, ThreadRefused
+from shared.errors import Ambiguous, Rejected, ThreadRefused
+from shared.platforms import slack_api, telegram_api
 from shared.platforms.slack import Slack
 from shared.platforms.telegram import Telegram
 from shared.ports import Part
@@ -147,3 +148,35 @@ def test_telegrams_token_stays_out_of_the_log(simulator: Simulator, caplog: pyte
 
     assert simulator.credentials.telegram_token not in caplog.text
     assert "a word" not in "".join(r.getMessage() for r in caplog.records if not r.name.startswith("asyncio"))
+
+
+def test_a_call_that_takes_too_long_is_ambiguous(simulator: Simulator) -> None:
+    given = simulator.credentials
+    on_telegram = telegram_api.Api(simulator.telegram_api_url, given.telegram_token, limit=0.3)
+    on_slack = slack_api.Api(simulator.slack_api_url, given.slack_bot_token, seconds=1)
+
+    simulator.arm("telegram", "slow", seconds=5)
+    with pytest.raises(Ambiguous):
+        on_telegram.send("7001", None, "hello", ())
+    simulator.arm("slack", "slow", seconds=5)
+    with pytest.raises(Ambiguous):
+        on_slack.post("C0HOME", None, "hello", {"event_type": "x", "event_payload": {}})
+
+
+def test_connections_that_went_stale_while_nobody_looked_do_no_harm() -> None:
+    """As after a function was frozen: the other side closed the connection long ago."""
+    first = Simulator()
+    first.start()
+    adapters = (telegram(first), "7001"), (slack(first), "C0HOME")
+    port = int(first.url.rpartition(":")[2])
+    for adapter, home in adapters:
+        adapter.send(Place(adapter.name, home), Part("before"), key="a")
+    first.stop()
+
+    second = Simulator(credentials=first.credentials)
+    second.start(port)
+    try:
+        for adapter, home in adapters:
+            adapter.send(Place(adapter.name, home), Part("after"), key="b")
+    finally:
+        second.stop()
