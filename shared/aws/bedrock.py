@@ -64,6 +64,6 @@ class Bedrock:
         )
         with self._making:
             if self._session is None:
-                logging.getLogger("botocore").setLevel(logging.INFO)  # below that it logs all that people said
+                logging.getLogger("botocore").setLevel(logging.WARNING)  # at DEBUG it logs all that people said
                 self._session = boto3.session.Session()
             return self._session.client("bedrock-runtime", endpoint_url=self._endpoint, config=config)
