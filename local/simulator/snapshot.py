@@ -39,8 +39,13 @@ def state(store: Store) -> JSON:
 def scene(store: Store, world: World, faults: Faults) -> JSON:
     """The state with what a page needs besides: kinds, people, who types until when, armed faults."""
 
+    def thread_scene(thread: Thread) -> JSON:
+        return thread_state(thread) | {"messages": [message_scene(m) for m in thread.messages]}
+
     def chat_scene(chat: Chat) -> JSON:
         result = chat_state(chat) | {"kind": chat.kind, "home": chat.home, "people": list(chat.people)}
+        result["threads"] = [thread_scene(t) for t in chat.threads.values()]
+        result["messages"] = [message_scene(m) for m in chat.messages]
         result["typing"] = {thread or "": instant(until) for thread, until in store.typing_in(chat).items()}
         return result
 
@@ -48,6 +53,15 @@ def scene(store: Store, world: World, faults: Faults) -> JSON:
         "platforms": {name: {"chats": [chat_scene(c) for c in store.chats(name)]} for name in PLATFORMS},
         "people": {person.key: person.name for person in world.people},
         "faults": [fault_scene(fault) for fault in faults.armed],
+    }
+
+
+def message_scene(message: Message) -> JSON:
+    """A message with its looks: edited, formatted (Telegram's entities), or for one person only (Discord)."""
+    return message_state(message) | {
+        "edited": message.edited_at is not None,
+        "entities": message.extra.get("entities") or [],
+        "private": bool(message.extra.get("flags", 0) & 64),
     }
 
 
@@ -72,7 +86,7 @@ def change_scene(change: Change) -> JSON:
     if change.title is not None:
         result["title"] = change.title
     if change.message is not None:
-        result["message"] = message_state(change.message)
+        result["message"] = message_scene(change.message)
     if change.until is not None:
         result["until"] = instant(change.until)
     if change.kind == "chat":

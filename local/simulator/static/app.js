@@ -1,15 +1,79 @@
-const text = (tag, words) => Object.assign(document.createElement(tag), { textContent: words });
-const said = (messages) => messages.map((m) => text("p", `${m.from}: ${m.text}`));
-async function show() {
-  const { platforms } = await (await fetch("/state")).json();
-  const parts = Object.entries(platforms).flatMap(([name, { chats }]) =>
-    chats.flatMap((chat) => [
-      text("h2", `${name}: ${chat.title}`),
-      ...said(chat.messages),
-      ...chat.threads.flatMap((thread) => [text("h3", thread.title), ...said(thread.messages)]),
-    ]));
-  document.getElementById("chats").replaceChildren(...parts);
+// Brings the parts together: the live stream in, the address, and what a person does.
+
+import { byId, h } from "./dom.js";
+import { follow, setUpFaults, showFaults } from "./faults.js";
+import { showPlaces, walk } from "./places.js";
+import { href, read } from "./route.js";
+import { NAMES, Scene, placeKey } from "./scene.js";
+import { grow, send, showTalk, toEnd } from "./talk.js";
+
+const scene = new Scene();
+let open = {};
+
+function show() {
+  open = read(scene);
+  scene.unread.delete(placeKey(open.platform, open.chat, open.thread));
+  document.body.dataset.view = open.chat ? "talk" : "list";
+  showTalk(scene, open);
+  showPlaces(scene, open);
 }
+
+function moved() {
+  show();
+  follow(open);
+  byId("problem").hidden = true;
+  if (open.chat && matchMedia("(pointer: fine)").matches) byId("words").focus();
+}
+
+function told({ said, opened }) {
+  if (opened && placeKey(opened.platform, opened.chat, opened.thread) !== placeKey(open.platform, open.chat, open.thread)) toast(opened);
+  if (!said) return;
+  const key = placeKey(said.platform, said.chat, said.thread);
+  const here = key === placeKey(open.platform, open.chat, open.thread);
+  if (!here && said.message.from === "bot") scene.unread.set(key, (scene.unread.get(key) ?? 0) + 1);
+}
+
+let hide;
+function toast({ platform, chat, thread, title }) {
+  const box = byId("toast");
+  box.replaceChildren(`New on ${NAMES[platform]}: `, h("a", { href: href(platform, chat, thread), onclick: () => { box.hidden = true; } }, title));
+  box.hidden = false;
+  clearTimeout(hide);
+  hide = setTimeout(() => { box.hidden = true; }, 8000);
+}
+
+function connection(state, words) {
+  byId("live").dataset.state = state;
+  byId("live-text").textContent = words;
+}
+
+// Several changes in one burst are drawn once.
+let drawn = false;
+function soon() {
+  if (drawn) return;
+  drawn = true;
+  requestAnimationFrame(() => { drawn = false; show(); });
+}
+
 const live = new EventSource("/live");
-live.addEventListener("scene", show);
-live.addEventListener("change", show);
+live.addEventListener("scene", (event) => {
+  scene.replace(JSON.parse(event.data));
+  connection("on", "live");
+  showFaults(scene.faults);
+  show();
+  follow(open);
+});
+live.addEventListener("change", (event) => { told(scene.apply(JSON.parse(event.data))); soon(); });
+live.addEventListener("faults", (event) => { scene.faults = JSON.parse(event.data); showFaults(scene.faults); });
+live.addEventListener("error", () => connection("off", "not connected, trying again"));
+
+addEventListener("hashchange", moved);
+byId("places").addEventListener("keydown", walk);
+byId("newer").addEventListener("click", toEnd);
+byId("composer").addEventListener("submit", (event) => { event.preventDefault(); send(open); });
+byId("words").addEventListener("input", grow);
+byId("words").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); send(open); }
+});
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); byId("words").focus(); });
+setUpFaults();

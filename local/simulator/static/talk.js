@@ -1,0 +1,121 @@
+// One conversation: its messages, who types, and the box to answer.
+
+import { byId, clock, h, keyed } from "./dom.js";
+import { href } from "./route.js";
+import { KINDS, NAMES } from "./scene.js";
+import { formatted } from "./text.js";
+
+const NEAR_THE_END = 80;
+let shown = "";
+
+export function showTalk(scene, open) {
+  const chat = scene.chat(open.platform, open.chat);
+  const thread = scene.thread(chat, open.thread);
+  const starter = open.thread && chat?.messages.find((message) => message.id === open.thread);
+  const place = open.thread ? thread : chat;
+  showHead(open, chat, thread, starter);
+  showSpeakers(scene, chat);
+  byId("composer").hidden = !chat || (chat.kind === "forum" && open.platform === "discord" && !open.thread);
+
+  const messages = place?.messages ?? [];
+  const listed = starter ? [starter, ...messages.filter((message) => message !== starter)] : messages;
+  const scroll = byId("scroll");
+  const atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < NEAR_THE_END;
+  const before = byId("messages").children.length;
+  keyed(byId("messages"), listed, {
+    key: (message) => `${location.hash} ${message.id}`,
+    signature: (message) => JSON.stringify([message, open.thread ? 0 : replies(chat, message)]),
+    make: (message) => bubble(scene, open, chat, message),
+  });
+  showTyping(scene, chat, open);
+  byId("empty").textContent = listed.length ? "" : emptyWords(chat, open, thread);
+  byId("empty").hidden = listed.length > 0;
+
+  const fresh = shown !== location.hash;
+  shown = location.hash;
+  if (fresh || atEnd) { scroll.scrollTop = scroll.scrollHeight; byId("newer").hidden = true; }
+  else if (listed.length > before) byId("newer").hidden = false;
+}
+
+function showHead(open, chat, thread, starter) {
+  const name = open.thread ? thread?.title ?? starter?.text ?? "A thread" : chat?.title ?? "Pick a chat";
+  const above = open.thread && chat ? h("a", { href: href(open.platform, chat.id) }, chat.title) : chat && KINDS[chat.kind];
+  byId("talk-title").textContent = name;
+  byId("crumbs").replaceChildren(...[NAMES[open.platform], above].filter(Boolean).flatMap((part, at) => (at ? [" › ", part] : [part])));
+  document.title = open.platform ? `${name} · Chat simulator` : "Chat simulator";
+  document.body.dataset.platform = open.platform ?? "";
+}
+
+function showSpeakers(scene, chat) {
+  const select = byId("speaker");
+  const people = chat?.people ?? [];
+  if (select.dataset.people === people.join()) return;
+  const before = select.value;
+  select.replaceChildren(...people.map((key) => h("option", { value: key }, scene.people[key] ?? key)));
+  if (people.includes(before)) select.value = before;
+  select.dataset.people = people.join();
+}
+
+function emptyWords(chat, open, thread) {
+  if (!open.platform) return "Pick a chat on the left, or hand a session over: its thread appears there by itself.";
+  if (!chat) return "There is no such chat here. It may have been removed, or the simulator was started anew.";
+  if (open.thread && !thread) return "This thread is not there yet, or not any more. It shows up here as soon as it is.";
+  if (chat.kind === "forum" && !open.thread) return "A forum holds threads. Nothing was said in it outside of them.";
+  return "Nothing was said here yet.";
+}
+
+const replies = (chat, message) => chat?.threads.find((thread) => thread.id === message.id)?.messages.length ?? 0;
+
+function bubble(scene, open, chat, message) {
+  const count = replies(chat, message);
+  const threads = open.platform === "slack" && !open.thread;
+  const link = href(open.platform, open.chat, message.id);
+  return h("li", { class: `message from-${message.from}`, "data-id": message.id },
+    h("div", { class: "who" },
+      h("span", { class: "name" }, scene.people[message.from] ?? message.from),
+      h("time", { datetime: message.at }, clock(message.at)),
+      message.edited && h("span", { class: "note" }, "edited"),
+      message.private && h("span", { class: "note" }, "only you can see this")),
+    h("div", { class: "text" }, ...formatted(open.platform, message)),
+    (threads || (count > 0 && !open.thread)) &&
+      h("a", { class: "replies", href: link }, count ? `${count} ${count === 1 ? "reply" : "replies"}` : "Reply in thread"));
+}
+
+let timer;
+function showTyping(scene, chat, open) {
+  const left = scene.typingFor(chat, open.thread);
+  byId("typing").hidden = left <= 0;
+  byId("typing-text").textContent = left > 0 ? `${scene.people.bot ?? "The bot"} is typing` : "";
+  clearTimeout(timer);
+  if (left > 0) timer = setTimeout(() => showTyping(scene, chat, open), Math.min(left, 1000));
+}
+
+export async function send(open) {
+  const words = byId("words");
+  const text = words.value;
+  if (!text.trim() || !open.chat) return;
+  const body = { platform: open.platform, chat: open.chat, thread: open.thread, user: byId("speaker").value, text };
+  const problem = byId("problem");
+  try {
+    const answer = await fetch("/say", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error((await answer.json()).error);
+    words.value = "";
+    grow();
+    problem.hidden = true;
+  } catch (error) {
+    problem.textContent = `Not sent: ${error.message}. Your words are still in the box.`;
+    problem.hidden = false;
+  }
+}
+
+/** The box is as high as its words, up to a third of the window. */
+export function grow() {
+  const words = byId("words");
+  words.style.height = "auto";
+  words.style.height = `${Math.min(words.scrollHeight + 2, window.innerHeight / 3)}px`;
+}
+
+export function toEnd() {
+  byId("scroll").scrollTop = byId("scroll").scrollHeight;
+  byId("newer").hidden = true;
+}
