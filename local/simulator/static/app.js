@@ -22,7 +22,7 @@ function moved() {
   show();
   follow(open);
   byId("problem").hidden = true;
-  if (open.chat && matchMedia("(pointer: fine)").matches) byId("words").focus();
+  if (open.chat && !matchMedia("(pointer: coarse)").matches) byId("words").focus(); // on a phone it would open the keyboard
 }
 
 function told({ said, opened }) {
