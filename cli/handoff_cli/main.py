@@ -9,6 +9,8 @@ from handoff_cli.arguments import parser
 from handoff_cli.errors import CliError, Interrupted
 
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from handoff_cli.terminal import Terminal
 
 _PIPE_CLOSED = 141
@@ -20,7 +22,15 @@ def entry() -> None:
     sys.exit(main(sys.argv[1:], environ=os.environ))
 
 
-def main(argv: Sequence[str], *, environ: Mapping[str, str]) -> int:
+def main(
+    argv: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    directory: str | None = None,
+    stdin: "TextIO | None" = None,
+    stdout: "TextIO | None" = None,
+    stderr: "TextIO | None" = None,
+) -> int:
     """Runs one command and returns its exit code; argparse itself exits on wrong usage and on --help."""
     args = parser(environ.get("HANDOFF_PROG") or "handoff").parse_args(argv)
     # Only from here on does a command need more than argparse: `--help` stays quick.
@@ -30,8 +40,9 @@ def main(argv: Sequence[str], *, environ: Mapping[str, str]) -> int:
     from handoff_cli.context import Context  # noqa: PLC0415 - see above
     from handoff_cli.terminal import Terminal  # noqa: PLC0415 - see above
 
-    terminal = Terminal(environ=environ, json_output=getattr(args, "json", False))
-    context = Context(args=args, terminal=terminal, environ=environ, directory=Path(_directory()))
+    json_output = bool(getattr(args, "json", False))
+    terminal = Terminal(stdout, stderr, stdin, environ=environ, json_output=json_output)
+    context = Context(args=args, terminal=terminal, environ=environ, directory=Path(directory or _directory()))
     try:
         code: int = import_module(f"handoff_cli.commands.{args.run}").run(context)
     except CliError as error:

@@ -1,5 +1,7 @@
 """Fixtures of the CLI's tests: a stub service, and a way to run the program as a person would."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -8,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from handoff_cli.main import main
 from tests.cli.stub_service import StubService
 
 CLI = Path(__file__).parents[2] / "cli"
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
 
 
 @pytest.fixture
@@ -36,20 +40,45 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def run(environ: dict[str, str], tmp_path: Path, stub: StubService) -> Run:
-    """Runs `handoff …` against the stub, without a terminal; keyword arguments go to the environment."""
+    """Runs `handoff …` against the stub inside this process, without a terminal; keywords go to the environment."""
 
-    def call(
-        *argv: str, stdin: str | bytes = "", cwd: Path = tmp_path, **extra: str
-    ) -> "subprocess.CompletedProcess[str]":
-        done = subprocess.run(
-            [sys.executable, "-m", "handoff_cli", *argv],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            cwd=cwd,
-            env={**environ, **stub.environ, **extra},
-            timeout=60,
-            check=False,
-        )
-        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+    def call(*argv: str, stdin: str = "", cwd: Path = tmp_path, **extra: str) -> Done:
+        said, complained = _stream(), _stream()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
+            try:
+                code = main(
+                    argv,
+                    environ={**environ, **stub.environ, **extra},
+                    directory=str(cwd),
+                    stdin=_stream(stdin.encode()),
+                    stdout=said,
+                    stderr=complained,
+                )
+            except SystemExit as usage:
+                code = int(usage.code or 0)
+        return Done(argv, code, _text(said), _text(complained))
 
     return call
+
+
+@pytest.fixture
+def run_program(environ: dict[str, str], tmp_path: Path, stub: StubService) -> Run:
+    """The same as a program of its own: for what the environment does to the libraries."""
+
+    def call(*argv: str, **extra: str) -> Done:
+        command = [sys.executable, "-m", "handoff_cli", *argv]
+        variables = {**environ, **stub.environ, **extra}
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, env=variables, timeout=60, check=False
+        )
+
+    return call
+
+
+def _stream(raw: bytes = b"") -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8")
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    return stream.detach().getvalue().decode()  # type: ignore[attr-defined]  # it is the BytesIO from above

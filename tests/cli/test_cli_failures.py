@@ -110,11 +110,11 @@ def test_a_certificate_that_nobody_vouches_for(run: Run, certificate: Path) -> N
         _one_line(run("platforms", HANDOFF_URL=secure.url), 4, "certificate", "SSL_CERT_FILE")
 
 
-def test_a_certificate_of_ones_own_authority_is_accepted(run: Run, certificate: Path) -> None:
+def test_a_certificate_of_ones_own_authority_is_accepted(run_program: Run, certificate: Path) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate)
     with StubService(tls=tls) as secure:
-        done = run("platforms", HANDOFF_URL=secure.url, SSL_CERT_FILE=str(certificate.with_suffix(".crt")))
+        done = run_program("platforms", HANDOFF_URL=secure.url, SSL_CERT_FILE=str(certificate.with_suffix(".crt")))
         assert done.returncode == 0, done.stderr
 
 
@@ -122,29 +122,29 @@ def test_https_to_a_plain_port(run: Run, stub: StubService) -> None:
     _one_line(run("platforms", HANDOFF_URL=stub.url.replace("http:", "https:")), 4, "http:// rather than https://")
 
 
-def test_a_proxy_that_is_not_there(run: Run) -> None:
+def test_a_proxy_that_is_not_there(run_program: Run) -> None:
     proxy = f"http://127.0.0.1:{_free_port()}"
-    done = run("platforms", HANDOFF_URL="http://handoff.example", HTTP_PROXY=proxy)
+    done = run_program("platforms", HANDOFF_URL="http://handoff.example", HTTP_PROXY=proxy)
     _one_line(done, 4, "proxy", proxy)
 
 
-def test_a_proxy_that_refuses(run: Run, stub: StubService) -> None:
-    done = run("platforms", HANDOFF_URL="https://handoff.example", HTTPS_PROXY=stub.url)
+def test_a_proxy_that_refuses(run_program: Run, stub: StubService) -> None:
+    done = run_program("platforms", HANDOFF_URL="https://handoff.example", HTTPS_PROXY=stub.url)
     _one_line(done, 4, "proxy")
 
 
-def test_proxy_settings_that_make_no_sense(run: Run) -> None:
+def test_proxy_settings_that_make_no_sense(run_program: Run) -> None:
     for proxy in ("nonsense://x", "socks5://127.0.0.1:1", "http://["):
-        _one_line(run("platforms", HANDOFF_URL="http://handoff.example", ALL_PROXY=proxy), 4, "proxy")
+        _one_line(run_program("platforms", HANDOFF_URL="http://handoff.example", ALL_PROXY=proxy), 4, "proxy")
 
 
-def test_a_proxy_does_not_stand_between_a_machine_and_itself(run: Run) -> None:
-    assert run("platforms", HTTP_PROXY="http://127.0.0.1:1", ALL_PROXY="nonsense://x").returncode == 0
+def test_a_proxy_does_not_stand_between_a_machine_and_itself(run_program: Run) -> None:
+    assert run_program("platforms", HTTP_PROXY="http://127.0.0.1:1", ALL_PROXY="nonsense://x").returncode == 0
 
 
 @pytest.mark.parametrize("url", ["localhost:8787", "http://a b", "http://\x7f", "http://" + "a" * 300 + ".example"])
-def test_a_url_that_cannot_be_used(run: Run, url: str) -> None:
-    done = run("platforms", HANDOFF_URL=url)
+def test_a_url_that_cannot_be_used(run_program: Run, url: str) -> None:
+    done = run_program("platforms", HANDOFF_URL=url)
     assert done.returncode in {2, 4}
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr

@@ -124,7 +124,7 @@ def test_a_handoff_that_outlasts_the_time_out_exits_3_and_says_how_to_look_again
 def test_a_service_that_is_away_for_a_moment_while_waiting_is_waited_for(
     run: Run, stub: StubService, transcript: str
 ) -> None:
-    stub.faults.append(Fault("GET /handoffs/h1", status=503, count=6))
+    stub.faults.append(Fault("GET /handoffs/h1", status=503, headers={"retry-after": "0"}, count=6))
     done = run("send", "telegram", "--transcript", transcript)
     assert done.returncode == 0, done.stderr
 
