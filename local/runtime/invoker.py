@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from local.invoke import REQUEST_LIMIT, Result, encode, too_large
 from local.runtime.environment import Credentials, variables
 from local.runtime.guard import Guard
+from local.runtime.pacing import Starts
 from local.runtime.pool import OnPhase, Pool
 from local.runtime.process import FunctionProcess
 from local.runtime.sandbox import Sandbox
@@ -56,6 +57,7 @@ class RuntimeInvoker:
         self._path = os.environ.get("PATH", os.defpath)  # all that a function sees of our environment
         self._warm: dict[str, int] = {}
         self._guard = Guard()
+        self._starts = Starts(on_free=self._grow)
         self._pools = {name: self._pool(config, limit, init_seconds) for name, config in stack.functions.items()}
 
     def invoke(self, function: str, event: Mapping[str, Any]) -> Result:
@@ -104,6 +106,10 @@ class RuntimeInvoker:
             pool.close()
         self._guard.close()
 
+    def _grow(self) -> None:
+        for pool in self._pools.values():
+            pool.grow()
+
     def _pool(self, config: FunctionConfig, limit: int, init_seconds: float) -> Pool:
         def launch(sandbox: Sandbox, on_exit: Callable[[int], None]) -> FunctionProcess:
             credentials = self._credentials(config.role_arn)
@@ -124,7 +130,7 @@ class RuntimeInvoker:
                 on_exit=on_exit,
             )
 
-        return Pool(config, launch, limit=limit, init_seconds=init_seconds, on_phase=self._on_phase)
+        return Pool(config, launch, self._starts, limit=limit, init_seconds=init_seconds, on_phase=self._on_phase)
 
 
 def _heard(listener: Callable[..., None] | None) -> Callable[..., None]:

@@ -1,12 +1,16 @@
-"""How long an event should wait for a busy process before starting another one is the quicker way."""
+"""When another process is worth its start: a laptop's cores are few, and a start costs as much as many answers."""
+
+import os
+import threading
+from collections.abc import Callable
 
 UNKNOWN = 0.02  # patience while nothing was measured yet: most answers are quicker than this
 WEIGHT = 0.3  # of the newest measurement
 
 
 class Pacing:
-    """Learns how long starts and runs take. A laptop's cores are few: ten processes for ten quick questions, each
-    started for as long as a hundred answers take, would make everybody wait. Guarded by the pool's lock.
+    """Learns how long a function's starts and runs take. A start includes the first event, in which functions make their
+    clients and load what they had put off. Guarded by the pool's lock.
     """
 
     def __init__(self) -> None:
@@ -29,3 +33,25 @@ class Pacing:
 
 def _blend(known: float | None, seconds: float) -> float:
     return seconds if known is None else (1 - WEIGHT) * known + WEIGHT * seconds
+
+
+class Starts:
+    """Lets as many processes start at once as there are cores: more would not be ready any sooner, only all of them later."""
+
+    def __init__(self, on_free: Callable[[], None], limit: int | None = None) -> None:
+        self._on_free = on_free
+        self._free = limit or max(2, os.cpu_count() or 2)
+        self._lock = threading.Lock()
+
+    def take(self) -> bool:
+        """Whether one may start now; if not, `on_free` tells when to ask again."""
+        with self._lock:
+            if self._free == 0:
+                return False
+            self._free -= 1
+            return True
+
+    def give_back(self) -> None:
+        with self._lock:
+            self._free += 1
+        threading.Thread(target=self._on_free, name="free to start", daemon=True).start()

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from local.invoke import Result, failed, function_arn, timed_out
 from local.runtime.api import Event
-from local.runtime.pacing import Pacing
+from local.runtime.pacing import Pacing, Starts
 from local.runtime.process import FunctionProcess
 from local.runtime.sandbox import Invocation, Sandbox, exit_error
 from local.stack import FunctionConfig
@@ -23,11 +23,19 @@ class Pool:
     """Every event gets a result: from its process, its time-out, its process's death, or the failure to start one."""
 
     def __init__(
-        self, config: FunctionConfig, launch: Launch, *, limit: int, init_seconds: float, on_phase: OnPhase
+        self,
+        config: FunctionConfig,
+        launch: Launch,
+        starts: Starts,
+        *,
+        limit: int,
+        init_seconds: float,
+        on_phase: OnPhase,
     ) -> None:
         self._config = config
         self._arn = function_arn(config)
         self._launch = launch
+        self._starts = starts
         self._limit = limit
         self._init_seconds = init_seconds
         self._on_phase = on_phase
@@ -50,7 +58,7 @@ class Pool:
             self._waiting.append(invocation)
             self._changed.notify_all()
             self._changed.wait_for(lambda: invocation.settled, patience)
-        self._grow()
+        self.grow()
         with self._changed:
             self._changed.wait_for(lambda: invocation.settled)
             self._changed.wait_for(lambda: invocation.result is not None, invocation.deadline - time.monotonic())
@@ -63,8 +71,8 @@ class Pool:
         self._warm = min(count, self._limit)
 
     def prepare(self, count: int) -> None:
-        """Starts processes until there are `count`."""
-        while self._start(min(count, self._limit)):
+        """Starts processes until there are `count`, however many others are starting."""
+        while self._start(min(count, self._limit), urgent=True):
             pass
 
     def wait_ready(self, count: int, seconds: float) -> bool:
@@ -105,9 +113,7 @@ class Pool:
             first, sandbox.ready, self._false_starts = not sandbox.ready, True, 0
             if first:
                 self._init_failed = False
-                self._pacing.started_in(time.monotonic() - sandbox.since)
                 sandbox.end_init()
-            sandbox.since = time.monotonic()
             self._changed.notify_all()
         if first:
             self._tell("ready", sandbox)
@@ -116,7 +122,7 @@ class Pool:
             if sandbox.gone or self._closed.is_set() or not alive():
                 return None
             sandbox.running = self._waiting.popleft()
-            sandbox.since = time.monotonic()
+            sandbox.began = time.monotonic()
             event = sandbox.running.taken_by(sandbox, seconds=self._config.timeout, function_arn=self._arn)
             self._changed.notify_all()
         self._tell("taken", sandbox)
@@ -129,7 +135,7 @@ class Pool:
             if running is None or running.id != event_id:
                 return False
             sandbox.running = None
-            self._pacing.ran_for(time.monotonic() - sandbox.since)
+            self._measure(sandbox)
         self._tell("answered", sandbox)
         with self._changed:
             running.result = running.result or result
@@ -149,8 +155,8 @@ class Pool:
             replaceable = sandbox.ready and not self._closed.is_set()
             self._changed.notify_all()
         if replaceable:
-            self._start(self._warm)
-        self._grow()
+            self._start(self._warm, urgent=True)
+        self.grow()
 
     def _note_false_start(self, sandbox: Sandbox, status: int) -> None:
         """A reported init error will not go away by itself; a silent death (somebody's SIGKILL) gets another try."""
@@ -178,27 +184,40 @@ class Pool:
         if not self._sandboxes:
             return 0.0
         now = time.monotonic()
-        busy_for = min((now - one.since if one.running else 0.0 for one in self._sandboxes if one.ready), default=0.0)
+        busy_for = min((now - one.began if one.running else 0.0 for one in self._sandboxes if one.ready), default=0.0)
         return self._pacing.patience(ahead=len(self._waiting), processes=self._ready(), running_for=busy_for)
 
-    def _grow(self) -> None:
+    def _measure(self, sandbox: Sandbox) -> None:
+        now = time.monotonic()
+        if sandbox.served == 0:
+            self._pacing.started_in(sandbox.init_seconds + now - sandbox.began)
+        else:
+            self._pacing.ran_for(now - sandbox.began)
+        sandbox.served += 1
+
+    def grow(self) -> None:
         """Starts one more process if more events wait than processes are on their way to take them."""
         with self._changed:
             coming = sum(1 for one in self._sandboxes if one.running is None)
             wanted = len(self._sandboxes) + 1 if len(self._waiting) > coming else 0
-        self._start(min(wanted, self._limit))
+            urgent = not self._sandboxes
+        self._start(min(wanted, self._limit), urgent=urgent)
 
-    def _start(self, count: int) -> bool:
-        """Starts one process unless there are `count` already."""
+    def _start(self, count: int, *, urgent: bool) -> bool:
+        """Starts one process unless there are `count` already, or too many are starting and this is not urgent."""
         sandbox = Sandbox(self)
         with self._changed:
             if self._closed.is_set() or len(self._sandboxes) >= count:
                 return False
+            if not urgent and not self._starts.take():
+                return False
+            sandbox.on_init_end = None if urgent else self._starts.give_back
             self._sandboxes.append(sandbox)
         try:
             process = self._launch(sandbox, lambda status: self._exited(sandbox, status))
         except Exception as error:  # noqa: BLE001 - whatever kept it from starting is what the callers must hear
             with self._changed:
+                sandbox.end_init()
                 self._sandboxes.remove(sandbox)
                 self._fail_waiting(failed("Runtime.StartFailed", f"{type(error).__name__}: {error}", ""))
             return False

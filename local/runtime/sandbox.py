@@ -45,7 +45,10 @@ class Sandbox:
         self.init_error: Mapping[str, Any] | None = None
         self.ready = False
         self.gone = False
-        self.since = time.monotonic()  # when it was started, became idle or took its event
+        self.began = time.monotonic()  # its start, then the event that it runs
+        self.init_seconds = 0.0
+        self.served = 0
+        self.on_init_end: Callable[[], None] | None = None
         self._init_timer: threading.Timer | None = None
 
     def limit_init(self, seconds: float) -> None:
@@ -56,8 +59,13 @@ class Sandbox:
             self._init_timer.start()
 
     def end_init(self) -> None:
+        """Its start is over, well or not. May be called again."""
+        self.init_seconds = self.init_seconds or time.monotonic() - self.began
         if self._init_timer is not None:
             self._init_timer.cancel()
+        on_end, self.on_init_end = self.on_init_end, None
+        if on_end is not None:
+            on_end()
 
     def next_event(self, *, alive: Callable[[], bool]) -> Event | None:
         return self._pool.next_event(self, alive=alive)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import threading
 import time
 import zlib
@@ -76,29 +77,41 @@ class StreamSource:
             lane.join(max(0.0, until - time.monotonic()))
 
     def _read(self, shards: Mapping[Shard, list[Lane]]) -> None:
-        """One thread for all shards: a write does not say which shard it went to, and reading is what costs."""
-        seen = UNSEEN
+        """One thread for all shards. A write does not say which shard it went to, and reading is what costs: so it begins
+        with the shard that had news last, and ends when it has found as many records as were written.
+        """
+        order, seen, owed = list(shards), UNSEEN, math.inf
         while not self._stopped.is_set():
             now = self._engine.wait_for_writes(seen, IDLE_SECONDS)
             if now == seen:
                 continue
+            owed = math.inf if seen == UNSEEN else owed + now - seen
             seen = now
-            for shard, lanes in shards.items():
-                if not self._read_shard(shard, lanes):
+            for shard in list(order):
+                found = self._read_shard(shard, shards[shard])
+                if found in (None, PAGE):  # failed, or there may be more to read without another write
                     seen = UNSEEN
+                elif found:
+                    owed -= found
+                    order.remove(shard)
+                    order.insert(0, shard)
+                if owed <= 0:
+                    break
+            else:
+                owed = 0  # whatever is still owed went to another table's stream
 
-    def _read_shard(self, shard: Shard, lanes: list[Lane]) -> bool:
-        """Hands on what is new; False if there may be more to read without another write."""
+    def _read_shard(self, shard: Shard, lanes: list[Lane]) -> int | None:
+        """Hands on what is new and says how many records that were; None if they could not be read."""
         try:
             records = shard.read()
         except Exception as error:  # noqa: BLE001 - a reader that ends would be a stream that stands still
             if self._wait(RETRY_SECONDS):
                 self._on_error(error)
-            return False
+            return None
         wanted = filter(self._is_wanted, (lambda_record(raw, self._mapping.stream_arn) for raw in records))
         for lane, part in _by_lane(wanted, lanes).items():
             lane.add(part)
-        return len(records) < PAGE
+        return len(records)
 
     def _is_wanted(self, record: Record) -> bool:
         filters = self._mapping.filters
