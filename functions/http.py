@@ -80,7 +80,7 @@ def http_app(services: Services, router: APIRouter) -> "Guard":
     """The ASGI app of one function: its routes behind the guard."""
     app = FastAPI(openapi_url=None, redirect_slashes=False)
     app.state.services = services
-    app.include_router(router)
+    app.router.routes.extend(router.routes)  # `include_router` would analyse each route once more, on the first request
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(Conflict, _conflict)
     app.add_exception_handler(RequestValidationError, _invalid)

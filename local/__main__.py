@@ -12,6 +12,8 @@ from local.narrator import Narrator
 from local.options import parameters_from, secrets_from
 from local.real import RealPlatforms
 from local.service import ROOT, LocalService
+from shared.agents.registry import describe
+from shared.settings import Settings
 
 API_PORT, PAGE_PORT = 8787, 8788
 
@@ -23,6 +25,9 @@ def main() -> int:
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda *_: stop.set())
     logging.getLogger().setLevel(logging.ERROR)
+    if os.environ.get("HANDOFF_AGENT") == "bedrock":
+        say("bedrock works only in a deployment: here all of AWS is simulated. Choose openai, http or rehearsal.")
+        return 2
     say("Starting Handoff on this machine ...")
     narrator = Narrator(color=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     service = LocalService(
@@ -57,10 +62,10 @@ def connection(service: LocalService) -> dict[str, str]:
 
 def greeting(service: LocalService, seconds: float) -> str:
     """What is where, and the lines to copy."""
-    agent = service.stack.functions["TurnFunction"].environment["HANDOFF_AGENT"]
+    agent = describe(Settings.from_environment(service.stack.functions["TurnFunction"].environment))
     real = "".join(f"  Real   {line}\n" for line in service.real.described())
     return f"""\
-Ready in {seconds:.1f} s. The agent is `{agent}`. State is in memory: stopping forgets everything.
+Ready in {seconds:.1f} s. The agent: {agent}. State is in memory: stopping forgets everything.
 
   API    {service.url}
   Chats  {service.simulator.url}   (simulated Telegram, Slack and Discord: open it in a browser)

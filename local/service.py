@@ -95,8 +95,8 @@ class LocalService:
         self.stop()
 
     def _start(self) -> None:
-        self.simulator = Simulator()
-        self._begin(lambda: start_at(self.simulator.start, self._page_port), self.simulator.stop)
+        self.simulator = start_at(_simulator_at, self._page_port)
+        self._stops.append(self.simulator.stop)
         self.engine = Engine.start()
         self._stops.append(self.engine.stop)
         self.stack = deploy(self.engine, parameters={**self._simulated(), **self._parameters})
@@ -202,6 +202,12 @@ class LocalService:
             return api
 
         return start_at(make, self._api_port)
+
+
+def _simulator_at(port: int) -> Simulator:
+    simulator = Simulator()
+    simulator.start(port)
+    return simulator
 
 
 def services_of(engine: Engine, stack: Stack, function: str) -> Services:

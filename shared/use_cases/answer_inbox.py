@@ -91,7 +91,9 @@ def _answer(services: Services, session: Session, rows: Sequence[InboxRow], *, n
     place = rows[0].place
     held = start_turn(services, session, counts=True, accepted=accepted_turn(rows[0]))
     transcript = list(services.store.transcripts.load(session.id))
-    said: list[Message] = [{"role": "user", "content": row.text} for row in rows]
+    said: list[Message] = [
+        {"role": "user", "content": row.text, "id": f"{place.route}/{row.event_id}"} for row in rows
+    ]
     note = note_for(held, transcript, has_new_message=True)
     try:
         with kept_alive(services, held, place, run.visibility):
@@ -128,7 +130,7 @@ def _after_agent_error(services: Services, held: Session, error: AgentError, run
     if isinstance(error, AgentUnavailable) and run.tries < AGENT_TRIES:
         let_go(services, held, uncount=True)
         raise NotYet(error.after or min(60.0, 5.0 * 2**run.tries)) from error
-    what = str(error)
+    what = str(error).rstrip(".")
     hint = "" if isinstance(error, AgentFailed) else " It was tried several times."
     return f"I could not answer: {what}.{hint} Your message is kept; say something to try again."
 

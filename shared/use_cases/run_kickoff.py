@@ -105,7 +105,7 @@ def kickoff_message(session: Session, handoff: Handoff) -> Message:
     )
     if handoff.message:
         words += f"\n\n{handoff.message}"
-    return {"role": "user", "content": words, "internal": True}
+    return {"role": "user", "content": words, "internal": True, "id": handoff.kickoff_turn}
 
 
 def _fail(services: Services, handoff: Handoff, reason: Reason) -> None:

@@ -72,7 +72,7 @@ def test_after_the_move_the_terminal_is_refused_and_told_where_the_session_lives
 def test_a_chat_that_cannot_thread_is_used_itself_and_the_handoff_says_so(desk: Desk) -> None:
     session_id = desk.session()
 
-    done = desk.hand_over(session_id, target="-1002")
+    done = desk.hand_over(session_id, target="-1002", replace=True)
 
     assert done["state"] == "completed"
     assert "No thread of its own" in done["notice"]
