@@ -4,7 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import boto3
+import pytest
 from botocore.config import Config
+
+ITEM_OF_A_REFUSED_WRITE = "the item of a refused single write is shown (2023)"
+LARGE_TRANSACTIONS = "transactions of a hundred writes (2022)"
+AGED = {"amazon": (ITEM_OF_A_REFUSED_WRITE, LARGE_TRANSACTIONS)}  # npm has a DynamoDB Local of early 2020
 
 
 @dataclass(frozen=True)
@@ -14,6 +19,11 @@ class Backend:
     name: str
     url: str
     client: Any
+
+    def needs(self, feature: str) -> None:
+        """Skip a test on a server that is older than what DynamoDB has had since."""
+        if feature in AGED.get(self.name, ()):
+            pytest.skip(f"the {self.name} DynamoDB at hand is older than: {feature}")
 
     def other_client(self, **config: Any) -> Any:
         """A client of its own, for tests that hook into it; retries as told, no waiting between them."""

@@ -1,6 +1,8 @@
 """The store on each DynamoDB that is at hand; every test of this folder runs on all of them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,20 +17,31 @@ from tests.tables import TableNames, fresh_tables
 if TYPE_CHECKING:
     from local.engine import Engine
 
+INSTALLED = [name for name in dynamodb_servers.SERVERS if dynamodb_servers.is_installed(name)]
+OTHERS = [pytest.param(name, marks=pytest.mark.npm) for name in INSTALLED or dynamodb_servers.SERVERS]
 
-@pytest.fixture(
-    scope="session",
-    params=["moto", *(pytest.param(name, marks=pytest.mark.npm) for name in dynamodb_servers.SERVERS)],
-)
-def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+
+@pytest.fixture(scope="session")
+def other_makes() -> Iterator[Callable[[str], Backend]]:
+    """DynamoDBs of other makes, each started when it is first asked for and kept: one of them takes seconds."""
+    with ExitStack() as stack:
+
+        @cache
+        def backend(name: str) -> Backend:
+            url = stack.enter_context(dynamodb_servers.running(name))
+            return Backend(name, url, client_of(url))
+
+        yield backend
+
+
+@pytest.fixture(params=["moto", *OTHERS])
+def backend(request: pytest.FixtureRequest, other_makes: Callable[[str], Backend]) -> Backend:
     if request.param == "moto":
         engine: Engine = request.getfixturevalue("engine")
-        yield Backend("moto", engine.url, engine.client("dynamodb"))
-        return
-    if not dynamodb_servers.is_installed(request.param):
+        return Backend("moto", engine.url, request.getfixturevalue("dynamodb"))
+    if request.param not in INSTALLED:
         pytest.skip(dynamodb_servers.why_absent(request.param))
-    with dynamodb_servers.running(request.param) as url:
-        yield Backend(request.param, url, client_of(url))
+    return other_makes(request.param)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Faults between the store and its tables, through botocore's own events: nothing is patched."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -53,7 +53,7 @@ def answer_lost(client: Any, operation: str) -> Iterator[list[str]]:
 
 @contextmanager
 def refused(
-    client: Any, operation: str, code: str, *, times: int = 1, reasons: list[Mapping[str, Any]] | None = None
+    client: Any, operation: str, code: str, *, times: int = 1, reasons: Sequence[Mapping[str, Any]] | None = None
 ) -> Iterator[list[str]]:
     """The next calls are answered with an error before they leave: throttled, in conflict, cancelled."""
 

@@ -4,6 +4,7 @@ import pytest
 
 from shared.domain.handoffs import Handoff, State, Step, Thread
 from shared.domain.routes import Place
+from tests.contracts.store.backends import ITEM_OF_A_REFUSED_WRITE, Backend
 from tests.contracts.store.world import BROKEN, DEADLINE, HOME, LEASE, NOW, THREAD, Ending, Stage, World, sure
 
 
@@ -31,7 +32,8 @@ def test_a_second_claim_loses_even_when_the_lease_is_over_for_the_sweep_decides_
     assert claim(world, claimed, now=NOW + LEASE + 1) is None
 
 
-def test_my_own_claim_whose_answer_was_lost_wins_again_with_the_same_fence(world: World) -> None:
+def test_my_own_claim_whose_answer_was_lost_wins_again_with_the_same_fence(world: World, backend: Backend) -> None:
+    backend.needs(ITEM_OF_A_REFUSED_WRITE)
     claimed = world.handoff(Stage.CLAIMED)
     again = sure(claim(world, claimed, "p-1", now=NOW + 5))
     assert again == claimed

@@ -58,7 +58,7 @@ def test_a_closed_row_says_who_answered_it_and_the_first_word_stands(world: Worl
 
 
 def test_closing_what_is_not_there_writes_nothing(world: World) -> None:
-    ghost = InboxRow(THREAD.place, "0404", "7", "?", NOW)
+    ghost = InboxRow(THREAD.place, "0404", "7", "?", NOW, user_id="ada")
     world.store.inbox.close([ghost], by="told")
     assert world.store.inbox.get(ghost.place, ghost.event_id) is None
 

@@ -9,7 +9,7 @@ from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
 from shared.errors import Conflict
 from shared.ports import InboxRow, OutPart, Part
-from tests.contracts.store.backends import Backend
+from tests.contracts.store.backends import LARGE_TRANSACTIONS, Backend
 from tests.contracts.store.world import HOME, NOW, REPLY, THREAD, USER, Ending, Stage, World, sure
 from tests.tables import TableNames
 
@@ -177,6 +177,7 @@ def everything(backend: Backend, tables: TableNames) -> list[str]:
 
 
 def test_a_deleted_session_leaves_nothing_behind(world: World, backend: Backend, tables: TableNames) -> None:
+    backend.needs(LARGE_TRANSACTIONS)
     world.session("s-other", messages=[USER])
     before = everything(backend, tables)
     world.session(messages=[USER] * 3)
@@ -187,7 +188,7 @@ def test_a_deleted_session_leaves_nothing_behind(world: World, backend: Backend,
     turn = world.start_turn(world.current())
     world.store.turns.commit(world.turn_commit(turn, parts=30, rows=rows[:1]), now=NOW)
     world.store.turns.post([OutPart("s-1", "notice-1", 0, HOME, Part("told"))], now=NOW)
-    world.store.inbox.put(InboxRow(cli_place("s-1"), "t-5", "ada", "words in the terminal", NOW))
+    world.store.inbox.put(InboxRow(cli_place("s-1"), "t-5", "ada", "words in the terminal", NOW, user_id="ada"))
     world.handoff(Stage.PENDING, world.current())
 
     world.store.sessions.delete(world.current())

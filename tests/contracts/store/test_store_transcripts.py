@@ -11,7 +11,7 @@ import pytest
 from shared.domain.messages import MAX_MESSAGE_BYTES, Message, digest
 from shared.domain.sessions import Session
 from shared.errors import Conflict
-from tests.contracts.store.backends import Backend
+from tests.contracts.store.backends import LARGE_TRANSACTIONS, Backend
 from tests.contracts.store.world import NOW, REPLY, USER, World
 from tests.tables import TableNames
 
@@ -124,6 +124,7 @@ def test_a_message_of_the_largest_allowed_size_fits_even_when_it_does_not_compre
 def test_an_append_larger_than_a_transaction_is_stored_whole(
     world: World, backend: Backend, tables: TableNames
 ) -> None:
+    backend.needs(LARGE_TRANSACTIONS)
     messages = [{"role": "user", "content": noise(seed, 250_000)} for seed in range(24)]
     session = world.store.transcripts.append(world.session(), messages, now=NOW)
     assert session == world.current()

@@ -1,0 +1,260 @@
+"""Lost answers, calls that never left, throttles and conflicts: what the store makes of each."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectionClosedError
+
+from shared.aws.items import to_item
+from shared.aws.sessions import item_of
+from shared.aws.store import dynamo_store
+from shared.domain.handoffs import Handoff, State
+from shared.errors import Conflict
+from tests.contracts.store.backends import ITEM_OF_A_REFUSED_WRITE, Backend
+from tests.contracts.store.faults import answer_lost, not_sent, refused
+from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, RECEIPT, REPLY, THREAD, USER, Stage, World, sure
+from tests.tables import TableNames
+
+
+def world_on(backend: Backend, tables: TableNames, *, tries: int) -> tuple[World, Any]:
+    """A world whose client tries each call so often; legacy mode, because it waits milliseconds between two tries."""
+    client = backend.other_client(retries={"mode": "legacy", "total_max_attempts": tries})
+    return World(dynamo_store(client, handoffs=tables.handoffs, sessions=tables.sessions)), client
+
+
+@pytest.fixture
+def retrying(backend: Backend, tables: TableNames) -> tuple[World, Any]:
+    """As on Lambda: botocore repeats a call whose answer did not come."""
+    return world_on(backend, tables, tries=3)
+
+
+@pytest.fixture
+def once(backend: Backend, tables: TableNames) -> tuple[World, Any]:
+    """Each call is made once, so that the fault reaches the caller."""
+    return world_on(backend, tables, tries=1)
+
+
+# --- botocore repeats the call by itself
+
+
+def test_a_claim_whose_answer_was_lost_is_won_by_its_repeat(retrying: tuple[World, Any], backend: Backend) -> None:
+    backend.needs(ITEM_OF_A_REFUSED_WRITE)
+    world, client = retrying
+    pending = world.requested()
+    with answer_lost(client, "UpdateItem") as lost:
+        claimed = world.claim(pending)
+    assert lost
+    assert claimed == world.latest(pending)
+    assert claimed.fence == 1
+
+
+def test_a_replaced_session_whose_answer_was_lost_is_no_conflict(retrying: tuple[World, Any], backend: Backend) -> None:
+    backend.needs(ITEM_OF_A_REFUSED_WRITE)
+    world, client = retrying
+    session = world.session()
+    with answer_lost(client, "PutItem") as lost:
+        renamed = world.store.sessions.replace(session, replace(session, title="new"))
+    assert lost
+    assert renamed == world.current()
+    assert renamed.version == session.version + 1
+
+
+def test_a_created_session_whose_answer_was_lost_was_created(retrying: tuple[World, Any], backend: Backend) -> None:
+    backend.needs(ITEM_OF_A_REFUSED_WRITE)
+    world, client = retrying
+    with answer_lost(client, "PutItem") as lost:
+        world.session()
+    assert lost
+    with answer_lost(client, "TransactWriteItems") as lost:
+        assert world.store.sessions.create(replace(world.current(), id="s-2", owner=HOME), route=HOME)
+    assert lost
+
+
+def test_a_request_whose_answer_was_lost_is_one_handoff(retrying: tuple[World, Any]) -> None:
+    world, client = retrying
+    session = world.session()
+    with answer_lost(client, "TransactWriteItems") as lost:
+        handoff = world.requested(session)
+    assert lost
+    assert world.latest(handoff) == handoff
+    assert world.current().version == session.version + 1
+
+
+def test_a_commit_whose_answer_was_lost_is_one_commit(retrying: tuple[World, Any]) -> None:
+    world, client = retrying
+    session = world.start_turn(world.session())
+    with answer_lost(client, "TransactWriteItems") as lost:
+        committed = world.store.turns.commit(world.turn_commit(session), now=NOW)
+    assert lost
+    assert committed == world.current()
+    assert list(world.store.transcripts.load("s-1")) == [USER, REPLY]
+
+
+def test_a_rebind_whose_answer_was_lost_moves_once(retrying: tuple[World, Any]) -> None:
+    world, client = retrying
+    opened = world.handoff(Stage.OPENED)
+    with answer_lost(client, "TransactWriteItems") as lost:
+        bound = sure(world.store.handoffs.rebind(opened, now=NOW))
+    assert lost
+    assert bound == world.latest(opened)
+    assert world.current().epoch == 1
+
+
+def test_a_call_that_never_left_is_made_again(retrying: tuple[World, Any]) -> None:
+    world, client = retrying
+    pending = world.requested()
+    with not_sent(client, "UpdateItem") as seen:
+        assert world.claim(pending).fence == 1
+    assert seen
+
+
+# --- the fault reaches the caller, who tries again later
+
+
+def test_a_claim_whose_answer_never_came_is_taken_up_by_the_same_claimant(
+    once: tuple[World, Any], backend: Backend
+) -> None:
+    backend.needs(ITEM_OF_A_REFUSED_WRITE)
+    world, client = once
+    pending = world.requested()
+    with answer_lost(client, "UpdateItem"), pytest.raises(ConnectionClosedError):
+        world.claim(pending)
+    assert world.latest(pending).state is State.RUNNING
+    assert world.claim(pending).fence == 1
+
+
+def test_a_request_whose_answer_never_came_is_found_by_its_key(once: tuple[World, Any]) -> None:
+    world, client = once
+    asked = world.new_handoff(world.session())
+    with answer_lost(client, "TransactWriteItems"), pytest.raises(ConnectionClosedError):
+        world.store.handoffs.request(asked, now=NOW)
+    assert world.store.handoffs.request(asked, now=NOW) == asked
+
+
+def test_a_commit_whose_answer_never_came_is_found_in_the_journal(once: tuple[World, Any]) -> None:
+    world, client = once
+    sent = world.handoff(Stage.SENT)
+    session = world.start_turn(world.current(), sent.kickoff_turn)
+    commit = world.turn_commit(session, handoff=sent, receipt=RECEIPT)
+    with answer_lost(client, "TransactWriteItems"), pytest.raises(ConnectionClosedError):
+        world.store.turns.commit(commit, now=NOW)
+
+    with pytest.raises(Conflict):
+        world.store.turns.commit(commit, now=NOW)
+    assert world.store.turns.journal("s-1", sent.kickoff_turn) == list(commit.parts)
+    assert sure(world.store.handoffs.complete(world.latest(sent), now=NOW)).state is State.COMPLETED
+
+
+def test_a_rebind_whose_answer_never_came_shows_on_the_handoff(once: tuple[World, Any]) -> None:
+    world, client = once
+    opened = world.handoff(Stage.OPENED)
+    with answer_lost(client, "TransactWriteItems"), pytest.raises(ConnectionClosedError):
+        world.store.handoffs.rebind(opened, now=NOW)
+    assert world.latest(opened).is_bound
+    assert world.store.handoffs.rebind(opened, now=NOW) is None
+    assert world.current().owner == THREAD.place
+
+
+WRITES: dict[str, tuple[str, Stage, Callable[[World, Handoff], Any]]] = {
+    "claim": ("UpdateItem", Stage.PENDING, lambda w, h: w.claim(h)),
+    "rebind": ("TransactWriteItems", Stage.OPENED, lambda w, h: w.store.handoffs.rebind(h, now=NOW)),
+    "kickoff_sent": ("UpdateItem", Stage.BOUND, lambda w, h: w.store.handoffs.kickoff_sent(h, now=NOW)),
+    "complete": ("TransactWriteItems", Stage.CONFIRMED, lambda w, h: w.store.handoffs.complete(h, now=NOW)),
+    "fail": ("TransactWriteItems", Stage.BOUND, lambda w, h: w.store.handoffs.fail(h, BROKEN, now=NOW)),
+    "cancel": ("TransactWriteItems", Stage.OPENED, lambda w, h: w.store.handoffs.cancel(h, BROKEN, now=NOW)),
+    "expire": ("TransactWriteItems", Stage.SENT, lambda w, h: w.store.handoffs.expire(h, BROKEN, now=h.deadline)),
+    "resume": ("TransactWriteItems", Stage.SENT, lambda w, _: w.store.handoffs.resume(w.current(), now=NOW)),
+    "bring": ("TransactWriteItems", Stage.SENT, lambda w, _: w.store.handoffs.bring(w.current(), HOME, "x", now=NOW)),
+    "back_to_pending": (
+        "UpdateItem",
+        Stage.CLAIMED,
+        lambda w, h: w.store.handoffs.back_to_pending(h, BROKEN, now=NOW, not_before=0, counts=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_that_never_left_changed_nothing_and_can_be_made_again(once: tuple[World, Any], name: str) -> None:
+    world, client = once
+    operation, stage, write = WRITES[name]
+    handoff = world.handoff(stage)
+    session = world.current()
+
+    with not_sent(client, operation) as seen, pytest.raises(ConnectionClosedError):
+        write(world, handoff)
+
+    assert seen
+    assert (world.latest(handoff), world.current()) == (handoff, session)
+    assert write(world, handoff) is not None
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_throttled_write_is_told_apart_from_a_lost_race(once: tuple[World, Any], name: str) -> None:
+    world, client = once
+    operation, stage, write = WRITES[name]
+    handoff = world.handoff(stage)
+    with refused(client, operation, "ThrottlingException") as seen, pytest.raises(ClientError, match="Throttling"):
+        write(world, handoff)
+    assert seen
+    assert write(world, handoff) is not None
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_that_meets_a_transaction_is_a_conflict_and_can_be_made_again(
+    once: tuple[World, Any], name: str
+) -> None:
+    world, client = once
+    operation, stage, write = WRITES[name]
+    handoff = world.handoff(stage)
+    with refused(client, operation, "TransactionConflictException") as seen, pytest.raises(Conflict):
+        write(world, handoff)
+    assert seen
+    assert write(world, handoff) is not None
+
+
+@pytest.mark.parametrize("reason", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
+def test_a_transaction_cancelled_for_a_passing_reason_is_a_conflict(once: tuple[World, Any], reason: str) -> None:
+    world, client = once
+    opened = world.handoff(Stage.OPENED)
+    reasons = [{"Code": "None"}, {"Code": reason, "Message": "armed"}, {"Code": "None"}, {"Code": "None"}]
+    with (
+        refused(client, "TransactWriteItems", "TransactionCanceledException", reasons=reasons),
+        pytest.raises(Conflict),
+    ):
+        world.store.handoffs.rebind(opened, now=NOW)
+    assert world.latest(opened) == opened
+
+
+def test_a_transaction_cancelled_for_a_lasting_reason_crashes_visibly(once: tuple[World, Any]) -> None:
+    world, client = once
+    opened = world.handoff(Stage.OPENED)
+    reasons = [{"Code": "ValidationError", "Message": "armed"}, {"Code": "None"}, {"Code": "None"}, {"Code": "None"}]
+    with (
+        refused(client, "TransactWriteItems", "TransactionCanceledException", reasons=reasons),
+        pytest.raises(ClientError, match="TransactionCanceled"),
+    ):
+        world.store.handoffs.rebind(opened, now=NOW)
+
+
+def test_a_replay_that_meets_its_own_first_writing_is_told_to_look_again(once: tuple[World, Any]) -> None:
+    """The handoff's item is being written, and its session is marked already: a conflict, not a handoff in flight."""
+    world, client = once
+    asked = world.requested()
+    marked = {"Code": "ConditionalCheckFailed", "Item": to_item(item_of(world.current()))}
+    reasons: list[dict[str, Any]] = [{"Code": "TransactionConflict"}, marked]
+    with (
+        refused(client, "TransactWriteItems", "TransactionCanceledException", reasons=reasons),
+        pytest.raises(Conflict),
+    ):
+        world.store.handoffs.request(asked, now=NOW)
+    assert world.store.handoffs.request(asked, now=NOW) == asked
+
+
+def test_a_lease_taken_by_a_claim_whose_answer_never_came_still_ends(once: tuple[World, Any]) -> None:
+    world, client = once
+    pending = world.requested()
+    with answer_lost(client, "UpdateItem"), pytest.raises(ConnectionClosedError):
+        world.claim(pending)
+    assert [h.id for h in world.store.handoffs.due(now=NOW + LEASE, limit=5)] == [pending.id]
