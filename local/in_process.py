@@ -20,6 +20,10 @@ Handler = Callable[[dict[str, Any], Any], Any]
 _MARSHALLER = LambdaMarshaller()  # the real runtime's own, so that the same answers pass and fail
 
 
+class Killed(BaseException):
+    """Raised inside a handler to play SIGKILL at that very point: nothing of the function runs on, nobody hears why."""
+
+
 @dataclass(frozen=True)
 class Context:
     """What Lambda tells a handler about the invocation that it serves."""
@@ -46,6 +50,7 @@ class _Call:
     context: Context
     done: threading.Event
     result: Result | None = None
+    is_last: bool = False
 
 
 class _Sandbox:
@@ -73,7 +78,11 @@ class _Sandbox:
                 call.result = failed(fault.exception_type, fault.msg, call.context.aws_request_id)
             except Exception as error:  # noqa: BLE001 - whatever a function raises is its answer
                 call.result = _raised(error, call.context.aws_request_id)
+            except Killed:
+                call.is_last, call.result = True, _killed(call.context.aws_request_id)
             call.done.set()
+            if call.is_last:
+                return
 
 
 class InProcessInvoker:
@@ -103,7 +112,7 @@ class InProcessInvoker:
         with self._lock:
             if call.result is None or self._closed:
                 sandbox.stop()
-            else:
+            elif not call.is_last:
                 self._idle[function].append(sandbox)
         return call.result or timed_out(config.timeout, call.context.aws_request_id)
 
@@ -129,6 +138,11 @@ def _context(config: FunctionConfig) -> Context:
 def _marshalled(answer: Any) -> bytes:
     text, _ = _MARSHALLER.marshal_response(answer)
     return text if isinstance(text, bytes) else text.encode()
+
+
+def _killed(request_id: str) -> Result:
+    message = f"RequestId: {request_id} Error: Runtime exited with error: signal: killed"
+    return failed("Runtime.ExitError", message, request_id)
 
 
 def _raised(error: Exception, request_id: str) -> Result:

@@ -49,6 +49,15 @@ class Watcher:
     on_error: Callable[[Exception], None] = field(default=lambda _error: None)
 
 
+@dataclass(frozen=True)
+class Between:
+    """What stands between a function in this process and the world, by logical id: nothing, unless a test puts it there."""
+
+    client: Callable[[str, Any], Any] = field(default=lambda _function, client: client)
+    services: Callable[[str, Services], Services] = field(default=lambda _function, services: services)
+    handler: Callable[[str, Handler], Handler] = field(default=lambda _function, handler: handler)
+
+
 class LocalService:
     """Start it, stop it. `mode` is how functions run: real runtime processes, or threads of this one for fast tests."""
 
@@ -62,7 +71,10 @@ class LocalService:
         secrets: Mapping[str, str] | None = None,
         real: RealPlatforms | None = None,
         watcher: Watcher | None = None,
+        between: Between | None = None,
+        on_phase: Callable[[str, str, int], None] | None = None,
     ) -> None:
+        """`between` is for functions in this process, `on_phase` for runtime processes: both are ways to break them."""
         self._mode = mode
         self._api_port = api_port
         self._page_port = page_port
@@ -70,6 +82,8 @@ class LocalService:
         self._secrets = dict(secrets or {})
         self.real = real or RealPlatforms()
         self._watcher = watcher or Watcher()
+        self._between = between or Between()
+        self._on_phase = on_phase
         self._stops: list[Callable[[], Any]] = []
         self._services: dict[str, Services] = {}
         self._lock = threading.Lock()
@@ -169,6 +183,7 @@ class LocalService:
             root=ROOT,
             credentials=self.engine.assume,
             on_log=self._watcher.on_log,
+            on_phase=self._on_phase,
         )
         runtime.warm(WARM)
         return runtime
@@ -178,10 +193,10 @@ class LocalService:
         config = self.stack.functions[function]
         with self._lock:
             if function not in self._services:
-                self._services[function] = services_of(self.engine, self.stack, function)
+                services = services_of(self.engine, self.stack, function, between=self._between)
+                self._services[function] = self._between.services(function, services)
         module = importlib.import_module(config.handler.rpartition(".")[0])
-        built: Handler = module.build(self._services[function])
-        return built
+        return self._between.handler(function, module.build(self._services[function]))
 
     def _sources(self) -> list[Source]:
         self.schedules = [ScheduleSource(schedule, self.invoker) for schedule in self.stack.schedules]
@@ -210,12 +225,14 @@ def _simulator_at(port: int) -> Simulator:
     return simulator
 
 
-def services_of(engine: Engine, stack: Stack, function: str) -> Services:
+def services_of(engine: Engine, stack: Stack, function: str, *, between: Between | None = None) -> Services:
     """The services of one function as the template configures it, under the role that the template gives it."""
     config = stack.functions[function]
     role = engine.assume(config.role_arn)
+    wrap = (between or Between()).client
     return build_services(
-        Settings.from_environment(config.environment), client=lambda service: engine.client(service, role)
+        Settings.from_environment(config.environment),
+        client=lambda service: wrap(function, engine.client(service, role)),
     )
 
 
