@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from local.invoke import REQUEST_LIMIT, Result, encode, too_large
+from local.runtime.api import Runtime
 from local.runtime.environment import Credentials, variables
 from local.runtime.guard import Guard
 from local.runtime.pacing import Starts
 from local.runtime.pool import OnPhase, Pool
 from local.runtime.process import FunctionProcess
-from local.runtime.sandbox import Sandbox
 from local.stack import FunctionConfig, Stack
 
 LOG = logging.getLogger(__name__)
 POOL_LIMIT = 20
-INIT_SECONDS = 30.0  # Lambda's limit is 10 s, on a processor that no one else uses
+INIT_SECONDS = 60.0  # Lambda's limit is 10 s, on a processor that no one else uses
 
 
 class Endpoint(Protocol):
@@ -71,34 +71,34 @@ class RuntimeInvoker:
         """
         self._warm = dict(counts)
         for function, count in counts.items():
-            self._pools[function].keep(count)
-            self._pools[function].prepare(min(count, 1))
+            self._pools[function].crew.keep(count)
+            self._pools[function].crew.prepare(min(count, 1))
         if any(count > 1 for count in counts.values()):
             threading.Thread(target=self._warm_more, name="warming", daemon=True).start()
 
-    def wait_warm(self, seconds: float = 30) -> bool:
+    def wait_warm(self, seconds: float = INIT_SECONDS) -> bool:
         """Waits until all that `warm` asked for are ready for their first event; False if some will not be."""
         until = time.monotonic() + seconds
         left = self._warm.items()
-        return all(self._pools[one].wait_ready(count, until - time.monotonic()) for one, count in left)
+        return all(self._pools[one].crew.wait_ready(count, until - time.monotonic()) for one, count in left)
 
     def _warm_more(self) -> None:
         ready = True
         for layer in range(1, max(self._warm.values()) + 1):
             for function in [one for one, count in self._warm.items() if count >= layer]:
-                self._pools[function].prepare(layer)
-                ready = ready and self._pools[function].wait_ready(layer, INIT_SECONDS)
+                self._pools[function].crew.prepare(layer)
+                ready = ready and self._pools[function].crew.wait_ready(layer, INIT_SECONDS)
             if not ready:
                 return  # whoever calls the function will hear why
 
     def pids(self, function: str | None = None) -> tuple[int, ...]:
         """The living processes of one function, or of all."""
         pools = self._pools.values() if function is None else [self._pools[function]]
-        return tuple(pid for pool in pools for pid in pool.pids())
+        return tuple(pid for pool in pools for pid in pool.crew.pids())
 
     def kill(self, function: str, pid: int | None = None) -> tuple[int, ...]:
         """SIGKILL for one process of the function, or for all of them; they are dead when this returns who they were."""
-        return self._pools[function].kill(pid)
+        return self._pools[function].crew.kill(pid)
 
     def close(self) -> None:
         """Ends everything at once; events in flight fail. May be called twice."""
@@ -111,11 +111,11 @@ class RuntimeInvoker:
             pool.grow()
 
     def _pool(self, config: FunctionConfig, limit: int, init_seconds: float) -> Pool:
-        def launch(sandbox: Sandbox, on_exit: Callable[[int], None]) -> FunctionProcess:
+        def launch(runtime: Runtime, on_exit: Callable[[int], None]) -> FunctionProcess:
             credentials = self._credentials(config.role_arn)
             return FunctionProcess(
                 config.handler,
-                sandbox,
+                runtime,
                 root=self._root,
                 group=self._guard.group(),
                 environment=lambda api: variables(

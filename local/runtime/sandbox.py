@@ -1,17 +1,14 @@
-"""One execution environment of a function, seen by its pool: what it runs and how it ended."""
+"""One event, and one execution environment that runs events: their states."""
 
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
-from local.invoke import Result, answered, failed
+from local.invoke import Result, failed
 from local.runtime.api import Event
 from local.runtime.process import FunctionProcess
-
-if TYPE_CHECKING:
-    from local.runtime.pool import Pool
 
 
 class Invocation:
@@ -36,10 +33,9 @@ class Invocation:
 
 
 class Sandbox:
-    """The `Runtime` that one process talks to. Its fields are guarded by the pool's lock."""
+    """One process and what it is doing; guarded by the pool's lock."""
 
-    def __init__(self, pool: "Pool") -> None:
-        self._pool = pool
+    def __init__(self) -> None:
         self.process: FunctionProcess | None = None
         self.running: Invocation | None = None
         self.init_error: Mapping[str, Any] | None = None
@@ -67,21 +63,9 @@ class Sandbox:
         if on_end is not None:
             on_end()
 
-    def next_event(self, *, alive: Callable[[], bool]) -> Event | None:
-        return self._pool.next_event(self, alive=alive)
-
-    def answered(self, event_id: str, body: bytes) -> bool:
-        return self._pool.finish(self, event_id, answered(body, event_id))
-
-    def raised(self, event_id: str, error: Mapping[str, Any]) -> bool:
-        return self._pool.finish(self, event_id, Result(error=error, request_id=event_id))
-
-    def init_failed(self, error: Mapping[str, Any]) -> None:
-        self.init_error = error
-
     def _init_too_long(self, seconds: float) -> None:
         message = f"The function's module was not loaded within {seconds:g} seconds"
-        self.init_failed({"errorType": "Sandbox.InitTimedout", "errorMessage": message})
+        self.init_error = {"errorType": "Sandbox.InitTimedout", "errorMessage": message}
         if self.process is not None:
             self.process.kill()
 

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -261,6 +262,21 @@ def test_partial_failure_is_retried_from_the_failed_record(
     invoker.next()
     invoker.next()
     assert calls == [["0", "1", "2"], ["1", "2"]]
+
+
+def test_writes_to_other_tables_hide_none_of_ours(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any, engine: Engine
+) -> None:
+    start(replace(mapping, parallelization=2))
+    other = Table(engine)
+    with ThreadPoolExecutor() as pool:
+        for writer in (other, table):
+            pool.submit(lambda writer=writer: [writer.put(f"item {number}") for number in range(40)])
+    seen: set[str] = set()
+    while len(seen) < 40:
+        seen.update(names(invoker.next()))
+    table.put("one more")
+    assert names(invoker.next()) == ["one more"]
 
 
 def test_stop_ends_retries_and_takes_no_more_records(
