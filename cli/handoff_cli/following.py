@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -42,13 +42,13 @@ class Follower:
     prog: str
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    shown: dict[str, int] = field(default_factory=dict)
 
     def follow(self, handoff: Json, patience: Patience) -> Json:
         """Returns the handoff once it is done. Raises StillRunning when the patience is over."""
         began = self.clock()
-        shown = 0
         while True:
-            shown = self._show_steps(handoff, shown)
+            self.show(handoff)
             if handoff["done"]:
                 self.terminal.settle()
                 return handoff
@@ -68,15 +68,12 @@ class Follower:
             return handoff
 
     def show(self, handoff: Json) -> None:
-        """The steps so far, without waiting."""
-        self._show_steps(handoff, 0)
-
-    def _show_steps(self, handoff: Json, shown: int) -> int:
+        """The steps that were not shown yet, without waiting."""
         steps = handoff.get("steps") or []
-        for step in steps[shown:]:
+        for step in steps[self.shown.get(handoff["id"], 0) :]:
             label = str(step.get("label") or step.get("name"))
             self.terminal.say(f"  {self.terminal.style('✓', 'green')} {label:<24} {_since(steps[0], step)}")
-        return max(shown, len(steps))
+        self.shown[handoff["id"]] = len(steps)
 
     def _pause(self, seconds: float, began: float) -> None:
         until = self.clock() + seconds
@@ -87,8 +84,10 @@ class Follower:
             self.sleep(min(left, _PULSE_SECONDS))
 
     def _still_running(self, handoff: Json, waited: float) -> str:
+        picked_up = len(handoff.get("steps") or []) > 1
+        how = "Still running" if picked_up else "Not picked up yet"
         return (
-            f"Still running after {waited:.0f} s; it goes on without this terminal. "
+            f"{how} after {waited:.0f} s; it goes on without this terminal. "
             f"Look again with: {self.prog} status {handoff['id']}"
         )
 

@@ -10,7 +10,7 @@ from handoff_cli.following import Patience
 from handoff_cli.service import Json, Service
 
 
-def request(service: Service, body: Mapping[str, Any]) -> Json:
+def request(context: Context, service: Service, body: Mapping[str, Any]) -> Json:
     """Asks for the handoff once, however often the connection breaks. Raises Interrupted on Ctrl-C."""
     try:
         return service.request_handoff(body, key=uuid.uuid4().hex)
@@ -19,7 +19,7 @@ def request(service: Service, body: Mapping[str, Any]) -> Json:
         known = _newest(service, str(body["session_id"]))
         if known is None or known["done"]:
             raise Interrupted("Stopped before the handoff was requested. The session stays here.") from None
-        return known
+        raise Interrupted(_left_running(context, known)) from None
 
 
 def see_through(context: Context, service: Service, handoff: Json, patience: Patience) -> Json:

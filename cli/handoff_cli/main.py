@@ -9,6 +9,7 @@ from handoff_cli.arguments import parser
 from handoff_cli.errors import CliError, Interrupted
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from typing import TextIO
 
     from handoff_cli.terminal import Terminal
@@ -19,7 +20,12 @@ _DEBUG_HINT = "HANDOFF_DEBUG=1 shows where; please report it."
 
 def entry() -> None:
     """What the installed program calls."""
-    sys.exit(main(sys.argv[1:], environ=os.environ))
+    try:
+        code = main(sys.argv[1:], environ=os.environ)
+    except KeyboardInterrupt:
+        # So early or so late that there is nothing to tell.
+        code = Interrupted.exit_code
+    sys.exit(code)
 
 
 def main(
@@ -33,18 +39,11 @@ def main(
 ) -> int:
     """Runs one command and returns its exit code; argparse itself exits on wrong usage and on --help."""
     args = parser(environ.get("HANDOFF_PROG") or "handoff").parse_args(argv)
-    # Only from here on does a command need more than argparse: `--help` stays quick.
-    from importlib import import_module  # noqa: PLC0415 - see above
-    from pathlib import Path  # noqa: PLC0415 - see above
+    from handoff_cli.terminal import Terminal  # noqa: PLC0415 - `--help` needs argparse and no more
 
-    from handoff_cli.context import Context  # noqa: PLC0415 - see above
-    from handoff_cli.terminal import Terminal  # noqa: PLC0415 - see above
-
-    json_output = bool(getattr(args, "json", False))
-    terminal = Terminal(stdout, stderr, stdin, environ=environ, json_output=json_output)
-    context = Context(args=args, terminal=terminal, environ=environ, directory=Path(directory or _directory()))
+    terminal = Terminal(stdout, stderr, stdin, environ=environ, json_output=bool(getattr(args, "json", False)))
     try:
-        code: int = import_module(f"handoff_cli.commands.{args.run}").run(context)
+        return _run(args, terminal, environ, directory or _directory())
     except CliError as error:
         return _ended(terminal, error)
     except KeyboardInterrupt:
@@ -57,7 +56,18 @@ def main(
         # The last line of defence: a person never gets a traceback they did not ask for.
         if environ.get("HANDOFF_DEBUG"):
             raise
-        return _ended(terminal, CliError(f"Something unforeseen went wrong here ({_name(error)}). {_DEBUG_HINT}"))
+        what = f"{type(error).__name__}: {error}"
+        return _ended(terminal, CliError(f"Something unforeseen went wrong here ({what}). {_DEBUG_HINT}"))
+
+
+def _run(args: "Namespace", terminal: "Terminal", environ: Mapping[str, str], directory: str) -> int:
+    from importlib import import_module  # noqa: PLC0415 - see above
+    from pathlib import Path  # noqa: PLC0415 - see above
+
+    from handoff_cli.context import Context  # noqa: PLC0415 - see above
+
+    context = Context(args=args, terminal=terminal, environ=environ, directory=Path(directory))
+    code: int = import_module(f"handoff_cli.commands.{args.run}").run(context)
     return code
 
 
@@ -65,10 +75,6 @@ def _ended(terminal: "Terminal", error: CliError) -> int:
     terminal.problem(str(error))
     terminal.result({"error": {"code": error.code, "message": str(error), **error.details}})
     return error.exit_code
-
-
-def _name(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def _directory() -> str:

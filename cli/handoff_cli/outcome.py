@@ -36,7 +36,8 @@ def show_success(context: Context, handoff: Json, *, compared: bool) -> None:
         if context.terminal.interactive:
             show_code(terminal, str(link))
     if handoff.get("resume_hint"):
-        terminal.say(str(handoff["resume_hint"]))
+        # As a line to copy: the way back is called as this program was.
+        terminal.say(str(handoff["resume_hint"]).replace("handoff resume", f"{context.prog} resume"))
 
 
 def failure(handoff: Json) -> str:

@@ -1,22 +1,46 @@
 """Brings a session back, and finds what was said while it was away."""
 
+from dataclasses import dataclass
+
 from handoff_cli.errors import CliError
+from handoff_cli.rendering import show
 from handoff_cli.service import Json, Service
+from handoff_cli.terminal import Terminal
 from handoff_cli.transcripts import Message
 
-
-def bring_back(service: Service, session: Json, *, fork: bool = False) -> Json:
-    """Takes the session over for this terminal, or copies it; every other writer is told."""
-    return service.resume(session["id"], epoch=session["epoch"], fork=fork)
+_LAST_WORDS = 2
 
 
-def said_meanwhile(service: Service, session: Json) -> list[Message]:
-    """What was added after the newest handoff took the transcript along; nothing if it was never away."""
-    taken = _taken_along(service, session["id"])
-    return [] if taken is None else list(service.messages(session["id"], after=taken))
+@dataclass(frozen=True)
+class Return:
+    """A session that is here now, and what the person has not read here."""
+
+    session: Json
+    messages: list[Message]
+    was_away: bool
+
+    def show_messages(self, terminal: Terminal) -> None:
+        """What was said meanwhile, or, where it was not away, the last words to go on from."""
+        if self.messages:
+            terminal.say(terminal.style("Said meanwhile:" if self.was_away else "The last words:", "bold"))
+            show(terminal, self.messages)
+
+
+def bring_back(service: Service, session: Json, *, fork: bool = False, seen: int | None = None) -> Return:
+    """Takes the session over for this terminal, or copies it; every other writer is told.
+
+    `seen` is how many of its messages this terminal has shown, if it knows.
+    """
+    back = service.resume(session["id"], epoch=session["epoch"], fork=fork)
+    was_away = session["owner"] != "cli"
+    after = seen if seen is not None else _taken_along(service, session["id"]) if was_away else None
+    if after is None:
+        after, was_away = max(0, int(back["message_count"]) - _LAST_WORDS), False
+    return Return(back, list(service.messages(back["id"], after=after)), was_away or seen is not None)
 
 
 def _taken_along(service: Service, session_id: str) -> int | None:
+    """How many messages the newest handoff took along: what came after was said there."""
     try:
         handoffs = service.handoffs({"session_id": session_id})
     except CliError:

@@ -41,6 +41,7 @@ class Fault:
     drop: bool = False
     drop_after: bool = False
     hang: threading.Event | None = None
+    after: int = 0  # leave this many requests alone first
 
 
 class StubService:
@@ -50,6 +51,7 @@ class StubService:
         self.state = State(script or Script())
         self.seen: list[Seen] = []
         self.faults: list[Fault] = []
+        self.hanging = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"stub": self}))
         self._server.daemon_threads = True
         if tls:
@@ -70,7 +72,11 @@ class StubService:
 
     def fault(self, request: Seen) -> Fault | None:
         for fault in self.faults:
-            if fault.count and re.fullmatch(fault.match, f"{request.method} {urlsplit(request.path).path}"):
+            if (
+                fault.count
+                and len(self.seen) >= fault.after
+                and re.fullmatch(fault.match, f"{request.method} {urlsplit(request.path).path}")
+            ):
                 fault.count -= 1
                 return fault
         return None
@@ -142,6 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.stub.seen.append(request)
         fault = self.stub.fault(request)
         if fault and fault.hang:
+            self.stub.hanging.set()
             fault.hang.wait(30)
         if fault and fault.drop_after:
             self._dispatch(request)

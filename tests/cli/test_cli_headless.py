@@ -71,8 +71,15 @@ def test_resume_brings_it_back_and_shows_what_was_said_meanwhile(run: Run, stub:
     done = run("resume", "FLAKY")
     assert done.returncode == 0, done.stderr
     assert "I am here now." in done.stdout
+    assert "Said meanwhile" in done.stdout
     assert "handed over" not in done.stdout
     assert stub.state.sessions[session]["owner"] == "cli"
+
+
+def test_resume_of_a_session_that_was_not_away_shows_the_last_words(run: Run, session: str) -> None:
+    done = run("resume", session)
+    assert "The last words" in done.stdout
+    assert json.loads(run("resume", session, "--json").stdout)["meanwhile"] == []
 
 
 def test_resume_fork_leaves_the_original_where_it_is(run: Run, stub: StubService, session: str) -> None:

@@ -2,14 +2,17 @@
 
 import re
 import signal
+import subprocess
 import sys
+import termios
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pexpect
 import pytest
 
-from tests.cli.stub_service import StubService
+from tests.cli.stub_service import Fault, StubService
 from tests.cli.stub_state import LINK
 
 Spawn = Callable[..., Any]
@@ -139,6 +142,58 @@ def test_ctrl_c_stops_waiting_for_the_agent_but_not_the_session(spawn: Spawn, st
     chat.expect("still answering")
 
 
+def test_too_late_to_cancel_is_told_and_no_step_is_shown_twice(spawn: Spawn, stub: StubService) -> None:
+    stub.state.script.stop_after = 4
+    chat = spawn("chat")
+    _type(chat, "hello")
+    chat.expect("You said")
+    _type(chat, "/handoff telegram")
+    chat.expect("session moved")
+    chat.sendintr()
+    chat.expect("ancel it")
+    chat.send("c\r")
+    chat.expect("has moved already")
+    stub.state.script.stop_after = 99
+    assert "picked up" not in _ends(chat, 0)
+
+
+@pytest.mark.parametrize("requests", range(1, 9))
+def test_ctrl_c_at_any_moment_ends_with_a_word_and_no_traceback(
+    environ: dict[str, str], stub: StubService, tmp_path: Any, requests: int
+) -> None:
+    stub.state.script.poll_after_ms = 100
+    stub.faults.append(Fault(".*", after=requests, hang=threading.Event()))
+    path = tmp_path / "s.jsonl"
+    path.write_text('{"role": "user", "content": "hi"}')
+    process = subprocess.Popen(
+        [sys.executable, "-m", "handoff_cli", "send", "telegram", "--transcript", str(path)],
+        env={**environ, **stub.environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert stub.hanging.wait(20)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert stderr.count("\n") == 1
+    assert ("handoff status h1" in stderr) == bool(stub.state.handoffs)
+
+
+def test_the_terminal_is_as_it_was_after_ctrl_c(spawn: Spawn, stub: StubService) -> None:
+    stub.state.script.turn_polls = 0
+    chat = spawn("chat")
+    before = termios.tcgetattr(chat.child_fd)
+    _type(chat, "hello")
+    chat.expect("thinking")
+    chat.sendintr()
+    _type(chat, "/quit")
+    chat.expect(pexpect.EOF)
+    assert termios.tcgetattr(chat.child_fd)[:4] == before[:4]
+    assert chat.before.rfind("\x1b[?25h") > chat.before.rfind("\x1b[?25l")
+    assert chat.before.rfind("\x1b[?2004l") > chat.before.rfind("\x1b[?2004h")
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -249,8 +304,6 @@ def test_ctrl_c_without_a_terminal_leaves_it_running_and_says_so(
     stub.state.script.stop_after = 2
     path = tmp_path / "s.jsonl"
     path.write_text('{"role": "user", "content": "hi"}')
-    import subprocess  # noqa: PLC0415 - the one test here without a terminal
-
     process = subprocess.Popen(
         [sys.executable, "-m", "handoff_cli", "send", "telegram", "--transcript", str(path)],
         env={**environ, **stub.environ},

@@ -23,7 +23,7 @@ def move(context: Context, conversation: Conversation, argument: str) -> bool:
     digest = conversation.digest()
     body: Json = {"session_id": session["id"], "platform": words[0].lower(), "epoch": session["epoch"]}
     context.terminal.say(f"Handing over to {words[0].lower()}")
-    handoff = request(conversation.service, {**body, "target": words[1]} if len(words) > 1 else body)
+    handoff = request(context, conversation.service, {**body, "target": words[1]} if len(words) > 1 else body)
     handoff = see_through(context, conversation.service, handoff, Patience())
     if handoff.get("error"):
         # A handoff that came back has moved the session there and here again: the newer epoch is ours.

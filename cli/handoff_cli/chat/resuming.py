@@ -7,8 +7,7 @@ from handoff_cli.commands.sessions import table
 from handoff_cli.context import Context
 from handoff_cli.errors import Ambiguous, UsageProblem
 from handoff_cli.naming import display, find_session
-from handoff_cli.rendering import show
-from handoff_cli.returning import bring_back, said_meanwhile
+from handoff_cli.returning import bring_back
 from handoff_cli.service import Json
 
 _LISTED = 15
@@ -16,16 +15,15 @@ _LISTED = 15
 
 def resume(context: Context, conversation: Conversation, argument: str) -> bool:
     """Never leaves the chat; afterwards this terminal is the one that writes."""
-    terminal, service = context.terminal, conversation.service
+    terminal = context.terminal
     words = [word for word in argument.split() if word != "--fork"]
     fork = len(words) < len(argument.split())
     session = _chosen(context, conversation, " ".join(words), this_one=fork)
-    meanwhile = said_meanwhile(service, session)
-    back = bring_back(service, session, fork=fork)
+    mine = conversation.session is not None and conversation.session["id"] == session["id"]
+    returned = bring_back(conversation.service, session, fork=fork, seen=conversation.seen if mine else None)
+    back = returned.session
     conversation.take_over(back)
-    if meanwhile:
-        terminal.say(terminal.style("Said meanwhile:", "bold"))
-        show(terminal, meanwhile)
+    returned.show_messages(terminal)
     what = display(back)
     terminal.say(f"{what[:1].upper()}{what[1:]} is here now, with {back['message_count']} messages. Go on.")
     return False

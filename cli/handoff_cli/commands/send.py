@@ -19,7 +19,7 @@ def run(context: Context) -> int:
     transcript = None if args.session else prepare(context)
     with context.service() as service:
         session, digest = _stored(context, service) if transcript is None else _upload(context, service, transcript)
-        handoff = request(service, _body(context, session, message))
+        handoff = request(context, service, _body(context, session, message))
         if args.no_wait:
             terminal.say(f"Requested. Look again with: {context.prog} status {handoff['id']}")
             terminal.result(handoff)
