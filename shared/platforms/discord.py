@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from shared.domain.routes import Place
-from shared.errors import Ambiguous, PlatformError, Rejected
+from shared.errors import Ambiguous, NotSent, PlatformError, Rejected
 from shared.platforms import discord_inbound, discord_signatures, discord_threads, links
 from shared.platforms.discord_text import for_discord
 from shared.platforms.discord_threads import NO_MENTIONS, nonce
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LIMIT = 2000
-# One call in all, and how much of it may be spent on obeying short rate limits; longer ones are the queue's to wait for.
-CALL_SECONDS = 10.0
-PATIENCE_SECONDS = 4.0
+# Whoever delivers has 30 s for three calls. Short rate limits are obeyed within a call, longer ones are the queue's.
+CALL_SECONDS = 9.0
+PATIENCE_SECONDS = 3.0
+_THREAD_SECONDS = 30.0  # several calls, and far inside the lease of a handoff
 
 
 _REAL_HOST = "discord.com"
@@ -71,7 +72,7 @@ class Discord:
             self._seen[thread.chat] = _Seen(channel["guild_id"], channel["id"])
             return thread
 
-        return self._run(work(), calls=4 + len(people))
+        return self._run(work(), seconds=_THREAD_SECONDS)
 
     def find_thread(self, home: Place, *, key: str) -> Place | None:
         """See the port."""
@@ -83,7 +84,10 @@ class Discord:
                 self._seen[thread.chat] = _Seen(channel["guild_id"], channel["id"])
             return thread
 
-        return self._run(work(), calls=10)
+        try:
+            return self._run(work(), seconds=_THREAD_SECONDS)
+        except Ambiguous as error:
+            raise NotSent(str(error)) from error  # whatever it did may be done again
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         """Post one part. Within minutes the same key posts nothing new and returns the first message's id."""
@@ -124,7 +128,7 @@ class Discord:
         """The channel's URL; asks Discord once for a channel of which it is not known yet where it belongs."""
         channel_id = _channel_id(place)
         if channel_id not in self._seen:
-            channel = self._run(self._channel(place), calls=1)
+            channel = self._run(self._channel(place))
             parent = channel.get("parent_id") if channel["type"] in discord_threads.THREADS else None
             self._seen[channel_id] = _Seen(channel.get("guild_id", _DIRECT), parent)
         seen, base = self._seen[channel_id], self._settings.discord_link_url
@@ -156,14 +160,14 @@ class Discord:
     def _call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, params: Any = None, **ids: str
     ) -> Any:
-        return self._run(self._http.call(method, path, body, params=params, **ids), calls=1)
+        return self._run(self._http.call(method, path, body, params=params, **ids))
 
-    def _run(self, work: Coroutine[Any, Any, T], *, calls: int) -> T:
-        # Each call is bounded by itself, with an error that says what is known; this bound only guards against a hang.
+    def _run(self, work: Coroutine[Any, Any, T], *, seconds: float | None = None) -> T:
+        # Each call ends by itself, with an error that says what is known; for one call this only guards against a hang.
         try:
-            return run(work, timeout=calls * 2 * (self._call_seconds + self._patience_seconds))
+            return run(work, timeout=seconds or self._call_seconds + 1)
         except TimeoutError as error:
-            raise Ambiguous("no answer from Discord in time") from error
+            raise Ambiguous("Discord did not answer in time") from error
 
     @property
     def _http(self) -> DiscordHttp:
@@ -172,7 +176,7 @@ class Discord:
 
             token = self._secrets.get("discord/bot_token")
             if not token:
-                raise Rejected("No bot token is set for Discord.")
+                raise Rejected("no bot token is set for Discord")
             self._connection = DiscordHttp(
                 self._settings.discord_api_url,
                 token,

@@ -46,7 +46,7 @@ class _Http(HTTPClient):
 
 
 class DiscordHttp:
-    """Calls that end in time: each raises a `PlatformError` within `limit` seconds and waits at most `patience` on 429s."""
+    """Calls that end within `limit` seconds, of which at most `patience` are spent on obeying rate limits."""
 
     def __init__(self, base_url: str, token: str, *, limit: float, patience: float) -> None:
         self._token = token
@@ -61,12 +61,13 @@ class DiscordHttp:
 
     async def call(self, method: str, path: str, body: Body | None = None, *, params: Any = None, **ids: str) -> Any:
         """One REST call: `path` holds `{channel_id}` and the like, `ids` fill them in. Returns the parsed answer."""
-        patience = self._patience
+        now = asyncio.get_running_loop().time
+        deadline, patience = now() + self._limit, self._patience
         while True:
             try:
-                return await self._once(method, path, body, params, ids)
+                return await self._once(method, path, body, params, ids, seconds=deadline - now())
             except RateLimited as limited:
-                if limited.after > patience:
+                if limited.after > min(patience, (deadline - now()) / 2):
                     raise
                 patience -= max(limited.after, 0.1)
                 await asyncio.sleep(limited.after)
@@ -77,15 +78,18 @@ class DiscordHttp:
             await self._http.close()
             self._http = None
 
-    async def _once(self, method: str, path: str, body: Body | None, params: Any, ids: Mapping[str, str]) -> Any:
+    async def _once(
+        self, method: str, path: str, body: Body | None, params: Any, ids: Mapping[str, str], *, seconds: float
+    ) -> Any:
         attempt = _Attempt(method)
-        given: dict[str, Any] = {"trace_request_ctx": attempt, "timeout": self._timeout}
+        timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
+        given: dict[str, Any] = {"trace_request_ctx": attempt, "timeout": timeout}
         if body is not None:
             given["json"] = body
         if params is not None:
             given["params"] = params
         try:
-            async with asyncio.timeout(self._limit):
+            async with asyncio.timeout(seconds):
                 http = await self._logged_in()
                 return await http.request(self._route(method, path, **ids), **given)
         except discord.HTTPException as error:
@@ -94,10 +98,6 @@ class DiscordHttp:
             raise attempt.lost(f"no answer from Discord ({type(error).__name__})") from error
         except ValueError as error:
             raise attempt.lost("an answer from Discord that is no JSON") from error
-
-    @property
-    def _timeout(self) -> aiohttp.ClientTimeout:
-        return aiohttp.ClientTimeout(total=self._limit, connect=min(_CONNECT_SECONDS, self._limit))
 
     async def _logged_in(self) -> HTTPClient:
         """The client, made at the first call on the loop that all calls run on."""
@@ -116,7 +116,7 @@ class DiscordHttp:
         except BaseException as error:
             await http.close()
             if isinstance(error, discord.LoginFailure):
-                raise Rejected("Discord does not accept the bot's token. Its operator sets a valid one.") from error
+                raise Rejected("Discord does not accept the bot's token") from error
             if isinstance(error, aiohttp.ClientError | OSError | discord.HTTPException):
                 raise NotSent(f"no login at Discord ({type(error).__name__})") from error
             raise

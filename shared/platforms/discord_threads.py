@@ -41,7 +41,7 @@ THREADS = frozenset({10, 11, 12})
 _TAG_REQUIRED = 1 << 4
 # How far back to look for the seed of an interrupted attempt: minutes lie between, not days.
 _MESSAGES_BACK = 100
-_POSTS_BACK = 20
+_POSTS_BACK = 10
 
 Channel = Mapping[str, Any]
 
@@ -59,7 +59,7 @@ async def open_thread(http: DiscordHttp, channel: Channel, title: str, *, key: s
     elif kind in (TEXT, ANNOUNCEMENTS):
         thread = await _thread_in_channel(http, channel, title, key, people)
     else:
-        raise ThreadRefused("A Discord chat of this kind cannot hold threads.")
+        raise ThreadRefused("a Discord chat of this kind cannot hold threads")
     await _add_people(http, thread, people)
     return Place("discord", thread)
 
@@ -101,7 +101,7 @@ async def _thread_from(http: DiscordHttp, channel_id: str, seed: str, title: str
         await http.call("POST", path, body, channel_id=channel_id, message_id=seed)
     except Refusal as refusal:
         if refusal.code != THREAD_ALREADY_THERE:
-            raise ThreadRefused(f"The bot may not open a thread in this channel. {refusal}") from refusal
+            raise ThreadRefused(f"the bot may not open a thread in this channel. {refusal}") from refusal
     return seed  # a thread that starts from a message has that message's id
 
 
@@ -110,7 +110,7 @@ async def _thread_alone(http: DiscordHttp, channel_id: str, title: str) -> str:
     try:
         thread = await http.call("POST", "/channels/{channel_id}/threads", body, channel_id=channel_id)
     except Refusal as refusal:
-        raise ThreadRefused(f"The bot may not open a thread in this channel. {refusal}") from refusal
+        raise ThreadRefused(f"the bot may not open a thread in this channel. {refusal}") from refusal
     return str(thread["id"])
 
 
@@ -126,7 +126,7 @@ async def _post_in_forum(http: DiscordHttp, channel: Channel, title: str, key: s
     try:
         thread = await http.call("POST", "/channels/{channel_id}/threads", body, channel_id=channel["id"])
     except Refusal as refusal:
-        raise ThreadRefused(f"The bot may not post in this forum. {refusal}") from refusal
+        raise ThreadRefused(f"the bot may not post in this forum. {refusal}") from refusal
     return str(thread["id"])
 
 

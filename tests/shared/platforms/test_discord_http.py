@@ -130,6 +130,16 @@ def test_an_answer_that_does_not_come_in_time_may_have_arrived(server: ScriptedD
     adapter.close()
 
 
+def test_all_tries_of_one_call_end_within_its_time(server: ScriptedDiscord) -> None:
+    adapter = discord_at(server.url, call_seconds=1.5, patience_seconds=60)
+    server.on(SEND, Reply(429, {"retry_after": 0.4}, {"Retry-After": "0.4", "Via": "1.1 google"}), Reply(hang=True))
+    started = time.monotonic()
+    with pytest.raises(Ambiguous):
+        send(adapter)
+    assert time.monotonic() - started < 2.5
+    adapter.close()
+
+
 def test_a_lost_read_did_nothing(server: ScriptedDiscord, platform: Discord) -> None:
     server.on("GET /channels/77/messages", Reply(503, {"message": "oops"}))
     with pytest.raises(NotSent):
