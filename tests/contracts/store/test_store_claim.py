@@ -127,8 +127,12 @@ def test_kickoff_sent_lets_the_lease_run_to_the_deadline_for_the_queue_carries_t
     assert sent == world.latest(bound)
     assert sent.lease_until == sent.deadline == NOW + DEADLINE
     assert sent.steps[Step.KICKOFF_SENT] == NOW + 4
-    assert world.store.handoffs.due(now=sent.deadline - 1, limit=5) == []
-    assert [h.id for h in world.store.handoffs.due(now=sent.deadline, limit=5)] == [sent.id]
+
+
+def test_a_kickoff_that_was_sent_is_looked_at_when_its_claimants_lease_would_be_over(world: World) -> None:
+    sent = world.handoff(Stage.SENT)
+    assert world.store.handoffs.due(now=NOW + LEASE - 1, limit=5) == []
+    assert [h.id for h in world.store.handoffs.due(now=NOW + LEASE, limit=5)] == [sent.id]
 
 
 def test_kickoff_sent_with_an_old_fence_is_refused(world: World) -> None:

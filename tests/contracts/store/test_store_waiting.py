@@ -68,18 +68,28 @@ def test_what_is_running_needs_no_nudge(world: World, stage: Stage) -> None:
     assert world.latest(handoff) == handoff
 
 
-def test_one_sweep_of_two_drives_a_confirmed_handoff_forward(world: World) -> None:
-    confirmed = world.handoff(Stage.CONFIRMED)
-    assert world.store.handoffs.drive(confirmed, now=NOW)
-    assert not world.store.handoffs.drive(confirmed, now=NOW)
-    assert world.latest(confirmed).confirmed
+@pytest.mark.parametrize("stage", [Stage.SENT, Stage.CONFIRMED])
+def test_one_sweep_of_two_looks_after_a_kickoff_that_was_sent_or_confirmed(world: World, stage: Stage) -> None:
+    handoff = world.handoff(stage)
+    assert world.store.handoffs.drive(handoff, now=NOW)
+    assert not world.store.handoffs.drive(handoff, now=NOW)
+    assert world.latest(handoff).state is State.RUNNING
+    assert world.store.handoffs.drive(world.latest(handoff), now=NOW)
 
 
-@pytest.mark.parametrize("stage", [stage for stage in Stage if stage is not Stage.CONFIRMED])
-def test_what_is_not_confirmed_is_not_driven(world: World, stage: Stage) -> None:
+@pytest.mark.parametrize("stage", [stage for stage in Stage if stage < Stage.SENT])
+def test_before_its_kickoff_is_sent_a_handoff_is_not_driven(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     assert not world.store.handoffs.drive(handoff, now=NOW)
     assert world.latest(handoff) == handoff
+
+
+def test_who_read_the_handoff_before_another_attempt_does_not_drive_it(world: World) -> None:
+    old = world.handoff(Stage.SENT)
+    sure(world.store.handoffs.back_to_pending(old, BROKEN, now=NOW, not_before=0, counts=True))
+    current = world.claim(old, "p-2")
+    assert not world.store.handoffs.drive(old, now=NOW)
+    assert world.latest(old) == current
 
 
 # --- the due index
