@@ -1,0 +1,43 @@
+"""What a start costs, in multiples of a bare interpreter's."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ROUNDS = 7
+FUNCTIONS = ("request", "status", "webhook", "process", "turn", "sweep")
+
+
+def run() -> Iterator[tuple[str, str]]:
+    """The best of several rounds: what the machine can do when nothing else is in the way."""
+    bare = best(["-c", "pass"])
+    yield "bare interpreter", f"{bare * 1000:.0f} ms"
+    yield "handoff --help", ratio(best(["-P", "-m", "handoff_cli", "--help"]), bare)
+    for name in FUNCTIONS:
+        yield f"import functions.{name}.handler", ratio(best(["-c", f"import functions.{name}.handler"]), bare)
+    clients = "from shared.aws.clients import LazyClient; LazyClient('dynamodb', region_name='x').exceptions"
+    yield "boto3 and a DynamoDB client", ratio(best(["-c", clients]), bare)
+
+
+def best(arguments: list[str]) -> float:
+    """The shortest time of several starts."""
+    return min(_once(arguments) for _ in range(ROUNDS))
+
+
+def ratio(seconds: float, bare: float) -> str:
+    return f"{seconds / bare:5.1f} × bare"
+
+
+def _once(arguments: list[str]) -> float:
+    began = time.perf_counter()
+    subprocess.run(
+        [sys.executable, *arguments],
+        check=True,
+        cwd=ROOT,
+        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'cli'}", "PATH": ""},
+        stdout=subprocess.DEVNULL,
+    )
+    return time.perf_counter() - began
