@@ -95,8 +95,14 @@ class HttpApi:
         response = web.Response(status=answer.status, body=answer.body, headers=CIMultiDict(answer.headers))
         if request is None:
             response.force_close()  # the rest of the body is still on its way
-        self._on_answer(incoming.method, incoming.path, answer.status, time.perf_counter() - began)
+        self._tell(incoming.method, incoming.path, answer.status, time.perf_counter() - began)
         return response
+
+    def _tell(self, method: str, path: str, status: int, seconds: float) -> None:
+        try:
+            self._on_answer(method, path, status, seconds)
+        except Exception:  # a listener's trouble is not the client's
+            LOG.exception("A listener of the HTTP API failed")
 
     async def _answer(self, request: Request) -> Answer:
         match = self._router.match(request.method, request.path)

@@ -82,32 +82,33 @@ class StreamSource:
         """
         order, seen, owed = list(shards), UNSEEN, math.inf
         while not self._stopped.is_set():
-            now = self._engine.wait_for_writes(seen, IDLE_SECONDS)
-            if now == seen:
-                continue
-            owed = math.inf if seen == UNSEEN else owed + now - seen
-            seen = now
-            for shard in list(order):
-                found = self._read_shard(shard, shards[shard])
-                if found in (None, PAGE):  # failed, or there may be more to read without another write
-                    seen = UNSEEN
-                elif found:
-                    owed -= found
-                    order.remove(shard)
-                    order.insert(0, shard)
-                if owed <= 0:
-                    break
-            else:
-                owed = 0  # whatever is still owed went to another table's stream
+            try:
+                now = self._engine.wait_for_writes(seen, IDLE_SECONDS)
+                if now == seen:
+                    continue
+                owed = self._sweep(order, shards, math.inf if seen == UNSEEN else owed + now - seen)
+                seen = now
+            except Exception as error:  # noqa: BLE001 - a reader that ends would be a stream that stands still
+                seen = UNSEEN
+                if self._wait(RETRY_SECONDS):
+                    self._on_error(error)
 
-    def _read_shard(self, shard: Shard, lanes: list[Lane]) -> int | None:
-        """Hands on what is new and says how many records that were; None if they could not be read."""
-        try:
-            records = shard.read()
-        except Exception as error:  # noqa: BLE001 - a reader that ends would be a stream that stands still
-            if self._wait(RETRY_SECONDS):
-                self._on_error(error)
-            return None
+    def _sweep(self, order: list[Shard], shards: Mapping[Shard, list[Lane]], owed: float) -> float:
+        """Reads shards until `owed` records are found, and says how many still are; below zero: found before counted."""
+        for shard in list(order):
+            while found := self._read_shard(shard, shards[shard]):
+                owed -= found
+                order.remove(shard)
+                order.insert(0, shard)
+                if found < PAGE:
+                    break
+            if owed <= 0:
+                return owed
+        return 0  # whatever is still owed went to another table's stream
+
+    def _read_shard(self, shard: Shard, lanes: list[Lane]) -> int:
+        """Hands on what is new and says how many records that were."""
+        records = shard.read()
         wanted = filter(self._is_wanted, (lambda_record(raw, self._mapping.stream_arn) for raw in records))
         for lane, part in _by_lane(wanted, lanes).items():
             lane.add(part)

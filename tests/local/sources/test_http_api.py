@@ -159,6 +159,14 @@ def test_each_answer_is_told_without_anything_private(start: Start) -> None:
     assert 0 <= seconds < 20
 
 
+def test_listener_that_fails_costs_no_answer(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    def refuse(*_: object) -> None:
+        raise BrokenPipeError("nobody reads this")
+
+    assert call(start(on_answer=refuse), "GET", "/health")[0] == 200
+    assert "nobody reads this" in caplog.text
+
+
 def test_taken_port_is_an_error_at_start_and_a_stopped_api_frees_its_own(start: Start, invoker: Any) -> None:
     api = start()
     with pytest.raises(OSError, match="address already in use"):

@@ -279,6 +279,37 @@ def test_writes_to_other_tables_hide_none_of_ours(
     assert names(invoker.next()) == ["one more"]
 
 
+def test_source_survives_an_engine_that_fails_for_a_while_and_loses_nothing(
+    mapping: StreamMapping, table: Table, invoker: Any, engine: Engine
+) -> None:
+    class Failing:
+        """The engine, whose streams answer nothing until they are mended."""
+
+        def __init__(self) -> None:
+            self.broken = False
+
+        def client(self, service: str) -> Any:
+            return self if service == "dynamodbstreams" else engine.client(service)
+
+        def wait_for_writes(self, seen: int, timeout: float) -> int:
+            return engine.wait_for_writes(seen, timeout)
+
+        def __getattr__(self, operation: str) -> Any:
+            if self.broken:
+                raise ConnectionError("the engine is away")
+            return getattr(streams, operation)
+
+    streams, failing, errors = engine.client("dynamodbstreams"), Failing(), threading.Event()
+    source = StreamSource(mapping, failing, invoker, on_error=lambda _: errors.set())
+    source.start()
+    failing.broken = True
+    table.put("meanwhile")
+    assert errors.wait(20)
+    failing.broken = False
+    assert names(invoker.next()) == ["meanwhile"]
+    source.stop()
+
+
 def test_stop_ends_retries_and_takes_no_more_records(
     start: Start, mapping: StreamMapping, table: Table, invoker: Any, failed: Result
 ) -> None:
