@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 from local.env_file import env_file
 from local.narrator import Narrator
@@ -40,7 +41,7 @@ def main() -> int:
     )
     try:
         service.start()
-        with env_file(ROOT / ".local" / "env", connection(service)):
+        with env_file(Path(os.environ.get("HANDOFF_LOCAL_DIR") or ROOT / ".local") / "env", connection(service)):
             say(greeting(service, time.monotonic() - began))
             stop.wait()
             say("\nStopping ...")
