@@ -62,7 +62,7 @@ def _converted(markdown: str) -> tuple[str, list[Entity]]:
         )
         for entity in found
     ]
-    return text, sorted(_flat(entities), key=lambda entity: (entity.start, -entity.end))
+    return text, list(_flat(sorted(entities, key=lambda entity: (entity.start, -entity.end))))
 
 
 def _more(entity: Any) -> tuple[tuple[str, str], ...]:
@@ -72,11 +72,13 @@ def _more(entity: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _flat(entities: Sequence[Entity]) -> Iterator[Entity]:
-    """Without quotes in quotes, which Telegram does not know."""
-    quotes = [entity for entity in entities if entity.kind in _QUOTES]
+    """Sorted entities without quotes in quotes, which Telegram does not know."""
+    quoted_to = 0
     for entity in entities:
-        inner = any(q is not entity and q.start <= entity.start and entity.end <= q.end for q in quotes)
-        if not (entity.kind in _QUOTES and inner):
+        if entity.kind not in _QUOTES:
+            yield entity
+        elif entity.start >= quoted_to:
+            quoted_to = entity.end
             yield entity
 
 

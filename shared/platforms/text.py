@@ -23,7 +23,7 @@ class Piece:
 
 def utf16(text: str) -> int:
     """The length of a text in UTF-16 code units, as Telegram counts."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def split(text: str, limit: int, measure: Measure = len) -> list[str]:
