@@ -92,6 +92,10 @@ class Engine:
         """Each (role, action, resource) that the role's policies allow and no call has needed so far."""
         return self.guard.unused(role_arn)
 
+    def grants_denied(self) -> frozenset[Grant]:
+        """Each (role, action, resource) that a role was refused since access is enforced."""
+        return frozenset(self.guard.denied)
+
     def wait_for_writes(self, seen: int, timeout: float) -> int:
         """Block until the number of stream records differs from `seen`, at most `timeout` s; return that number."""
         return WRITES[self.account_id].wait(seen, timeout)

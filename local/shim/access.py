@@ -45,6 +45,7 @@ class Guard:
     enforcing: bool = False
     identities: dict[str, Identity] = field(default_factory=dict)
     used: set[Grant] = field(default_factory=set)
+    denied: set[Grant] = field(default_factory=set)
 
     def check(self, response: Any) -> None:
         """Note what a role's call needs; in force, raise the error that AWS would answer with."""
@@ -55,10 +56,11 @@ class Guard:
             return
         if self.enforcing:
             _check_signature(identity, response)
-        for action, resource in demands_of(response):
-            if self.enforcing and not is_allowed(self._policies(identity.role), action, resource):
-                raise JsonRESTError("AccessDeniedException", _refusal(identity.role, action, resource))
-            self.used.add(Grant(identity.role, action, resource))
+        for grant in (Grant(identity.role, action, resource) for action, resource in demands_of(response)):
+            if self.enforcing and not is_allowed(self._policies(grant.role), grant.action, grant.resource):
+                self.denied.add(grant)
+                raise JsonRESTError("AccessDeniedException", _refusal(*grant))
+            self.used.add(grant)
 
     def unused(self, role_arn: str) -> frozenset[Grant]:
         """What the role's policies allow and no call has needed."""
