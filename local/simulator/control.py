@@ -9,6 +9,7 @@ from aiohttp import web
 
 from local.simulator import snapshot
 from local.simulator.faults import KINDS, OPERATIONS, SECONDS, Fault
+from local.simulator.handshake import Handshake
 from local.simulator.stage import Stage
 from local.simulator.store import Chat, Message, Missing, Thread
 from local.simulator.world import BOT, PLATFORMS, Person, Platform
@@ -24,6 +25,12 @@ class Wire(Protocol):
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
         """Somebody speaks, and the bot hears of it."""
+
+    def remove_thread(self, chat: Chat, thread_id: str) -> None:
+        """Somebody deletes a thread; raises Missing."""
+
+    async def verify(self) -> Handshake:
+        """Asks the webhook what the platform asks before it sends events there."""
 
     def webhook_changed(self) -> None:
         """Events that waited for a webhook may go now."""
@@ -80,12 +87,12 @@ class Control:
 
     def remove(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Deletes a thread, or with no thread the whole chat, as somebody with the right to do so would."""
-        store = self._stage.store
-        chat = store.chat(_platform(body), str(body.get("chat", "")))
+        platform = _platform(body)
+        chat = self._stage.store.chat(platform, str(body.get("chat", "")))
         if body.get("thread") in (None, ""):
-            store.remove_chat(chat)
+            self._stage.store.remove_chat(chat)
         else:
-            store.remove_thread(chat, store.thread(chat, str(body["thread"])))
+            self._wires[platform].remove_thread(chat, str(body["thread"]))
         return {}
 
     def _person(self, key: str) -> Person:

@@ -13,6 +13,7 @@ from local.simulator.credentials import Credentials
 from local.simulator.deliveries import Deliveries
 from local.simulator.discord import Discord
 from local.simulator.faults import Faults
+from local.simulator.handshake import Handshake
 from local.simulator.live import Live
 from local.simulator.slack import Slack
 from local.simulator.stage import Stage
@@ -67,7 +68,7 @@ class Server:
         for wire in self._wires.values():
             app.add_routes(wire.routes())
         app.on_shutdown.append(live.close)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
 
     @classmethod
     async def open(cls, setting: Setting, port: int) -> Self:
@@ -88,6 +89,9 @@ class Server:
 
     async def disconnect(self, platform: Platform) -> None:
         await self._wires[platform].disconnect()
+
+    async def verify(self, platform: Platform) -> Handshake:
+        return await self._wires[platform].verify()
 
     async def webhook_changed(self) -> None:
         """Events that waited for a URL look again."""

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from local.simulator.credentials import Credentials
 from local.simulator.deliveries import Attempt
+from local.simulator.handshake import Handshake
 from local.simulator.server import Server, Setting
 from local.simulator.stage import MadeCall
 from local.simulator.world import Platform, World
@@ -134,6 +135,10 @@ class Simulator:
     def disconnect(self, platform: Platform) -> None:
         """Ends the bot's sockets, as the platform does now and then; what is undelivered waits for the next one."""
         self._run(self._running.disconnect(platform))
+
+    def verify(self, platform: Platform) -> Handshake:
+        """What the platform does when a webhook's URL is entered in its settings: sees whether somebody answers right."""
+        return self._run(self._running.verify(platform))
 
     @property
     def _running(self) -> Server:

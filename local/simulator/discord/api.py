@@ -15,6 +15,7 @@ from local.simulator.discord.interactions import Interactions
 from local.simulator.discord.refusals import Refused
 from local.simulator.discord.threads import Threads
 from local.simulator.faults import Fault
+from local.simulator.handshake import Handshake
 from local.simulator.stage import Refusals, Stage
 from local.simulator.store import Chat, Message, Missing, Thread
 from local.simulator.world import Person
@@ -88,6 +89,12 @@ class Discord:
         if chat.kind == "forum" and thread is None:
             raise Missing(f"discord forum {chat.id} has posts, not messages: name one as the thread")
         return self._stage.store.post(chat, thread, self._channels.next_id(), person.key, text)
+
+    def remove_thread(self, chat: Chat, thread_id: str) -> None:
+        self._stage.store.remove_thread(chat, self._stage.store.thread(chat, thread_id))
+
+    async def verify(self) -> Handshake:
+        return await self._interactions.verify()
 
     def webhook_changed(self) -> None:
         pass  # interactions are asked for their URL when they happen

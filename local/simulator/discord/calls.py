@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from local.simulator.discord import payloads, refusals
+from local.simulator.discord import payloads, refusals, server
 from local.simulator.discord.channels import Channels
 from local.simulator.discord.commands import Commands
 from local.simulator.discord.interactions import Interactions
@@ -58,7 +58,7 @@ def calls(stage: Stage, channels: Channels, threads: Threads, interactions: Inte
 def _account(stage: Stage) -> list[Call]:
     def application(_: Input) -> JSON:
         public_key = stage.credentials.discord_public_key
-        return payloads.application(stage.world, public_key, stage.webhook("discord"))
+        return server.application(stage.world, public_key, stage.webhook("discord"))
 
     def gateway(_: Input) -> JSON:
         return {"url": f"{stage.base_url().replace('http', 'ws', 1)}/discord/gateway"}
@@ -83,7 +83,7 @@ def _guild(stage: Stage, channels: Channels, threads: Threads) -> list[Call]:
 
     def guild(call: Input) -> JSON:
         here(call)
-        return payloads.guild(stage.world)
+        return server.guild(stage.world)
 
     def all_channels(call: Input) -> list[JSON]:
         here(call)

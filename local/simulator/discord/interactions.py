@@ -9,12 +9,13 @@ from local.simulator.discord import payloads, refusals
 from local.simulator.discord.channels import Channels
 from local.simulator.discord.gateway import Gateway
 from local.simulator.discord.interaction import Interaction, payload
+from local.simulator.handshake import Handshake, ask
 from local.simulator.stage import Stage
 from local.simulator.store import Chat, Message, Thread
 from local.simulator.world import Person
 
 JSON = dict[str, Any]
-MESSAGE, DEFERRED = 4, 5
+PING, PONG, MESSAGE, DEFERRED = 1, 1, 4, 5
 TOKEN_SECONDS = 900.0
 # Three seconds to answer, and no second try: the person sees that the application did not respond.
 POLICY = Policy(timeout=3.0, retries=tuple, in_order=False)
@@ -61,6 +62,18 @@ class Interactions:
         timestamp = str(int(self._stage.clock()))
         signed = self._stage.credentials.discord_signing_key.sign(timestamp.encode() + body)
         return {"X-Signature-Ed25519": signed.signature.hex(), "X-Signature-Timestamp": timestamp}
+
+    async def verify(self) -> Handshake:
+        """PING must be answered with PONG, and the same with a wrong signature must be refused."""
+        if (url := self._stage.webhook("discord")) is None:
+            return Handshake(ok=False, detail="there is no webhook URL yet")
+        application = self._stage.world.workspace.discord_application
+        ping = {"id": self._channels.next_id(), "application_id": application, "type": PING, "version": 1, "token": "x"}
+        body = json.dumps(ping).encode()
+        status, answer = await ask(url, body, self.signature(body))
+        forged, _ = await ask(url, body, {**self.signature(body), "X-Signature-Ed25519": "00" * 64})
+        ok = status == 200 and isinstance(answer, dict) and answer.get("type") == PONG and forged == 401
+        return Handshake(ok=ok, detail=f"PING was answered with {status}, a forged one with {forged}")
 
     def callback(self, token: str, body: JSON) -> None:
         """The answer to one that came through the Gateway."""

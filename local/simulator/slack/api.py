@@ -7,6 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from local.simulator.faults import Fault, Operation
+from local.simulator.handshake import Handshake
 from local.simulator.slack.arguments import Arguments, Refused, arguments_of
 from local.simulator.slack.conversations import Conversations
 from local.simulator.slack.events import Events
@@ -42,7 +43,8 @@ class Slack:
         self._stage = stage
         self._sockets = Sockets(stage)
         self._conversations = conversations = Conversations(stage)
-        self._posting = posting = Posting(stage, conversations, Events(stage, self._sockets))
+        self._events = Events(stage, self._sockets)
+        self._posting = posting = Posting(stage, conversations, self._events)
         self._methods: dict[str, tuple[Operation, Call]] = {
             "auth.test": ("read", self._auth_test),
             "chat.postMessage": ("send", posting.post),
@@ -72,6 +74,15 @@ class Slack:
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
         return self._posting.say(chat, thread, person.key, text)
+
+    def remove_thread(self, chat: Chat, thread_id: str) -> None:
+        """A thread goes with the message that it hangs on."""
+        self._stage.store.remove_message(chat, *self._stage.store.find(chat, thread_id))
+        if thread_id in chat.threads:
+            self._stage.store.remove_thread(chat, chat.threads[thread_id])
+
+    async def verify(self) -> Handshake:
+        return await self._events.verify()
 
     def webhook_changed(self) -> None:
         pass  # events that wait for a URL look again by themselves

@@ -8,6 +8,7 @@ import secrets
 from typing import Any
 
 from local.simulator.deliveries import Event, Policy
+from local.simulator.handshake import Handshake, ask
 from local.simulator.slack import payloads
 from local.simulator.slack.sockets import Sockets
 from local.simulator.stage import Stage
@@ -93,6 +94,16 @@ class Events:
                 policy=POLICY,
             )
         )
+
+    async def verify(self) -> Handshake:
+        """`url_verification`: the webhook must send the challenge back, as JSON or as plain text."""
+        challenge = secrets.token_urlsafe(32)
+        body = json.dumps({"token": "deprecated", "challenge": challenge, "type": "url_verification"}).encode()
+        if (url := self._stage.webhook("slack")) is None:
+            return Handshake(ok=False, detail="there is no webhook URL yet")
+        status, answer = await ask(url, body, self.signature(body))
+        returned = answer.get("challenge") if isinstance(answer, dict) else answer
+        return Handshake(ok=status == 200 and returned == challenge, detail=f"the challenge was answered with {status}")
 
     def signature(self, body: bytes) -> dict[str, str]:
         """Slack's v0 signature, over a fresh timestamp and the raw bytes."""

@@ -7,6 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from local.simulator.faults import Fault, Operation
+from local.simulator.handshake import Handshake
 from local.simulator.stage import Refusals, Stage
 from local.simulator.store import Chat, Message, Thread
 from local.simulator.telegram import payloads
@@ -74,6 +75,12 @@ class Telegram:
         message = self._stage.store.post(chat, thread, self._chats.next_id(chat), person.key, text)
         self._updates.add("message", payloads.message(message, chat, thread, self._stage.world))
         return message
+
+    def remove_thread(self, chat: Chat, thread_id: str) -> None:
+        self._stage.store.remove_thread(chat, self._stage.store.thread(chat, thread_id))
+
+    async def verify(self) -> Handshake:
+        return Handshake(ok=self._updates.webhook_url is not None, detail="Telegram asks nothing, it only needs a URL")
 
     def webhook_changed(self) -> None:
         self._updates.flush()

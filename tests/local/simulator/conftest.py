@@ -3,7 +3,7 @@
 import http.server
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -20,9 +20,10 @@ class Received:
 
 
 class Receiver:
-    """Plays the service's webhook function: `answers` are (status, body) for the next calls, then 200."""
+    """Plays the service's webhook function: `answers` are (status, body) for the next calls, then what `reply` says."""
 
     def __init__(self) -> None:
+        self.reply: Callable[[Received], tuple[int, bytes]] = lambda _: (HTTPStatus.OK, b"{}")
         self.calls: queue.Queue[Received] = queue.Queue()
         self.answers: queue.Queue[tuple[int, bytes]] = queue.Queue()
         receiver = self
@@ -30,11 +31,12 @@ class Receiver:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.calls.put(Received(self.path, dict(self.headers), body))
+                call = Received(self.path, dict(self.headers), body)
+                receiver.calls.put(call)
                 try:
                     status, answer = receiver.answers.get_nowait()
                 except queue.Empty:
-                    status, answer = HTTPStatus.OK, b"{}"
+                    status, answer = receiver.reply(call)
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(answer)))
@@ -63,7 +65,7 @@ class Receiver:
 
 @pytest.fixture
 def simulator() -> Iterator[Simulator]:
-    with Simulator(retry_scale=0.01) as running:
+    with Simulator(retry_scale=0.001) as running:
         yield running
 
 

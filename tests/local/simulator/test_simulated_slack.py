@@ -84,6 +84,17 @@ def test_a_reply_to_a_vanished_message_silently_lands_in_the_channel(simulator: 
     assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == ["reply"]
 
 
+def test_a_removed_thread_takes_its_seed_with_it(simulator: Simulator, client: WebClient) -> None:
+    seed = client.chat_postMessage(channel=HOME, text="seed")
+    client.chat_postMessage(channel=HOME, text="reply", thread_ts=seed["ts"])
+    simulator.remove("slack", HOME, seed["ts"])
+    assert chat_state(simulator, HOME)["threads"] == []
+    assert "thread_ts" not in client.chat_postMessage(channel=HOME, text="late", thread_ts=seed["ts"])["message"]
+    simulator.remove("slack", HOME)
+    with pytest.raises(SlackApiError, match="channel_not_found"):
+        client.chat_postMessage(channel=HOME, text="x")
+
+
 def test_direct_messages_open_by_the_persons_id(client: WebClient) -> None:
     assert client.conversations_open(users="U7001")["channel"]["id"] == DIRECT
     opened = client.conversations_open(users="U7002", return_im=True)["channel"]
