@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, PlatformError, Rejected
-from shared.platforms import discord_inbound, discord_signatures, discord_threads, links
+from shared.platforms import discord_inbound, discord_signatures, discord_threads
+from shared.platforms.discord_links import DiscordLinks
+from shared.platforms.discord_seeds import NO_MENTIONS, nonce
 from shared.platforms.discord_text import for_discord
-from shared.platforms.discord_threads import NO_MENTIONS, nonce
 from shared.platforms.loop import run
 from shared.platforms.text import split
 from shared.platforms.text_clean import clean, neutralise
@@ -28,18 +28,6 @@ LIMIT = 2000
 CALL_SECONDS = 9.0
 PATIENCE_SECONDS = 3.0
 _THREAD_SECONDS = 30.0  # several calls, and far inside the lease of a handoff
-
-
-_REAL_HOST = "discord.com"
-_DIRECT = "@me"  # stands for the server in links to direct messages
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """Where a channel belongs: its server, and the channel that a thread is in."""
-
-    guild: str
-    parent: str | None
 
 
 class Discord:
@@ -61,7 +49,8 @@ class Discord:
         self._call_seconds = call_seconds
         self._patience_seconds = patience_seconds
         self._connection: DiscordHttp | None = None
-        self._seen: dict[str, _Seen] = {}
+        self._links = DiscordLinks(settings.discord_link_url)
+        self._lock = threading.Lock()
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
         """See the port; how it is made safe to repeat stands in discord_threads."""
@@ -69,7 +58,7 @@ class Discord:
         async def work() -> Place:
             channel = await self._channel(home)
             thread = await discord_threads.open_thread(self._http, channel, title, key=key, people=people)
-            self._seen[thread.chat] = _Seen(channel["guild_id"], channel["id"])
+            self._links.note_thread(thread.chat, channel)
             return thread
 
         return self._run(work(), seconds=_THREAD_SECONDS)
@@ -81,7 +70,7 @@ class Discord:
             channel = await self._channel(home)
             thread = await discord_threads.find_thread(self._http, channel, key=key)
             if thread is not None:
-                self._seen[thread.chat] = _Seen(channel["guild_id"], channel["id"])
+                self._links.note_thread(thread.chat, channel)
             return thread
 
         try:
@@ -127,14 +116,9 @@ class Discord:
     def link(self, place: Place) -> str:
         """The channel's URL; asks Discord once for a channel of which it is not known yet where it belongs."""
         channel_id = _channel_id(place)
-        if channel_id not in self._seen:
-            channel = self._run(self._channel(place))
-            parent = channel.get("parent_id") if channel["type"] in discord_threads.THREADS else None
-            self._seen[channel_id] = _Seen(channel.get("guild_id", _DIRECT), parent)
-        seen, base = self._seen[channel_id], self._settings.discord_link_url
-        if urlsplit(base).hostname == _REAL_HOST:
-            return f"{base.rstrip('/')}/{seen.guild}/{channel_id}"
-        return links.below(base, Place("discord", seen.parent, channel_id) if seen.parent else place)
+        if not self._links.knows(channel_id):
+            self._links.note(self._run(self._channel(place)))
+        return self._links.to(channel_id)
 
     def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:
         """See the port: Discord's own signature, or our relay's."""
@@ -171,19 +155,19 @@ class Discord:
 
     @property
     def _http(self) -> DiscordHttp:
-        if self._connection is None:
-            from shared.platforms.discord_http import DiscordHttp  # noqa: PLC0415  # the SDK, only where it is used
+        with self._lock:
+            if self._connection is None:
+                self._connection = self._connect()
+            return self._connection
 
-            token = self._secrets.get("discord/bot_token")
-            if not token:
-                raise Rejected("no bot token is set for Discord")
-            self._connection = DiscordHttp(
-                self._settings.discord_api_url,
-                token,
-                limit=self._call_seconds,
-                patience=self._patience_seconds,
-            )
-        return self._connection
+    def _connect(self) -> DiscordHttp:
+        from shared.platforms.discord_http import DiscordHttp  # noqa: PLC0415  # the SDK, only where it is used
+
+        token = self._secrets.get("discord/bot_token")
+        if not token:
+            raise Rejected("no bot token is set for Discord")
+        url = self._settings.discord_api_url
+        return DiscordHttp(url, token, limit=self._call_seconds, patience=self._patience_seconds)
 
 
 def _channel_id(place: Place) -> str:

@@ -3,15 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
 import discord
 from discord.http import HTTPClient, Ratelimit, Route
 
-from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited, Rejected
+from shared.errors import NotSent, PlatformError, RateLimited, Rejected
+from shared.platforms.discord_attempts import Attempt, traced
 from shared.platforms.discord_refusals import refusal
 
 # discord.py logs whole requests and answers at DEBUG: chat text, which belongs into no log.
@@ -22,18 +21,6 @@ Body = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 # Discord lets an idle connection live longer; a function that was frozen meanwhile must not trust it.
 _KEEP_ALIVE_SECONDS = 10
 _CONNECT_SECONDS = 5
-
-
-@dataclass
-class _Attempt:
-    """What is known of one request on the wire, written by the traces below."""
-
-    method: str
-    sent: bool = False
-
-    def lost(self, why: str) -> PlatformError:
-        """What a request without an answer means: one that only reads, or never left, did nothing."""
-        return Ambiguous(why) if self.sent and self.method != "GET" else NotSent(why)
 
 
 class _Http(HTTPClient):
@@ -81,7 +68,7 @@ class DiscordHttp:
     async def _once(
         self, method: str, path: str, body: Body | None, params: Any, ids: Mapping[str, str], *, seconds: float
     ) -> Any:
-        attempt = _Attempt(method)
+        attempt = Attempt(method)
         timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
         given: dict[str, Any] = {"trace_request_ctx": attempt, "timeout": timeout}
         if body is not None:
@@ -109,7 +96,7 @@ class DiscordHttp:
 
     async def _log_in(self) -> HTTPClient:
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_SECONDS)
-        http = _Http(asyncio.get_running_loop(), connector, http_trace=_trace())
+        http = _Http(asyncio.get_running_loop(), connector, http_trace=traced())
         Route.BASE = self._base_url
         try:
             self.me = str((await http.static_login(self._token))["id"])
@@ -123,58 +110,7 @@ class DiscordHttp:
         return http
 
 
-def _refused(error: discord.HTTPException, attempt: _Attempt) -> PlatformError:
+def _refused(error: discord.HTTPException, attempt: Attempt) -> PlatformError:
     if error.status >= 500:
         return attempt.lost(f"Discord answered {error.status}")
     return refusal(error.status, error.code, error.text)
-
-
-def _trace() -> aiohttp.TraceConfig:
-    """Hooks into discord.py's requests: note what left, and raise where it would sleep and try again by itself."""
-    trace = aiohttp.TraceConfig()
-    trace.on_request_start.append(_starting)
-    trace.on_request_headers_sent.append(_leaving)
-    trace.on_request_end.append(_answered)
-    trace.on_request_exception.append(_broken)
-    return trace
-
-
-def _attempt(context: SimpleNamespace) -> _Attempt:
-    given = context.trace_request_ctx
-    return given if isinstance(given, _Attempt) else _Attempt("GET")  # the login, which posts nothing
-
-
-async def _starting(_: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestStartParams) -> None:
-    _attempt(context).sent = False
-
-
-async def _leaving(
-    _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams
-) -> None:
-    _attempt(context).sent = True
-
-
-async def _answered(_: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams) -> None:
-    """429: discord.py would sleep as long as it is told. 5xx: it would post again, although the first may have arrived."""
-    response = params.response
-    if response.status == 429:
-        raise RateLimited(_seconds(response.headers))
-    if response.status >= 500:
-        raise _attempt(context).lost(f"Discord answered {response.status}")
-
-
-async def _broken(
-    _: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestExceptionParams
-) -> None:
-    """On some systems discord.py would post again after a reset, although the first may have arrived."""
-    if isinstance(params.exception, ConnectionResetError | aiohttp.ClientOSError):
-        raise _attempt(context).lost("the connection to Discord was lost") from params.exception
-
-
-def _seconds(headers: Mapping[str, str]) -> float:
-    for name in ("Retry-After", "X-RateLimit-Reset-After"):
-        try:
-            return max(float(headers[name]), 0.0)
-        except (KeyError, ValueError):
-            continue
-    return 5.0

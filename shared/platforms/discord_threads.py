@@ -15,26 +15,22 @@ the same reference.
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shared.domain.routes import Place
 from shared.errors import PlaceGone, PlatformError, Rejected, ThreadRefused
+from shared.platforms import discord_seeds as seeds
 from shared.platforms.discord_refusals import THREAD_ALREADY_THERE, Refusal
-from shared.platforms.text_clean import title as title_of
 
 if TYPE_CHECKING:
     from shared.platforms.discord_http import DiscordHttp
 
 log = logging.getLogger(__name__)
 
-NAME_LIMIT = 80
 ARCHIVE_MINUTES = 1440
 PUBLIC_THREAD = 11
-NO_MENTIONS: Mapping[str, Any] = {"parse": []}
 
 TEXT, ANNOUNCEMENTS, FORUM, MEDIA = 0, 5, 15, 16
 THREADS = frozenset({10, 11, 12})
@@ -44,11 +40,6 @@ _MESSAGES_BACK = 100
 _POSTS_BACK = 10
 
 Channel = Mapping[str, Any]
-
-
-def nonce(key: str) -> str:
-    """A key as Discord takes it: 25 characters at most."""
-    return hashlib.sha256(key.encode()).hexdigest()[:24]
 
 
 async def open_thread(http: DiscordHttp, channel: Channel, title: str, *, key: str, people: Sequence[str]) -> Place:
@@ -68,23 +59,23 @@ async def find_thread(http: DiscordHttp, channel: Channel, *, key: str) -> Place
     """What an interrupted `open_thread` with this key left, brought to its end; None if it left nothing."""
     in_forum = channel["type"] in (FORUM, MEDIA)
     candidates = await (_forum_posts(http, channel) if in_forum else _messages(http, channel))
-    seed = next((message for message in candidates if _is_seed(message, http.me, key)), None)
+    seed = next((message for message in candidates if seeds.is_ours(message, http.me, key)), None)
     if seed is None:
         return None
     if not in_forum and not seed.get("thread"):
-        await _thread_from(http, channel["id"], seed["id"], _title_in(seed))
-    await _add_people(http, seed["id"], re.findall(r"<@(\d+)>", _last_line(seed)))
+        await _thread_from(http, channel["id"], seed["id"], seeds.title_in(seed))
+    await _add_people(http, seed["id"], seeds.people_in(seed))
     return Place("discord", seed["id"])
 
 
 async def _thread_in_channel(http: DiscordHttp, channel: Channel, title: str, key: str, people: Sequence[str]) -> str:
     channel_id = channel["id"]
-    body = {"content": _seed(title, key, people), "nonce": nonce(key), "enforce_nonce": True}
+    body = {"content": seeds.seed(title, key, people), "nonce": seeds.nonce(key), "enforce_nonce": True}
     try:
         seed = await http.call(
             "POST",
             "/channels/{channel_id}/messages",
-            {**body, "allowed_mentions": NO_MENTIONS},
+            {**body, "allowed_mentions": seeds.NO_MENTIONS},
             channel_id=channel_id,
         )
     except PlaceGone:
@@ -95,7 +86,7 @@ async def _thread_in_channel(http: DiscordHttp, channel: Channel, title: str, ke
 
 
 async def _thread_from(http: DiscordHttp, channel_id: str, seed: str, title: str) -> str:
-    body = {"name": title_of(title, NAME_LIMIT), "auto_archive_duration": ARCHIVE_MINUTES}
+    body = {"name": seeds.name(title), "auto_archive_duration": ARCHIVE_MINUTES}
     path = "/channels/{channel_id}/messages/{message_id}/threads"
     try:
         await http.call("POST", path, body, channel_id=channel_id, message_id=seed)
@@ -106,7 +97,7 @@ async def _thread_from(http: DiscordHttp, channel_id: str, seed: str, title: str
 
 
 async def _thread_alone(http: DiscordHttp, channel_id: str, title: str) -> str:
-    body = {"name": title_of(title, NAME_LIMIT), "auto_archive_duration": ARCHIVE_MINUTES, "type": PUBLIC_THREAD}
+    body = {"name": seeds.name(title), "auto_archive_duration": ARCHIVE_MINUTES, "type": PUBLIC_THREAD}
     try:
         thread = await http.call("POST", "/channels/{channel_id}/threads", body, channel_id=channel_id)
     except Refusal as refusal:
@@ -116,9 +107,9 @@ async def _thread_alone(http: DiscordHttp, channel_id: str, title: str) -> str:
 
 async def _post_in_forum(http: DiscordHttp, channel: Channel, title: str, key: str, people: Sequence[str]) -> str:
     body: dict[str, Any] = {
-        "name": title_of(title, NAME_LIMIT),
+        "name": seeds.name(title),
         "auto_archive_duration": ARCHIVE_MINUTES,
-        "message": {"content": _seed(title, key, people), "allowed_mentions": NO_MENTIONS},
+        "message": {"content": seeds.seed(title, key, people), "allowed_mentions": seeds.NO_MENTIONS},
     }
     if channel.get("flags", 0) & _TAG_REQUIRED:
         open_tags = [tag["id"] for tag in channel.get("available_tags", ()) if not tag.get("moderated")]
@@ -160,26 +151,3 @@ async def _forum_posts(http: DiscordHttp, channel: Channel) -> Sequence[Mapping[
         except Rejected:
             continue  # its first message was deleted
     return starters
-
-
-def _seed(title: str, key: str, people: Sequence[str]) -> str:
-    # The last line is small print on Discord. Whom it names is not pinged; a crash leaves here who belongs in.
-    small_print = " ".join([*(f"<@{person}>" for person in people[:20]), f"ref {nonce(key)}"])
-    return f"**{_escaped(title_of(title, NAME_LIMIT))}**\n-# {small_print}"
-
-
-def _is_seed(message: Mapping[str, Any], me: str, key: str) -> bool:
-    return str(message["author"]["id"]) == me and _last_line(message).endswith(f"ref {nonce(key)}")
-
-
-def _last_line(message: Mapping[str, Any]) -> str:
-    return str(message.get("content", "")).rpartition("\n")[2]
-
-
-def _title_in(seed: Mapping[str, Any]) -> str:
-    title = str(seed["content"]).partition("\n")[0].removeprefix("**").removesuffix("**")
-    return re.sub(r"\\([\\*_~`|<>#@])", r"\1", title)
-
-
-def _escaped(title: str) -> str:
-    return re.sub(r"([\\*_~`|<>#@])", r"\\\1", title)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-PATIENCE = 20
+PATIENCE = 40
 
 
 @dataclass(frozen=True)

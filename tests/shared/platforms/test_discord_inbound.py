@@ -1,6 +1,8 @@
 """What Discord and our relay say, on the shapes that Discord really sends."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -233,3 +235,18 @@ def test_the_relays_signature_does_not_vouch_for_an_interaction() -> None:
     headers = relay_headers("relay", raw, now=NOW)
     assert isinstance(adapter.parse(headers, raw), Ignored)
     assert not adapter.verify({**headers, **DISCORD}, raw, now=NOW)
+
+
+def test_a_webhook_is_read_without_the_sdk() -> None:
+    program = """
+import sys
+from shared.platforms.discord import Discord
+from shared.settings import Settings
+class Nothing:
+    def get(self, name): return None
+adapter = Discord(Settings("handoffs", "sessions", "turns"), Nothing())
+adapter.verify({}, b"{}", now=0), adapter.parse({}, b"{}"), adapter.render("**hello**")
+print(sorted({"discord", "aiohttp", "nacl"} & set(sys.modules)))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"

@@ -1,0 +1,74 @@
+"""What is known of one request to Discord: whether it left, and what a missing answer means for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import aiohttp
+
+from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited
+
+_PATIENCE_UNSAID = 5.0  # a rate limit that does not say how long
+
+
+@dataclass
+class Attempt:
+    """One request on the wire; `sent` is set once a byte of it has left."""
+
+    method: str
+    sent: bool = False
+
+    def lost(self, why: str) -> PlatformError:
+        """What a request without an answer means: one that only reads, or never left, did nothing."""
+        return Ambiguous(why) if self.sent and self.method != "GET" else NotSent(why)
+
+
+def traced() -> aiohttp.TraceConfig:
+    """Hooks into discord.py's requests: note what leaves, and raise where it would sleep and try again by itself."""
+    trace = aiohttp.TraceConfig()
+    trace.on_request_start.append(_starting)
+    trace.on_request_headers_sent.append(_leaving)
+    trace.on_request_end.append(_answered)
+    trace.on_request_exception.append(_broken)
+    return trace
+
+
+def _attempt(context: SimpleNamespace) -> Attempt:
+    given = context.trace_request_ctx
+    return given if isinstance(given, Attempt) else Attempt("GET")  # the login, which posts nothing
+
+
+async def _starting(_: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestStartParams) -> None:
+    _attempt(context).sent = False
+
+
+async def _leaving(
+    _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams
+) -> None:
+    _attempt(context).sent = True
+
+
+async def _answered(_: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams) -> None:
+    """429: discord.py would sleep as long as it is told. 5xx: it would post again, although the first may have arrived."""
+    response = params.response
+    if response.status == 429:
+        raise RateLimited(_seconds(response.headers))
+    if response.status >= 500:
+        raise _attempt(context).lost(f"Discord answered {response.status}")
+
+
+async def _broken(
+    _: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestExceptionParams
+) -> None:
+    """On some systems discord.py would post again after a reset, although the first may have arrived."""
+    if isinstance(params.exception, ConnectionResetError | aiohttp.ClientOSError):
+        raise _attempt(context).lost("the connection to Discord was lost") from params.exception
+
+
+def _seconds(headers: Mapping[str, str]) -> float:
+    for name in ("Retry-After", "X-RateLimit-Reset-After"):
+        try:
+            return max(float(headers[name]), 0.0)
+        except (KeyError, ValueError):
+            continue
+    return _PATIENCE_UNSAID
