@@ -70,3 +70,6 @@ class Relay(ABC):
         except Unusable as problem:
             self.problem = str(problem)
             log.error("the %s relay has stopped: %s", self.platform, problem)  # noqa: TRY400  # a trace tells nothing
+        except Exception as error:  # whoever started it must learn that it no longer runs, and a thread has no caller
+            self.problem = f"an error of its own ({type(error).__name__}); the log tells where"
+            log.exception("the %s relay has broken", self.platform)
