@@ -254,7 +254,7 @@ class Handoffs(Protocol):
         """Touch a pending handoff so that the stream shows it again."""
 
     def drive(self, handoff: Handoff, *, now: int) -> bool:
-        """Note that a confirmed handoff's delivery is asked for again; one sweep of several wins."""
+        """Note that a kickoff that was sent, or its delivery, is looked after now; one sweep of several wins."""
 
     def due(self, *, now: int, limit: int) -> Sequence[Handoff]:
         """Open handoffs that the sweep should look at, soonest first; as of moments ago, so every write re-checks."""
@@ -385,8 +385,12 @@ class TurnMessage:
 class TurnQueue(Protocol):
     """Wake-ups in order, one at a time per place."""
 
-    def send(self, message: TurnMessage, *, dedupe: str) -> None:
-        """Queue a wake-up; the same `dedupe` within five minutes is queued once."""
+    def send(self, message: TurnMessage, *, dedupe: str, line: str | None = None) -> None:
+        """Queue a wake-up; the same `dedupe` within five minutes is queued once.
+
+        Without `line` it waits in the line of its place. A line of its own is for what must not wait behind a message
+        whose reader died without a word.
+        """
 
 
 @dataclass(frozen=True)

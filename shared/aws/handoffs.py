@@ -263,7 +263,12 @@ class DynamoHandoffs:
         sent = self._update(
             handoff,
             when=[*mine, unconfirmed()],
-            set={**noted, "lease_until": handoff.deadline, "due_at": handoff.deadline, "updated_at": now},
+            set={
+                **noted,
+                "lease_until": handoff.deadline,
+                "due_at": min(handoff.lease_until, handoff.deadline),  # by then the turn must show signs of life
+                "updated_at": now,
+            },
         )
         # The turn may be quicker than this note; once it has confirmed, the sweep must not be put off.
         return sent or self._update(handoff, when=[*mine, present("confirmed")], set=noted)
@@ -391,10 +396,17 @@ class DynamoHandoffs:
         return touched is not None
 
     def drive(self, handoff: Handoff, *, now: int) -> bool:
+        later = now + CONFIRMED_DUE_AFTER
+        sent = present(f"steps.{Step.KICKOFF_SENT}")
         touched = self._update(
             handoff,
-            when=[allowed("drive"), equals("confirmed", value=True), equals("nudges", handoff.nudges)],
-            set={"due_at": now + CONFIRMED_DUE_AFTER},
+            when=[
+                allowed("drive"),
+                either(equals("confirmed", value=True), sent),
+                equals("nudges", handoff.nudges),
+                equals("fence", handoff.fence),
+            ],
+            set={"due_at": later if handoff.confirmed else min(later, handoff.deadline)},
             add={"nudges": 1},
         )
         return touched is not None

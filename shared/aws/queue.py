@@ -44,11 +44,11 @@ class SqsTurnQueue:
         self._client = client
         self._url = url
 
-    def send(self, message: TurnMessage, *, dedupe: str) -> None:
+    def send(self, message: TurnMessage, *, dedupe: str, line: str | None = None) -> None:
         self._client.send_message(
             QueueUrl=self._url,
             MessageBody=body_of(message),
-            MessageGroupId=_token(message.place.route),
+            MessageGroupId=_token(line or message.place.route),
             MessageDeduplicationId=_token(dedupe),
         )
 

@@ -91,9 +91,7 @@ def _answer(services: Services, session: Session, rows: Sequence[InboxRow], *, n
     place = rows[0].place
     held = start_turn(services, session, counts=True, accepted=accepted_turn(rows[0]))
     transcript = list(services.store.transcripts.load(session.id))
-    said: list[Message] = [
-        {"role": "user", "content": row.text, "id": f"{place.route}/{row.event_id}"} for row in rows
-    ]
+    said: list[Message] = [{"role": "user", "content": row.text, "id": f"{place.route}/{row.event_id}"} for row in rows]
     note = note_for(held, transcript, has_new_message=True)
     try:
         with kept_alive(services, held, place, run.visibility):

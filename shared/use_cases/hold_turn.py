@@ -1,7 +1,9 @@
 """Hold the one turn that a session may have: start it, keep it alive while the agent works, let it go."""
 
 import contextlib
+import itertools
 import logging
+import math
 import threading
 from collections.abc import Callable, Iterator
 
@@ -16,6 +18,11 @@ from shared.use_cases.retry import on_conflict
 log = logging.getLogger(__name__)
 TYPING_EVERY = 4.0
 RENEWALS_PER_LEASE = 3
+
+
+def hold_seconds(services: Services) -> int:
+    """How long the queue keeps a turn's message from others without a sign of life: as long as its lease."""
+    return math.ceil(services.settings.turn_lease / 1000)
 
 
 def start_turn(services: Services, session: Session, *, counts: bool, accepted: str | None = None) -> Session:
@@ -51,27 +58,22 @@ def let_go(
 
 @contextlib.contextmanager
 def kept_alive(services: Services, session: Session, place: Place, visibility: Visibility) -> Iterator[None]:
-    """While the body runs: the person sees typing, the lease and the queue's hold are renewed.
-
-    The hold is short, so that a killed turn is tried again soon, not at the function's limit.
-    """
-    hold = services.settings.turn_lease // 1000
-    visibility.set(hold)
+    """While the body runs: the person sees typing, and the lease and the queue's hold are renewed well before they end."""
+    every = services.settings.turn_lease / 1000 / RENEWALS_PER_LEASE
     stop = threading.Event()
 
     def renew() -> None:
         services.store.turns.extend(session, until=services.clock.now() + services.settings.turn_lease)
-        visibility.set(hold)
+        visibility.set(hold_seconds(services))
 
     def beat() -> None:
-        beats = 0
-        beats_per_renewal = max(1, round(hold / RENEWALS_PER_LEASE / TYPING_EVERY))
+        pause = min(TYPING_EVERY, every)
+        beats_per_renewal = max(1, int(every / pause))
         show_typing = _typing(services, place)
-        while True:
+        for beats in itertools.count(1):
             show_typing()
-            if stop.wait(TYPING_EVERY):
+            if stop.wait(pause):
                 return
-            beats += 1
             if beats % beats_per_renewal == 0:
                 _quietly(renew)
 

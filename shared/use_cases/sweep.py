@@ -5,7 +5,7 @@ Safe to run twice at once: every write re-checks on the item what the index said
 
 import logging
 
-from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State
+from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step
 from shared.errors import Conflict, HandoffError
 from shared.ports import DeadTurn, TurnMessage
 from shared.services import Services
@@ -42,6 +42,8 @@ def _look_after(services: Services, handoff: Handoff) -> None:
             log.info("handoff %s: nudged", handoff.id)
     elif handoff.lease_until <= now:
         _try_again(services, handoff)
+    elif handoff.has_done(Step.KICKOFF_SENT) and services.store.handoffs.drive(handoff, now=now):
+        _look_after_kickoff(services, handoff)
 
 
 def _try_again(services: Services, handoff: Handoff) -> None:
@@ -55,6 +57,14 @@ def _try_again(services: Services, handoff: Handoff) -> None:
         log.info("handoff %s: back to pending", handoff.id)
 
 
+def _look_after_kickoff(services: Services, handoff: Handoff) -> None:
+    """The queue carries the kickoff. A turn that died before it shortened its hold would block the line for long."""
+    session = services.store.sessions.get(handoff.session_id)
+    if session is not None and not session.has_live_turn(services.clock.now()):
+        log.info("handoff %s: its kickoff shows no sign of life, sent again", handoff.id)
+        _send_kickoff_again(services, handoff)
+
+
 def _expire(services: Services, handoff: Handoff, reason: Reason) -> None:
     if on_conflict(lambda: services.store.handoffs.expire(handoff, reason, now=services.clock.now())):
         log.info("handoff %s: expired", handoff.id)
@@ -65,6 +75,7 @@ def _send_kickoff_again(services: Services, handoff: Handoff) -> None:
         services.queue.send(
             TurnMessage(handoff.thread.place, handoff.session_id, handoff.id, handoff.fence),
             dedupe=f"again {handoff.id} {handoff.nudges}",
+            line=f"again {handoff.id}",
         )
 
 
