@@ -1,0 +1,158 @@
+"""Kill points: a function dies right before its n-th call to AWS or to a chat platform, or right before it returns."""
+
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from local.in_process import Killed
+from local.service import Between
+from shared.bootstrap import Handler
+from shared.ports import Platform, Platforms
+from shared.services import Services
+
+WATCHED = ("ProcessFunction", "TurnFunction")
+EFFECTS = ("open_thread", "find_thread", "send", "find_message")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Let `function` die before its `at`-th call (from 0) of its `run`-th work on a subject."""
+
+    function: str
+    at: int
+    run: int = 0
+
+
+@dataclass
+class _Life:
+    """One invocation of a function: what it works on now, and the calls that it has made for it."""
+
+    function: str
+    subject: str | None = None
+    calls: list[str] = field(default_factory=list)
+    plan: Plan | None = None
+    dead: bool = False
+
+
+class KillPoints:
+    """Counts the calls of each piece of work and ends it where a plan says so.
+
+    A piece of work is known by its subject: a handoff's id, or the route of the place that is answered. What the thread
+    that shows typing calls is not counted: it does not decide anything.
+    """
+
+    def __init__(self) -> None:
+        self._plans: dict[str, Plan] = {}
+        self._here = threading.local()
+        self._lock = threading.Lock()
+        self.runs: dict[tuple[str, str], list[list[str]]] = defaultdict(list)
+        self.deaths: dict[str, str] = {}
+
+    @property
+    def between(self) -> Between:
+        return Between(client=self._client, services=self._services, handler=self._handler)
+
+    def plan(self, subject: str, plan: Plan) -> None:
+        """From the subject's next work on; a plan is used once."""
+        with self._lock:
+            self._plans[subject] = plan
+
+    def calls(self, subject: str, function: str) -> list[str]:
+        """The calls of the first run of a function on a subject, in order."""
+        return self.runs[subject, function][0]
+
+    def _handler(self, function: str, handler: Handler) -> Handler:
+        if function not in WATCHED:
+            return handler
+
+        def handle(event: Any, context: Any) -> Any:
+            life = self._here.life = _Life(function)
+            try:
+                if function == "TurnFunction":
+                    self._begin(life, _subject_of(json.loads(event["Records"][0]["body"])))
+                answer = handler(event, context)
+                self._point(life, "return")
+                return answer
+            finally:
+                self._here.life = None
+
+        return handle
+
+    def _begin(self, life: _Life, subject: str) -> None:
+        with self._lock:
+            runs = self.runs[subject, life.function]
+            plan = self._plans.get(subject)
+            is_planned = plan is not None and (plan.function, plan.run) == (life.function, len(runs))
+            life.subject, life.calls, life.plan = subject, [], plan if is_planned else None
+            runs.append(life.calls)
+
+    def _client(self, function: str, client: Any) -> Any:
+        service = client.meta.service_model.service_name
+        if function in WATCHED and service in ("dynamodb", "sqs"):
+            client.meta.events.register(
+                f"provide-client-params.{service}.*",
+                lambda params, model, **_: self._called(f"{service}.{model.name}", params),
+            )
+        return client
+
+    def _services(self, function: str, services: Services) -> Services:
+        return (
+            replace(services, platforms=_Platforms(services.platforms, self._called))
+            if function in WATCHED
+            else services
+        )
+
+    def _called(self, name: str, params: Mapping[str, Any]) -> None:
+        life: _Life | None = getattr(self._here, "life", None)
+        if life is None:
+            return
+        if life.function == "ProcessFunction" and name == "dynamodb.UpdateItem":
+            handoff_id = params["Key"].get("handoff_id", {}).get("S")
+            if handoff_id and handoff_id != life.subject:  # a claim: the next record of the batch
+                self._begin(life, handoff_id)
+        self._point(life, name)
+
+    def _point(self, life: _Life, name: str) -> None:
+        if life.dead or (life.plan is not None and life.plan.at == len(life.calls)):
+            life.dead = True
+            self.deaths.setdefault(str(life.subject), name)
+            raise Killed
+        life.calls.append(name)
+
+
+def _subject_of(body: Mapping[str, Any]) -> str:
+    return str(body.get("handoff_id") or body["place"])
+
+
+class _Platforms:
+    """The platforms of a function, each watched."""
+
+    def __init__(self, platforms: Platforms, called: Callable[[str, Mapping[str, Any]], None]) -> None:
+        self._platforms, self._called = platforms, called
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._platforms, name)
+
+    def get(self, name: str) -> "_Watched":
+        return _Watched(self._platforms.get(name), self._called)
+
+
+class _Watched:
+    """A platform whose calls with an effect are points as well."""
+
+    def __init__(self, platform: Platform, called: Callable[[str, Mapping[str, Any]], None]) -> None:
+        self._platform, self._called = platform, called
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._platform, name)
+        if name not in EFFECTS:
+            return real
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            self._called(f"{self._platform.name}.{name}", {})
+            return real(*arguments, **options)
+
+        return call
