@@ -66,16 +66,13 @@ class Faults(PlatformCase):
     def test_a_thread_that_was_deleted_is_gone_and_nothing_lands_in_the_open(self, at: Stand, home: Place) -> None:
         place = self.open(at, home)
         at.platform.send(place, Part("first"), key="a")
-        self.delete_thread(at, home, place)
+        at.simulator.remove(at.name, home.chat, place.thread or place.chat)
         before = at.in_the_open(home)
 
         with pytest.raises(PlaceGone):
             at.platform.send(place, Part("hello"), key="b")
 
         assert at.in_the_open(home) == before
-
-    def delete_thread(self, at: Stand, home: Place, place: Place) -> None:
-        at.simulator.remove(at.name, home.chat, place.thread or place.chat)
 
     def test_a_platform_that_is_down_was_surely_not_reached(self, at: Stand) -> None:
         place = self.open(at, self.first_home)

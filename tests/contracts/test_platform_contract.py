@@ -1,8 +1,6 @@
 """Every platform against the contract, in every kind of home."""
 
-from shared.domain.routes import Place
 from tests.contracts.platform_contract import PlatformContract
-from tests.contracts.platform_contract_stand import Stand
 from tests.contracts.platform_contract_threadless import Threadless
 
 
@@ -16,11 +14,6 @@ class TestTelegram(PlatformContract, Threadless):
 class TestSlack(PlatformContract):
     name = "slack"
     homes = ("C0HOME", "D0OWNER")  # a channel, direct messages
-
-    def delete_thread(self, at: Stand, home: Place, place: Place) -> None:
-        """On Slack a thread goes with the message that it hangs on."""
-        at.simulator.remove(at.name, home.chat, place.thread)
-        at.platform._api.delete(home.chat, place.thread)
 
 
 class TestDiscord(PlatformContract, Threadless):
