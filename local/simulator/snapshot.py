@@ -52,6 +52,7 @@ def scene(store: Store, world: World, faults: Faults) -> JSON:
     return {
         "platforms": {name: {"chats": [chat_scene(c) for c in store.chats(name)]} for name in PLATFORMS},
         "people": {person.key: person.name for person in world.people},
+        "mentions": {name: {person.ids[name]: person.name for person in world.people} for name in PLATFORMS},
         "faults": [fault_scene(fault) for fault in faults.armed],
     }
 

@@ -36,7 +36,7 @@ function told({ said, opened }) {
 let hide;
 function toast({ platform, chat, thread, title }) {
   const box = byId("toast");
-  box.replaceChildren(`New on ${NAMES[platform]}: `, h("a", { href: href(platform, chat, thread), onclick: () => { box.hidden = true; } }, title));
+  box.replaceChildren(`New on ${NAMES[platform]}: `, h("a", { href: href(platform, chat, thread), onclick: () => { box.hidden = true; } }, scene.plain(platform, title)));
   box.hidden = false;
   clearTimeout(hide);
   hide = setTimeout(() => { box.hidden = true; }, 8000);

@@ -29,16 +29,14 @@ function row(scene, open, platform, chat, thread) {
   return h("li", { class: thread ? "thread" : "chat" },
     h("a", { href: href(platform, chat.id, thread?.id), "aria-current": here ? "page" : false, "data-focus": key },
       h("span", { class: "sign", "aria-hidden": "true" }, thread ? "↳" : MARKS[chat.kind] ?? "#"),
-      h("span", { class: "title" }, place.title),
+      h("span", { class: "title" }, scene.plain(platform, place.title)),
       !thread && chat.home && h("span", { class: "home" }, "home"),
       !last && !(chat.home && !thread) && h("span", { class: "kind" }, thread ? "empty" : SHORT_KINDS[chat.kind]),
       unread > 0 && h("span", { class: "badge" }, String(unread), h("span", { class: "unseen" }, " unread")),
       scene.typingFor(chat, thread?.id) > 0
         ? h("span", { class: "last now" }, "typing…")
-        : last && h("span", { class: "last" }, `${clock(last.at)} ${preview(last)}`)));
+        : last && h("span", { class: "last" }, `${clock(last.at)} ${scene.plain(platform, last.text).slice(0, 80)}`)));
 }
-
-const preview = (message) => message.text.replace(/[*`>#~]+/g, "").replace(/\s+/g, " ").trim().slice(0, 80);
 
 /** Up and down walk through the list. */
 export function walk(event) {

@@ -44,11 +44,23 @@ const CHANGES = {
 export class Scene {
   platforms = {};
   people = {};
+  mentions = {};
   faults = [];
   unread = new Map();
 
-  replace({ platforms, people, faults }) {
-    Object.assign(this, { platforms, people, faults });
+  replace({ platforms, people, mentions, faults }) {
+    Object.assign(this, { platforms, people, mentions, faults });
+  }
+
+  /** The name behind a mention such as <@U7001>. */
+  mentioned(platform, id) {
+    return `@${this.mentions[platform]?.[id] ?? id}`;
+  }
+
+  /** Text for places that show no formatting: titles and previews. */
+  plain(platform, text) {
+    const named = text.replace(/<@!?(\w+)>/g, (_, id) => this.mentioned(platform, id));
+    return named.replace(/^(#{1,6} |-# |> ?)|[*`]+|~~/gm, "").replace(/\s+/g, " ").trim();
   }
 
   chats(platform) {

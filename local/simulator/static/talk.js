@@ -13,7 +13,7 @@ export function showTalk(scene, open) {
   const thread = scene.thread(chat, open.thread);
   const starter = open.thread && chat?.messages.find((message) => message.id === open.thread);
   const place = open.thread ? thread : chat;
-  showHead(open, chat, thread, starter);
+  showHead(scene, open, chat, thread, starter);
   showSpeakers(scene, chat);
   byId("composer").hidden = !chat || (chat.kind === "forum" && open.platform === "discord" && !open.thread);
 
@@ -37,8 +37,9 @@ export function showTalk(scene, open) {
   else if (listed.length > before) byId("newer").hidden = false;
 }
 
-function showHead(open, chat, thread, starter) {
-  const name = open.thread ? thread?.title ?? starter?.text ?? "A thread" : chat?.title ?? "Pick a chat";
+function showHead(scene, open, chat, thread, starter) {
+  const title = open.thread ? thread?.title ?? starter?.text ?? "A thread" : chat?.title ?? "Pick a chat";
+  const name = scene.plain(open.platform, title);
   const above = open.thread && chat ? h("a", { href: href(open.platform, chat.id) }, chat.title) : chat && KINDS[chat.kind];
   byId("talk-title").textContent = name;
   byId("crumbs").replaceChildren(...[NAMES[open.platform], above].filter(Boolean).flatMap((part, at) => (at ? [" › ", part] : [part])));
@@ -76,7 +77,7 @@ function bubble(scene, open, chat, message) {
       h("time", { datetime: message.at }, clock(message.at)),
       message.edited && h("span", { class: "note" }, "edited"),
       message.private && h("span", { class: "note" }, "only you can see this")),
-    h("div", { class: "text" }, ...formatted(open.platform, message)),
+    h("div", { class: "text" }, ...formatted(scene, open.platform, message)),
     (threads || (count > 0 && !open.thread)) &&
       h("a", { class: "replies", href: link }, count ? `${count} ${count === 1 ? "reply" : "replies"}` : "Reply in thread"));
 }

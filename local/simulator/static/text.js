@@ -3,13 +3,13 @@
 import { h } from "./dom.js";
 
 const ENTITY_TAGS = { bold: "strong", italic: "em", code: "code", pre: "pre", strikethrough: "s", underline: "u", blockquote: "blockquote" };
-const INLINE = /(`[^`\n]+`)|\*\*([^*\n]+)\*\*|(?<![\w*])\*([^*\n]+)\*(?![\w*])|(?<!\w)_([^_\n]+)_(?!\w)|~~([^~\n]+)~~/g;
+const INLINE = /(`[^`\n]+`)|<@!?(\w+)>|\*\*([^*\n]+)\*\*|(?<![\w*])\*([^*\n]+)\*(?![\w*])|(?<!\w)_([^_\n]+)_(?!\w)|~~([^~\n]+)~~/g;
 const FENCE = /```[^\n`]*\n([\s\S]*?)(?:\n```|$)/g;
 
-export function formatted(platform, message) {
+export function formatted(scene, platform, message) {
   if (platform === "telegram") return fromEntities(message.text, message.entities ?? []);
   if (message.from !== "bot") return [message.text];
-  return fromMarkdown(message.text);
+  return fromMarkdown(message.text, (id) => scene.mentioned(platform, id));
 }
 
 /** Entities count in UTF-16 units, as JavaScript does; one inside another stays inside. */
@@ -30,34 +30,35 @@ function fromEntities(text, entities, start = 0, end = text.length) {
   return nodes;
 }
 
-function fromMarkdown(text) {
+function fromMarkdown(text, name) {
   const nodes = [];
   let at = 0;
   for (const found of text.matchAll(FENCE)) {
-    nodes.push(...lines(text.slice(at, found.index)), h("pre", {}, found[1]));
+    nodes.push(...lines(text.slice(at, found.index), name), h("pre", {}, found[1]));
     at = found.index + found[0].length;
     if (text[at] === "\n") at += 1;
   }
-  return [...nodes, ...lines(text.slice(at))];
+  return [...nodes, ...lines(text.slice(at), name)];
 }
 
-/** Headings and quotes are marks at the start of a line. */
-function lines(text) {
+/** Headings, small print and quotes are marks at the start of a line. */
+function lines(text, name) {
   return text.split("\n").flatMap((line, at) => {
-    const heading = /^#{1,6} +(.*)$/.exec(line);
-    const quote = /^> ?(.*)$/.exec(line);
-    const shown = heading ? [h("strong", {}, heading[1])] : quote ? [h("q", {}, ...inline(quote[1]))] : inline(line);
+    const [, mark, rest] = /^(#{1,6} +|-# +|> ?)?(.*)$/.exec(line);
+    const tag = !mark ? null : mark.startsWith("#") ? "strong" : mark.startsWith("-") ? "small" : "q";
+    const shown = tag ? [h(tag, {}, ...inline(rest, name))] : inline(rest, name);
     return at ? ["\n", ...shown] : shown;
   });
 }
 
-function inline(text) {
+function inline(text, name) {
   const nodes = [];
   let at = 0;
   for (const found of text.matchAll(INLINE)) {
-    const [all, code, bold, star, underscore, struck] = found;
+    const [all, code, mention, bold, star, underscore, struck] = found;
     nodes.push(text.slice(at, found.index));
     if (code) nodes.push(h("code", {}, code.slice(1, -1)));
+    else if (mention) nodes.push(h("span", { class: "mention" }, name(mention)));
     else if (bold) nodes.push(h("strong", {}, bold));
     else if (struck) nodes.push(h("s", {}, struck));
     else nodes.push(h("em", {}, star ?? underscore));

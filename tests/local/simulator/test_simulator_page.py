@@ -156,6 +156,13 @@ def test_formatting_shows(simulator: Simulator, browser: Browser) -> None:
     browser.until(lambda: browser.text(".text strong") == "bold")
 
 
+def test_a_mention_shows_the_name_behind_it(simulator: Simulator, browser: Browser) -> None:
+    seed = slack(simulator, channel="C0HOME", text="Handoff for <@U7001> & <@U404>")
+    look(browser, simulator.link_url("slack", "C0HOME", seed))
+    assert browser.text(".message .text") == "Handoff for @Olivia Owner & @U404"
+    assert browser.text("#talk-title") == "Handoff for @Olivia Owner & @U404"
+
+
 def test_typing_shows_until_the_message_is_there(simulator: Simulator, browser: Browser) -> None:
     thread = topic(simulator)
     look(browser, simulator.link_url("telegram", "7001", thread))
