@@ -52,7 +52,7 @@ def _create(engine: Engine, body: Mapping[str, Any], parameters: Mapping[str, st
 
 def _read(engine: Engine, translated: Mapping[str, Any], outputs: Mapping[str, str]) -> Deployed:
     """Every resource's properties with all references resolved by moto, also of those that moto does not have."""
-    # Here, because these bring in all of moto (a second): `shim.apply` makes that quicker, and must come first.
+    # Here, because these bring in all of moto (a second): `families.apply` makes that quicker, and must come first.
     from moto.cloudformation.models import cloudformation_backends  # noqa: PLC0415 - see above
     from moto.cloudformation.parsing import clean_json  # noqa: PLC0415 - see above
 

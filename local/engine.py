@@ -12,8 +12,7 @@ from botocore.credentials import Credentials
 from moto.core.base_backend import BackendDict
 from moto.iam.models import iam_backends
 
-from local import shim
-from local.shim import queues, ttl
+from local.shim import families, queues, ttl
 from local.shim.access import GUARDS, Grant, Guard, Identity
 from local.shim.dispatch import application_of
 from local.shim.server import LoopbackServer
@@ -40,8 +39,8 @@ class Engine:
 
     @classmethod
     def start(cls) -> "Engine":
-        """Ready when this returns. Raises UnknownMotoError on a moto that the shim was not tested with."""
-        shim.apply()
+        """Ready when this returns."""
+        families.apply()
         account_id = str(next(ACCOUNTS))
         server = LoopbackServer(application_of(account_id))
         guard = Guard(account_id, identities={ADMIN.access_key: Identity(None, ADMIN)})

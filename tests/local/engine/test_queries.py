@@ -60,9 +60,9 @@ def test_a_sparse_index_holds_only_items_with_both_keys_and_only_their_keys(dyna
 
 def test_a_query_costs_its_partition_not_the_table(dynamodb: Any, ranged_table: str) -> None:
     def seconds() -> float:
-        started = time.perf_counter()
+        started = time.process_time()
         _query(dynamodb, ranged_table)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     _fill(dynamodb, ranged_table, partitions=2, rows=5)
     small = min(seconds() for _ in range(10))

@@ -97,9 +97,9 @@ def test_a_failed_condition_shows_the_item_when_asked(dynamodb: Any, table: str)
 
 def test_a_transaction_costs_what_it_touches_not_what_the_table_holds(dynamodb: Any, table: str) -> None:
     def seconds() -> float:
-        started = time.perf_counter()
+        started = time.process_time()
         dynamodb.transact_write_items(TransactItems=[_add(table, "a"), _add(table, "b")])
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     small = min(seconds() for _ in range(10))
     for start in range(0, 2000, 25):
@@ -115,3 +115,15 @@ def test_a_transaction_costs_what_it_touches_not_what_the_table_holds(dynamodb: 
 def test_a_transaction_reads_up_to_a_hundred_items(dynamodb: Any, table: str) -> None:
     gets = [{"Get": {"TableName": table, "Key": {"pk": {"S": str(n)}}}} for n in range(100)]
     assert len(dynamodb.transact_get_items(TransactItems=gets)["Responses"]) == 100
+
+
+def test_a_transaction_of_more_than_four_megabytes_is_refused_whole(dynamodb: Any, table: str) -> None:
+    def puts(count: int) -> list[dict[str, Any]]:
+        item = {"data": {"B": bytes(350_000)}}
+        return [{"Put": {"TableName": table, "Item": {"pk": {"S": f"chunk-{n}"}, **item}}} for n in range(count)]
+
+    with pytest.raises(ClientError, match="ValidationException"):
+        dynamodb.transact_write_items(TransactItems=puts(12))
+    assert _item(dynamodb, table, "chunk-0") is None
+    dynamodb.transact_write_items(TransactItems=puts(11))
+    assert _item(dynamodb, table, "chunk-10") is not None
