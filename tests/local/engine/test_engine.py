@@ -36,8 +36,8 @@ def test_another_moto_is_refused_with_what_to_do(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode != 0
-    (said,) = [line for line in done.stderr.splitlines() if "UnknownMotoError" in line]
-    for words in (shim.MOTO, "9.9.9", "Nothing was started", "make clean", "tests/local/engine"):
+    said = done.stderr.splitlines()[-1]
+    for words in ("UnknownMotoError", shim.MOTO, "9.9.9", "Nothing was started", "make clean", "tests/local/engine"):
         assert words in said
 
 
