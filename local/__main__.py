@@ -12,7 +12,7 @@ from local.env_file import env_file
 from local.narrator import Narrator
 from local.options import parameters_from, secrets_from
 from local.real import RealPlatforms
-from local.service import ROOT, LocalService
+from local.service import READY_FOR_A_CROWD, ROOT, LocalService
 from shared.agents.registry import describe
 from shared.settings import Settings
 
@@ -38,6 +38,7 @@ def main() -> int:
         secrets=secrets_from(os.environ),
         real=RealPlatforms.from_environment(os.environ),
         watcher=narrator.watcher(),
+        warm=READY_FOR_A_CROWD,
     )
     try:
         service.start()

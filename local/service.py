@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 from local.deploy import deploy
 from local.engine import Engine
 from local.in_process import InProcessInvoker
-from local.invoke import Invoker
+from local.invoke import Invoker, function_arn
 from local.real import RealPlatforms
 from local.relays.configuration import RelaySettings, Target, make_relay
 from local.relays.relay import Relay
@@ -31,6 +31,8 @@ from shared.settings import Settings
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
 WARM = {"StatusFunction": 1, "RequestFunction": 1, "ProcessFunction": 1, "TurnFunction": 1, "WebhookFunction": 1}
+READY_FOR_A_CROWD = {**WARM, "TurnFunction": 10, "ProcessFunction": 2}
+"""On AWS a new container costs nobody else anything; on two cores, ten agents at once want their processes started before."""
 
 
 class Source(Protocol):
@@ -72,6 +74,7 @@ class LocalService:
         real: RealPlatforms | None = None,
         watcher: Watcher | None = None,
         between: Between | None = None,
+        warm: Mapping[str, int] = WARM,
         on_phase: Callable[[str, str, int], None] | None = None,
     ) -> None:
         """`between` is for functions in this process, `on_phase` for runtime processes: both are ways to break them."""
@@ -84,6 +87,7 @@ class LocalService:
         self._watcher = watcher or Watcher()
         self._between = between or Between()
         self._on_phase = on_phase
+        self._warm = warm
         self._stops: list[Callable[[], Any]] = []
         self._services: dict[str, Services] = {}
         self._lock = threading.Lock()
@@ -185,7 +189,7 @@ class LocalService:
             on_log=self._watcher.on_log,
             on_phase=self._on_phase,
         )
-        runtime.warm(WARM)
+        runtime.warm(self._warm)
         return runtime
 
     def _build(self, function: str) -> Handler:
