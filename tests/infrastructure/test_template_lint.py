@@ -1,6 +1,7 @@
 """Others' linters on the template: as SAM, and as the CloudFormation that it becomes."""
 
 import json
+import re
 from typing import Any
 
 from cfnlint.api import ManualArgs, lint
@@ -21,6 +22,25 @@ def test_the_template_is_right_as_sam() -> None:
 def test_the_template_is_right_as_cloudformation(translated: dict[str, Any]) -> None:
     # Finds misspelt attributes inside policies, which the SAM linter does not look into.
     assert _findings(json.dumps(translated)) == []
+
+
+def test_rules_use_the_functions_that_rules_may_use(translated: dict[str, Any]) -> None:
+    # CloudFormation refuses others, such as Fn::Join, and the linter does not know.
+    allowed = {
+        "And",
+        "Contains",
+        "EachMemberEquals",
+        "EachMemberIn",
+        "Equals",
+        "Not",
+        "Or",
+        "RefAll",
+        "ValueOf",
+        "ValueOfAll",
+    }
+    used = set(re.findall(r'"Fn::(\w+)"', json.dumps(translated["Rules"])))
+    assert used
+    assert used <= allowed
 
 
 def test_the_linter_finds_a_misspelt_attribute(translated: dict[str, Any]) -> None:
