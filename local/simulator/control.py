@@ -62,8 +62,8 @@ class Control:
         person = self._person(str(body.get("user", "owner")))
         thread_id = str(body["thread"]) if body.get("thread") not in (None, "") else None
         chat, thread = self._wires[platform].place(str(body.get("chat", "")), thread_id)
-        if person.key not in chat.people:
-            raise Invalid(f"{person.key} is not in {platform} chat {chat.id}; there are {', '.join(chat.people)}")
+        if person.key not in (there := chat.who_sees(thread)):
+            raise Invalid(f"{person.key} is not there; in that place are {', '.join(there) or 'nobody but the bot'}")
         message = self._wires[platform].say(chat, thread, person, text)
         return {"platform": platform, "chat": chat.id, "thread": thread_id, **snapshot.message_state(message)}
 

@@ -37,7 +37,7 @@ class Event:
 
     platform: Platform
     id: str
-    lane: str
+    lane: str | None  # events of one lane go one after the other; without a lane, at once
     url: Callable[[], str | None]
     body: bytes
     sign: Callable[[int, int | None], Mapping[str, str]]
@@ -60,6 +60,9 @@ class Deliveries:
 
     def send(self, event: Event) -> None:
         """Queues the event behind the earlier ones of its lane."""
+        if event.lane is None:
+            self.background(self._deliver(event))
+            return
         key = (event.platform, event.lane)
         if key not in self._lanes:
             self._lanes[key] = asyncio.Queue()
@@ -85,14 +88,16 @@ class Deliveries:
 
     async def _drain(self, lane: asyncio.Queue[Event]) -> None:
         while True:
-            event = await lane.get()
-            attempt, answer = await self._try(event, 0, None)
-            if answer is not None:
-                await self._delivered(event, answer)
-            elif event.policy.in_order:
-                await self._retry(event, attempt)
-            else:
-                self.background(self._retry(event, attempt))
+            await self._deliver(await lane.get())
+
+    async def _deliver(self, event: Event) -> None:
+        attempt, answer = await self._try(event, 0, None)
+        if answer is not None:
+            await self._delivered(event, answer)
+        elif event.policy.in_order:
+            await self._retry(event, attempt)
+        else:
+            self.background(self._retry(event, attempt))
 
     async def _retry(self, event: Event, last: Attempt) -> None:
         for number, pause in enumerate(event.policy.retries(), start=1):

@@ -107,12 +107,12 @@ class Simulator:
     @property
     def attempts(self) -> list[Attempt]:
         """Every try to deliver an event so far."""
-        return list(self._running.deliveries.attempts)
+        return self._call(list, self._running.deliveries.attempts)
 
     @property
     def calls(self) -> list[MadeCall]:
         """The newest calls that bots made, to check what was sent and how often."""
-        return list(self._running.calls)
+        return self._call(list, self._running.calls)
 
     def state(self) -> dict[str, Any]:
         """The same as GET /state."""

@@ -39,12 +39,13 @@ def state(store: Store) -> JSON:
 def scene(store: Store, world: World, faults: Faults) -> JSON:
     """The state with what a page needs besides: kinds, people, who types until when, armed faults."""
 
-    def thread_scene(thread: Thread) -> JSON:
-        return thread_state(thread) | {"messages": [message_scene(m) for m in thread.messages]}
+    def thread_scene(chat: Chat, thread: Thread) -> JSON:
+        shown = [message_scene(message) for message in thread.messages]
+        return thread_state(thread) | {"messages": shown, "people": chat.who_sees(thread)}
 
     def chat_scene(chat: Chat) -> JSON:
         result = chat_state(chat) | {"kind": chat.kind, "home": chat.home, "people": list(chat.people)}
-        result["threads"] = [thread_scene(t) for t in chat.threads.values()]
+        result["threads"] = [thread_scene(chat, t) for t in chat.threads.values()]
         result["messages"] = [message_scene(m) for m in chat.messages]
         result["typing"] = {thread or "": instant(until) for thread, until in store.typing_in(chat).items()}
         return result
@@ -86,6 +87,8 @@ def change_scene(change: Change) -> JSON:
     }
     if change.title is not None:
         result["title"] = change.title
+    if change.people is not None:
+        result["people"] = list(change.people)
     if change.message is not None:
         result["message"] = message_scene(change.message)
     if change.until is not None:

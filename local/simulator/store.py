@@ -34,6 +34,7 @@ class Thread:
     messages: list[Message] = field(default_factory=list)
     members: set[str] = field(default_factory=set)
     starter: str | None = None
+    private: bool = False  # only its members see it
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -50,6 +51,10 @@ class Chat:
     messages: list[Message] = field(default_factory=list)
     threads: dict[str, Thread] = field(default_factory=dict)
 
+    def who_sees(self, thread: Thread | None) -> list[str]:
+        """The people who can read and write there; the bot is not one of them."""
+        return [key for key in self.people if thread is None or not thread.private or key in thread.members]
+
 
 @dataclass(frozen=True)
 class Change:
@@ -60,6 +65,7 @@ class Change:
     thread_id: str | None = None
     message: Message | None = None
     title: str | None = None
+    people: tuple[str, ...] | None = None
     until: float | None = None
 
 
@@ -109,16 +115,25 @@ class Store:
         raise Missing(f"{chat.platform} chat {chat.id} has no message {message_id}")
 
     def open_thread(
-        self, chat: Chat, thread_id: str, title: str, opener: str, *, starter: str | None = None, **extra: Any
+        self,
+        chat: Chat,
+        thread_id: str,
+        title: str,
+        opener: str,
+        *,
+        starter: str | None = None,
+        private: bool = False,
+        **extra: Any,
     ) -> Thread:
-        thread = Thread(thread_id, title, opener, self._clock(), members={opener}, starter=starter, extra=extra)
+        thread = Thread(thread_id, title, opener, self._clock(), starter=starter, private=private, extra=extra)
+        thread.members.add(opener)
         chat.threads[thread_id] = thread
-        self._tell(Change("thread", chat, thread.id, title=thread.title))
+        self.thread_changed(chat, thread)
         return thread
 
-    def rename_thread(self, chat: Chat, thread: Thread, title: str) -> None:
-        thread.title = title
-        self._tell(Change("thread", chat, thread.id, title=thread.title))
+    def thread_changed(self, chat: Chat, thread: Thread) -> None:
+        """Its title, its members or the platform's own notes on it are others now."""
+        self._tell(Change("thread", chat, thread.id, title=thread.title, people=tuple(chat.who_sees(thread))))
 
     def post(self, chat: Chat, thread: Thread | None, message_id: str, author: str, text: str, **extra: Any) -> Message:
         """Adds a message and ends its author's typing there."""

@@ -47,7 +47,7 @@ class Interactions:
         event = Event(
             platform="discord",
             id=interaction.id,
-            lane=interaction.token,
+            lane=None,
             url=lambda: self._stage.webhook("discord"),
             body=body,
             sign=lambda *_: self.signature(body),

@@ -7,7 +7,7 @@ from local.simulator.store import Chat, Message, Thread
 from local.simulator.world import BOT, Person, World
 
 JSON = dict[str, Any]
-TEXT, DM, PUBLIC_THREAD, FORUM = 0, 1, 11, 15
+TEXT, DM, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = 0, 1, 11, 12, 15
 TYPES = {"text": TEXT, "dm": DM, "forum": FORUM}
 HAS_THREAD, EPHEMERAL = 1 << 5, 1 << 6
 ALL_PERMISSIONS = str((1 << 50) - 1)
@@ -109,7 +109,7 @@ def thread_channel(chat: Chat, thread: Thread, world: World) -> JSON:
     count = len(thread.messages)
     return {
         "id": thread.id,
-        "type": PUBLIC_THREAD if not thread.extra.get("private") else 12,
+        "type": PRIVATE_THREAD if thread.private else PUBLIC_THREAD,
         "flags": 0,
         "last_message_id": thread.messages[-1].id if thread.messages else None,
         "guild_id": world.workspace.discord_guild,

@@ -12,7 +12,6 @@ from local.simulator.world import BOT
 JSON = dict[str, Any]
 MAX_NAME = 100
 DURATIONS = (60, 1440, 4320, 10080)
-PRIVATE = 12
 
 
 class Threads:
@@ -30,7 +29,7 @@ class Threads:
         if chat.kind == "forum":
             return self._post_in_forum(chat, name, duration, body)
         # Without a type Discord makes a private thread, which only its members see.
-        private = body.get("type", PRIVATE) == PRIVATE
+        private = body.get("type", payloads.PRIVATE_THREAD) == payloads.PRIVATE_THREAD
         thread = self._open(chat, self._channels.next_id(), name, duration, private=private)
         return self._shown(chat, thread)
 
@@ -54,7 +53,9 @@ class Threads:
             thread.extra["archived"] = bool(body["archived"])
         if "auto_archive_duration" in body:
             thread.extra["auto_archive_duration"] = self._duration(body)
-        self._stage.store.rename_thread(chat, thread, self._name(body) if "name" in body else thread.title)
+        if "name" in body:
+            thread.title = self._name(body)
+        self._stage.store.thread_changed(chat, thread)
         return payloads.thread_channel(chat, thread, self._stage.world)
 
     def delete(self, channel_id: str) -> JSON:
@@ -80,10 +81,12 @@ class Threads:
         if person.key not in (*chat.people, BOT):
             raise Refused(403, 50001, "Missing Access")
         thread.members.add(person.key)
+        self._stage.store.thread_changed(chat, thread)
 
     def leave(self, channel_id: str, user_id: str) -> None:
-        _, thread = self._thread(channel_id)
+        chat, thread = self._thread(channel_id)
         thread.members.discard(self._channels.person(self._user_id(user_id)).key)
+        self._stage.store.thread_changed(chat, thread)
 
     def active(self) -> JSON:
         found = [(c, t) for c in self._stage.store.chats("discord") for t in c.threads.values()]
@@ -106,8 +109,8 @@ class Threads:
     def _open(
         self, chat: Chat, thread_id: str, name: str, duration: int, *, private: bool = False, starter: str | None = None
     ) -> Thread:
-        extra = {"archived": False, "auto_archive_duration": duration, "private": private}
-        return self._stage.store.open_thread(chat, thread_id, name, BOT, starter=starter, **extra)
+        extra = {"archived": False, "auto_archive_duration": duration}
+        return self._stage.store.open_thread(chat, thread_id, name, BOT, starter=starter, private=private, **extra)
 
     def _shown(self, chat: Chat, thread: Thread) -> JSON:
         member = payloads.thread_member(thread, self._stage.world.person(BOT))

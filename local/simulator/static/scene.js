@@ -16,9 +16,10 @@ const CHANGES = {
   },
   thread(scene, change, chat) {
     const known = scene.thread(chat, change.thread);
-    if (known) known.title = change.title;
+    const { title, people } = change;
+    if (known) Object.assign(known, { title, people });
     else {
-      chat.threads.push({ id: change.thread, title: change.title, messages: [] });
+      chat.threads.push({ id: change.thread, title, people, messages: [] });
       return { opened: change };
     }
   },

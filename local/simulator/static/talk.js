@@ -14,8 +14,9 @@ export function showTalk(scene, open) {
   const starter = open.thread && chat?.messages.find((message) => message.id === open.thread);
   const place = open.thread ? thread : chat;
   showHead(scene, open, chat, thread, starter);
-  showSpeakers(scene, chat);
-  byId("composer").hidden = !chat || (chat.kind === "forum" && open.platform === "discord" && !open.thread);
+  const people = (thread ?? chat)?.people ?? [];
+  showSpeakers(scene, people);
+  byId("composer").hidden = !people.length || (chat.kind === "forum" && open.platform === "discord" && !open.thread);
 
   const messages = place?.messages ?? [];
   const listed = starter ? [starter, ...messages.filter((message) => message !== starter)] : messages;
@@ -28,8 +29,9 @@ export function showTalk(scene, open) {
     make: (message) => bubble(scene, open, chat, message),
   });
   showTyping(scene, chat, open);
-  byId("empty").textContent = listed.length ? "" : emptyWords(chat, open, thread);
-  byId("empty").hidden = listed.length > 0;
+  const alone = thread && !people.length;
+  byId("empty").textContent = alone ? "Nobody but the bot can see this thread." : emptyWords(chat, open, thread);
+  byId("empty").hidden = listed.length > 0 && !alone;
 
   const fresh = shown !== location.hash;
   shown = location.hash;
@@ -47,9 +49,8 @@ function showHead(scene, open, chat, thread, starter) {
   document.body.dataset.platform = open.platform ?? "";
 }
 
-function showSpeakers(scene, chat) {
+function showSpeakers(scene, people) {
   const select = byId("speaker");
-  const people = chat?.people ?? [];
   if (select.dataset.people === people.join()) return;
   const before = select.value;
   select.replaceChildren(...people.map((key) => h("option", { value: key }, scene.people[key] ?? key)));

@@ -59,7 +59,8 @@ class Chats:
         if name:
             if name == thread.title:
                 raise Refused("Bad Request: TOPIC_NOT_MODIFIED")
-            self._stage.store.rename_thread(chat, thread, self._topic_name(arguments))
+            thread.title = self._topic_name(arguments)
+            self._stage.store.thread_changed(chat, thread)
         return True
 
     def delete_forum_topic(self, arguments: Arguments) -> Any:

@@ -10,6 +10,7 @@ import pytest
 from discord.http import Route
 
 from local.simulator import Simulator
+from local.simulator.control import Invalid
 
 HOME, FORUM, DIRECT = 6001000000000000001, 6002000000000000002, 6003000000000000003
 OWNER = 7001000000000000001
@@ -148,6 +149,15 @@ def test_people_join_a_thread_that_is_made_for_them(simulator: Simulator) -> Non
         return [member.id for member in await thread.fetch_members()]
 
     assert with_client(simulator, work) == [OWNER, 9001000000000000001]
+
+
+def test_a_private_thread_is_closed_to_those_who_were_not_added(simulator: Simulator) -> None:
+    async def work(client: discord.Client) -> str:
+        return str((await (await text_channel(client)).create_thread(name="Mine")).id)
+
+    thread = with_client(simulator, work)
+    with pytest.raises(Invalid, match="nobody but the bot"):
+        simulator.say("discord", str(HOME), "hello?", thread=thread)
 
 
 async def _too_long(client: discord.Client) -> None:
