@@ -205,7 +205,13 @@ class LocalService:
     def _sources(self) -> list[Source]:
         self.schedules = [ScheduleSource(schedule, self.invoker) for schedule in self.stack.schedules]
         streams = [
-            StreamSource(mapping, self.engine, self.invoker, on_error=self._watcher.on_error)
+            StreamSource(
+                mapping,
+                self.engine,
+                self.invoker,
+                function_arn=function_arn(self.stack.functions[mapping.function]),
+                on_error=self._watcher.on_error,
+            )
             for mapping in self.stack.streams
         ]
         queues = [

@@ -76,7 +76,7 @@ def open_thread(services: Services, handoff: Handoff) -> Handoff:
         if handoff.require_thread:
             raise
         place = handoff.target
-        notice = f"No thread of its own: {refused}. The session continues in the chat itself."
+        notice = f"No thread of its own: {str(refused).rstrip('.')}. The session continues in the chat itself."
     return _step(services, handoff, Step.THREAD_OPENED, thread=Thread(place, platform.link(place)), notice=notice)
 
 
