@@ -1,6 +1,7 @@
 """What many folders need: a local cloud per process and fresh tables per test. Nothing is imported before it is used."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import hypothesis  # noqa: F401  # its plugin imports it at the end otherwise, and CPython 3.11 cannot parse in two threads
@@ -10,6 +11,20 @@ if TYPE_CHECKING:
     from local.engine import Engine
     from shared.ports import Store
     from tests.tables import TableNames
+
+
+MUST_RUN_IN_CI = ("browser", "npm", "terminal")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A laptop may lack a browser, tmux or npm; where HANDOFF_NO_SKIPS is set, that they are missing is a failure."""
+    report = yield
+    marked = any(item.get_closest_marker(name) for name in MUST_RUN_IN_CI)
+    if report.skipped and marked and "HANDOFF_NO_SKIPS" in os.environ and "older than" not in str(report.longrepr):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and may not be here: {report.longrepr}"
+    return report
 
 
 @pytest.fixture(scope="session")
