@@ -222,7 +222,7 @@ class DynamoHandoffs:
             Update(
                 self._tables.handoffs,
                 handoff_key(handoff.id),
-                when=[allowed("rebind"), fence_is_mine(handoff), not_bound()],
+                when=[allowed("rebind"), fence_is_mine(handoff), not_bound(), equals("thread.route", place.route)],
                 set={"bound_epoch": epoch, f"steps.{Step.MOVED}": now, "updated_at": now},
             ),
             Update(

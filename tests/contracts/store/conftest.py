@@ -10,15 +10,12 @@ import pytest
 from shared.aws.store import dynamo_store
 from shared.ports import Store
 from tests.contracts import dynamodb_servers
-from tests.contracts.store.backends import Backend, client_of
+from tests.contracts.store.backends import INSTALLED, OTHER_MAKES, Backend, client_of
 from tests.contracts.store.world import World
 from tests.tables import TableNames, fresh_tables
 
 if TYPE_CHECKING:
     from local.engine import Engine
-
-INSTALLED = [name for name in dynamodb_servers.SERVERS if dynamodb_servers.is_installed(name)]
-OTHERS = [pytest.param(name, marks=pytest.mark.npm) for name in INSTALLED or dynamodb_servers.SERVERS]
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +31,7 @@ def other_makes() -> Iterator[Callable[[str], Backend]]:
         yield backend
 
 
-@pytest.fixture(params=["moto", *OTHERS])
+@pytest.fixture(params=["moto", *OTHER_MAKES])
 def backend(request: pytest.FixtureRequest, other_makes: Callable[[str], Backend]) -> Backend:
     if request.param == "moto":
         engine: Engine = request.getfixturevalue("engine")

@@ -51,6 +51,13 @@ def test_a_rebind_without_a_recorded_thread_is_a_mistake_of_ours(world: World) -
         world.store.handoffs.rebind(world.handoff(Stage.CLAIMED), now=NOW)
 
 
+def test_a_session_moves_into_no_other_thread_than_the_one_that_is_recorded(world: World) -> None:
+    opened = world.handoff(Stage.OPENED)
+    stray = Thread(Place("telegram", "1001", "99"), "https://t.me/c/1001/99")
+    assert world.store.handoffs.rebind(replace(opened, thread=stray), now=NOW) is None
+    assert world.current().owner.is_cli
+
+
 def test_a_rebind_with_an_old_fence_is_refused_and_moves_nothing(world: World) -> None:
     old = world.handoff(Stage.OPENED)
     sure(world.store.handoffs.back_to_pending(old, BROKEN, now=NOW + LEASE, not_before=0, counts=True))

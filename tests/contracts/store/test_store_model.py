@@ -1,0 +1,24 @@
+"""Random sequences of transitions against what must always hold. The long form is in tests/soak."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from shared.ports import Store
+from tests.contracts.store.backends import Backend
+from tests.contracts.store.model import Model
+from tests.tables import TableNames
+
+STEPS = 90
+
+
+@pytest.mark.parametrize("seed", [3, 20])
+def test_random_sequences_of_transitions_keep_what_must_hold(
+    store: Store, backend: Backend, tables: TableNames, seed: int
+) -> None:
+    model = Model(store, backend.client, tables, random.Random(seed))  # noqa: S311  # the same on every run
+    for _ in range(STEPS):
+        model.step()
+    done = Counter(line.split(" -> ")[0] for line in model.trace)
+    assert len(done) > 10, "a sequence that does little shows little"
