@@ -88,6 +88,7 @@ def _use_the_terminal(desk: Desk) -> None:
     desk.service.simulator.arm("telegram", "rate_limit", seconds=600, on="open_thread")
     waiting = desk.session()
     handoff_id = desk.request(waiting).json()["id"]
+    _wait_for_rate_limit(desk, handoff_id)
     http.delete(f"/handoffs/{handoff_id}").raise_for_status()
     http.delete(f"/sessions/{session_id}").raise_for_status()
     refused = desk.hand_over(desk.session(), target="-1002", require_thread=True)  # a group has no threads
@@ -100,7 +101,7 @@ def _let_sweep_work(desk: Desk) -> None:
     session_id = desk.session()
     service.simulator.arm("telegram", "rate_limit", seconds=600, on="open_thread")
     handoff_id = desk.request(session_id).json()["id"]
-    until(lambda: service.store.handoffs.get(handoff_id).not_before > time.time() * 1000, PATIENCE)
+    _wait_for_rate_limit(desk, handoff_id)
     service.engine.client("dynamodb").update_item(
         TableName=service.stack.resources["HandoffsTable"],
         Key={"handoff_id": {"S": handoff_id}},
@@ -141,6 +142,10 @@ def _map_events(service: LocalService) -> None:
     sqs.receive_message(QueueUrl=queue.queue_url)
     with pytest.raises(sqs.exceptions.ReceiptHandleIsInvalid):
         sqs.delete_message(QueueUrl=queue.queue_url, ReceiptHandle="none")
+
+
+def _wait_for_rate_limit(desk: Desk, handoff_id: str) -> None:
+    until(lambda: desk.service.store.handoffs.get(handoff_id).not_before > time.time() * 1000, PATIENCE)
 
 
 def _wait_for_words(desk: Desk, title: str, words: str) -> None:
