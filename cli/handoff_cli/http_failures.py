@@ -10,6 +10,11 @@ import httpx
 from handoff_cli.configuration import Configuration
 from handoff_cli.errors import CliError, Refused, Unreachable
 
+# What the service says to programs, as a person at a terminal needs it.
+_IN_OUR_WORDS = {
+    "unknown_handoff": "There is no such handoff. See yours with: handoff status",
+    "unknown_session": "There is no such session. See yours with: handoff sessions",
+}
 _CHECK_URL = "Check the URL (`handoff config show` says where it comes from)."
 
 
@@ -74,7 +79,8 @@ def _refused(problem: dict[str, Any], answer: httpx.Response, configuration: Con
     if answer.status_code >= 500:
         said = str(problem.get("detail") or problem.get("title") or "no reason given").rstrip(".")
         return Unreachable(f"The service has a problem (HTTP {answer.status_code}): {said}. Try again in a moment.")
-    return Refused(problem, status=answer.status_code)
+    ours = _IN_OUR_WORDS.get(str(problem.get("code")))
+    return Refused({**problem, "detail": ours} if ours else problem, status=answer.status_code)
 
 
 def _not_ours(answer: httpx.Response, configuration: Configuration) -> CliError:

@@ -36,13 +36,15 @@ def show_success(context: Context, handoff: Json, *, compared: bool) -> None:
         if context.terminal.interactive:
             show_code(terminal, str(link))
     if handoff.get("resume_hint"):
-        # As a line to copy: the way back is called as this program was.
-        terminal.say(str(handoff["resume_hint"]).replace("handoff resume", f"{context.prog} resume"))
+        terminal.say(terminal.to_copy(str(handoff["resume_hint"])))
 
 
 def failure(handoff: Json) -> str:
     """Why it did not work, and where the session is now, in one line."""
     message = str(handoff["error"].get("message") or handoff["error"].get("code")).rstrip(". ")
+    if "session" in message.lower():
+        # The service has said already where the session is.
+        return f"The handoff did not work: {message}."
     owner = (handoff.get("session") or {}).get("owner")
     where = "The session is intact in the terminal" if owner in {None, "cli"} else f"The session lives at {owner}"
     return f"The handoff did not work: {message}. {where}."

@@ -13,10 +13,27 @@ TITLE_LIMIT = 200
 _WORDS_LIMIT = 4000
 
 
-def prepare(context: Context) -> Transcript:
-    """The transcript as it will be sent, shown in numbers. Raises UsageProblem or Interrupted; sends nothing."""
+def read(context: Context) -> Transcript:
+    """What `--transcript` or `--from` names. Raises UsageProblem; sends nothing."""
+    args = context.args
+    checked_title(args.title)
+    if args.source:
+        from handoff_cli import readers  # noqa: PLC0415 - only where another tool's files are read
+
+        path = Path(args.transcript) if args.transcript else None
+        transcript = readers.read(args.source, readers.Source(context.directory, context.environ, path))
+        # A tool's own title may be longer than the service takes.
+        return replace(transcript, title=one_line(transcript.title, TITLE_LIMIT) if transcript.title else None)
+    if args.transcript is None:
+        raise UsageProblem(
+            "What should be handed over? Name it with --transcript FILE, --from TOOL or --session TITLE."
+        )
+    return read_transcript(args.transcript, context.terminal.stdin.buffer)
+
+
+def present(context: Context, transcript: Transcript) -> Transcript:
+    """The transcript as it will be sent, shown in numbers first. Raises Interrupted if the person says no."""
     args, terminal = context.args, context.terminal
-    transcript = _read(context)
     title = checked_title(args.title or transcript.title)
     secrets = likely_secrets.find(transcript.messages)
     if args.redact and secrets:
@@ -61,22 +78,6 @@ def checked_title(title: str | None) -> str | None:
     if len(title) > TITLE_LIMIT:
         raise UsageProblem(f"The title has {len(title)} characters; at most {TITLE_LIMIT} are possible.")
     return title
-
-
-def _read(context: Context) -> Transcript:
-    args = context.args
-    if args.source:
-        from handoff_cli import readers  # noqa: PLC0415 - only where another tool's files are read
-
-        path = Path(args.transcript) if args.transcript else None
-        transcript = readers.read(args.source, readers.Source(context.directory, context.environ, path))
-        # A tool's own title may be longer than the service takes.
-        return replace(transcript, title=one_line(transcript.title, TITLE_LIMIT) if transcript.title else None)
-    if args.transcript is None:
-        raise UsageProblem(
-            "What should be handed over? Name it with --transcript FILE, --from TOOL or --session TITLE."
-        )
-    return read_transcript(args.transcript, context.terminal.stdin.buffer)
 
 
 def _heading(transcript: Transcript, title: str | None, platform: str) -> str:

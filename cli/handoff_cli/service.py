@@ -1,6 +1,7 @@
 """The HTTP contract, call by call; every way in which a call can fail becomes one sentence."""
 
 import json
+import re
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -113,7 +114,7 @@ class Service:
 
     def handoff(self, handoff_id: str) -> Json:
         """One handoff as it is now."""
-        return self._call("GET", f"/handoffs/{_part(handoff_id)}", needs=_HANDOFF)
+        return self._call("GET", f"/handoffs/{_id(handoff_id)}", needs=_HANDOFF)
 
     def handoffs(self, query: Mapping[str, str] | None = None) -> list[Json]:
         """The person's handoffs, newest first."""
@@ -121,7 +122,7 @@ class Service:
 
     def cancel(self, handoff_id: str) -> Json:
         """Stops a handoff that has not moved the session yet."""
-        return self._call("DELETE", f"/handoffs/{_part(handoff_id)}", needs=_HANDOFF)
+        return self._call("DELETE", f"/handoffs/{_id(handoff_id)}", needs=_HANDOFF)
 
     def doctor(self) -> Json:
         """What the service finds when it looks at its platforms; changes nothing."""
@@ -179,6 +180,14 @@ def _part(name: str) -> str:
     return quote(name, safe="")
 
 
+def _id(name: str) -> str:
+    """A handoff's id; what cannot be one is answered like one that does not exist."""
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+        return name
+    detail = "That is not a handoff's id. See yours with: handoff status"
+    raise Refused({"code": "unknown_handoff", "detail": detail}, status=404)
+
+
 def _is_passing(answer: httpx.Response) -> bool:
     """Too many calls, a gateway's bad moment, or a write that lost against another at the same instant."""
     return answer.status_code in _PASSING or (answer.status_code == 409 and b'"conflict"' in answer.content)
@@ -190,6 +199,3 @@ def _pause(answer: httpx.Response, tried: int) -> float:
     except ValueError:
         return 0.25 * 2.0**tried
     return seconds
-
-
-__all__ = ["READ_SECONDS", "Json", "Refused", "Service"]

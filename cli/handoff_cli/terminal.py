@@ -1,11 +1,13 @@
 """Where words go: results to stdout, progress and problems to where they do not disturb a pipe."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_COMMANDS = re.compile(r"(?<![\w./-])handoff (chat|config|doctor|resume|send|sessions|status|wait)\b")
 _KEPT_CONTROLS = "\n\t"
 
 
@@ -42,6 +44,7 @@ class Terminal:
         environ: Mapping[str, str],
         json_output: bool = False,
     ) -> None:
+        self._prog = environ.get("HANDOFF_PROG") or "handoff"
         self.stdout = stdout or sys.stdout
         self.stderr = stderr or sys.stderr
         self.stdin = stdin or sys.stdin
@@ -105,6 +108,10 @@ class Terminal:
         if self.json_output:
             self._write(self.stdout, json_text(value))
 
+    def to_copy(self, text: str) -> str:
+        """A text for a person in which our commands are called as this program was, so that a copied line works."""
+        return _COMMANDS.sub(lambda match: f"{self._prog} {match[1]}", text)
+
     def ask(self, question: str) -> str:
         """The person's answer on one line; only where `interactive`. Raises EOFError and KeyboardInterrupt."""
         self._erase(self.stdout)
@@ -127,12 +134,12 @@ class Terminal:
     def warn(self, text: str) -> None:
         """One line on stderr that ends nothing."""
         self.settle()
-        self._write(self.stderr, f"{self.style('handoff:', 'yellow', to=self.stderr)} {one_line(text)}\n")
+        self._write(self.stderr, f"{self.style('handoff:', 'yellow', to=self.stderr)} {one_line(self.to_copy(text))}\n")
 
     def problem(self, text: str) -> None:
         """One line on stderr."""
         self.settle()
-        self._write(self.stderr, f"{self.style('handoff:', 'red', to=self.stderr)} {one_line(text)}\n")
+        self._write(self.stderr, f"{self.style('handoff:', 'red', to=self.stderr)} {one_line(self.to_copy(text))}\n")
 
     def _erase(self, stream: TextIO) -> None:
         if self._pending:

@@ -131,13 +131,28 @@ def test_a_service_that_is_away_for_a_moment_while_waiting_is_waited_for(
 
 @pytest.mark.parametrize(
     ("platform", "said"),
-    [("nix", "no platform nix"), ("matrix", "not supported yet"), ("slack", "config home slack")],
+    [
+        ("nix", "no platform “nix”"),
+        ("matrix", "not supported yet"),
+        ("discord", "not configured"),
+        ("slack", "./handoff config home slack"),
+    ],
 )
-def test_a_refusal_of_the_service_is_told_in_its_words(run: Run, transcript: str, platform: str, said: str) -> None:
-    done = run("send", platform, "--transcript", transcript)
+def test_a_place_that_cannot_be_reached_is_refused_before_anything_is_written(
+    run: Run, stub: StubService, transcript: str, platform: str, said: str
+) -> None:
+    done = run("send", platform, "--transcript", transcript, HANDOFF_PROG="./handoff")
     assert done.returncode == 1
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+    assert {seen.method for seen in stub.seen} == {"GET"}
+
+
+def test_a_refusal_of_the_service_is_told_in_its_words(run: Run, stub: StubService, transcript: str) -> None:
+    problem = {"code": "place_busy", "detail": "Another session lives there. Use --replace, or another chat."}
+    stub.faults.append(Fault("POST /handoffs", status=409, body=json.dumps(problem).encode()))
+    done = run("send", "telegram", "--transcript", transcript)
+    assert (done.returncode, done.stderr) == (1, f"handoff: {problem['detail']}\n")
 
 
 def test_a_title_that_is_too_long_is_refused_before_anything_is_sent(

@@ -40,7 +40,8 @@ def test_a_failed_handoff_exits_1_with_its_reason(run: Run, stub: StubService) -
 def test_an_unknown_handoff_is_one_line(run: Run) -> None:
     done = run("status", "nope/../x")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.count("\n") == 1
+    assert done.stderr == "handoff: That is not a handoff's id. See yours with: handoff status\n"
+    assert run("status", "nope").stderr == "handoff: There is no such handoff. See yours with: handoff status\n"
 
 
 def test_a_refusal_in_json_mode_is_json_too(run: Run) -> None:
