@@ -68,14 +68,15 @@ def kept_alive(services: Services, session: Session, place: Place, visibility: V
 
     def beat() -> None:
         pause = min(TYPING_EVERY, every)
-        beats_per_renewal = max(1, int(every / pause))
+        typings, renewals = max(1, int(TYPING_EVERY / pause)), max(1, int(every / pause))
         show_typing = _typing(services, place)
-        for beats in itertools.count(1):
-            show_typing()
+        for beats in itertools.count():
+            if beats % typings == 0:
+                show_typing()
+            if beats and beats % renewals == 0:
+                _quietly(renew)
             if stop.wait(pause):
                 return
-            if beats % beats_per_renewal == 0:
-                _quietly(renew)
 
     beating = threading.Thread(target=beat, name="turn-heartbeat", daemon=True)
     beating.start()

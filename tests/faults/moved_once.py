@@ -6,21 +6,23 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from local.simulator.world import Platform
 from shared.use_cases.deliver import REPEAT_MARK
+from shared.use_cases.request_handoff import id_for
 from tests.faults.kill_points import KillPoints, Plan
 from tests.journeys.desk import Desk, until
 
 MARK = REPEAT_MARK.strip()
 PATIENCE = 60.0
 AT_ONCE = 6
-CHATS = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}
+CHATS: dict[Platform, str] = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}
 
 
 @dataclass(frozen=True)
 class Point:
     """Where a function dies on one platform; `name` is the call that it did not come to make, `after` the last one made."""
 
-    platform: str
+    platform: Platform
     plan: Plan
     name: str
     after: str
@@ -29,7 +31,7 @@ class Point:
         return f"{self.platform}: {self.plan.function} before call {self.plan.at} ({self.name})"
 
 
-def points(platform: str, function: str, calls: Sequence[str]) -> list[Point]:
+def points(platform: Platform, function: str, calls: Sequence[str]) -> list[Point]:
     """All points of one function's work, as a run without faults has shown it."""
     before = ["nothing", *calls]
     return [Point(platform, Plan(function, at), name, before[at]) for at, name in enumerate(calls)]
@@ -47,8 +49,6 @@ class Case:
         """Hand the session over, to death and on; returns when the handoff is done."""
         self.session_id = self.desk.session(title=self.title)
         key = uuid.uuid4().hex
-        from shared.use_cases.request_handoff import id_for  # noqa: PLC0415  # the id must be known before the request
-
         kill_points.plan(id_for("owner", key), self.point.plan)
         asked = self.desk.request(self.session_id, self.point.platform, key=key, target=CHATS[self.point.platform])
         assert asked.status_code == 202, asked.text
@@ -127,7 +127,7 @@ def all_of(cases: Sequence[Case], kill_points: KillPoints, *, talk: bool) -> Non
         case.check_talk() if talk else case.check_handoff()
 
 
-def learned(desk: Desk, kill_points: KillPoints, platforms: Sequence[str], *, talk: bool) -> list[Point]:
+def learned(desk: Desk, kill_points: KillPoints, platforms: Sequence[Platform], *, talk: bool) -> list[Point]:
     """Every point there is, learned from one run on each platform that nobody interrupts."""
     found: list[Point] = []
     for platform in platforms:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from local.service import LocalService
+from local.simulator.world import Platform
 from tests.faults.conftest import SHORT
 from tests.faults.kill_points import KillPoints
 from tests.faults.moved_once import CHATS, Case, all_of, learned
@@ -27,7 +28,7 @@ def service(every_point: KillPoints) -> Iterator[LocalService]:
 
 @pytest.mark.parametrize("platform", CHATS)
 def test_a_handoff_completes_once_at_every_kill_point(
-    service: LocalService, every_point: KillPoints, platform: str
+    service: LocalService, every_point: KillPoints, platform: Platform
 ) -> None:
     desk = Desk(service)
     found = learned(desk, every_point, [platform], talk=False)
@@ -38,7 +39,7 @@ def test_a_handoff_completes_once_at_every_kill_point(
 
 @pytest.mark.parametrize("platform", CHATS)
 def test_a_message_is_answered_once_at_every_kill_point(
-    service: LocalService, every_point: KillPoints, platform: str
+    service: LocalService, every_point: KillPoints, platform: Platform
 ) -> None:
     """A turn that dies before its first call comes back when the queue's own hold is over: here after seconds."""
     url = service.stack.outputs["TurnsQueueUrl"]
