@@ -7,18 +7,18 @@ import time
 HEAVY = ("httpx", "rich", "prompt_toolkit", "segno", "sqlite3", "asyncio", "ssl")
 
 
-def _fastest(argv: list[str], environ: dict[str, str]) -> float:
-    times = []
-    for _ in range(7):
-        began = time.perf_counter()
-        subprocess.run(argv, env=environ, check=True, capture_output=True)
-        times.append(time.perf_counter() - began)
-    return min(times)
+def _seconds(argv: list[str], environ: dict[str, str]) -> float:
+    began = time.perf_counter()
+    subprocess.run([sys.executable, *argv], env=environ, check=True, capture_output=True)
+    return time.perf_counter() - began
 
 
 def test_help_takes_at_most_eight_times_a_bare_interpreter(environ: dict[str, str]) -> None:
-    bare = _fastest([sys.executable, "-c", "pass"], environ)
-    assert _fastest([sys.executable, "-m", "handoff_cli", "--help"], environ) <= 8 * bare
+    # In turns, and the best of each: what else the machine does then weighs on both.
+    rounds = [
+        (_seconds(["-c", "pass"], environ), _seconds(["-m", "handoff_cli", "--help"], environ)) for _ in range(15)
+    ]
+    assert min(ours for _, ours in rounds) <= 8 * min(bare for bare, _ in rounds)
 
 
 def test_help_imports_nothing_heavy(environ: dict[str, str]) -> None:
