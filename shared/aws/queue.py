@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from botocore.exceptions import ClientError
 from shared.domain.routes import place_of
 from shared.ports import DeadTurn, TurnMessage
 
+log = logging.getLogger(__name__)
 VERSION = 1
 
 
@@ -61,10 +63,15 @@ class SqsDeadTurns:
         self._url = url
 
     def receive(self, *, limit: int) -> Sequence[DeadTurn]:
+        """One that cannot be read is left to the queue's retention: it must not stand in the way of the others."""
         answer = self._client.receive_message(QueueUrl=self._url, MaxNumberOfMessages=min(limit, 10))
-        return [
-            DeadTurn(message_of(message["Body"]), message["ReceiptHandle"]) for message in answer.get("Messages", [])
-        ]
+        found = []
+        for message in answer.get("Messages", []):
+            try:
+                found.append(DeadTurn(message_of(message["Body"]), message["ReceiptHandle"]))
+            except (ValueError, KeyError, AttributeError):
+                log.error("a dead letter cannot be read: message %s", message["MessageId"])  # noqa: TRY400  # no trace needed
+        return found
 
     def delete(self, dead: DeadTurn) -> None:
         self._client.delete_message(QueueUrl=self._url, ReceiptHandle=dead.handle)

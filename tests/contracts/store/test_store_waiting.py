@@ -4,7 +4,9 @@ import pytest
 
 from shared.domain.handoffs import Handoff, Reason, State, Thread
 from shared.domain.routes import Place
+from tests.contracts.store.backends import Backend
 from tests.contracts.store.world import BROKEN, DEADLINE, LEASE, NOW, Ending, Stage, World, sure
+from tests.tables import TableNames
 
 SLOW_DOWN = Reason("rate_limited", "Wait 30 s.")
 FAR = NOW + 10 * DEADLINE
@@ -166,6 +168,15 @@ def test_those_that_are_due_come_soonest_first_from_all_shards_and_within_the_li
     assert everything == [handoff.id for handoff in handoffs]
     assert due(world, FAR, limit=4) == everything[:4]
     assert due(world, NOW + 30_000 + 2_000) == everything[:3]
+
+
+def test_an_item_that_is_not_whole_does_not_hide_the_others_from_the_sweep(
+    world: World, backend: Backend, tables: TableNames
+) -> None:
+    broken = {"handoff_id": {"S": "h-broken"}, "due_shard": {"N": "1"}, "due_at": {"N": "1"}}
+    backend.client.put_item(TableName=tables.handoffs, Item=broken)
+    pending = world.requested()
+    assert due(world, FAR) == [pending.id]
 
 
 # --- reading

@@ -1,0 +1,58 @@
+"""Secrets below one path, read once per container."""
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shared.aws.secrets import SsmSecrets
+
+if TYPE_CHECKING:
+    from local.engine import Engine
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture
+def ssm(engine: "Engine") -> Any:
+    return engine.client("ssm")
+
+
+@pytest.fixture
+def prefix(ssm: Any) -> str:
+    """A path of its own, with more parameters than one page holds."""
+    path = f"/handoff-{next(NUMBERS)}"
+    for number in range(12):
+        ssm.put_parameter(Name=f"{path}/extra/{number}", Value=f"value {number}", Type="SecureString")
+    ssm.put_parameter(Name=f"{path}/telegram/bot_token", Value="123:abc", Type="SecureString")
+    ssm.put_parameter(Name=f"{path}-other/telegram/bot_token", Value="not mine", Type="SecureString")
+    return path
+
+
+@pytest.mark.parametrize("ending", ["", "/"])
+def test_a_secret_is_found_by_its_name_below_the_path(ssm: Any, prefix: str, ending: str) -> None:
+    secrets = SsmSecrets(ssm, prefix + ending)
+    assert secrets.get("telegram/bot_token") == "123:abc"
+    assert [secrets.get(f"extra/{number}") for number in range(12)] == [f"value {number}" for number in range(12)]
+
+
+def test_a_secret_that_is_not_set_is_none(ssm: Any, prefix: str) -> None:
+    assert SsmSecrets(ssm, prefix).get("slack/bot_token") is None
+
+
+def test_a_path_without_secrets_has_none(ssm: Any) -> None:
+    assert SsmSecrets(ssm, "/nothing/here").get("telegram/bot_token") is None
+
+
+def test_nothing_is_read_before_the_first_get_and_then_all_at_once(engine: "Engine", prefix: str) -> None:
+    client = engine.client("ssm")
+    asked: list[str] = []
+    client.meta.events.register("before-call.ssm", lambda model, **_: asked.append(model.name))
+    secrets = SsmSecrets(client, prefix)
+    assert asked == []
+    secrets.get("telegram/bot_token")
+    read = len(asked)
+    assert set(asked) == {"GetParametersByPath"}
+    secrets.get("extra/1")
+    secrets.get("slack/bot_token")
+    assert len(asked) == read

@@ -1,0 +1,125 @@
+"""The Turns queue: what travels, in which line, and what the sweep finds dead."""
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility, body_of, message_of
+from shared.domain.routes import Place
+from shared.ports import TurnMessage
+
+if TYPE_CHECKING:
+    from local.engine import Engine
+
+HERE = Place("telegram", "-1001", "17")
+THERE = Place("slack", "C:1", "1.2")
+NUMBERS = itertools.count()
+
+
+@pytest.fixture
+def sqs(engine: "Engine") -> Any:
+    return engine.client("sqs")
+
+
+@pytest.fixture
+def url(sqs: Any) -> Iterator[str]:
+    queue = sqs.create_queue(QueueName=f"turns-{next(NUMBERS)}.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
+    yield queue
+    sqs.delete_queue(QueueUrl=queue)
+
+
+def received(sqs: Any, url: str) -> list[dict[str, Any]]:
+    """One at a time, as the mapping does, until no line has more to give."""
+    found: list[dict[str, Any]] = []
+    while messages := sqs.receive_message(QueueUrl=url, AttributeNames=["All"]).get("Messages"):
+        found += messages
+    return found
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        TurnMessage(HERE, "s-1", handoff_id="h-1", fence=3),
+        TurnMessage(THERE, event_id="0001"),
+        TurnMessage(HERE, notice="It went on elsewhere. 🚀"),
+        TurnMessage(HERE),
+    ],
+)
+def test_a_wake_up_reads_back_as_it_was_sent(message: TurnMessage) -> None:
+    assert message_of(body_of(message)) == message
+
+
+def test_a_wake_up_carries_its_version_and_nothing_empty() -> None:
+    assert json.loads(body_of(TurnMessage(HERE, event_id="1"))) == {"v": 1, "place": HERE.route, "event_id": "1"}
+
+
+@pytest.mark.parametrize("body", ['{"v":2,"place":"telegram:1"}', '{"place":"telegram:1"}'])
+def test_a_wake_up_of_another_version_is_refused(body: str) -> None:
+    with pytest.raises(ValueError, match="version"):
+        message_of(body)
+
+
+def test_the_same_wake_up_is_queued_once(sqs: Any, url: str) -> None:
+    queue = SqsTurnQueue(sqs, url)
+    for _ in range(3):
+        queue.send(TurnMessage(HERE, event_id="1"), dedupe="event 1")
+    assert [message_of(raw["Body"]).event_id for raw in received(sqs, url)] == ["1"]
+
+
+def test_each_place_is_a_line_of_its_own(sqs: Any, url: str) -> None:
+    queue = SqsTurnQueue(sqs, url)
+    for place, event in itertools.product((HERE, THERE, HERE.home), ("1", "2")):
+        queue.send(TurnMessage(place, event_id=event), dedupe=f"{place.route} {event}")
+    seen = received(sqs, url)
+    assert {message_of(raw["Body"]).place for raw in seen} == {HERE, THERE, HERE.home}
+    assert [message_of(raw["Body"]).event_id for raw in seen] == ["1", "1", "1"], "the second waits for the first"
+
+
+def test_what_must_not_wait_has_a_line_of_its_own(sqs: Any, url: str) -> None:
+    queue = SqsTurnQueue(sqs, url)
+    queue.send(TurnMessage(HERE, event_id="1"), dedupe="1")
+    queue.send(TurnMessage(HERE, handoff_id="h-1", fence=1), dedupe="2", line="again h-1")
+    assert len(received(sqs, url)) == 2
+
+
+def test_any_place_and_any_dedupe_fits_what_sqs_takes(sqs: Any, url: str) -> None:
+    SqsTurnQueue(sqs, url).send(TurnMessage(Place("x", "Zoë 🚀" * 100)), dedupe="ü" * 500)
+    assert len(received(sqs, url)) == 1
+
+
+def test_a_hold_that_is_let_go_gives_the_message_back(sqs: Any, url: str) -> None:
+    SqsTurnQueue(sqs, url).send(TurnMessage(HERE), dedupe="1")
+    (held,) = received(sqs, url)
+    visibility = SqsVisibility(sqs, url, held["ReceiptHandle"])
+    visibility.set(60)
+    assert received(sqs, url) == []
+    visibility.set(0)
+    assert len(received(sqs, url)) == 1
+
+
+def test_a_hold_on_what_is_somebody_elses_by_now_is_no_error(sqs: Any, url: str) -> None:
+    SqsVisibility(sqs, url, "no such receipt").set(30)
+
+
+def test_dead_letters_are_read_and_deleted(sqs: Any, url: str) -> None:
+    SqsTurnQueue(sqs, url).send(TurnMessage(HERE, "s-1", handoff_id="h-1", fence=2), dedupe="1")
+    dead_turns = SqsDeadTurns(sqs, url)
+    (dead,) = dead_turns.receive(limit=5)
+    assert dead.message == TurnMessage(HERE, "s-1", handoff_id="h-1", fence=2)
+    dead_turns.delete(dead)
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "0"})
+    assert dead_turns.receive(limit=5) == []
+
+
+@pytest.mark.parametrize("body", ["no json", '{"v":9,"place":"telegram:1"}', '{"v":1}', "[]"])
+def test_a_dead_letter_that_cannot_be_read_does_not_stand_in_the_way_of_the_others(
+    sqs: Any, url: str, body: str
+) -> None:
+    sqs.send_message(QueueUrl=url, MessageBody=body, MessageGroupId="a", MessageDeduplicationId="a")
+    SqsTurnQueue(sqs, url).send(TurnMessage(HERE, event_id="1"), dedupe="1")
+    dead_turns = SqsDeadTurns(sqs, url)
+    found = [dead for _ in range(2) for dead in dead_turns.receive(limit=10)]
+    assert [dead.message.event_id for dead in found] == ["1"]

@@ -1,0 +1,124 @@
+"""The store's long forms: many rounds of each race, long random walks, crowds of walkers, twenty megabytes of noise."""
+
+import base64
+import random
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shared.aws.store import dynamo_store
+from shared.domain.messages import digest
+from shared.errors import HandoffError
+from tests.contracts import dynamodb_servers
+from tests.contracts.store.backends import INSTALLED, client_of
+from tests.contracts.store.model import ACTIONS, WITHOUT_HANDOFF, Model
+from tests.contracts.store.races import RACES
+from tests.contracts.store.world import NOW, World
+from tests.tables import fresh_tables
+
+if TYPE_CHECKING:
+    from local.engine import Engine
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
+ROUNDS = 40
+WALKS = 60
+WALK_STEPS = 250
+CROWD = 8
+
+
+@pytest.fixture(scope="module", params=["moto", *INSTALLED])
+def client(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with ExitStack() as stack:
+        if request.param == "moto":
+            engine: Engine = request.getfixturevalue("engine")
+            yield engine.client("dynamodb")
+        else:
+            yield client_of(stack.enter_context(dynamodb_servers.running(request.param)))
+
+
+@pytest.fixture
+def model(client: Any) -> Iterator[Callable[[int], Model]]:
+    """Makes a model under a seed, on tables of its own."""
+    with ExitStack() as stack:
+
+        def make(seed: int) -> Model:
+            tables = stack.enter_context(fresh_tables(client))
+            store = dynamo_store(client, handoffs=tables.handoffs, sessions=tables.sessions)
+            return Model(store, client, tables, random.Random(seed))  # noqa: S311  # the same on every run
+
+        yield make
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_every_round_of_a_race_has_one_winner(client: Any, name: str) -> None:
+    for _ in range(ROUNDS):
+        with fresh_tables(client) as tables:
+            RACES[name](World(dynamo_store(client, handoffs=tables.handoffs, sessions=tables.sessions)))
+
+
+@pytest.mark.parametrize("seed", range(WALKS))
+def test_long_random_walks_keep_what_must_hold(model: Callable[[int], Model], seed: int) -> None:
+    walk = model(1000 + seed)
+    for _ in range(WALK_STEPS):
+        walk.step()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_crowd_that_acts_at_once_leaves_a_state_in_which_everything_holds(
+    model: Callable[[int], Model], seed: int
+) -> None:
+    """Many threads act on one world without waiting for each other; then all stop, and the state is looked at."""
+    walk = model(seed)
+    for _ in range(12):
+        before = walk.look()
+        crowd(walk)
+        after = walk.look()
+        walk.old_sessions += after.sessions.values()
+        walk.old_handoffs += after.handoffs.values()
+        problems = list(standing_problems(walk, before, after))
+        assert not problems, "\n".join(problems)
+
+
+def crowd(walk: Model) -> None:
+    start = threading.Barrier(CROWD)
+    chances = [random.Random(walk.chance.random()) for _ in range(CROWD)]  # noqa: S311  # the same on every run
+
+    def act(chance: random.Random) -> None:
+        start.wait(60)
+        for _ in range(6):
+            names = list(ACTIONS) if walk.old_handoffs else sorted(WITHOUT_HANDOFF)
+            action = chance.choices(names, [ACTIONS[name][0] for name in names])[0]
+            walk.now += 1
+            try:
+                ACTIONS[action][1](walk)
+            except HandoffError:
+                continue
+
+    with ThreadPoolExecutor(CROWD) as pool:
+        for future in [pool.submit(act, chance) for chance in chances]:
+            future.result(120)
+
+
+def standing_problems(walk: Model, before: Any, after: Any) -> Iterator[str]:
+    """What must hold in any state, and over any stretch of time."""
+    for problem in walk.problems(before, after):
+        if "moved without a grown epoch" in problem or "left in its thread" in problem:
+            continue  # these compare neighbouring states; a stretch may hold several moves
+        yield problem
+
+
+def test_twenty_megabytes_of_noise_arrive_whole(client: Any) -> None:
+    chance = random.Random(7)  # noqa: S311  # the same on every run
+    messages = [{"role": "user", "content": base64.b64encode(chance.randbytes(1600)).decode()} for _ in range(10_000)]
+    with fresh_tables(client) as tables:
+        store = dynamo_store(client, handoffs=tables.handoffs, sessions=tables.sessions)
+        session = World(store).session()
+        for start in range(0, len(messages), 500):
+            session = store.transcripts.append(session, messages[start : start + 500], now=NOW)
+        assert digest(store.transcripts.load(session.id)) == digest(messages)
+        store.sessions.delete(session)
+        assert list(store.transcripts.load(session.id)) == []
