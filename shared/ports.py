@@ -66,8 +66,19 @@ class Ignored:
     why: str
 
 
+@dataclass(frozen=True)
+class Finding:
+    """What one look at the service found: `ok` is None where that could not be found out, `fix` says what to do."""
+
+    name: str
+    ok: bool | None
+    detail: str
+    fix: str | None = None
+    platform: str | None = None
+
+
 class Platform(Protocol):
-    """A chat platform. Calls raise only the `PlatformError`s of shared/errors.py, `typing` raises nothing."""
+    """A chat platform. Calls raise only the `PlatformError`s of shared/errors.py; `typing` and `diagnose` raise nothing."""
 
     name: str
     capabilities: Capabilities
@@ -102,6 +113,9 @@ class Platform(Protocol):
     def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
         """What a verified webhook says."""
 
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:
+        """What is wrong with the bot, its webhook or its rights at `home`: looks for about `seconds`, changes nothing."""
+
 
 class Platforms(Protocol):
     """The platforms of this deployment by name, made only when used."""
@@ -114,6 +128,9 @@ class Platforms(Protocol):
 
     def is_configured(self, name: str) -> bool:
         """Whether its secrets are set. Loads no SDK."""
+
+    def lacks(self, name: str) -> Sequence[str]:
+        """What keeps a platform from working of which some secrets are set: those that are not. Loads no SDK."""
 
     def has_threads(self, name: str) -> bool:
         """Whether it can hold threads at all. Loads no SDK."""

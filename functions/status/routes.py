@@ -1,16 +1,18 @@
 """What a client asks to see. Nothing here can write: the function's role has no right to."""
 
 import json
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from functions.http import Json, base_url, services_of, user_of
-from functions.views import handoff_view, session_view
+from functions.views import handoff_view, iso, session_view
 from shared.domain.handoffs import State
 from shared.errors import InvalidRequest
 from shared.use_cases.cancel_handoff import own_handoff
+from shared.use_cases.examine import examine
 from shared.use_cases.keep_session import own_session
 
 router = APIRouter()
@@ -40,6 +42,13 @@ async def get_platforms(request: Request) -> Response:
         for name, supported in services.platforms.known().items()
     ]
     return Json({"platforms": platforms})
+
+
+@router.get("/doctor")
+async def get_doctor(request: Request) -> Response:
+    services = services_of(request)
+    findings = examine(services, user_of(request), base_url=base_url(request))
+    return Json({"checks": [asdict(finding) for finding in findings], "now": iso(services.clock.now())})
 
 
 @router.get("/sessions")

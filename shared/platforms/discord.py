@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, PlatformError, Rejected
-from shared.platforms import discord_inbound, discord_signatures, discord_threads
+from shared.platforms import discord_diagnosis, discord_inbound, discord_signatures, discord_threads
 from shared.platforms.discord_links import DiscordLinks
 from shared.platforms.discord_seeds import NO_MENTIONS, nonce
 from shared.platforms.discord_text import for_discord
 from shared.platforms.loop import run
 from shared.platforms.text import split
 from shared.platforms.text_clean import clean, neutralise
-from shared.ports import Answer, Capabilities, Ignored, Inbound, Part, Secrets
+from shared.ports import Answer, Capabilities, Finding, Ignored, Inbound, Part, Secrets
 from shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -131,6 +131,17 @@ class Discord:
     def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
         """See the port."""
         return discord_inbound.parse(raw, relayed=not _is_interaction(headers))
+
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # nothing that Discord tells has an age
+        """See the port."""
+
+        def ask(path: str, *, seconds: float, **ids: str) -> Any:
+            return self._run(self._http.call("GET", path, None, **ids), seconds=seconds)
+
+        known = bool(self._settings.public_url)
+        return discord_diagnosis.diagnose(
+            ask, self._secrets, home, webhook_url=webhook_url, certain=known, seconds=seconds
+        )
 
     def close(self) -> None:
         """End the connections; for tests, as a function's container simply ends."""

@@ -2,7 +2,7 @@
 
 import importlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -70,6 +70,11 @@ class PlatformRegistry:
     def is_configured(self, name: str) -> bool:
         entry = self._entry(name)
         return entry.adapter is not None and all(self._secrets.get(secret) for secret in entry.secrets)
+
+    def lacks(self, name: str) -> Sequence[str]:
+        wanted = self._entry(name).secrets
+        unset = [secret for secret in wanted if not self._secrets.get(secret)]
+        return unset if len(unset) < len(wanted) else []
 
     def has_threads(self, name: str) -> bool:
         return self._entry(name).threads

@@ -9,11 +9,11 @@ from urllib.parse import urlencode, urlsplit
 
 from shared.domain.routes import Place
 from shared.errors import PlaceGone, PlatformError, Rejected
-from shared.platforms import links, slack_inbound
+from shared.platforms import links, slack_diagnosis, slack_inbound
 from shared.platforms.text import split
 from shared.platforms.text_clean import clean, neutralise
 from shared.platforms.text_clean import title as as_title
-from shared.ports import Answer, Capabilities, Ignored, Inbound, Part, Secrets
+from shared.ports import Answer, Capabilities, Finding, Ignored, Inbound, Part, Secrets
 from shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -94,6 +94,9 @@ class Slack:
 
     def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
         return slack_inbound.read(headers, raw)
+
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # nothing that Slack tells has an age
+        return slack_diagnosis.diagnose(self._api, self._secrets, home, webhook_url=webhook_url, seconds=seconds)
 
     def _channel(self, home: Place) -> str:
         """A home may be named by its person; what is said there comes from the channel."""

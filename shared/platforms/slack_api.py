@@ -100,15 +100,45 @@ class Api:
     def workspace_url(self) -> str:
         return str(_call(self._quick.auth_test)["url"])
 
+    def who(self, *, seconds: float) -> tuple[Json, frozenset[str] | None]:
+        """The bot behind the token, and the token's scopes where Slack tells them."""
+        answer = _answer(self._patient(seconds).auth_test)
+        scopes = {name.lower(): value for name, value in answer.headers.items()}.get("x-oauth-scopes")
+        return answer.data, None if scopes is None else frozenset(scope.strip() for scope in scopes.split(","))
+
+    def direct_if_open(self, person: str, *, seconds: float) -> str:
+        """The channel of the direct messages with a person, made by no one. Raises PlaceGone if there is none."""
+        client = self._patient(seconds)
+        opened = _call(lambda: client.conversations_open(users=person, prevent_creation=True))
+        if not (channel := (opened.get("channel") or {}).get("id")):
+            raise PlaceGone("There are no direct messages with this person")
+        return str(channel)
+
+    def peek(self, channel: str, *, seconds: float) -> None:
+        """Read as little as can be of a channel, to see that the bot is in it: who may hear it, may do this."""
+        client = self._patient(seconds)
+        _call(lambda: client.conversations_history(channel=channel, limit=1))
+
+    def _patient(self, seconds: float) -> WebClient:
+        """A client that waits so many seconds for each piece of an answer."""
+        own = self._client
+        client = WebClient(own.token, base_url=own.base_url, timeout=max(round(seconds), 1), retry_handlers=[])
+        client.proxy = own.proxy
+        return client
+
 
 def _call(call: Callable[[], Any]) -> Json:
+    answer: Json = _answer(call).data
+    return answer
+
+
+def _answer(call: Callable[[], Any]) -> Any:
     try:
-        answer: Json = call().data
+        return call()
     except SlackApiError as error:
         raise _refusal(error) from error
     except (OSError, SlackClientError, ValueError) as error:
         raise _broken(error) from error
-    return answer
 
 
 def _refusal(error: SlackApiError) -> PlatformError:

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from shared.domain.routes import Place
 from shared.errors import PlatformError, Rejected
-from shared.platforms import links, telegram_inbound
+from shared.platforms import links, telegram_diagnosis, telegram_inbound
 from shared.platforms.text import utf16
 from shared.platforms.text_clean import title as as_title
-from shared.ports import Answer, Capabilities, Ignored, Inbound, Part, Secrets
+from shared.ports import Answer, Capabilities, Finding, Ignored, Inbound, Part, Secrets
 from shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -77,6 +77,12 @@ class Telegram:
 
     def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:  # noqa: ARG002  # all is in the body
         return telegram_inbound.read(raw)
+
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:
+        known = bool(self._settings.public_url)
+        return telegram_diagnosis.diagnose(
+            self._api, self._secrets, home, webhook_url=webhook_url, certain=known, now=now, seconds=seconds
+        )
 
     def _link_to_bot(self, base: str) -> str:
         """A private chat has no link of its own: for its person it is the chat with the bot."""

@@ -117,6 +117,10 @@ class Api:
     def username(self) -> str | None:
         return self._call(lambda bot: bot.get_me(), limit=_TYPING_LIMIT).username
 
+    def ask(self, call: Callable[[Bot], Awaitable[T]], *, seconds: float) -> T:
+        """A call that only looks, and gives up after so many seconds."""
+        return self._call(call, limit=seconds)
+
     def _call(self, call: Callable[[Bot], Awaitable[T]], *, limit: float | None = None) -> T:
         async def made() -> T:
             return await call(self._bot)
