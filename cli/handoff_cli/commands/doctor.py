@@ -8,6 +8,7 @@ from handoff_cli.errors import CliError, Refused, Unreachable
 from handoff_cli.service import Json, Service
 
 _CLOCK_SECONDS = 60
+_MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}
 
 
 def run(context: Context) -> int:
@@ -16,7 +17,7 @@ def run(context: Context) -> int:
     for check in _checks(context):
         checks.append(check)
         _show(context, check)
-    ok = all(check["ok"] for check in checks)
+    ok = all(check["ok"] is not False for check in checks)  # None: nobody could find out, which is no fault
     context.terminal.result({"ok": ok, "checks": checks})
     reached = next((check["ok"] for check in checks if check["name"] == "service"), False)
     return 0 if ok else 1 if reached else Unreachable.exit_code
@@ -51,7 +52,8 @@ def _service_side(context: Context, service: Service, platforms: list[Json]) -> 
         return
     yield _clock(str(found.get("now") or ""))
     for check in found.get("checks") or []:
-        yield {**check, "ok": bool(check.get("ok"))}
+        ok = check.get("ok")
+        yield {**check, "ok": ok if isinstance(ok, bool) else None}
 
 
 def _from_list(context: Context, platform: Json) -> Json:
@@ -81,8 +83,8 @@ def _check(name: str, *, ok: bool, detail: str, fix: str | None = None, platform
 
 def _show(context: Context, check: Json) -> None:
     terminal = context.terminal
-    mark = terminal.style("✓", "green") if check["ok"] else terminal.style("✗", "red")
+    mark = terminal.style(*_MARKS[check["ok"]])
     name = " ".join(filter(None, [check.get("platform"), check["name"]]))
     terminal.say(f"{mark} {name}: {check.get('detail') or ('fine' if check['ok'] else 'not right')}")
     if not check["ok"] and check.get("fix"):
-        terminal.say(f"    fix: {check['fix']}")
+        terminal.say(f"    {'see' if check['ok'] is None else 'fix'}: {check['fix']}")
