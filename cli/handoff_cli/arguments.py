@@ -23,10 +23,24 @@ def parser(prog: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         parents=[_connection()],
     )
+    top.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for add in (_chat, _send, _handoffs, _sessions, _service, _config, _completion):
         add(commands)
     return top
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow, and rarely wanted
+
+        try:
+            number = version("handoff-cli")
+        except PackageNotFoundError:
+            number = "of this checkout"
+        parser.exit(message=f"handoff-cli {number}\n")
 
 
 def _connection() -> argparse.ArgumentParser:

@@ -12,6 +12,7 @@ from handoff_cli.terminal import Terminal
 
 PICK_UP_SECONDS = 60.0
 DEADLINE_SECONDS = 900.0
+_AWAY_SECONDS = 60.0
 _SHORTEST_PAUSE = 0.05
 _PULSE_SECONDS = 0.25
 
@@ -55,17 +56,20 @@ class Follower:
             if patience.is_over(handoff, self.clock() - began):
                 raise StillRunning(self._still_running(handoff, self.clock() - began))
             self._pause(max(_SHORTEST_PAUSE, float(handoff.get("poll_after_ms") or 1000) / 1000), began)
-            handoff = self._ask(handoff, patience, began)
+            handoff = self._ask(handoff, min(patience.whole, _AWAY_SECONDS))
 
-    def _ask(self, handoff: Json, patience: Patience, began: float) -> Json:
+    def _ask(self, handoff: Json, seconds: float) -> Json:
         """A service that is away for a moment is waited for; the handoff goes on without us."""
-        try:
-            return self.service.handoff(handoff["id"])
-        except Unreachable:
-            if self.clock() - began >= patience.whole:
-                raise
+        began = self.clock()
+        while True:
+            try:
+                return self.service.handoff(handoff["id"])
+            except Unreachable as error:
+                if self.clock() - began >= seconds:
+                    again = f"The handoff may have gone on; look again with: {self.prog} status {handoff['id']}"
+                    raise Unreachable(f"{error} {again}") from error
             self.terminal.pulse(self.terminal.style("  … the service does not answer, trying again", "yellow"))
-            return handoff
+            self.sleep(1.0)
 
     def show(self, handoff: Json) -> None:
         """The steps that were not shown yet, without waiting."""

@@ -1,9 +1,10 @@
-"""Finds a session by id or title, as a person would name it."""
+"""Sessions by the names that people give them: found by title or id, shown in lines."""
 
 import re
 
 from handoff_cli.errors import Ambiguous, Refused
 from handoff_cli.service import Json, Service
+from handoff_cli.tables import aligned
 from handoff_cli.terminal import one_line
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -33,6 +34,18 @@ def find_session(service: Service, name: str) -> Json:
 def display(session: Json) -> str:
     """A session for a person: its title, or the beginning of its id."""
     return f"“{one_line(str(session['title']), 60)}”" if session.get("title") else f"session {session['id'][:8]}"
+
+
+def display_table(sessions: list[Json]) -> list[str]:
+    """One line per session: id, title, size, time, and where it lives."""
+    return aligned([_row(session) for session in sessions])
+
+
+def _row(session: Json) -> list[str]:
+    title = one_line(str(session.get("title") or "(no title)"), 48)
+    when = str(session.get("updated_at") or "")[:16].replace("T", " ")
+    lives = "here" if session["owner"] == "cli" else str(session.get("link") or session["owner"])
+    return [session["id"][:12], title, f"{session['message_count']} messages", when, lives]
 
 
 def _title_is(session: Json, wanted: str) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from handoff_cli.errors import CliError
+from handoff_cli.errors import CliError, Refused
 from handoff_cli.rendering import show
 from handoff_cli.service import Json, Service
 from handoff_cli.terminal import Terminal
@@ -31,12 +31,22 @@ def bring_back(service: Service, session: Json, *, fork: bool = False, seen: int
 
     `seen` is how many of its messages this terminal has shown, if it knows.
     """
-    back = service.resume(session["id"], epoch=session["epoch"], fork=fork)
+    back = _resume(service, session, fork=fork)
     was_away = session["owner"] != "cli"
     after = seen if seen is not None else _taken_along(service, session["id"]) if was_away else None
     if after is None:
         after, was_away = max(0, int(back["message_count"]) - _LAST_WORDS), False
     return Return(back, list(service.messages(back["id"], after=after)), was_away or seen is not None)
+
+
+def _resume(service: Service, session: Json, *, fork: bool) -> Json:
+    """Whoever moved it in between: the person wants it here, so the newer place is asked once more."""
+    try:
+        return service.resume(session["id"], epoch=session["epoch"], fork=fork)
+    except Refused as refusal:
+        if refusal.code != "moved":
+            raise
+        return service.resume(session["id"], epoch=service.session(session["id"])["epoch"], fork=fork)
 
 
 def _taken_along(service: Service, session_id: str) -> int | None:

@@ -129,6 +129,15 @@ def test_a_service_that_is_away_for_a_moment_while_waiting_is_waited_for(
     assert done.returncode == 0, done.stderr
 
 
+def test_a_service_that_stays_away_while_waiting_ends_the_wait_with_a_hint(
+    run: Run, stub: StubService, transcript: str
+) -> None:
+    stub.faults.append(Fault("GET /handoffs/h1", status=503, headers={"retry-after": "0"}, count=999))
+    done = run("send", "telegram", "--transcript", transcript, "--timeout", "0.1")
+    assert done.returncode == 4
+    assert "handoff status h1" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("platform", "said"),
     [

@@ -278,6 +278,15 @@ def test_an_ambiguous_title_is_a_list_to_choose_from(spawn: Spawn, stub: StubSer
     assert stub.state.sessions["aaa"]["epoch"] == 1
 
 
+def test_an_ambiguous_name_on_the_command_line_is_a_list_too(spawn: Spawn, stub: StubService) -> None:
+    stub.state.put_session("aaa", {"title": "Trip north"})
+    stub.state.put_session("bbb", {"title": "Trip south"})
+    resume = spawn("resume", "trip")
+    resume.expect("Which one")
+    resume.send("1\r")
+    assert "Trip south” is back" in _ends(resume, 0)
+
+
 def test_ctrl_c_and_ctrl_d_at_the_prompt(spawn: Spawn) -> None:
     chat = spawn("chat")
     chat.expect_exact("\x1b[?2004h")

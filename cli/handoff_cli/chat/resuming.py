@@ -3,10 +3,9 @@
 from itertools import islice
 
 from handoff_cli.chat.conversation import Conversation
-from handoff_cli.commands.sessions import table
+from handoff_cli.choosing import ask_which, choose_session
 from handoff_cli.context import Context
-from handoff_cli.errors import Ambiguous, UsageProblem
-from handoff_cli.naming import display, find_session
+from handoff_cli.naming import display
 from handoff_cli.returning import bring_back
 from handoff_cli.service import Json
 
@@ -32,28 +31,11 @@ def resume(context: Context, conversation: Conversation, argument: str) -> bool:
 def _chosen(context: Context, conversation: Conversation, argument: str, *, this_one: bool) -> Json:
     service = conversation.service
     if argument:
-        try:
-            return find_session(service, argument)
-        except Ambiguous as several:
-            return _ask(context, several.candidates)
+        return choose_session(context, service, argument)
     mine = conversation.session
     if mine is not None:
         # This terminal's own session, if another place writes in it now.
         current = service.session(mine["id"])
         if this_one or current["epoch"] != mine["epoch"] or current["owner"] != "cli":
             return current
-    return _ask(context, list(islice(service.sessions(), _LISTED)))
-
-
-def _ask(context: Context, sessions: list[Json]) -> Json:
-    if not sessions:
-        raise UsageProblem("There are no sessions yet.")
-    for number, line in enumerate(table(sessions), start=1):
-        context.terminal.say(f"{number:>3}  {line}")
-    try:
-        answer = context.terminal.ask("Which one? Its number, or Enter for none: ")
-    except (EOFError, KeyboardInterrupt):
-        answer = ""
-    if answer.isdecimal() and 1 <= int(answer) <= len(sessions):
-        return sessions[int(answer) - 1]
-    raise UsageProblem("Nothing was changed.")
+    return ask_which(context, list(islice(service.sessions(), _LISTED)))

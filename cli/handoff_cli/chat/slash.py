@@ -7,10 +7,9 @@ from itertools import islice
 from handoff_cli.chat.conversation import Conversation
 from handoff_cli.chat.moving import move
 from handoff_cli.chat.resuming import resume
-from handoff_cli.commands.sessions import table
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
-from handoff_cli.naming import display
+from handoff_cli.naming import display, display_table
 from handoff_cli.preparing import checked_title
 from handoff_cli.rendering import show
 
@@ -29,7 +28,7 @@ class Slash:
 
 
 def _sessions(context: Context, conversation: Conversation, _argument: str) -> bool:
-    for line in table(list(islice(conversation.service.sessions(), _LISTED))) or ["No sessions yet."]:
+    for line in display_table(list(islice(conversation.service.sessions(), _LISTED))) or ["No sessions yet."]:
         context.terminal.say(line)
     return False
 

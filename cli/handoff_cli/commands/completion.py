@@ -74,9 +74,8 @@ complete -F _handoff handoff ./handoff
 def _zsh(words: _Words) -> str:
     commands = "\n".join(f"        {_quoted(f'{name}:{text}')}" for name, text in words.commands.items())
     cases = "\n".join(
-        f"        {name}) _values -w {name} {' '.join(map(_quoted, [*words.values[name], *words.options[name]]))} ;;"
+        f"        {name}) compadd -- {' '.join([*words.values[name], *words.options[name]])} ;;"
         for name in words.commands
-        if words.values[name] or words.options[name]
     )
     return f"""#compdef handoff
 # zsh: add to ~/.zshrc after compinit:  source <(handoff completion zsh)

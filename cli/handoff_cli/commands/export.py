@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from handoff_cli.choosing import choose_session
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
-from handoff_cli.naming import find_session
 from handoff_cli.rendering import words
 from handoff_cli.terminal import json_text
 from handoff_cli.transcripts import Message
@@ -15,7 +15,7 @@ def run(context: Context) -> int:
     """Writes the messages as they were said, without those that the service made for itself."""
     args = context.args
     with context.service() as service:
-        session = find_session(service, args.session)
+        session = choose_session(context, service, args.session)
         messages = [message for message in service.messages(session["id"]) if not message.get("internal")]
     text = FORMATS["messages" if args.json else args.format](messages)
     if args.output is None:

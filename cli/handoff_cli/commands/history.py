@@ -1,7 +1,7 @@
 """`handoff history`: what was said in a session."""
 
+from handoff_cli.choosing import choose_session
 from handoff_cli.context import Context
-from handoff_cli.naming import find_session
 from handoff_cli.rendering import show
 
 
@@ -9,7 +9,7 @@ def run(context: Context) -> int:
     """Shows it, wherever the session lives; reading moves nothing."""
     args, terminal = context.args, context.terminal
     with context.service() as service:
-        session = find_session(service, args.session)
+        session = choose_session(context, service, args.session)
         after = max(0, int(session["message_count"]) - args.last) if args.last else 0
         messages = list(service.messages(session["id"], after=after))
     terminal.result(messages)

@@ -1,7 +1,8 @@
 """`handoff resume`: bring a session back, or copy it, and show what was said meanwhile."""
 
+from handoff_cli.choosing import choose_session
 from handoff_cli.context import Context
-from handoff_cli.naming import display, find_session
+from handoff_cli.naming import display
 from handoff_cli.returning import bring_back
 
 
@@ -9,7 +10,7 @@ def run(context: Context) -> int:
     """0 if the session is here now."""
     args, terminal = context.args, context.terminal
     with context.service() as service:
-        returned = bring_back(service, find_session(service, args.session), fork=args.fork)
+        returned = bring_back(service, choose_session(context, service, args.session), fork=args.fork)
     back = returned.session
     returned.show_messages(terminal)
     terminal.say(

@@ -1,11 +1,12 @@
 """`handoff send`: take a session from a file, a tool or the service, hand it over, and prove that all arrived."""
 
 from handoff_cli import receipt
+from handoff_cli.choosing import choose_session
 from handoff_cli.context import Context
 from handoff_cli.destination import check_destination
 from handoff_cli.following import Patience
 from handoff_cli.handing_over import request, see_through
-from handoff_cli.naming import display, find_session
+from handoff_cli.naming import display
 from handoff_cli.outcome import report
 from handoff_cli.preparing import checked_title, first_words, present, read
 from handoff_cli.service import Json, Service
@@ -59,7 +60,7 @@ def _upload(context: Context, service: Service, transcript: Transcript) -> tuple
 
 def _stored(context: Context, service: Service) -> tuple[Json, str]:
     """A session that is on the service already; what it holds is read once, to compare the receipt with."""
-    session = find_session(service, context.args.session)
+    session = choose_session(context, service, context.args.session)
     if context.args.title:
         session = service.put_session(session["id"], {"title": checked_title(context.args.title)})
     messages = list(service.messages(session["id"]))
