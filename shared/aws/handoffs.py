@@ -11,6 +11,7 @@ A claim takes a fence and a lease. Whoever holds an older fence is refused at it
     p2                          lease ends, sweep ── claim(fence 2) ── adopts the thread ── rebind ──>
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -57,6 +58,7 @@ from shared.errors import (
     UnknownSession,
 )
 
+log = logging.getLogger(__name__)
 NUDGE_AFTER = 30_000
 CONFIRMED_DUE_AFTER = 120_000
 KEEP_SECONDS = 30 * 24 * 3600
@@ -424,8 +426,8 @@ class DynamoHandoffs:
             rows += map(from_item, answer["Items"])
         rows.sort(key=lambda row: row["due_at"])
         keys: list[Key] = [handoff_key(row["handoff_id"]) for row in rows[:limit]]
-        found = [handoff_of(item) for item in self._tables.get_many(self._tables.handoffs, keys)]
-        return [handoff for handoff in found if handoff.is_open]  # the index lags behind
+        found = [_readable(item) for item in self._tables.get_many(self._tables.handoffs, keys)]
+        return [handoff for handoff in found if handoff and handoff.is_open]  # the index lags behind
 
     def _update(self, handoff: Handoff, **changes: Any) -> Handoff | None:
         try:
@@ -499,6 +501,15 @@ class DynamoHandoffs:
         )
         still_free = Check(self._tables.sessions, route_key(home), [equals("session_id", handoff.session_id)])
         return [back, still_free] if is_free else [back]
+
+
+def _readable(item: Item) -> Handoff | None:
+    """The handoff, or None for an item that is not whole: one of those must not hide all the others from the sweep."""
+    try:
+        return handoff_of(item)
+    except (KeyError, TypeError, ValueError):
+        log.exception("handoff %s cannot be read", item["handoff_id"])
+        return None
 
 
 def _ended(state: State, reason: Reason, now: int) -> Mapping[str, Any]:

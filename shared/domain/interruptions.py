@@ -42,10 +42,10 @@ def standing(session: Session, *, now: int, freshness: int) -> Standing:
 
 def begin_turn(session: Session, *, run_id: str, now: int, lease: int, counts: bool) -> Session:
     """The session as it is once a turn has started: lease taken, strike counted, the last one's death noticed."""
-    died = session.turn is not None and session.turn.id.startswith(RUN_PREFIX)
-    pending = session.resume_pending
-    if died and pending is None and session.turn is not None and session.strikes:
-        pending = ResumePending(Interruption.KILLED, min(session.turn.lease_until, now))
+    last, pending = session.turn, session.resume_pending
+    # A kickoff counts no strike, and its death is the handoff's affair.
+    if last is not None and last.id.startswith(RUN_PREFIX) and session.strikes and not session.suspended:
+        pending = ResumePending(Interruption.KILLED, min(last.lease_until, now))
     return replace(
         session,
         turn=TurnLease(f"{RUN_PREFIX}{run_id}", now + lease),

@@ -13,7 +13,7 @@ from shared.ports import InboxRow, TurnCommit, TurnMessage, Visibility
 from shared.services import Services
 from shared.use_cases.chat_commands import command_of, run_command
 from shared.use_cases.deliver import deliver, parts_for, say
-from shared.use_cases.hold_turn import kept_alive, let_go, start_turn
+from shared.use_cases.hold_turn import kept_alive, let_go, marked_if_broken, refuse_live_turn, start_turn
 from shared.use_cases.locate_session import Elsewhere, Found, Nothing, locate
 from shared.use_cases.retry import on_conflict
 
@@ -85,11 +85,21 @@ def _finish(services: Services, row: InboxRow) -> None:
 
 
 def _answer(services: Services, session: Session, rows: Sequence[InboxRow], *, notice: str | None, run: _Run) -> None:
+    accepted = accepted_turn(rows[0])
+    refuse_live_turn(services, session, accepted=accepted)
     if session.strikes >= services.settings.strikes:
         _give_up(services, session, rows)
         return
-    place = rows[0].place
-    held = start_turn(services, session, counts=True, accepted=accepted_turn(rows[0]))
+    held = start_turn(services, session, counts=True, accepted=accepted)
+    with marked_if_broken(services, held):
+        turn_id = _run_agent(services, held, rows, notice=notice, run=run)
+    log.info("session %s: answered %d message(s)", session.id, len(rows))
+    _deliver(services, rows[0], session.id, turn_id)
+
+
+def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], *, notice: str | None, run: _Run) -> str:
+    """Let the agent answer and commit its words; returns the turn's id."""
+    session, place = held, rows[0].place
     transcript = list(services.store.transcripts.load(session.id))
     said: list[Message] = [{"role": "user", "content": row.text, "id": f"{place.route}/{row.event_id}"} for row in rows]
     note = note_for(held, transcript, has_new_message=True)
@@ -116,8 +126,7 @@ def _answer(services: Services, session: Session, rows: Sequence[InboxRow], *, n
     except Conflict:
         let_go(services, held, uncount=True)
         raise
-    log.info("session %s: answered %d message(s)", session.id, len(rows))
-    _deliver(services, rows[0], session.id, turn_id)
+    return turn_id
 
 
 def _after_agent_error(services: Services, held: Session, error: AgentError, run: _Run) -> str:
@@ -152,9 +161,9 @@ def _give_up(services: Services, session: Session, rows: Sequence[InboxRow]) -> 
     services.store.inbox.close(rows, by="suspended")
 
 
-def _tell(services: Services, row: InboxRow, words: str) -> None:
+def _tell(services: Services, row: InboxRow, words: str, *, key: str = "told") -> None:
     try:
-        say(services, row.place, words, key=f"told-{row.event_id}")
+        say(services, row.place, words, key=f"{key}-{row.event_id}")
     except Rejected:
         log.info("a notice at a place on %s was refused", row.place.platform)
 
@@ -167,7 +176,7 @@ def _deliver(services: Services, row: InboxRow, session_id: str, turn_id: str) -
         log.info("session %s: its thread is gone; the reply is kept in the transcript", session_id)
         if row.place.thread is not None:
             words = f"A thread of yours is gone; its session is kept. `/resume {session_id}` brings it here."
-            say(services, row.place.home, words, key=f"gone-{row.event_id}")
+            _tell(services, replace(row, place=row.place.home), words, key="gone")
     except Rejected as rejected:
         log.info("session %s: a reply was refused (%s); it is kept in the transcript", session_id, rejected)
 

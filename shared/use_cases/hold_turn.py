@@ -31,10 +31,29 @@ def start_turn(services: Services, session: Session, *, counts: bool, accepted: 
     `accepted` is the id under which this very turn was accepted: its waiting is no other turn.
     """
     now = services.clock.now()
-    if session.turn is not None and session.has_live_turn(now) and session.turn.id != accepted:
-        raise NotYet((session.turn.lease_until - now) / 1000)
+    refuse_live_turn(services, session, accepted=accepted)
     begun = begin_turn(session, run_id=services.new_id(), now=now, lease=services.settings.turn_lease, counts=counts)
     return services.store.sessions.replace(session, begun)
+
+
+def refuse_live_turn(services: Services, session: Session, *, accepted: str | None) -> None:
+    """Raise NotYet while another turn than `accepted` is alive: one at a time."""
+    now = services.clock.now()
+    if session.turn is not None and session.has_live_turn(now) and session.turn.id != accepted:
+        raise NotYet((session.turn.lease_until - now) / 1000)
+
+
+@contextlib.contextmanager
+def marked_if_broken(services: Services, session: Session) -> Iterator[None]:
+    """A turn that breaks on what nobody foresaw leaves its mark at once: the queue will hand the same work out again."""
+    try:
+        yield
+    except HandoffError:
+        raise
+    except Exception:
+        with contextlib.suppress(Exception):  # the first error is the one to be seen
+            let_go(services, session, interrupted=Interruption.REDELIVERED)
+        raise
 
 
 def let_go(

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 
 from shared.domain.handoffs import Handoff, Reason, Receipt
+from shared.domain.interruptions import note_for
 from shared.domain.messages import Message, count_by_role, digest
 from shared.domain.sessions import Session
 from shared.errors import AgentError, AgentUnavailable, Conflict, NotYet, Rejected
@@ -55,7 +56,8 @@ def _confirm(services: Services, handoff: Handoff, visibility: Visibility, *, de
     kickoff = kickoff_message(session, handoff)
     try:
         with kept_alive(services, session, session.owner, visibility):
-            reply = services.agent().reply([*transcript, kickoff], note=None, deadline=deadline)
+            note = note_for(session, transcript, has_new_message=False)
+            reply = services.agent().reply([*transcript, kickoff], note=note, deadline=deadline)
         _commit(services, handoff, session, transcript, said=(kickoff, reply))
     except AgentError as error:
         let_go(services, session)

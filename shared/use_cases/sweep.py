@@ -6,7 +6,7 @@ Safe to run twice at once: every write re-checks on the item what the index said
 import logging
 
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step
-from shared.errors import Conflict, HandoffError
+from shared.errors import Conflict
 from shared.ports import DeadTurn, TurnMessage
 from shared.services import Services
 from shared.use_cases.answer_inbox import give_back_accepted
@@ -23,8 +23,10 @@ def sweep(services: Services) -> int:
     for handoff in due:
         try:
             _look_after(services, handoff)
-        except (HandoffError, OSError) as trouble:
-            log.warning("handoff %s: left to the next sweep (%s)", handoff.id, type(trouble).__name__)
+        except Conflict:
+            log.info("handoff %s: left to the next sweep", handoff.id)
+        except Exception:  # one that nobody can help must not keep the others waiting
+            log.exception("handoff %s: left to the next sweep", handoff.id)
     return len(due) + _answer_for_the_dead(services)
 
 
@@ -84,12 +86,13 @@ def _answer_for_the_dead(services: Services) -> int:
     answered = 0
     while answered < DEAD_LIMIT and (letters := services.dead_turns.receive(limit=10)):
         for dead in letters:
+            answered += 1
             try:
                 _answer_for(services, dead)
-            except Conflict:
+            except Exception:  # it comes back, and the next one may do better
+                log.exception("a dead letter is left to the next sweep")
                 continue
             services.dead_turns.delete(dead)
-            answered += 1
     return answered
 
 
