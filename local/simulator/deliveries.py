@@ -43,6 +43,7 @@ class Event:
     sign: Callable[[int, int | None], Mapping[str, str]]
     policy: Policy
     answered: Callable[[bytes], None] = field(default=lambda _: None)  # the first 2xx, with its body
+    missed: Callable[[int | None], None] = field(default=lambda _: None)  # a try without a 2xx, with its status
     failed: Callable[[], None] = field(default=lambda: None)  # no try was left
 
 
@@ -130,7 +131,10 @@ class Deliveries:
             pass  # no answer is an answer here: the attempt says so, and the policy tries again
         attempt = Attempt(event.platform, event.id, number, status)
         self.attempts.append(attempt)
-        return attempt, answer if status is not None and 200 <= status < 300 else None
+        if status is not None and 200 <= status < 300:
+            return attempt, answer
+        event.missed(status)
+        return attempt, None
 
     async def _url_of(self, event: Event) -> str:
         while (url := event.url()) is None:

@@ -84,6 +84,13 @@ COMMANDS: Mapping[str, str | None] = {
 }
 
 
+# What a Slack app may do that was made from the manifest in docs/platforms/slack.md.
+SLACK_SCOPES = (
+    *("chat:write", "channels:history", "groups:history", "im:history", "mpim:history"),
+    *("im:write", "app_mentions:read", "commands"),
+)
+
+
 @dataclass(frozen=True)
 class World:
     """Everything seeded; replace a field to rehearse another world (`replace(World(), telegram_topics=False)`)."""
@@ -94,6 +101,8 @@ class World:
     commands: Mapping[str, str | None] = field(default_factory=lambda: dict(COMMANDS))
     telegram_topics: bool = True  # Threaded Mode of the bot: topics in private chats
     telegram_admin: bool = True  # the bot may manage topics in the forum
+    slack_scopes: tuple[str, ...] = SLACK_SCOPES
+    slack_uninvited: frozenset[str] = frozenset()  # channels that the bot is not in
 
     def person(self, key: str) -> Person:
         """The person of that key; KeyError names the ones there are."""

@@ -119,9 +119,11 @@ class Slack:
 
         async def act() -> web.Response:
             try:
-                return _answer({"ok": True, **call(arguments)})
+                answer = _answer({"ok": True, **call(arguments)})
             except Refused as refused:
-                return _answer({"ok": False, "error": refused.error})
+                answer = _answer({"ok": False, "error": refused.error})
+            answer.headers["x-oauth-scopes"] = ",".join(self._stage.world.slack_scopes)
+            return answer
 
         return await self._stage.perform(request, "slack", operation, act, _REFUSALS)
 

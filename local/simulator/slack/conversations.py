@@ -25,6 +25,8 @@ class Conversations:
         person = next((p for p in self._stage.world.people if p.ids["slack"] == channel_id), None)
         if person is not None and person.key != BOT:
             return self._direct(person)
+        if channel_id in self._stage.world.slack_uninvited:
+            raise Refused("not_in_channel")
         try:
             return self._stage.store.chat("slack", channel_id)
         except Missing:
@@ -42,11 +44,14 @@ class Conversations:
         }
 
     def open(self, arguments: Arguments) -> JSON:
-        """Direct messages with one person, made when there are none yet."""
+        """Direct messages with one person, made when there are none yet, unless that is not wanted."""
         if arguments.given("channel"):
             chat = self.channel(arguments.text("channel"))
         else:
-            chat = self._direct(self._user(arguments.text("users")))
+            person = self._user(arguments.text("users"))
+            if arguments.flag("prevent_creation") and self._talk_with(person) is None:
+                raise Refused("channel_not_found")
+            chat = self._direct(person)
         return {
             "channel": payloads.channel(chat, self._stage.world) if arguments.flag("return_im") else {"id": chat.id}
         }
@@ -95,10 +100,13 @@ class Conversations:
             raise Refused("user_not_found")
         return person
 
+    def _talk_with(self, person: Person) -> Chat | None:
+        chats = self._stage.store.chats("slack")
+        return next((chat for chat in chats if chat.kind == "im" and chat.people == (person.key,)), None)
+
     def _direct(self, person: Person) -> Chat:
-        for chat in self._stage.store.chats("slack"):
-            if chat.kind == "im" and chat.people == (person.key,):
-                return chat
+        if (chat := self._talk_with(person)) is not None:
+            return chat
         title = f"{person.first_name} and the bot"
         return self._stage.store.add_chat(Place("slack", f"D0{person.key.upper()}", title, "im", (person.key,)))
 

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+from http.client import responses
 from typing import Any
 
 from local.simulator.deliveries import Event, Policy
@@ -35,6 +36,8 @@ class Updates:
         self._polled = False  # deleteWebhook was called: the bot polls, whatever the simulator's own URL is
         self._own_url: str | None = None
         self._own_secret: str | None = None
+        self._on_their_way: set[int] = set()
+        self._last_error: dict[str, Any] = {}
 
     @property
     def webhook_url(self) -> str | None:
@@ -53,20 +56,32 @@ class Updates:
         if self.webhook_url is None:
             return
         for update in self._waiting:
-            body = json.dumps(update, ensure_ascii=False).encode()
-            lane = str(next(c["chat"]["id"] for c in update.values() if isinstance(c, dict)))
-            self._stage.deliveries.send(
-                Event(
-                    platform="telegram",
-                    id=str(update["update_id"]),
-                    lane=lane,
-                    url=lambda: self.webhook_url,
-                    body=body,
-                    sign=self._headers,
-                    policy=POLICY,
-                )
-            )
+            self._send(update)
         self._waiting.clear()
+
+    def _send(self, update: dict[str, Any]) -> None:
+        number: int = update["update_id"]
+        self._on_their_way.add(number)
+        self._stage.deliveries.send(
+            Event(
+                platform="telegram",
+                id=str(number),
+                lane=str(next(c["chat"]["id"] for c in update.values() if isinstance(c, dict))),
+                url=lambda: self.webhook_url,
+                body=json.dumps(update, ensure_ascii=False).encode(),
+                sign=self._headers,
+                policy=POLICY,
+                answered=lambda _: self._on_their_way.discard(number),
+                missed=self._missed,
+            )
+        )
+
+    def _missed(self, status: int | None) -> None:
+        """What getWebhookInfo tells of a webhook that does not take an update."""
+        text = "Connection refused"
+        if status is not None:
+            text = f"Wrong response from the webhook: {status} {responses.get(status, '')}".rstrip()
+        self._last_error = {"last_error_date": int(self._stage.clock()), "last_error_message": text}
 
     def _headers(self, _number: int, _last_status: int | None) -> dict[str, str]:
         secret = self._own_secret if self._own_url else self._stage.credentials.telegram_webhook_secret
@@ -88,8 +103,9 @@ class Updates:
 
     def info(self) -> dict[str, Any]:
         url = self.webhook_url
-        result = {"url": url or "", "has_custom_certificate": False, "pending_update_count": len(self._waiting)}
-        return result | ({"max_connections": 40, "ip_address": "127.0.0.1"} if url else {})
+        waiting = len(self._waiting) + len(self._on_their_way)
+        result = {"url": url or "", "has_custom_certificate": False, "pending_update_count": waiting}
+        return result | ({"max_connections": 40, "ip_address": "127.0.0.1", **self._last_error} if url else {})
 
     async def get(self, arguments: Arguments) -> list[dict[str, Any]]:
         """Long polling: what is unconfirmed, or what arrives within `timeout`. A newer poll ends an older one."""
