@@ -3,7 +3,8 @@
 from handoff_cli.context import Context
 from handoff_cli.errors import Ambiguous, UsageProblem
 from handoff_cli.naming import display_table, find_session
-from handoff_cli.service import Json, Service
+from handoff_cli.service import Service
+from handoff_cli.transport import Json
 
 
 def choose_session(context: Context, service: Service, name: str) -> Json:

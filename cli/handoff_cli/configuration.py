@@ -43,6 +43,8 @@ def load(*, url: str | None, token: str | None, environ: Mapping[str, str], dire
         )
     address = _checked(found_url.values["url"], found_url.name)
     found_token = next((s for s in sources if s.values.get("token") and _may_send(s, address)), None)
+    if found_token and not (found_token.values["token"].isascii() and found_token.values["token"].isprintable()):
+        raise UsageProblem(f"The token (from {found_token.name}) holds characters that no token has. Set it again.")
     return Configuration(
         url=address,
         token=found_token.values["token"] if found_token else None,

@@ -42,7 +42,8 @@ class Context:
 
     def service(self) -> "Service":
         """A client of the service in force; use it in a `with`."""
-        from handoff_cli.service import READ_SECONDS, Service  # noqa: PLC0415 - `--help` must not pay for httpx
+        from handoff_cli.service import Service  # noqa: PLC0415 - `--help` must not pay for httpx
+        from handoff_cli.transport import READ_SECONDS  # noqa: PLC0415 - see above
 
         seconds = getattr(self.args, "timeout", None) or READ_SECONDS
         return Service(self.configuration(), sleep=self.sleep, read_seconds=max(1.0, min(seconds, READ_SECONDS)))

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from handoff_cli.errors import Refused
-from handoff_cli.service import Json, Service
+from handoff_cli.service import Service
+from handoff_cli.transport import Json
 
 
 def check_destination(service: Service, platform: str, *, target: str | None) -> None:

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from handoff_cli.errors import StillRunning, Unreachable
-from handoff_cli.service import Json, Service
+from handoff_cli.service import Service
 from handoff_cli.terminal import Terminal
+from handoff_cli.transport import Json
 
 PICK_UP_SECONDS = 60.0
 DEADLINE_SECONDS = 900.0

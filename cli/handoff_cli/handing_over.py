@@ -7,7 +7,8 @@ from typing import Any
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, Interrupted, Refused
 from handoff_cli.following import Patience
-from handoff_cli.service import Json, Service
+from handoff_cli.service import Service
+from handoff_cli.transport import Json
 
 
 def request(context: Context, service: Service, body: Mapping[str, Any]) -> Json:

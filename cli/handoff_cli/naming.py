@@ -3,9 +3,10 @@
 import re
 
 from handoff_cli.errors import Ambiguous, Refused
-from handoff_cli.service import Json, Service
+from handoff_cli.service import Service
 from handoff_cli.tables import aligned
-from handoff_cli.terminal import one_line
+from handoff_cli.texts import one_line
+from handoff_cli.transport import Json
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SHOWN = 10

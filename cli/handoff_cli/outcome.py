@@ -4,7 +4,7 @@ from handoff_cli import receipt
 from handoff_cli.context import Context
 from handoff_cli.errors import HandoffFailed
 from handoff_cli.qr_code import show_code
-from handoff_cli.service import Json
+from handoff_cli.transport import Json
 
 
 def report(context: Context, handoff: Json, *, digest: str | None = None) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from handoff_cli import likely_secrets, receipt
 from handoff_cli.context import Context
 from handoff_cli.errors import Interrupted, UsageProblem
-from handoff_cli.terminal import one_line
+from handoff_cli.texts import one_line
 from handoff_cli.transcripts import Transcript, canonical, read_transcript
 
 TITLE_LIMIT = 200

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from handoff_cli.terminal import Terminal, clean, one_line
+from handoff_cli.terminal import Terminal
+from handoff_cli.texts import clean, one_line
 from handoff_cli.transcripts import Message
 
 _STYLES = {"user": "cyan", "assistant": "green", "tool": "dim", "system": "dim"}

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from handoff_cli.errors import CliError, Refused
 from handoff_cli.rendering import show
-from handoff_cli.service import Json, Service
+from handoff_cli.service import Service
 from handoff_cli.terminal import Terminal
 from handoff_cli.transcripts import Message
+from handoff_cli.transport import Json
 
 _LAST_WORDS = 2
 

@@ -1,35 +1,13 @@
 """Where words go: results to stdout, progress and problems to where they do not disturb a pipe."""
 
-import json
 import re
 import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+from handoff_cli.texts import STYLES, clean_styled, json_text, one_line
+
 _COMMANDS = re.compile(r"(?<![\w./-])handoff (chat|config|doctor|resume|send|sessions|status|wait)\b")
-_KEPT_CONTROLS = "\n\t"
-
-
-def clean(text: str) -> str:
-    """The text without control characters, so that nobody's message can drive this terminal."""
-    return "".join(c for c in text if c in _KEPT_CONTROLS or (c.isprintable() or ord(c) > 0x9F))
-
-
-def json_text(value: Any, *, indent: int | None = 2) -> str:
-    """JSON for a person and a program; escaped only where it could not be written otherwise."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = json.dumps(value, indent=indent)
-    return text + "\n"
-
-
-def one_line(text: str, width: int = 0) -> str:
-    """The text on one line, cut to `width` if given."""
-    line = " ".join(clean(text).split())
-    return line if not width or len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
 class Terminal:
@@ -80,7 +58,7 @@ class Terminal:
         stream = to or self._progress
         if self._plain or stream is None or not stream.isatty():
             return text
-        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
 
     def say(self, text: str = "") -> None:
         """A line for a person; in JSON mode it goes to a terminal on stderr, or nowhere."""
@@ -150,13 +128,3 @@ class Terminal:
         encoding = stream.encoding or "utf-8"
         stream.write(text.encode(encoding, "replace").decode(encoding))
         stream.flush()
-
-
-def clean_styled(text: str) -> str:
-    """Like `clean`, but keeps the escape sequences that `style` made."""
-    parts = text.split("\x1b[")
-    kept = [clean(parts[0])]
-    for part in parts[1:]:
-        head, mark, rest = part.partition("m")
-        kept.append(f"\x1b[{head}m{clean(rest)}" if mark and head in {"0", *_STYLES.values()} else clean(part))
-    return "".join(kept)

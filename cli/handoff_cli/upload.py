@@ -3,8 +3,9 @@
 import uuid
 from collections.abc import Callable, Iterator
 
-from handoff_cli.service import Json, Service
+from handoff_cli.service import Service
 from handoff_cli.transcripts import Message, Transcript, wire
+from handoff_cli.transport import Json
 
 PIECE_BYTES = 384 * 1024
 _PIECE_MESSAGES = 500

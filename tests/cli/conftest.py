@@ -7,10 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import pexpect
 import pytest
 
 from handoff_cli.main import main
+from tests.cli.pseudo_terminal import Spawn
 from tests.cli.stub_service import StubService
 
 CLI = Path(__file__).parents[2] / "cli"
@@ -73,6 +76,27 @@ def run_program(environ: dict[str, str], tmp_path: Path, stub: StubService) -> R
         )
 
     return call
+
+
+@pytest.fixture
+def spawn(environ: dict[str, str], stub: StubService) -> Iterator[Spawn]:
+    started: list[Any] = []
+
+    def start(*argv: str, rows: int = 60, **extra: str) -> Any:
+        child = pexpect.spawn(
+            sys.executable,
+            ["-m", "handoff_cli", *argv],
+            env={**environ, **stub.environ, "TERM": "xterm-256color", **extra},
+            encoding="utf-8",
+            dimensions=(rows, 100),
+            timeout=20,
+        )
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        child.close(force=True)
 
 
 def _stream(raw: bytes = b"") -> io.TextIOWrapper:

@@ -88,3 +88,9 @@ def test_a_broken_config_file_is_refused_by_name(home: dict[str, str], tmp_path:
 def test_without_any_source_it_says_what_to_do(home: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="make run"):
         load(url=None, token=None, environ=home, directory=tmp_path)
+
+
+@pytest.mark.parametrize("token", ["ключ", "line\nbreak"])
+def test_what_cannot_be_a_token_is_refused(home: dict[str, str], tmp_path: Path, token: str) -> None:
+    with pytest.raises(UsageProblem, match="token"):
+        load(url="http://127.0.0.1:1", token=token, environ=home, directory=tmp_path)

@@ -6,7 +6,7 @@ from handoff_cli.chat.conversation import Conversation
 from handoff_cli.context import Context
 from handoff_cli.errors import Interrupted, UsageProblem
 from handoff_cli.rendering import show
-from handoff_cli.service import Json
+from handoff_cli.transport import Json
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _LONGEST = 60_000

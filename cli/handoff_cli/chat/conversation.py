@@ -4,9 +4,10 @@ import uuid
 from dataclasses import dataclass
 
 from handoff_cli import receipt
-from handoff_cli.service import Json, Service
-from handoff_cli.terminal import one_line
+from handoff_cli.service import Service
+from handoff_cli.texts import one_line
 from handoff_cli.transcripts import Message
+from handoff_cli.transport import Json
 
 _TITLE_WIDTH = 60
 

@@ -7,7 +7,7 @@ from handoff_cli.errors import UsageProblem
 from handoff_cli.following import Patience
 from handoff_cli.handing_over import request, see_through
 from handoff_cli.outcome import report
-from handoff_cli.service import Json
+from handoff_cli.transport import Json
 
 
 def move(context: Context, conversation: Conversation, argument: str) -> bool:

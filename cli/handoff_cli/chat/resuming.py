@@ -7,7 +7,7 @@ from handoff_cli.choosing import ask_which, choose_session
 from handoff_cli.context import Context
 from handoff_cli.naming import display
 from handoff_cli.returning import bring_back
-from handoff_cli.service import Json
+from handoff_cli.transport import Json
 
 _LISTED = 15
 

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, Refused, Unreachable
-from handoff_cli.service import Json, Service
+from handoff_cli.service import Service
+from handoff_cli.transport import Json
 
 _CLOCK_SECONDS = 60
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}

@@ -7,7 +7,7 @@ from handoff_cli.choosing import choose_session
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
 from handoff_cli.rendering import words
-from handoff_cli.terminal import json_text
+from handoff_cli.texts import json_text
 from handoff_cli.transcripts import Message
 
 

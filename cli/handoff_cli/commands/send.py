@@ -9,8 +9,9 @@ from handoff_cli.handing_over import request, see_through
 from handoff_cli.naming import display
 from handoff_cli.outcome import report
 from handoff_cli.preparing import checked_title, first_words, present, read
-from handoff_cli.service import Json, Service
+from handoff_cli.service import Service
 from handoff_cli.transcripts import Transcript
+from handoff_cli.transport import Json
 from handoff_cli.upload import new_session, upload
 
 

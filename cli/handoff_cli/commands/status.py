@@ -3,9 +3,10 @@
 from handoff_cli.context import Context
 from handoff_cli.errors import HandoffFailed, StillRunning
 from handoff_cli.outcome import failure, show_success
-from handoff_cli.service import Json, Service
+from handoff_cli.service import Service
 from handoff_cli.tables import aligned
-from handoff_cli.terminal import one_line
+from handoff_cli.texts import one_line
+from handoff_cli.transport import Json
 
 _SHOWN = 20
 
