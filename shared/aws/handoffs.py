@@ -426,8 +426,10 @@ class DynamoHandoffs:
             rows += map(from_item, answer["Items"])
         rows.sort(key=lambda row: row["due_at"])
         keys: list[Key] = [handoff_key(row["handoff_id"]) for row in rows[:limit]]
-        found = [_readable(item) for item in self._tables.get_many(self._tables.handoffs, keys)]
-        return [handoff for handoff in found if handoff and handoff.is_open]  # the index lags behind
+        items = self._tables.get_many(self._tables.handoffs, keys)
+        # The index lags behind, and another sweep may have looked after an item since: its own word counts.
+        found = [_readable(item) for item in items if item.get("due_at", now + 1) <= now]
+        return [handoff for handoff in found if handoff and handoff.is_open]
 
     def _update(self, handoff: Handoff, **changes: Any) -> Handoff | None:
         try:

@@ -1,0 +1,11 @@
+"""The world of the use cases, fresh for each test."""
+
+import pytest
+
+from shared.ports import Store
+from tests.shared.use_cases.use_case_world import World
+
+
+@pytest.fixture
+def world(store: Store) -> World:
+    return World(store)

@@ -1,0 +1,117 @@
+"""A chat platform in memory that keeps the promises of its port, and breaks off where a test says so."""
+
+# ruff: noqa: ARG002  # a fake takes what its port passes, and need not use it
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+from shared.domain.routes import Place
+from shared.errors import Ambiguous, PlatformNotConfigured
+from shared.ports import Answer, Capabilities, Ignored, Inbound, Part
+
+T = TypeVar("T")
+Idempotency = Literal["key", "readback", "none"]
+
+
+class MadePlatform:
+    """A chat platform in memory. `next` holds what the next calls of an operation run into, before or after they act."""
+
+    name = "chat"
+
+    def __init__(self, idempotency: Idempotency) -> None:
+        self.capabilities = Capabilities(
+            threads=True, edit=True, typing=True, limit=1000, unit="characters", idempotency=idempotency
+        )
+        self.threads: dict[str, str] = {}
+        self.posts: dict[Place, list[tuple[str, str]]] = defaultdict(list)
+        self.next: dict[str, deque[Exception | Callable[[], None]]] = defaultdict(deque)
+        self.accepts_before_failing = False
+        self.asked: list[str] = []
+
+    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
+        return self._do("open_thread", lambda: self._open(home, title, key))
+
+    def find_thread(self, home: Place, *, key: str) -> Place | None:
+        self.asked.append("find_thread")
+        found = [thread for thread, opened_by in self.threads.items() if opened_by == key]
+        return Place("chat", home.chat, found[0]) if found and self.capabilities.idempotency != "none" else None
+
+    def send(self, place: Place, part: Part, *, key: str) -> str:
+        return self._do("send", lambda: self._post(place, part, key))
+
+    def find_message(self, place: Place, *, key: str) -> str | None:
+        self.asked.append("find_message")
+        is_readable = self.capabilities.idempotency == "readback"
+        return next((sent for sent, _ in self.posts[place] if sent == key), None) if is_readable else None
+
+    def edit(self, place: Place, message_id: str, part: Part) -> None:
+        raise NotImplementedError
+
+    def typing(self, place: Place) -> None:
+        return
+
+    def render(self, markdown: str) -> list[Part]:
+        return [Part(markdown[start : start + 900]) for start in range(0, len(markdown), 900)]
+
+    def link(self, place: Place) -> str:
+        return f"https://chat.test/{place.chat}/{place.thread}"
+
+    def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:
+        return headers.get("signature") == "good"
+
+    def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
+        event_id, thread, text = raw.decode().split("|")
+        return Inbound(event_id, Place("chat", "home", thread or None), "ada-there", text)
+
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Any]:
+        return ()
+
+    def said(self, place: Place) -> list[str]:
+        return [text for _, text in self.posts[place]]
+
+    def _do(self, operation: str, act: Callable[[], T]) -> T:
+        self.asked.append(operation)
+        trouble = self.next[operation].popleft() if self.next[operation] else None
+        if isinstance(trouble, Exception):
+            if isinstance(trouble, Ambiguous) and self.accepts_before_failing:
+                act()
+            raise trouble
+        if trouble is not None:
+            trouble()
+        return act()
+
+    def _open(self, home: Place, title: str, key: str) -> Place:
+        thread = f"t{len(self.threads) + 1}"
+        self.threads[thread] = key
+        return Place("chat", home.chat, thread)
+
+    def _post(self, place: Place, part: Part, key: str) -> str:
+        is_repeat = self.capabilities.idempotency == "key" and key in dict(self.posts[place])
+        if not is_repeat:
+            self.posts[place].append((key, part.text))
+        return key
+
+
+class OnePlatform:
+    """Only `chat` is there."""
+
+    def __init__(self, platform: MadePlatform) -> None:
+        self._platform = platform
+
+    def get(self, name: str) -> MadePlatform:
+        if name != "chat":
+            raise PlatformNotConfigured(name)
+        return self._platform
+
+    def known(self) -> Mapping[str, bool]:
+        return {"chat": True}
+
+    def is_configured(self, name: str) -> bool:
+        return name == "chat"
+
+    def lacks(self, name: str) -> Sequence[str]:
+        return ()
+
+    def has_threads(self, name: str) -> bool:
+        return name == "chat"
