@@ -33,8 +33,7 @@ def show_success(context: Context, handoff: Json, *, compared: bool) -> None:
         terminal.say(terminal.style(f"Note: {handoff['notice']}", "yellow"))
     if link := (handoff.get("thread") or {}).get("url"):
         terminal.say(f"Go on here: {terminal.style(str(link), 'bold')}")
-        if context.terminal.interactive:
-            show_code(terminal, str(link))
+        show_code(terminal, str(link))
     if handoff.get("resume_hint"):
         terminal.say(terminal.to_copy(str(handoff["resume_hint"])))
 

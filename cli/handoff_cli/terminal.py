@@ -1,5 +1,6 @@
 """Where words go: results to stdout, progress and problems to where they do not disturb a pipe."""
 
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -23,9 +24,10 @@ class Terminal:
         json_output: bool = False,
     ) -> None:
         self._prog = environ.get("HANDOFF_PROG") or "handoff"
-        self.stdout = stdout or sys.stdout
-        self.stderr = stderr or sys.stderr
-        self.stdin = stdin or sys.stdin
+        # A stream may be closed altogether, as some schedulers do it: then nothing is read and words go nowhere.
+        self.stdout: TextIO = stdout or sys.stdout or open(os.devnull, "w")  # noqa: SIM115, PTH123 - open to the end
+        self.stderr: TextIO = stderr or sys.stderr or open(os.devnull, "w")  # noqa: SIM115, PTH123 - open to the end
+        self.stdin: TextIO = stdin or sys.stdin or open(os.devnull)  # noqa: SIM115, PTH123 - open to the end
         self.json_output = json_output
         self._dumb = environ.get("TERM") == "dumb"
         self._plain = bool(environ.get("NO_COLOR")) or self._dumb

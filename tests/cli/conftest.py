@@ -89,7 +89,7 @@ def spawn(environ: dict[str, str], stub: StubService) -> Iterator[Spawn]:
             env={**environ, **stub.environ, "TERM": "xterm-256color", **extra},
             encoding="utf-8",
             dimensions=(rows, 100),
-            timeout=20,
+            timeout=40,
         )
         started.append(child)
         return child

@@ -165,6 +165,20 @@ def test_a_reader_that_goes_away_is_no_error_to_speak_of(run: Run, stub: StubSer
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(environ: dict[str, str], stub: StubService, closed: str) -> None:
+    command = f"{sys.executable} -m handoff_cli platforms {closed}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env={**environ, **stub.environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_command_that_does_not_exist_is_usage(run: Run) -> None:
     assert run("fly").returncode == 2
     assert run().returncode == 2
