@@ -125,6 +125,13 @@ def test_hermes_without_a_directory_column_takes_the_newest(source: Source, herm
     assert read("hermes", source).title == "Elsewhere"
 
 
+def test_hermes_takes_a_branch_of_the_persons_own(source: Source, hermes: Path) -> None:
+    with closing(sqlite3.connect(hermes)) as database:
+        database.execute("""UPDATE sessions SET model_config = '{"_branched_from": "leaf"}' WHERE id = 'helper'""")
+        database.commit()
+    assert _short(read("hermes", source).messages) == [("user", "do a part of it")]
+
+
 def test_hermes_is_only_read(source: Source, hermes: Path) -> None:
     before = hermes.read_bytes()
     read("hermes", source)

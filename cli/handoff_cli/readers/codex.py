@@ -7,7 +7,7 @@ from typing import Any
 
 from handoff_cli.errors import UsageProblem
 from handoff_cli.readers import Source
-from handoff_cli.readers.json_lines import newest, records, text_of
+from handoff_cli.readers.json_lines import first_record, newest, records, text_of
 from handoff_cli.transcripts import Message, Transcript
 
 # What the program puts into the person's mouth at the start of a session.
@@ -50,7 +50,7 @@ def read(source: Source) -> Transcript:
 def _newest(source: Source) -> Path:
     sessions = source.home("CODEX_HOME", ".codex") / "sessions"
     for path in newest(sessions.rglob("rollout-*.jsonl")):
-        meta = _meta(records(path))
+        meta = _meta([first_record(path)])
         if meta.get("cwd") == str(source.directory) and any(_messages(list(records(path)))):
             return path
     raise UsageProblem(

@@ -53,8 +53,8 @@ def _newest(database: sqlite3.Connection, directory: str) -> dict[str, Any] | No
 
 
 def _is_helper(database: sqlite3.Connection, row: dict[str, Any]) -> bool:
-    """A child session is the same conversation only where its parent ended because it was compressed."""
-    if not row.get("parent_session_id"):
+    """A child session is the person's own where it is a branch, or goes on after its parent was compressed."""
+    if not row.get("parent_session_id") or "_branched_from" in str(row.get("model_config")):
         return False
     parent = database.execute("SELECT * FROM sessions WHERE id = ?", [row["parent_session_id"]]).fetchone()
     return parent is None or dict(parent).get("end_reason") != "compression"

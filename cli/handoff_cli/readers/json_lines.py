@@ -23,6 +23,16 @@ def records(path: Path) -> Iterator[dict[str, Any]]:
             yield value
 
 
+def first_record(path: Path) -> dict[str, Any]:
+    """The object on the first line, without reading the rest; empty if there is none."""
+    try:
+        with path.open("rb") as file:
+            value = json.loads(file.readline())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def newest(paths: Iterable[Path]) -> list[Path]:
     """The files, newest first; one that vanished meanwhile is left out."""
     aged = []
