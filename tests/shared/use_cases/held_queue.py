@@ -44,6 +44,11 @@ class HeldQueue:
                 self._seen.add(dedupe)
                 self.waiting.append(Waiting(message, line or message.place.route))
 
+    def next_at(self) -> int:
+        """When the first of any line can be received."""
+        heads = {one.line: one.visible_at for one in reversed(self.waiting)}
+        return min(heads.values())
+
     def receive(self) -> Waiting | None:
         blocked: set[str] = set()
         for one in self.waiting:

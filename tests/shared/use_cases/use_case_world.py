@@ -118,7 +118,7 @@ class World:
             if not self.queue.waiting:
                 return run
             if self.turn() is None:
-                self.clock.time = min(one.visible_at for one in self.queue.waiting)
+                self.clock.time = self.queue.next_at()
         raise AssertionError(f"the queue is not empty after {most} runs: {self.queue.waiting}")
 
     def moved(self, session_id: str = "s-1", **more: Any) -> tuple[Session, Place]:
