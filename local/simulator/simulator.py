@@ -52,6 +52,7 @@ class Simulator:
             return
         if self._server is not None:
             self._run(self._server.close())
+            self._run(_end_what_is_left())
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -154,3 +155,11 @@ class Simulator:
             return work(*arguments)
 
         return self._run(run())
+
+
+async def _end_what_is_left() -> None:
+    """Answers that are slow on purpose, to callers who have left."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)

@@ -1,6 +1,7 @@
 """Findings about one platform, gathered within a given time."""
 
 import time
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from shared.errors import PlatformError, RateLimited, Rejected
@@ -40,12 +41,12 @@ class Diagnosis:
         else:
             self.bad(name, f"{title} did not answer.", "Look again in a minute; handoffs try again by themselves.")
 
-    def signing(self, secrets: str, *, is_set: bool) -> None:
-        """Whether there is what the platform's posts are verified with."""
-        if is_set:
-            self.good("secrets", f"{secrets}: set.")
+    def signing(self, secrets: Mapping[str, str | None]) -> None:
+        """Whether there is what the platform's posts are verified with: at least one of these."""
+        if given := [name for name, value in secrets.items() if value]:
+            self.good("secrets", f"Set: {', '.join(given)}.")
         else:
-            detail = f"{secrets} is not set: everything that is posted to the webhook is refused."
+            detail = f"Not set: {' or '.join(secrets)}. What is posted to the webhook is refused."
             self.bad("secrets", detail, f"Set it; docs/platforms/{self._platform}.md says how.")
 
     def address(self, actual: str, wanted: str, *, certain: bool, fix: str) -> None:

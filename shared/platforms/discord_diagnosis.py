@@ -1,7 +1,7 @@
 """What can be seen of a Discord application: its token, its two ways in, and its rights at home."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from shared.domain.routes import Place
@@ -43,8 +43,8 @@ def diagnose(
         found.trouble("bot", error, _NEW_TOKEN)
         return found.findings
     found.good("bot", f"{application['bot']['username']} answers.")
-    ways = _Ways(secrets.get("discord/public_key"), bool(secrets.get("discord/relay_secret")), webhook_url)
-    _secrets(found, ways)
+    ways = _Ways(secrets.get("discord/public_key"), secrets.get("discord/relay_secret"), webhook_url)
+    found.signing({"discord/public_key": ways.public_key, "discord/relay_secret": ways.relay_secret})
     _commands(found, application, ways, certain=certain)
     _messages(found, application, ways)
     if home is not None:
@@ -56,17 +56,9 @@ def diagnose(
 class _Ways:
     """The two ways in: interactions by HTTP, and messages through the relay. Each is closed until its secret is set."""
 
-    public_key: str | None
-    has_relay: bool
+    public_key: str | None = field(repr=False)
+    relay_secret: str | None = field(repr=False)
     webhook_url: str
-
-
-def _secrets(found: Diagnosis, ways: _Ways) -> None:
-    given = {"discord/public_key": ways.public_key, "discord/relay_secret": ways.has_relay}
-    if named := [name for name, value in given.items() if value]:
-        found.signing(" and ".join(named), is_set=True)
-    else:
-        found.signing("discord/public_key or discord/relay_secret", is_set=False)
 
 
 def _commands(found: Diagnosis, application: Json, ways: _Ways, *, certain: bool) -> None:
@@ -76,27 +68,27 @@ def _commands(found: Diagnosis, application: Json, ways: _Ways, *, certain: bool
     if endpoint and not ways.public_key:
         detail = "Discord posts slash commands, and they are refused: discord/public_key is not set."
         found.bad("webhook", detail, f"{page}, copy the Public Key and set it as the secret discord/public_key.")
-    elif ways.public_key and ways.public_key != application.get("verify_key", ways.public_key):
+    elif ways.public_key and ways.public_key.lower() != application.get("verify_key", ways.public_key).lower():
         detail = "discord/public_key is another application's: everything that Discord posts is refused."
         found.bad("webhook", detail, f"{page}, copy the Public Key and set it as the secret discord/public_key.")
     elif endpoint:
         found.address(endpoint, ways.webhook_url, certain=certain, fix=fix)
-    elif ways.has_relay:
+    elif ways.relay_secret:
         found.good("webhook", "No Interactions Endpoint URL is set: slash commands come through the relay.")
     else:
         found.bad("webhook", "No Interactions Endpoint URL is set: nothing that is said arrives.", fix)
 
 
 def _messages(found: Diagnosis, application: Json, ways: _Ways) -> None:
-    relay = f"`python -m local.relays discord --url {ways.webhook_url.partition('/webhooks/')[0]}`"
-    if not ways.has_relay:
+    if not ways.relay_secret:
         detail = "Ordinary messages need the relay, and it has no secret: only slash commands are heard."
-        found.unsure("messages", detail, f"To hear them, set the secret discord/relay_secret and run {relay}.")
+        run = f"python -m local.relays discord --url {ways.webhook_url.partition('/webhooks/')[0]}"
+        found.unsure("messages", detail, f"To hear them, set the secret discord/relay_secret and run `{run}`.")
     elif not int(application.get("flags") or 0) & _READS_MESSAGES:
         detail = "Ordinary messages come without their text: the bot has no message content intent."
         found.bad("messages", detail, "On the application's page Bot, switch on Message Content Intent.")
     else:
-        found.good("messages", f"Ordinary messages are heard while a relay runs ({relay}).")
+        found.good("messages", "Ordinary messages are heard while the relay runs, which cannot be seen from here.")
 
 
 def _home(found: Diagnosis, ask: Ask, channel_id: str, me: str) -> None:

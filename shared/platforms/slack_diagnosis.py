@@ -32,7 +32,7 @@ def diagnose(
         found.trouble("bot", error, _NEW_TOKEN)
         return found.findings
     found.good("bot", f"@{who.get('user')} answers in the workspace {who.get('team')}.")
-    found.signing("slack/signing_secret", is_set=bool(secrets.get("slack/signing_secret")))
+    found.signing({"slack/signing_secret": secrets.get("slack/signing_secret")})
     _webhook(found, webhook_url)
     _scopes(found, scopes, home)
     if home is not None:

@@ -35,7 +35,7 @@ def diagnose(
         found.trouble("bot", error, _NEW_TOKEN)
         return found.findings
     found.good("bot", f"@{me.username} answers.")
-    found.signing("telegram/webhook_secret", is_set=bool(secrets.get("telegram/webhook_secret")))
+    found.signing({"telegram/webhook_secret": secrets.get("telegram/webhook_secret")})
     try:
         info = api.ask(lambda bot: bot.get_webhook_info(), seconds=found.left)
         _webhook(found, info, webhook_url, certain=certain, now=now)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-from shared.domain.handoffs import State
+from shared.domain.handoffs import Handoff, State
 from shared.domain.routes import Place
 from shared.ports import Finding
 from shared.services import Services
@@ -74,8 +74,8 @@ def _seen(name: str, look: "Future[Sequence[Finding]]") -> Sequence[Finding]:
 def _agent(services: Services) -> Finding:
     settings = services.settings
     model = f" with {settings.agent_model}" if settings.agent_model else ""
-    note = " It rehearses: it says what it was given, and asks no model." if settings.agent == "rehearsal" else ""
-    return Finding("agent", ok=True, detail=f"The agent is {settings.agent}{model}.{note}")
+    note = ", which asks no model: it says what it was given" if settings.agent == "rehearsal" else ""
+    return Finding("agent", ok=True, detail=f"{settings.agent}{model}{note}.")
 
 
 def _handoffs(services: Services, user_id: str) -> Sequence[Finding]:
@@ -84,16 +84,20 @@ def _handoffs(services: Services, user_id: str) -> Sequence[Finding]:
     newest = services.store.handoffs.list(user_id, session_id=None, state=None, limit=NEWEST)
     findings = []
     for handoff in reversed(newest):
-        if handoff.state == State.PENDING and now - max(handoff.created_at, handoff.not_before) > OVERDUE:
-            minutes = (now - handoff.created_at) // 60_000
-            detail = f"Handoff {handoff.id} has waited for {minutes} minutes to be picked up."
-        elif handoff.is_open and now - handoff.deadline > OVERDUE:
-            detail = f"Handoff {handoff.id} is past its deadline, and nobody has ended it."
-        else:
-            continue
-        fix = f"Call it off with `handoff cancel {handoff.id}`; whoever runs the service looks into the logs."
-        findings.append(Finding("handoffs", ok=False, detail=detail, fix=fix, platform=handoff.platform))
+        if (detail := trouble_of(handoff, now=now)) is not None:
+            fix = f"Call it off with `handoff cancel {handoff.id}`; whoever runs the service looks into the logs."
+            findings.append(Finding("handoffs", ok=False, detail=detail, fix=fix, platform=handoff.platform))
     return findings or [Finding("handoffs", ok=True, detail="None of yours is stuck.")]
+
+
+def trouble_of(handoff: Handoff, *, now: int) -> str | None:
+    """Why this handoff looks forgotten, if it does. One that is confirmed is delivered, however long that takes."""
+    if handoff.is_open and not handoff.confirmed and now - handoff.deadline > OVERDUE:
+        return f"Handoff {handoff.id} is past its deadline, and nobody has ended it."
+    if handoff.state == State.PENDING and now - max(handoff.created_at, handoff.not_before) > OVERDUE:
+        minutes = (now - handoff.created_at) // 60_000
+        return f"Handoff {handoff.id} has waited for {minutes} minutes to be picked up."
+    return None
 
 
 def _person(services: Services, user_id: str, platform: str, homes: Mapping[str, Place]) -> Sequence[Finding]:

@@ -6,7 +6,7 @@ from shared.domain.routes import Place
 from shared.errors import ThreadRefused
 from shared.ports import Part
 from tests.contracts.platform_contract_case import PlatformCase
-from tests.contracts.platform_contract_stand import Stand
+from tests.contracts.platform_contract_stand import Stand, now
 
 
 class Threadless(PlatformCase):
@@ -28,3 +28,12 @@ class Threadless(PlatformCase):
         at.say(threadless, threadless, self.said)
 
         assert self.heard(at).place.route == threadless.route
+
+    def test_a_look_at_a_home_without_threads_says_so(self, at: Stand, threadless: Place) -> None:
+        webhook_url = f"{at.simulator.webhook_url}/webhooks/{self.name}"
+        found = at.platform.diagnose(threadless, webhook_url=webhook_url, now=now(), seconds=15)
+
+        assert {finding.name: finding.ok for finding in found if finding.name in ("home", "thread")} == {
+            "home": True,
+            "thread": False,
+        }
