@@ -6,6 +6,7 @@ from handoff_cli.chat.conversation import Conversation
 from handoff_cli.context import Context
 from handoff_cli.errors import Interrupted, UsageProblem
 from handoff_cli.rendering import show
+from handoff_cli.transcripts import Message
 from handoff_cli.transport import Json
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -22,10 +23,9 @@ def say(context: Context, conversation: Conversation, text: str) -> None:
             f"That is {len(text)} characters; at most {_LONGEST} fit into one message. Nothing was sent."
         )
     session = conversation.ensure(text)
-    show(context.terminal, conversation.unseen())
-    before = conversation.seen
     turn_id = uuid.uuid4().hex
     started = conversation.service.start_turn(session["id"], epoch=session["epoch"], turn_id=turn_id, text=text)
+    before = int((started.get("session") or session)["message_count"])
     try:
         _wait(context, conversation, before, float(started.get("poll_after_ms") or 100) / 1000)
     except KeyboardInterrupt:
@@ -33,9 +33,10 @@ def say(context: Context, conversation: Conversation, text: str) -> None:
     finally:
         context.terminal.settle()
     messages = conversation.unseen()
-    if messages and messages[0].get("role") == "user" and messages[0].get("content") == text:
-        messages = messages[1:]
-    if not show(context.terminal, messages):
+    own: Message = {"role": "user", "content": text}
+    mine = next((n for n, message in enumerate(messages) if own.items() <= message.items()), len(messages))
+    # What came before these words was said elsewhere; the words themselves stand at the prompt already.
+    if not show(context.terminal, [*messages[:mine], *messages[mine + 1 :]]):
         context.terminal.warn("The agent gave no answer. Try again, or see /status.")
 
 
