@@ -95,6 +95,7 @@ class Updates:
             self._poll.set_result(_SET)
         self._own_url, self._own_secret = url or None, arguments.text("secret_token") or None
         self._polled = not url
+        self._last_error = {}
         if arguments.flag("drop_pending_updates"):
             self._waiting.clear()
         self.flush()
