@@ -59,14 +59,15 @@ def marked_if_broken(services: Services, session: Session) -> Iterator[None]:
 def let_go(
     services: Services, session: Session, *, uncount: bool = False, interrupted: Interruption | None = None
 ) -> None:
-    """End a turn that committed nothing, if it still is this one's."""
-    if session.turn is None:
-        return
-    mine = session.turn.id
+    """End a turn that committed nothing, if it still is this one's; if a move has ended it, only its strike is left."""
+    mine = session.turn
 
     def release() -> None:
         current = services.store.sessions.get(session.id)
-        if current is None or current.turn is None or current.turn.id != mine:
+        if current is None or mine is None:
+            return
+        ended_by_a_move = current.turn is None and current.epoch != session.epoch
+        if (current.turn is None or current.turn.id != mine.id) and not (uncount and ended_by_a_move):
             return
         ended = end_turn(current, now=services.clock.now(), uncount=uncount, interrupted=interrupted)
         services.store.sessions.replace(current, ended)
