@@ -12,7 +12,7 @@ from shared.services import Services
 log = logging.getLogger(__name__)
 PLATFORM_SECONDS = 5.0
 # All platforms at once, the loading of their SDKs included; the function itself has 15 s.
-PATIENCE_SECONDS = 9.0
+PATIENCE_SECONDS = 10.0
 NEWEST = 100
 OVERDUE = 120_000  # the sweep comes by each minute: what is this much too late, nobody looks after
 
