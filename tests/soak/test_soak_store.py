@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,25 +25,37 @@ if TYPE_CHECKING:
     from local.engine import Engine
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
-ROUNDS = 40
+ROUNDS = 20
 WALKS = 60
 WALK_STEPS = 250
 CROWD = 8
 
 
-@pytest.fixture(scope="module", params=["moto", *INSTALLED])
-def client(request: pytest.FixtureRequest) -> Iterator[Any]:
+@pytest.fixture(scope="session")
+def clients(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Any]]:
+    """A client for each DynamoDB that is at hand, started when first asked for and kept."""
     with ExitStack() as stack:
-        if request.param == "moto":
-            engine: Engine = request.getfixturevalue("engine")
-            yield engine.client("dynamodb")
-        else:
-            yield client_of(stack.enter_context(dynamodb_servers.running(request.param)))
+
+        @cache
+        def client(name: str) -> Any:
+            if name == "moto":
+                engine: Engine = request.getfixturevalue("engine")
+                return engine.client("dynamodb")
+            return client_of(stack.enter_context(dynamodb_servers.running(name)))
+
+        yield client
 
 
-@pytest.fixture
-def model(client: Any) -> Iterator[Callable[[int], Model]]:
-    """Makes a model under a seed, on tables of its own."""
+@pytest.fixture(params=["moto", *INSTALLED])
+def client(request: pytest.FixtureRequest, clients: Callable[[str], Any]) -> Any:
+    """Every DynamoDB at hand."""
+    return clients(request.param)
+
+
+@pytest.fixture(params=INSTALLED or ["moto"])
+def model(request: pytest.FixtureRequest, clients: Callable[[str], Any]) -> Iterator[Callable[[int], Model]]:
+    """Makes a model under a seed, on tables of its own; on another make where there is one, for moto is slow."""
+    client = clients(request.param)
     with ExitStack() as stack:
 
         def make(seed: int) -> Model:

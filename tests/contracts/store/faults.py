@@ -79,3 +79,14 @@ def meanwhile(client: Any, operation: str, act: Callable[[], object]) -> Iterato
 
     with hooked(client, f"after-call.dynamodb.{operation}", acting) as seen:
         yield seen
+
+
+@contextmanager
+def just_before(client: Any, operation: str, act: Callable[[], object]) -> Iterator[list[str]]:
+    """Between what the next call's maker has read and what it writes, somebody else acts."""
+
+    def acting(**_: Any) -> None:
+        act()
+
+    with hooked(client, f"before-call.dynamodb.{operation}", acting) as seen:
+        yield seen

@@ -180,7 +180,9 @@ def untold(outcome: Any, before: Seen, after: Seen, action: str) -> Iterator[str
 
 
 def _claims(handoff: Handoff) -> tuple[Any, ...]:
-    """What a caller builds on; the rest of a rebind's answer is as old as what its caller knew."""
+    """What a caller builds on; the rest of some answers is as old as what their callers knew."""
+    if not handoff.is_open:
+        return handoff.state, handoff.error
     return handoff.state, handoff.fence, handoff.bound_epoch, handoff.thread, handoff.error, handoff.confirmed
 
 

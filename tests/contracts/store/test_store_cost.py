@@ -84,7 +84,7 @@ def test_one_handoff_stays_within_its_budget(metered: tuple[World, Meter]) -> No
         "TransactWriteItems": 4,  # request, rebind, commit, complete
         "UpdateItem": 6,  # claim, two steps, kickoff sent, sending, sent
         "PutItem": 1,  # the turn's start
-        "GetItem": 6,  # the session three times, the handoff, the thread's route, the end
+        "GetItem": 5,  # the session three times, the handoff, the thread's route
         "Query": 2,  # transcript, journal
     }
     assert meter.writes == 31  # without the indexes

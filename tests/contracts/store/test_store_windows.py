@@ -1,0 +1,112 @@
+"""Between what a transition reads and what it writes, somebody else is quicker: nothing is written, and a repeat is right."""
+
+import pytest
+
+from shared.domain.handoffs import State, Thread
+from shared.domain.routes import Place, cli_place
+from shared.errors import Conflict, PlaceBusy
+from tests.contracts.store.backends import Backend
+from tests.contracts.store.faults import just_before
+from tests.contracts.store.world import BROKEN, HOME, NOW, Stage, World, sure
+
+LINK = "https://t.me/1001"
+AT_HOME = Thread(HOME, LINK)
+TRANSACTION = "TransactWriteItems"
+
+
+def test_a_session_that_is_parked_while_its_handoff_fails_stays_where_it_was_parked(
+    world: World, backend: Backend
+) -> None:
+    bound = world.handoff(Stage.BOUND, thread=AT_HOME)
+    other = world.session("s-2")
+
+    def park() -> None:
+        world.store.handoffs.bring(other, HOME, LINK, now=NOW)
+
+    with just_before(backend.client, TRANSACTION, park), pytest.raises(Conflict):
+        world.store.handoffs.fail(bound, BROKEN, now=NOW)
+    parked = world.current("s-1")
+    assert (parked.owner, parked.epoch, parked.active_handoff) == (cli_place("s-1"), 2, bound.id)
+
+    assert sure(world.store.handoffs.fail(bound, BROKEN, now=NOW)).state is State.FAILED
+    after = world.current("s-1")
+    assert (after.owner, after.epoch, after.active_handoff) == (cli_place("s-1"), 2, None)
+
+
+def test_a_session_does_not_go_back_to_a_place_that_is_taken_at_that_moment(world: World, backend: Backend) -> None:
+    first = world.handoff(Stage.CONFIRMED, thread=AT_HOME)
+    sure(world.store.handoffs.complete(first, now=NOW))
+    second = world.handoff(Stage.BOUND, world.current())
+    other = world.session("s-2")
+
+    def settle() -> None:
+        world.store.handoffs.bring(other, HOME, LINK, now=NOW)
+
+    with just_before(backend.client, TRANSACTION, settle), pytest.raises(Conflict):
+        world.store.handoffs.fail(second, BROKEN, now=NOW)
+
+    sure(world.store.handoffs.fail(second, BROKEN, now=NOW))
+    assert world.current("s-1").owner == cli_place("s-1")
+    assert world.current("s-2").owner == HOME
+
+
+def test_a_session_that_comes_back_at_that_moment_is_not_overlooked(world: World, backend: Backend) -> None:
+    world.store.handoffs.bring(world.session("s-old"), HOME, LINK, now=NOW)
+    away = world.store.handoffs.resume(world.current("s-old"), now=NOW)
+    opened = world.handoff(Stage.OPENED, thread=AT_HOME)
+
+    def come_back() -> None:
+        world.store.handoffs.bring(away, HOME, LINK, now=NOW)
+
+    with just_before(backend.client, TRANSACTION, come_back), pytest.raises(Conflict):
+        world.store.handoffs.rebind(opened, now=NOW)
+    assert world.current("s-1").owner == cli_place("s-1")
+
+    with pytest.raises(PlaceBusy):
+        world.store.handoffs.rebind(opened, now=NOW)
+    assert world.current("s-old").owner == HOME
+
+
+def test_a_session_that_settles_at_an_empty_place_at_that_moment_is_not_overlooked(
+    world: World, backend: Backend
+) -> None:
+    opened = world.handoff(Stage.OPENED, thread=AT_HOME)
+    other = world.session("s-2")
+
+    def settle() -> None:
+        world.store.handoffs.bring(other, HOME, LINK, now=NOW)
+
+    with just_before(backend.client, TRANSACTION, settle), pytest.raises(Conflict):
+        world.store.handoffs.rebind(opened, now=NOW)
+    with pytest.raises(PlaceBusy):
+        world.store.handoffs.rebind(opened, now=NOW)
+    assert (world.current("s-1").owner, world.current("s-2").owner) == (cli_place("s-1"), HOME)
+
+
+def test_a_session_that_leaves_at_that_moment_is_not_parked_a_second_time(world: World, backend: Backend) -> None:
+    world.store.handoffs.bring(world.session("s-old"), HOME, LINK, now=NOW)
+    elsewhere = Place("slack", "C7")
+    opened = world.handoff(Stage.OPENED, thread=AT_HOME, replace=True)
+
+    def leave() -> None:
+        world.store.handoffs.bring(world.current("s-old"), elsewhere, "https://slack/C7", now=NOW)
+
+    with just_before(backend.client, TRANSACTION, leave), pytest.raises(Conflict):
+        world.store.handoffs.rebind(opened, now=NOW)
+
+    sure(world.store.handoffs.rebind(opened, now=NOW))
+    assert (world.current("s-old").owner, world.current("s-old").epoch) == (elsewhere, 2)
+    assert world.current("s-1").owner == HOME
+
+
+def test_two_sessions_brought_to_one_chat_at_one_moment_are_one_there_and_one_at_home(
+    world: World, backend: Backend
+) -> None:
+    first, second = world.session("s-1"), world.session("s-2")
+
+    def quicker() -> None:
+        world.store.handoffs.bring(second, HOME, LINK, now=NOW)
+
+    with just_before(backend.client, TRANSACTION, quicker), pytest.raises(Conflict):
+        world.store.handoffs.bring(first, HOME, LINK, now=NOW)
+    assert (world.current("s-1").owner, world.current("s-2").owner) == (cli_place("s-1"), HOME)
