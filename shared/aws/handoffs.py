@@ -12,94 +12,47 @@ A claim takes a fence and a lease. Whoever holds an older fence is refused at it
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from shared.aws.handoff_items import (
-    DUE_SHARDS,
-    handoff_of,
-    item_of,
-    reason_value,
-    receipt_value,
-    thread_value,
+from shared.aws import endings, moves
+from shared.aws.conditions import (
+    CONFIRMED_DUE_AFTER,
+    KEEP_SECONDS,
+    NOT_DUE,
+    NUDGE_AFTER,
+    allowed,
+    ended_with,
+    fence_is_mine,
+    no_live_turn,
+    not_bound,
+    unconfirmed,
 )
+from shared.aws.handoff_items import DUE_SHARDS, handoff_of, item_of, reason_value, thread_value
 from shared.aws.items import Item, from_item, to_item
 from shared.aws.sessions import session_of
-from shared.aws.tables import Key, Tables, back_route_key, handoff_key, meta_key, route_key
+from shared.aws.tables import Key, Tables, handoff_key, meta_key
 from shared.aws.writes import (
-    Check,
     Condition,
     Put,
     Refusal,
     Update,
-    Write,
     absent,
     at_most,
-    differs,
     either,
     equals,
     more_than,
-    one_of,
     present,
     transact,
     update,
 )
-from shared.domain.handoffs import MAX_ATTEMPTS, TRANSITIONS, Handoff, Reason, Receipt, State, Step, Thread
-from shared.domain.routes import Place, cli_place
+from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step, Thread
+from shared.domain.routes import Place
 from shared.domain.sessions import Session
-from shared.errors import (
-    Conflict,
-    HandoffInFlight,
-    IdempotencyKeyReused,
-    Moved,
-    PlaceBusy,
-    SessionBusy,
-    UnknownSession,
-)
+from shared.errors import Conflict, HandoffInFlight, IdempotencyKeyReused, Moved, SessionBusy, UnknownSession
 
 log = logging.getLogger(__name__)
-NUDGE_AFTER = 30_000
-CONFIRMED_DUE_AFTER = 120_000
-KEEP_SECONDS = 30 * 24 * 3600
-NOT_DUE: Mapping[str, Any] = {"due_shard": None, "due_at": None}
-
-
-def allowed(transition: str) -> Condition:
-    """The states that the domain's table lets this transition start from."""
-    return one_of("state", sorted(state.value for state in TRANSITIONS[transition].sources))
-
-
-def fence_is_mine(handoff: Handoff) -> Condition:
-    return equals("fence", handoff.fence)
-
-
-def unconfirmed() -> Condition:
-    return absent("confirmed")
-
-
-def not_bound() -> Condition:
-    return absent("bound_epoch")
-
-
-def no_live_turn(now: int) -> Condition:
-    return either(absent("turn_id"), at_most("turn_lease_until", now))
-
-
-def confirm_write(table: str, handoff: Handoff, receipt: Receipt | None, *, now: int) -> Update:
-    """open → confirmed, once, as part of the kickoff turn's commit."""
-    return Update(
-        table,
-        handoff_key(handoff.id),
-        when=[allowed("confirm"), unconfirmed()],
-        set={
-            "confirmed": True,
-            "receipt": receipt_value(receipt) if receipt else None,
-            f"steps.{Step.CONFIRMED}": now,
-            "updated_at": now,
-            "due_at": now + CONFIRMED_DUE_AFTER,
-        },
-    )
 
 
 class DynamoHandoffs:
@@ -213,51 +166,13 @@ class DynamoHandoffs:
         )
 
     def rebind(self, handoff: Handoff, *, now: int) -> Handoff | None:
-        if handoff.thread is None:
-            raise ValueError("a session moves into a thread that is recorded")
-        place = handoff.thread.place
-        epoch = handoff.request_epoch + 1
-        other, tenant = self._tenant(place, handoff.session_id)
-        if tenant and tenant.owner == place and not handoff.replace:
-            raise PlaceBusy(place.route)
-        writes: list[Write] = [
-            Update(
-                self._tables.handoffs,
-                handoff_key(handoff.id),
-                when=[allowed("rebind"), fence_is_mine(handoff), not_bound(), equals("thread.route", place.route)],
-                set={"bound_epoch": epoch, f"steps.{Step.MOVED}": now, "updated_at": now},
-            ),
-            Update(
-                self._tables.sessions,
-                meta_key(handoff.session_id),
-                when=[equals("epoch", handoff.request_epoch), equals("active_handoff", handoff.id)],
-                set={"owner": place.route, "epoch": epoch, "link": handoff.thread.url, "updated_at": now},
-                add={"version": 1},
-            ),
-            self._take_route(place, handoff.session_id, other),
-            Put(self._tables.sessions, back_route_key(handoff.session_id, place)),
-            *([_evict(self._tables.sessions, tenant, place.route, now)] if tenant else []),
-        ]
-        try:
-            transact(self._tables.client, writes)
-        except Refusal as refusal:
-            _explain_rebind(handoff, refusal)
-            return None
-        # Not read back: whoever took over meanwhile has a newer fence, and this claimant must not come to hold it.
-        return replace(handoff, bound_epoch=epoch, steps={**handoff.steps, Step.MOVED.value: now}, updated_at=now)
+        return moves.rebind(self._tables, handoff, now=now)
 
-    def _tenant(self, place: Place, session_id: str) -> tuple[str | None, Session | None]:
-        """Which other session a place's route points to, and that session if it still exists."""
-        pointer = self._tables.get(self._tables.sessions, route_key(place))
-        if not pointer or pointer["session_id"] == session_id:
-            return None, None
-        meta = self._tables.get(self._tables.sessions, meta_key(pointer["session_id"]))
-        return pointer["session_id"], session_of(meta) if meta else None
+    def resume(self, session: Session, *, now: int) -> Session:
+        return moves.resume(self._tables, session, now=now)
 
-    def _take_route(self, place: Place, session_id: str, other: str | None) -> Put:
-        """Let the route point here, if it still points where it did when it was read."""
-        as_read = [absent("pk"), equals("session_id", session_id), *([equals("session_id", other)] if other else [])]
-        return Put(self._tables.sessions, {**route_key(place), "session_id": session_id}, [either(*as_read)])
+    def bring(self, session: Session, place: Place, link: str, *, now: int) -> Session:
+        return moves.bring(self._tables, session, place, link, now=now)
 
     def kickoff_sent(self, handoff: Handoff, *, now: int) -> Handoff | None:
         mine = [allowed("kickoff_sent"), fence_is_mine(handoff)]
@@ -284,13 +199,17 @@ class DynamoHandoffs:
             "expires_at": now // 1000 + KEEP_SECONDS,
             **NOT_DUE,
         }
-        return self._end(
+        done = endings.end(
+            self._tables,
             handoff,
             [allowed("complete"), equals("confirmed", value=True)],
             ended,
             now=now,
             first={f"steps.{Step.DELIVERED}": now},
         )
+        steps = {Step.DELIVERED.value: now, **handoff.steps, Step.COMPLETED.value: now}
+        completed = replace(handoff, state=State.COMPLETED, confirmed=True, error=None, steps=steps, updated_at=now)
+        return completed if done else None
 
     def fail(self, handoff: Handoff, reason: Reason, *, now: int, rejected_delivery: bool = False) -> Handoff | None:
         holds = [allowed("fail"), fence_is_mine(handoff)]
@@ -306,69 +225,14 @@ class DynamoHandoffs:
 
     def _fail(self, handoff: Handoff, holds: Sequence[Condition], reason: Reason, *, now: int) -> Handoff | None:
         as_read = equals("bound_epoch", handoff.bound_epoch) if handoff.is_bound else not_bound()
-        ended = _ended(State.FAILED, reason, now)
-        return self._end(handoff, [*holds, as_read], ended, now=now, back=handoff.is_bound)
+        ended = ended_with(State.FAILED, reason, now)
+        done = endings.end(self._tables, handoff, [*holds, as_read], ended, now=now, back=handoff.is_bound)
+        return self.get(handoff.id) if done else None
 
     def cancel(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
-        return self._end(
-            handoff,
-            [allowed("cancel"), not_bound(), unconfirmed()],
-            _ended(State.CANCELLED, reason, now),
-            now=now,
-        )
-
-    def resume(self, session: Session, *, now: int) -> Session:
-        move = Update(
-            self._tables.sessions,
-            meta_key(session.id),
-            when=[equals("version", session.version)],
-            set={
-                "owner": session.cli.route,
-                "updated_at": now,
-                **dict.fromkeys(("link", "active_handoff", "turn_id", "turn_lease_until")),
-            },
-            add={"version": 1, "epoch": 1},
-        )
-        writes: list[Write] = [move]
-        if session.active_handoff:
-            writes.append(self._end_by_resume(session.active_handoff, now))
-        return self._move(session, _arrived(session, session.cli, None, now), writes)
-
-    def _end_by_resume(self, handoff_id: str, now: int) -> Update:
-        reason = Reason("resumed", "The session was resumed elsewhere before the handoff was done.")
-        ended = _ended(State.CANCELLED, reason, now)
-        return Update(self._tables.handoffs, handoff_key(handoff_id), when=[allowed("resume")], set=ended)
-
-    def _move(self, session: Session, moved: Session, writes: Sequence[Write]) -> Session:
-        """Do the writes and return the session as they leave it: exact, because its version was as read."""
-        try:
-            transact(self._tables.client, writes)
-        except Refusal:
-            raise Conflict(f"session {session.id} changed meanwhile") from None
-        return moved
-
-    def bring(self, session: Session, place: Place, link: str, *, now: int) -> Session:
-        other, tenant = self._tenant(place, session.id)
-        writes: list[Write] = [
-            Update(
-                self._tables.sessions,
-                meta_key(session.id),
-                when=[equals("version", session.version)],
-                set={
-                    "owner": place.route,
-                    "link": link,
-                    "updated_at": now,
-                    **dict.fromkeys(("active_handoff", "turn_id", "turn_lease_until", "suspended", "strikes")),
-                },
-                add={"version": 1, "epoch": 1},
-            ),
-            self._take_route(place, session.id, other),
-            Put(self._tables.sessions, back_route_key(session.id, place)),
-            *([_evict(self._tables.sessions, tenant, place.route, now)] if tenant else []),
-            *([self._end_by_resume(session.active_handoff, now)] if session.active_handoff else []),
-        ]
-        arrived = replace(_arrived(session, place, link, now), suspended=False, strikes=0)
-        return self._move(session, arrived, writes)
+        holds = [allowed("cancel"), not_bound(), unconfirmed()]
+        done = endings.end(self._tables, handoff, holds, ended_with(State.CANCELLED, reason, now), now=now)
+        return self.get(handoff.id) if done else None
 
     def back_to_pending(
         self, handoff: Handoff, reason: Reason, *, now: int, not_before: int, counts: bool
@@ -438,72 +302,6 @@ class DynamoHandoffs:
             return None
         return handoff_of(item)
 
-    def _end(
-        self,
-        handoff: Handoff,
-        holds: Sequence[Condition],
-        ended: Mapping[str, Any],
-        *,
-        now: int,
-        back: bool = False,
-        first: Mapping[str, Any] | None = None,
-    ) -> Handoff | None:
-        """End a handoff and settle its session, at once or not at all. Raises Conflict if the session changed meanwhile."""
-        end = Update(self._tables.handoffs, handoff_key(handoff.id), when=holds, set=ended, first=first or {})
-        session = self._give_back(handoff, now) if back else [self._free(handoff, now)]
-        try:
-            transact(self._tables.client, [end, *session])
-        except Refusal as refusal:
-            if refusal.items[0] is not None:
-                return None
-            self._end_alone(handoff, end)
-        return self.get(handoff.id)
-
-    def _end_alone(self, handoff: Handoff, end: Update) -> None:
-        """End a handoff whose session is deleted or no longer its own, lest the sweep look after it for ever."""
-        not_its_own = either(absent("active_handoff"), differs("active_handoff", handoff.id))
-        try:
-            transact(
-                self._tables.client, [end, Check(self._tables.sessions, meta_key(handoff.session_id), [not_its_own])]
-            )
-        except Refusal:
-            raise Conflict(f"session {handoff.session_id} changed meanwhile") from None
-
-    def _free(self, handoff: Handoff, now: int) -> Update:
-        """The session is no longer on its way."""
-        return Update(
-            self._tables.sessions,
-            meta_key(handoff.session_id),
-            when=[equals("active_handoff", handoff.id)],
-            set={"active_handoff": None, "updated_at": now},
-            add={"version": 1},
-        )
-
-    def _give_back(self, handoff: Handoff, now: int) -> Sequence[Write]:
-        """The session back where it came from, ending a turn in the thread; one that has moved on stays where it is.
-
-        Where another session has come to its old place meanwhile, it goes back to its terminal.
-        """
-        meta = self._tables.get(self._tables.sessions, meta_key(handoff.session_id))
-        if meta is None or meta["epoch"] != handoff.bound_epoch:
-            return [self._free(handoff, now)]
-        pointer = self._tables.get(self._tables.sessions, route_key(handoff.origin))
-        is_free = pointer is not None and pointer["session_id"] == handoff.session_id
-        home = handoff.origin if is_free else cli_place(handoff.session_id)
-        back = Update(
-            self._tables.sessions,
-            meta_key(handoff.session_id),
-            when=[equals("active_handoff", handoff.id), equals("epoch", handoff.bound_epoch)],
-            set={
-                "owner": home.route,
-                "updated_at": now,
-                **dict.fromkeys(("active_handoff", "link", "turn_id", "turn_lease_until")),
-            },
-            add={"version": 1, "epoch": 1},
-        )
-        still_free = Check(self._tables.sessions, route_key(home), [equals("session_id", handoff.session_id)])
-        return [back, still_free] if is_free else [back]
-
 
 def _readable(item: Item) -> Handoff | None:
     """The handoff, or None for an item that is not whole: one of those must not hide all the others from the sweep."""
@@ -512,53 +310,3 @@ def _readable(item: Item) -> Handoff | None:
     except (KeyError, TypeError, ValueError):
         log.exception("handoff %s cannot be read", item["handoff_id"])
         return None
-
-
-def _ended(state: State, reason: Reason, now: int) -> Mapping[str, Any]:
-    return {
-        "state": state.value,
-        "error": reason_value(reason),
-        "updated_at": now,
-        "expires_at": now // 1000 + KEEP_SECONDS,
-        **NOT_DUE,
-    }
-
-
-def _arrived(session: Session, place: Place, link: str | None, now: int) -> Session:
-    """A session after a move that ended its turn and its handoff."""
-    return replace(
-        session,
-        owner=place,
-        link=link,
-        epoch=session.epoch + 1,
-        version=session.version + 1,
-        updated_at=now,
-        active_handoff=None,
-        turn=None,
-    )
-
-
-def _evict(table: str, tenant: Session, route: str, now: int) -> Write:
-    """Park the session that lives at the place (back to its terminal), or make sure that the other one has not come back."""
-    if tenant.owner.route != route:
-        return Check(table, meta_key(tenant.id), [differs("owner", route)])
-    return Update(
-        table,
-        meta_key(tenant.id),
-        when=[equals("owner", route), present("pk")],
-        set={"owner": tenant.cli.route, "link": None, "updated_at": now, "turn_id": None, "turn_lease_until": None},
-        add={"version": 1, "epoch": 1},
-    )
-
-
-def _explain_rebind(handoff: Handoff, refusal: Refusal) -> None:
-    """Raise what the caller must know; a lost fence is not among it."""
-    mine, meta, *others = refusal.items
-    if mine is not None:
-        return
-    if meta is not None:
-        if not meta:
-            raise UnknownSession(handoff.session_id)
-        raise Moved(session_of(meta))
-    if any(item is not None for item in others):
-        raise Conflict("another session came to the same place meanwhile")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shared.aws.handoffs import confirm_write
+from shared.aws.conditions import confirm_write
 from shared.aws.inbox import close_row
 from shared.aws.items import Item
 from shared.aws.tables import Tables, meta_key, out_key

@@ -1,0 +1,160 @@
+"""A session moves from place to place: into a handoff's thread, to a chat that asks for it, back to its terminal."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shared.aws.conditions import allowed, ended_with, fence_is_mine, not_bound
+from shared.aws.sessions import session_of
+from shared.aws.tables import Tables, back_route_key, handoff_key, meta_key, route_key
+from shared.aws.writes import Check, Put, Refusal, Update, Write, absent, differs, either, equals, present, transact
+from shared.domain.handoffs import Handoff, Reason, State, Step
+from shared.domain.routes import Place
+from shared.domain.sessions import Session
+from shared.errors import Conflict, Moved, PlaceBusy, UnknownSession
+
+
+def rebind(tables: Tables, handoff: Handoff, *, now: int) -> Handoff | None:
+    if handoff.thread is None:
+        raise ValueError("a session moves into a thread that is recorded")
+    place = handoff.thread.place
+    epoch = handoff.request_epoch + 1
+    other, tenant = _tenant(tables, place, handoff.session_id)
+    if tenant and tenant.owner == place and not handoff.replace:
+        raise PlaceBusy(place.route)
+    writes: list[Write] = [
+        Update(
+            tables.handoffs,
+            handoff_key(handoff.id),
+            when=[allowed("rebind"), fence_is_mine(handoff), not_bound(), equals("thread.route", place.route)],
+            set={"bound_epoch": epoch, f"steps.{Step.MOVED}": now, "updated_at": now},
+        ),
+        Update(
+            tables.sessions,
+            meta_key(handoff.session_id),
+            when=[equals("epoch", handoff.request_epoch), equals("active_handoff", handoff.id)],
+            set={"owner": place.route, "epoch": epoch, "link": handoff.thread.url, "updated_at": now},
+            add={"version": 1},
+        ),
+        _take_route(tables, place, handoff.session_id, other),
+        Put(tables.sessions, back_route_key(handoff.session_id, place)),
+        *([_evict(tables.sessions, tenant, place.route, now)] if tenant else []),
+    ]
+    try:
+        transact(tables.client, writes)
+    except Refusal as refusal:
+        _explain_rebind(handoff, refusal)
+        return None
+    # Not read back: whoever took over meanwhile has a newer fence, and this claimant must not come to hold it.
+    return replace(handoff, bound_epoch=epoch, steps={**handoff.steps, Step.MOVED.value: now}, updated_at=now)
+
+
+def _tenant(tables: Tables, place: Place, session_id: str) -> tuple[str | None, Session | None]:
+    """Which other session a place's route points to, and that session if it still exists."""
+    pointer = tables.get(tables.sessions, route_key(place))
+    if not pointer or pointer["session_id"] == session_id:
+        return None, None
+    meta = tables.get(tables.sessions, meta_key(pointer["session_id"]))
+    return pointer["session_id"], session_of(meta) if meta else None
+
+
+def _take_route(tables: Tables, place: Place, session_id: str, other: str | None) -> Put:
+    """Let the route point here, if it still points where it did when it was read."""
+    as_read = [absent("pk"), equals("session_id", session_id), *([equals("session_id", other)] if other else [])]
+    return Put(tables.sessions, {**route_key(place), "session_id": session_id}, [either(*as_read)])
+
+
+def resume(tables: Tables, session: Session, *, now: int) -> Session:
+    move = Update(
+        tables.sessions,
+        meta_key(session.id),
+        when=[equals("version", session.version)],
+        set={
+            "owner": session.cli.route,
+            "updated_at": now,
+            **dict.fromkeys(("link", "active_handoff", "turn_id", "turn_lease_until")),
+        },
+        add={"version": 1, "epoch": 1},
+    )
+    writes: list[Write] = [move]
+    if session.active_handoff:
+        writes.append(_end_by_resume(tables, session.active_handoff, now))
+    return _move(tables, session, _arrived(session, session.cli, None, now), writes)
+
+
+def _end_by_resume(tables: Tables, handoff_id: str, now: int) -> Update:
+    reason = Reason("resumed", "The session was resumed elsewhere before the handoff was done.")
+    ended = ended_with(State.CANCELLED, reason, now)
+    return Update(tables.handoffs, handoff_key(handoff_id), when=[allowed("resume")], set=ended)
+
+
+def _move(tables: Tables, session: Session, moved: Session, writes: Sequence[Write]) -> Session:
+    """Do the writes and return the session as they leave it: exact, because its version was as read."""
+    try:
+        transact(tables.client, writes)
+    except Refusal:
+        raise Conflict(f"session {session.id} changed meanwhile") from None
+    return moved
+
+
+def bring(tables: Tables, session: Session, place: Place, link: str, *, now: int) -> Session:
+    other, tenant = _tenant(tables, place, session.id)
+    writes: list[Write] = [
+        Update(
+            tables.sessions,
+            meta_key(session.id),
+            when=[equals("version", session.version)],
+            set={
+                "owner": place.route,
+                "link": link,
+                "updated_at": now,
+                **dict.fromkeys(("active_handoff", "turn_id", "turn_lease_until", "suspended", "strikes")),
+            },
+            add={"version": 1, "epoch": 1},
+        ),
+        _take_route(tables, place, session.id, other),
+        Put(tables.sessions, back_route_key(session.id, place)),
+        *([_evict(tables.sessions, tenant, place.route, now)] if tenant else []),
+        *([_end_by_resume(tables, session.active_handoff, now)] if session.active_handoff else []),
+    ]
+    arrived = replace(_arrived(session, place, link, now), suspended=False, strikes=0)
+    return _move(tables, session, arrived, writes)
+
+
+def _arrived(session: Session, place: Place, link: str | None, now: int) -> Session:
+    """A session after a move that ended its turn and its handoff."""
+    return replace(
+        session,
+        owner=place,
+        link=link,
+        epoch=session.epoch + 1,
+        version=session.version + 1,
+        updated_at=now,
+        active_handoff=None,
+        turn=None,
+    )
+
+
+def _evict(table: str, tenant: Session, route: str, now: int) -> Write:
+    """Park the session that lives at the place (back to its terminal), or make sure that the other one has not come back."""
+    if tenant.owner.route != route:
+        return Check(table, meta_key(tenant.id), [differs("owner", route)])
+    return Update(
+        table,
+        meta_key(tenant.id),
+        when=[equals("owner", route), present("pk")],
+        set={"owner": tenant.cli.route, "link": None, "updated_at": now, "turn_id": None, "turn_lease_until": None},
+        add={"version": 1, "epoch": 1},
+    )
+
+
+def _explain_rebind(handoff: Handoff, refusal: Refusal) -> None:
+    """Raise what the caller must know; a lost fence is not among it."""
+    mine, meta, *others = refusal.items
+    if mine is not None:
+        return
+    if meta is not None:
+        if not meta:
+            raise UnknownSession(handoff.session_id)
+        raise Moved(session_of(meta))
+    if any(item is not None for item in others):
+        raise Conflict("another session came to the same place meanwhile")
