@@ -1,6 +1,6 @@
 # Each target does its own set-up: `make run` or `make test` may be the first command in a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check soak bench format lock bundle clean
+.PHONY: help run demo test check soak bench recording format lock bundle clean
 SHELL := /bin/bash
 
 PYTHON ?= python3
@@ -9,7 +9,7 @@ READY := .venv/.ready
 WORKERS ?= 2
 
 help: ## show what can be done here
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(READY) ## start the whole service on this machine
 	@$(BIN)/python -m local
@@ -32,6 +32,9 @@ soak: $(READY) ## the long fuzz and simulation runs
 
 bench: $(READY) ## measure, as ratios of one run
 	@$(BIN)/python -m bench
+
+recording: $(READY) ## play a handoff and draw it anew: docs/handoff.svg
+	@$(BIN)/python -m docs.recording
 
 format: $(READY) ## format and sort the code
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
