@@ -24,7 +24,7 @@ def parse(raw: bytes, *, relayed: bool) -> Inbound | Answer | Ignored:
     try:
         event = json.loads(raw)
         return _dispatched(event) if relayed else _interaction(event)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return Ignored(f"not what Discord sends ({type(error).__name__})")
 
 
