@@ -200,6 +200,23 @@ def test_a_deleted_session_leaves_nothing_behind(world: World, backend: Backend,
     assert list(world.store.transcripts.load("s-other")) == [USER]
 
 
+def test_words_and_journal_go_one_day_while_sessions_transcripts_and_routes_stay(
+    world: World, backend: Backend, tables: TableNames
+) -> None:
+    world.ended(Ending.COMPLETED)
+    world.row()
+    items = backend.client.scan(TableName=tables.sessions)["Items"]
+    kinds = {(item["pk"]["S"].split("#")[0], item["sk"]["S"].split("#")[0]): "expires_at" in item for item in items}
+    assert kinds == {
+        ("SESSION", "META"): False,
+        ("SESSION", "CHUNK"): False,
+        ("SESSION", "ROUTE"): False,
+        ("SESSION", "OUT"): True,
+        ("ROUTE", "ROUTE"): False,
+        ("INBOX", "0001"): True,
+    }
+
+
 def test_deleting_again_is_no_error(world: World, backend: Backend, tables: TableNames) -> None:
     world.ended(Ending.COMPLETED)
     session = world.current()

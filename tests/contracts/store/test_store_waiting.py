@@ -152,6 +152,23 @@ def test_what_has_ended_is_never_due(world: World, ending: Ending) -> None:
     assert due(world, FAR) == []
 
 
+@pytest.mark.parametrize("ending", Ending, ids=lambda ending: ending.name.lower())
+def test_what_has_ended_leaves_the_index_and_goes_one_day(
+    world: World, backend: Backend, tables: TableNames, ending: Ending
+) -> None:
+    def item(handoff: Handoff) -> dict[str, object]:
+        answer = backend.client.get_item(TableName=tables.handoffs, Key={"handoff_id": {"S": handoff.id}})
+        return dict(answer["Item"])
+
+    open_one = item(world.handoff(Stage.PENDING, world.session("s-2")))
+    ended = item(world.ended(ending))
+
+    assert {"due_shard", "due_at"} <= open_one.keys()
+    assert "expires_at" not in open_one, "what is open must not go"
+    assert not {"due_shard", "due_at"} & ended.keys()
+    assert ended["expires_at"] == {"N": str(NOW // 1000 + 30 * 24 * 3600)}
+
+
 def many(world: World, count: int) -> list[Handoff]:
     handoffs = []
     for number in range(count):
