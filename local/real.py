@@ -9,6 +9,7 @@ from shared.domain.routes import Place
 from shared.ports import Store
 
 USER = "owner"
+ADDRESSES = ("TELEGRAM_API_URL", "SLACK_API_URL", "DISCORD_API_URL", "DISCORD_GATEWAY_URL")
 
 
 @dataclass(frozen=True)
@@ -16,12 +17,14 @@ class RealPlatforms:
     """Platforms whose real bot is used instead of the simulator.
 
     `people` is the platform's own id of the person who may talk to the bot: nobody, if it is not set. `homes` is the chat
-    where handoffs arrive; without one, `/sethome` in a chat sets it.
+    where handoffs arrive; without one, `/sethome` in a chat sets it. `addresses` are those of a platform's API where it is
+    not the public one: a self-hosted Bot API server, a proxy.
     """
 
     settings: RelaySettings = field(default_factory=RelaySettings)
     people: Mapping[str, str] = field(default_factory=dict)
     homes: Mapping[str, str] = field(default_factory=dict)
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "RealPlatforms":
@@ -32,11 +35,17 @@ class RealPlatforms:
         homes = {platform: environment.get(f"{name}_HOME", "") for platform, name in named.items()}
         if people.get("telegram") and not homes["telegram"]:
             homes["telegram"] = people["telegram"]  # the private chat with the bot has the person's own id
-        return cls(settings.with_own_secrets() if named else settings, people, homes)
+        addresses = {name: environment[name] for name in ADDRESSES if environment.get(name)}
+        return cls(settings.with_own_secrets() if named else settings, people, homes, addresses)
 
     @property
     def platforms(self) -> list[str]:
         return self.settings.platforms
+
+    def parameters(self) -> dict[str, str]:
+        """The template's parameters for platforms whose address is not the public one."""
+        given = {platform: self.addresses.get(f"{platform.upper()}_API_URL") for platform in self.platforms}
+        return {f"{platform.capitalize()}ApiUrl": url for platform, url in given.items() if url}
 
     def secrets(self) -> dict[str, str]:
         """What the functions need to talk to the real platforms, and to know that the relays are ours."""
@@ -61,7 +70,11 @@ class RealPlatforms:
 
     def relays(self, url: str) -> list[Relay]:
         """What brings messages in, without a tunnel."""
-        return [make_relay(platform, Target(url), self.settings) for platform in self.platforms]
+        return [make_relay(platform, self._target(platform, url), self.settings) for platform in self.platforms]
+
+    def _target(self, platform: str, url: str) -> Target:
+        gateway = self.addresses.get("DISCORD_GATEWAY_URL") if platform == "discord" else None
+        return Target(url, api_url=self.addresses.get(f"{platform.upper()}_API_URL"), gateway_url=gateway)
 
     def described(self) -> list[str]:
         """One line for each real platform, with what is still missing."""

@@ -1,5 +1,6 @@
 """Who may use a local run: two users with tokens and homes, and the secrets of the simulated platforms."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,15 +42,18 @@ def store_of(engine: Engine, stack: Stack) -> Store:
     return dynamo_store(engine.client("dynamodb"), handoffs=tables["HandoffsTable"], sessions=tables["SessionsTable"])
 
 
-def seed_users(store: Store) -> dict[str, str]:
-    """Write the users and return a fresh token for each."""
+def seed_users(store: Store, played: Collection[str]) -> dict[str, str]:
+    """Write the users and return a fresh token for each.
+
+    Only on platforms that are `played`: on a real one, a simulated person's id may be a stranger's.
+    """
     tokens = {}
     for user in SEEDED:
         tokens[user.id] = new_token(user.id)
         store.accounts.add_token(user.id, hash_of(tokens[user.id]))
-        for home in user.homes:
+        for home in (home for home in user.homes if home.platform in played):
             store.accounts.set_home(user.id, home)
-        for platform, person in user.identities:
+        for platform, person in (identity for identity in user.identities if identity[0] in played):
             store.accounts.add_identity(user.id, platform, person)
     return tokens
 

@@ -17,7 +17,7 @@ from local.relays.relay import Relay
 from local.runtime.invoker import RuntimeInvoker
 from local.seed import put_secrets, seed_users, simulated_secrets, store_of
 from local.simulator.simulator import Simulator
-from local.simulator.world import PLATFORMS
+from local.simulator.world import PLATFORMS, Platform
 from local.sources.http_api import HttpApi
 from local.sources.queue import QueueSource
 from local.sources.schedule import ScheduleSource
@@ -117,11 +117,11 @@ class LocalService:
         self._stops.append(self.simulator.stop)
         self.engine = Engine.start()
         self._stops.append(self.engine.stop)
-        self.stack = deploy(self.engine, parameters={**self._simulated(), **self._parameters})
+        self.stack = deploy(self.engine, parameters={**self._simulated(), **self.real.parameters(), **self._parameters})
         prefix = self.stack.outputs["SecretsPrefix"]
         secrets = {**simulated_secrets(self.simulator.credentials), **self.real.secrets(), **self._secrets}
         put_secrets(self.engine.client("ssm"), prefix, secrets)
-        self.tokens = seed_users(self.store)
+        self.tokens = seed_users(self.store, self._played)
         self.real.seed(self.store)
         self.engine.enforce_access()
         self.invoker = self._invoker()
@@ -160,11 +160,15 @@ class LocalService:
             "slack": self.simulator.slack_api_url,
             "discord": self.simulator.discord_api_url,
         }
-        played = [platform for platform in PLATFORMS if platform not in self.real.platforms]
         return {
-            **{f"{platform.capitalize()}ApiUrl": api[platform] for platform in played},
-            **{f"{platform.capitalize()}LinkUrl": self.simulator.link_url(platform) for platform in played},
+            **{f"{platform.capitalize()}ApiUrl": api[platform] for platform in self._played},
+            **{f"{platform.capitalize()}LinkUrl": self.simulator.link_url(platform) for platform in self._played},
         }
+
+    @property
+    def _played(self) -> list[Platform]:
+        """The platforms that the simulator plays."""
+        return [platform for platform in PLATFORMS if platform not in self.real.platforms]
 
     def _simulated_relays(self) -> list[Relay]:
         """Discord tells a bot of ordinary messages only over its Gateway: the same relay that a deployment runs."""

@@ -9,8 +9,9 @@ from tests.journeys.desk import Desk
 
 
 @pytest.fixture(scope="session")
-def service() -> Iterator[LocalService]:
-    with LocalService(mode="in_process") as running:
+def service(request: pytest.FixtureRequest) -> Iterator[LocalService]:
+    """Functions as threads of this process, or in the mode that a module asks for by an indirect parameter."""
+    with LocalService(mode=getattr(request, "param", "in_process")) as running:
         yield running
 
 

@@ -2,8 +2,15 @@
 
 import uuid
 
+import pytest
+
 from shared.domain.messages import digest
 from tests.journeys.desk import Desk, until
+
+pytestmark = [
+    pytest.mark.parametrize("service", ["in_process", "runtime"], indirect=True, scope="session"),
+    pytest.mark.xdist_group("one handoff"),
+]
 
 
 def test_session_arrives_in_a_fresh_thread_with_its_whole_transcript(desk: Desk) -> None:

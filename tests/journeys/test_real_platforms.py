@@ -1,0 +1,71 @@
+"""A local run with real bots: a simulator stands where the platform would be, and tells nobody's webhook anything."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from local.real import RealPlatforms
+from local.service import LocalService
+from local.simulator.simulator import Simulator
+from tests.journeys.desk import Desk, until
+
+OWNER = {"telegram": "7001", "slack": "U7001", "discord": "7001000000000000001"}
+HOME = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}
+
+
+@pytest.fixture(scope="module")
+def platform_side() -> Iterator[Simulator]:
+    with Simulator() as simulator:
+        yield simulator
+
+
+@pytest.fixture(scope="module")
+def run(platform_side: Simulator) -> Iterator[LocalService]:
+    secrets = platform_side.credentials
+    environment = {
+        "TELEGRAM_BOT_TOKEN": secrets.telegram_token,
+        "TELEGRAM_API_URL": platform_side.telegram_api_url,
+        "TELEGRAM_USER_ID": OWNER["telegram"],
+        "SLACK_BOT_TOKEN": secrets.slack_bot_token,
+        "SLACK_APP_TOKEN": secrets.slack_app_token,
+        "SLACK_API_URL": platform_side.slack_api_url,
+        "SLACK_USER_ID": OWNER["slack"],
+        "SLACK_HOME": HOME["slack"],
+        "DISCORD_BOT_TOKEN": secrets.discord_bot_token,
+        "DISCORD_API_URL": platform_side.discord_api_url,
+        "DISCORD_GATEWAY_URL": platform_side.discord_gateway_url,
+        "DISCORD_USER_ID": OWNER["discord"],
+        "DISCORD_HOME": HOME["discord"],
+    }
+    with LocalService(mode="in_process", real=RealPlatforms.from_environment(environment)) as running:
+        yield running
+
+
+@pytest.mark.parametrize("platform", ["telegram", "slack", "discord"])
+def test_a_session_moves_to_the_real_platform_and_replies_come_back_without_a_tunnel(
+    run: LocalService, platform_side: Simulator, platform: str
+) -> None:
+    desk = Desk(run)
+    title = f"real {uuid.uuid4().hex[:6]}"
+    session_id = desk.session(title=title)
+
+    done = desk.hand_over(session_id, platform)
+
+    assert (done["state"], done["error"]) == ("completed", None)
+    (thread,) = _threads(platform_side, platform, title)
+    platform_side.say(platform, HOME[platform], "from the couch", thread=thread)  # type: ignore[arg-type]
+    until(lambda: "from the couch" in [message["content"] for message in desk.transcript(session_id)])
+    assert run.simulator.state()["platforms"][platform]["chats"][0]["threads"] == []
+
+
+def test_without_a_users_id_nobody_is_listened_to_and_the_greeting_says_so() -> None:
+    real = RealPlatforms.from_environment({"TELEGRAM_BOT_TOKEN": "1:a"})
+
+    assert real.platforms == ["telegram"]
+    assert real.described() == ["telegram: nobody may talk to the bot yet; set TELEGRAM_USER_ID to your id there"]
+
+
+def _threads(simulator: Simulator, platform: str, title: str) -> list[str]:
+    chats = simulator.state()["platforms"][platform]["chats"]
+    return [thread["id"] for chat in chats for thread in chat["threads"] if title in thread["title"]]
