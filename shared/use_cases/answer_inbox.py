@@ -174,9 +174,11 @@ def _deliver(services: Services, row: InboxRow, session_id: str, turn_id: str) -
         deliver(services, session_id, turn_id)
     except PlaceGone:
         log.info("session %s: its thread is gone; the reply is kept in the transcript", session_id)
-        if row.place.thread is not None:
+        # A thread that is a channel of its own names no chat that holds it: then the person's home is told.
+        home = row.place.home if row.place.thread else services.store.accounts.home(row.user_id, row.place.platform)
+        if home not in (None, row.place):
             words = f"A thread of yours is gone; its session is kept. `/resume {session_id}` brings it here."
-            _tell(services, replace(row, place=row.place.home), words, key="gone")
+            _tell(services, replace(row, place=home), words, key="gone")
     except Rejected as rejected:
         log.info("session %s: a reply was refused (%s); it is kept in the transcript", session_id, rejected)
 
