@@ -19,11 +19,11 @@ EFFECTS = ("open_thread", "find_thread", "send", "find_message")
 
 @dataclass(frozen=True)
 class Plan:
-    """Let `function` die before its `at`-th call (from 0) of its `run`-th work on a subject."""
+    """Let `function` die before its `at`-th call (from 0) of its `run`-th work on a subject, or of all of them."""
 
     function: str
     at: int
-    run: int = 0
+    run: int | None = 0
 
 
 @dataclass
@@ -38,7 +38,7 @@ class _Life:
 
 
 class KillPoints:
-    """Counts the calls of each piece of work and ends it where a plan says so.
+    """Counts the calls of each piece of work and ends it where its plan says so.
 
     A piece of work is known by its subject: a handoff's id, or the route of the place that is answered. What the thread
     that shows typing calls is not counted: it does not decide anything.
@@ -56,9 +56,14 @@ class KillPoints:
         return Between(client=self._client, services=self._services, handler=self._handler)
 
     def plan(self, subject: str, plan: Plan) -> None:
-        """From the subject's next work on; a plan is used once."""
+        """From the subject's next work on."""
         with self._lock:
             self._plans[subject] = plan
+
+    def forgive(self, subject: str) -> None:
+        """No more plans for the subject."""
+        with self._lock:
+            self._plans.pop(subject, None)
 
     def calls(self, subject: str, function: str) -> list[str]:
         """The calls of the first run of a function on a subject, in order."""
@@ -85,7 +90,7 @@ class KillPoints:
         with self._lock:
             runs = self.runs[subject, life.function]
             plan = self._plans.get(subject)
-            is_planned = plan is not None and (plan.function, plan.run) == (life.function, len(runs))
+            is_planned = plan is not None and plan.function == life.function and plan.run in (None, len(runs))
             life.subject, life.calls, life.plan = subject, [], plan if is_planned else None
             runs.append(life.calls)
 
