@@ -41,7 +41,7 @@ def load(*, url: str | None, token: str | None, environ: Mapping[str, str], dire
             "No service is configured. Start one here with `make run`, or name yours with --url, HANDOFF_URL, "
             "or `handoff config set url https://…`."
         )
-    address = _checked(found_url.values["url"], found_url.name)
+    address = checked_url(found_url.values["url"], found_url.name)
     found_token = next((s for s in sources if s.values.get("token") and _may_send(s, address)), None)
     if found_token and not (found_token.values["token"].isascii() and found_token.values["token"].isprintable()):
         raise UsageProblem(f"The token (from {found_token.name}) holds characters that no token has. Set it again.")
@@ -97,7 +97,8 @@ def _from_variables(variables: Mapping[str, str]) -> dict[str, str]:
     return {key: variables.get(f"HANDOFF_{key.upper()}", "").strip() for key in KEYS}
 
 
-def _checked(url: str, source: str) -> str:
+def checked_url(url: str, source: str) -> str:
+    """The URL without its last slash; raises UsageProblem if no service can be there."""
     try:
         parts = urlsplit(url)
         right = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)

@@ -20,8 +20,9 @@ def find_session(service: Service, name: str) -> Json:
         except Refused as refusal:
             if refusal.status != 404:
                 raise
-    sessions = list(service.sessions())
     wanted = name.strip().casefold()
+    # An empty name (a script's variable that was not set) means no session, not one that has no title.
+    sessions = list(service.sessions()) if wanted else []
     for fits in (_title_is, _begins):
         found = [session for session in sessions if fits(session, wanted)]
         if len(found) == 1:
@@ -55,7 +56,7 @@ def _title_is(session: Json, wanted: str) -> bool:
 
 def _begins(session: Json, wanted: str) -> bool:
     title = str(session.get("title") or "").strip().casefold()
-    return bool(wanted) and (title.startswith(wanted) or session["id"].casefold().startswith(wanted))
+    return title.startswith(wanted) or session["id"].casefold().startswith(wanted)
 
 
 def _choices(name: str, found: list[Json]) -> str:

@@ -28,7 +28,9 @@ def show_success(context: Context, handoff: Json, *, compared: bool) -> None:
     terminal = context.terminal
     if proof := handoff.get("receipt"):
         equal = ", digest equal on both sides" if compared else ""
-        terminal.say(f"All {_count(proof)} messages arrived ({receipt.counted(proof.get('by_role') or {})}{equal}).")
+        count = _count(proof)
+        arrived = "The one message" if count == 1 else f"All {count} messages"
+        terminal.say(f"{arrived} arrived ({receipt.counted(proof.get('by_role') or {})}{equal}).")
     if handoff.get("notice"):
         terminal.say(terminal.style(f"Note: {handoff['notice']}", "yellow"))
     if link := (handoff.get("thread") or {}).get("url"):

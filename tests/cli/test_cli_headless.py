@@ -110,6 +110,13 @@ def test_an_ambiguous_name_lists_what_it_could_be(run: Run, stub: StubService, s
     assert {c["id"] for c in json.loads(done.stdout)["error"]["candidates"]} == {"abc123", "zzz"}
 
 
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_means_no_session(run: Run, stub: StubService, name: str) -> None:
+    stub.state.put_session("abc123", {})
+    assert run("resume", name).returncode == 1
+    assert stub.calls("POST", "/sessions/abc123/resume") == []
+
+
 def test_an_unknown_name_says_how_to_see_them_all(run: Run, session: str) -> None:
     done = run("export", "nothing/like it")
     assert (done.returncode, "handoff sessions" in done.stderr) == (1, True)
@@ -197,6 +204,12 @@ def test_config_is_written_for_its_owner_only_and_read_again(run: Run, stub: Stu
     assert "stub-token" not in shown
     assert run("config", "unset", "token", **none).returncode == 0
     assert run("platforms", **none).returncode == 1
+
+
+@pytest.mark.parametrize("url", ["host", "ftp://host", "http://", "https://me@host"])
+def test_config_keeps_no_url_that_cannot_be_one(run: Run, tmp_path: Path, url: str) -> None:
+    assert run("config", "set", "url", url).returncode == 2
+    assert not (tmp_path / "home" / ".config" / "handoff" / "config.toml").exists()
 
 
 def test_chat_without_a_terminal_says_what_to_use_instead(run: Run) -> None:

@@ -3,7 +3,7 @@
 import getpass
 
 from handoff_cli.config_file import write_value
-from handoff_cli.configuration import config_path
+from handoff_cli.configuration import checked_url, config_path
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
 
@@ -46,6 +46,8 @@ def _set(context: Context) -> int:
     value = (args.value if args.value is not None else _asked(context)).strip()
     if not value or any(not c.isprintable() or c.isspace() for c in value):
         raise UsageProblem(f"That is not a {args.key}. Nothing was changed.")
+    if args.key == "url":
+        value = checked_url(value, "the command line")
     write_value(path, args.key, value)
     context.terminal.say(f"Saved in {path}.")
     context.terminal.result({"file": str(path)})
