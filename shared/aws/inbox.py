@@ -61,11 +61,12 @@ class DynamoInbox:
         """Newest first until the rows are done, so that a long history costs nothing.
 
         A row is done only together with, or after, all that came before it, but a platform may deliver out of order:
-        a page of done rows is read through before the search ends.
+        a page of done rows is read through before the search ends. What arrives later than that is known to its own
+        wake-up alone.
         """
         found: list[InboxRow] = []
         done = 0
-        rows = self._tables.query(f"INBOX#{place.route}", low=" ", high="\U0010ffff", backwards=True)
+        rows = self._tables.query(f"INBOX#{place.route}", low=" ", high="\U0010ffff", backwards=True, page=_LOOK_BEHIND)
         for item in rows:
             if item["status"] == "new":
                 found.append(row_of(item))
@@ -87,4 +88,4 @@ class DynamoInbox:
                 continue
 
 
-_LOOK_BEHIND = 50
+_LOOK_BEHIND = 100

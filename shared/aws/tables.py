@@ -83,11 +83,19 @@ class Tables:
         return [found[tuple(key.values())] for key in keys if tuple(key.values()) in found]
 
     def query(
-        self, pk: str, *, low: str, high: str = "", backwards: bool = False, limit: int | None = None
+        self,
+        pk: str,
+        *,
+        low: str,
+        high: str = "",
+        backwards: bool = False,
+        limit: int | None = None,
+        page: int | None = None,
     ) -> Iterator[Item]:
         """The items of one partition of the Sessions table with low ≤ sk ≤ high, strongly consistent, page by page.
 
-        Without `high`: those whose sort key begins with `low`.
+        Without `high`: those whose sort key begins with `low`. `limit` is how many at most; `page` is how many are read
+        (and paid for) at a time by a caller who may stop early.
         """
         request: dict[str, Any] = {
             "TableName": self.sessions,
@@ -97,8 +105,8 @@ class Tables:
             "ConsistentRead": True,
             "ScanIndexForward": not backwards,
         }
-        if limit is not None:
-            request["Limit"] = limit
+        if limit is not None or page is not None:
+            request["Limit"] = limit or page
         while True:
             answer = self.client.query(**request)
             yield from map(from_item, answer["Items"])

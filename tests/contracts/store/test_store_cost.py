@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shared.aws.items import to_item
 from shared.aws.store import dynamo_store
 from shared.domain.handoffs import Reason, Step
 from shared.ports import Store
@@ -25,6 +26,7 @@ class Meter:
         self.requests: Counter[str] = Counter()
         self.writes = 0
         self.consumed = 0.0
+        self.read_items = 0
         client.meta.events.register("provide-client-params.dynamodb", self._asked)
         client.meta.events.register("after-call.dynamodb", self._answered)
 
@@ -39,6 +41,7 @@ class Meter:
             self.writes += _units(params.get("Item", {}))
 
     def _answered(self, *, parsed: dict[str, Any], model: Any, **_: Any) -> None:
+        self.read_items += parsed.get("ScannedCount", 0)
         consumed = parsed.get("ConsumedCapacity", []) if model.name in WRITES else []
         for table in consumed if isinstance(consumed, list) else [consumed]:
             self.consumed += table["CapacityUnits"]
@@ -139,3 +142,21 @@ def test_a_cancelled_handoff_costs_four_writes(metered: tuple[World, Meter]) -> 
     meter.writes = 0
     sure(world.store.handoffs.cancel(handoff, Reason("cancelled", "x"), now=NOW))
     assert meter.writes == 4
+
+
+def test_a_long_history_of_a_place_costs_an_inbox_no_more_than_a_page(
+    metered: tuple[World, Meter], backend: Backend, tables: TableNames
+) -> None:
+    world, meter = metered
+    done = {"status": "done", "sender": "7", "text": "words", "user": "ada", "done_by": "s-1/t-0"}
+    keys = [{"pk": f"INBOX#{THREAD.place.route}", "sk": f"{number:04}", "received_at": NOW} for number in range(250)]
+    for start in range(0, len(keys), 25):
+        puts = [{"PutRequest": {"Item": to_item({**key, **done})}} for key in keys[start : start + 25]]
+        backend.client.batch_write_item(RequestItems={tables.sessions: puts})
+    late, fresh = world.row("0200-late"), world.row("0900")
+    meter.requests.clear()
+
+    assert world.store.inbox.new(THREAD.place, limit=25) == [late, fresh]
+
+    assert meter.requests["Query"] <= 2
+    assert meter.read_items <= 200

@@ -67,6 +67,15 @@ def test_an_append_to_a_session_that_has_moved_adds_nothing(world: World) -> Non
     assert load(world) == numbered(2)
 
 
+def test_an_append_to_a_session_in_which_a_turn_has_begun_adds_nothing(world: World) -> None:
+    read = world.session(messages=numbered(2))
+    running = world.start_turn(read)
+    with pytest.raises(Conflict):
+        world.store.transcripts.append(read, numbered(1, first=2), now=NOW)
+    assert world.current() == running
+    assert load(world) == numbered(2)
+
+
 def test_an_append_to_no_session_leaves_no_messages_behind(world: World) -> None:
     with pytest.raises(Conflict):
         world.store.transcripts.append(replace(world.session(), id="s-404"), [USER], now=NOW)
