@@ -7,7 +7,7 @@ import pytest
 from shared.domain.handoffs import State, Thread
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Interruption, ResumePending
-from shared.errors import Conflict
+from shared.errors import Conflict, PlaceBusy
 from tests.contracts.store.world import BROKEN, HOME, NOW, THREAD, Ending, Stage, World, sure
 
 CHAT = Place("slack", "C7")
@@ -115,6 +115,15 @@ def test_who_lived_in_the_chat_goes_back_to_its_terminal(world: World) -> None:
     assert (old.owner, old.epoch, old.link) == (cli_place("s-old"), 2, None)
     assert world.current("s-new").owner == CHAT
     assert world.store.sessions.at(CHAT) == "s-new"
+
+
+def test_a_chat_where_somebody_elses_session_lives_is_not_taken(world: World) -> None:
+    theirs = world.store.handoffs.bring(world.session("s-eve", user_id="eve"), CHAT, LINK, now=NOW)
+    mine = world.session()
+    with pytest.raises(PlaceBusy):
+        world.store.handoffs.bring(mine, CHAT, LINK, now=NOW)
+    assert world.current("s-eve") == theirs
+    assert world.current() == mine
 
 
 def test_bringing_a_session_that_changed_since_it_was_read_is_refused(world: World) -> None:

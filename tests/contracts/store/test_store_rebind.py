@@ -152,6 +152,16 @@ def test_replace_parks_the_other_session_in_its_terminal_with_a_grown_epoch(worl
     assert world.store.sessions.at(HOME) == "s-1"
 
 
+def test_somebody_elses_session_is_never_parked(world: World) -> None:
+    theirs = world.store.handoffs.bring(world.session("s-eve", user_id="eve"), HOME, AT_HOME.url, now=NOW)
+    opened = world.handoff(Stage.OPENED, thread=AT_HOME, replace=True)
+    with pytest.raises(PlaceBusy):
+        world.store.handoffs.rebind(opened, now=NOW)
+    assert world.current("s-eve") == theirs
+    assert world.current("s-1").owner.is_cli
+    assert world.store.sessions.at(HOME) == "s-eve"
+
+
 def test_a_session_that_has_moved_away_does_not_block_its_old_place(world: World) -> None:
     lived_there = tenant(world)
     resumed = world.store.handoffs.resume(lived_there, now=NOW)
