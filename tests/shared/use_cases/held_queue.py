@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from shared.ports import DeadTurn, TurnMessage
 
 NOW = 1_800_000_000_000
+FIVE_MINUTES = 300_000
 
 
 class HandClock:
@@ -34,14 +35,14 @@ class HeldQueue:
 
     def __init__(self, clock: HandClock) -> None:
         self._clock = clock
-        self._seen: set[str] = set()
+        self._seen: dict[str, int] = {}
         self._lock = threading.Lock()
         self.waiting: list[Waiting] = []
 
     def send(self, message: TurnMessage, *, dedupe: str, line: str | None = None) -> None:
         with self._lock:
-            if dedupe not in self._seen:
-                self._seen.add(dedupe)
+            if self._clock.now() - self._seen.get(dedupe, 0) >= FIVE_MINUTES:
+                self._seen[dedupe] = self._clock.now()
                 self.waiting.append(Waiting(message, line or message.place.route))
 
     def next_at(self) -> int:
