@@ -24,7 +24,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
         parents=[_connection()],
     )
     top.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
     for add in (_chat, _send, _handoffs, _sessions, _service, _config, _completion):
         add(commands)
     return top

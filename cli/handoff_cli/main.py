@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from handoff_cli.arguments import parser
-from handoff_cli.errors import CliError, Interrupted
+from handoff_cli.errors import CliError, Interrupted, UsageProblem
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -38,7 +38,11 @@ def main(
     stderr: "TextIO | None" = None,
 ) -> int:
     """Runs one command and returns its exit code; argparse itself exits on wrong usage and on --help."""
-    args = parser(environ.get("HANDOFF_PROG") or "handoff").parse_args(argv)
+    program = parser(environ.get("HANDOFF_PROG") or "handoff")
+    args = program.parse_args(argv)
+    if args.command is None:
+        program.print_help(stderr or sys.stderr)
+        return UsageProblem.exit_code
     from handoff_cli.terminal import Terminal  # noqa: PLC0415 - `--help` needs argparse and no more
 
     terminal = Terminal(stdout, stderr, stdin, environ=environ, json_output=bool(getattr(args, "json", False)))

@@ -179,6 +179,11 @@ def test_closed_streams_are_no_error(environ: dict[str, str], stub: StubService,
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_no_command_at_all_shows_which_there_are(run: Run) -> None:
+    done = run()
+    assert (done.returncode, done.stdout, "sessions" in done.stderr) == (2, "", True)
+
+
 def test_a_command_that_does_not_exist_is_usage(run: Run) -> None:
     assert run("fly").returncode == 2
     assert run().returncode == 2
