@@ -165,13 +165,15 @@ class HandoffInFlight(Refused):
 
 
 class PlaceBusy(Refused):
-    """Another session lives where this one was to go, and nobody said to replace it."""
+    """Another session lives where this one was to go, and nobody said to replace it; somebody else's never is."""
 
     code = "place_busy"
 
-    def __init__(self, route: str) -> None:
+    def __init__(self, route: str, *, is_mine: bool = True) -> None:
         super().__init__(
             f"Another session lives at {route}. Ask again with `replace` to park it, or choose another target."
+            if is_mine
+            else f"{route} is somebody else's. Choose another target, or your own home."
         )
 
 

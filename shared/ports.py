@@ -232,7 +232,8 @@ class Handoffs(Protocol):
     def rebind(self, handoff: Handoff, *, now: int) -> Handoff | None:
         """Move the session to the handoff's thread: route, owner, epoch + 1, step, in one transaction.
 
-        Raises Moved if the session went elsewhere since the request, PlaceBusy if another one lives there.
+        Raises Moved if the session went elsewhere since the request, PlaceBusy if another one lives there: somebody
+        else's, or one's own and the handoff does not say `replace`.
         """
 
     def kickoff_sent(self, handoff: Handoff, *, now: int) -> Handoff | None:
@@ -259,7 +260,8 @@ class Handoffs(Protocol):
     def bring(self, session: Session, place: Place, link: str, *, now: int) -> Session:
         """The session to a chat where somebody asked for it, epoch + 1; who lived there goes back to its terminal.
 
-        A handoff in flight ends as cancelled. Raises Conflict if the session or the place changed since they were read.
+        A handoff in flight ends as cancelled. Raises PlaceBusy if somebody else's session lives there, Conflict if the
+        session or the place changed since they were read.
         """
 
     def back_to_pending(

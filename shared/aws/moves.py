@@ -19,8 +19,8 @@ def rebind(tables: Tables, handoff: Handoff, *, now: int) -> Handoff | None:
     place = handoff.thread.place
     epoch = handoff.request_epoch + 1
     other, tenant = _tenant(tables, place, handoff.session_id)
-    if tenant and tenant.owner == place and not handoff.replace:
-        raise PlaceBusy(place.route)
+    if tenant and tenant.owner == place:
+        _refuse_to_park(tenant, place, handoff.user_id, replace_allowed=handoff.replace)
     writes: list[Write] = [
         Update(
             tables.handoffs,
@@ -55,6 +55,13 @@ def _tenant(tables: Tables, place: Place, session_id: str) -> tuple[str | None, 
         return None, None
     meta = tables.get(tables.sessions, meta_key(pointer["session_id"]))
     return pointer["session_id"], session_of(meta) if meta else None
+
+
+def _refuse_to_park(tenant: Session, place: Place, user_id: str, *, replace_allowed: bool) -> None:
+    """One's own session may be parked where that was asked for; somebody else's never."""
+    is_mine = tenant.user_id == user_id
+    if not is_mine or not replace_allowed:
+        raise PlaceBusy(place.route, is_mine=is_mine)
 
 
 def _take_route(tables: Tables, place: Place, session_id: str, other: str | None) -> Put:
@@ -98,6 +105,8 @@ def _move(tables: Tables, session: Session, moved: Session, writes: Sequence[Wri
 
 def bring(tables: Tables, session: Session, place: Place, link: str, *, now: int) -> Session:
     other, tenant = _tenant(tables, place, session.id)
+    if tenant and tenant.owner == place:
+        _refuse_to_park(tenant, place, session.user_id, replace_allowed=True)
     writes: list[Write] = [
         Update(
             tables.sessions,

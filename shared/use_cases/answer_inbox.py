@@ -47,8 +47,11 @@ def answer_inbox(
         _run_command(services, rows[0], *command)
         answered = rows[:1]
     else:
-        answered = list(itertools.takewhile(lambda new: not _command(new), rows))
-        _answer_rows(services, row, answered, _Run(visibility, deadline, tries))
+        # Each person's words find a session of their own; whoever spoke first comes first.
+        asking = rows[0] if rows and rows[0].user_id != row.user_id else row
+        spoken = itertools.takewhile(lambda new: not _command(new), rows)
+        answered = [new for new in spoken if new.user_id == asking.user_id]
+        _answer_rows(services, asking, answered, _Run(visibility, deadline, tries))
     if row.event_id not in {done.event_id for done in answered}:
         raise NotYet(0)  # what was said before it came first; this one is next
 
@@ -56,10 +59,8 @@ def answer_inbox(
 def _answer_rows(services: Services, row: InboxRow, rows: Sequence[InboxRow], run: _Run) -> None:
     match locate(services, row):
         case Found(session, notice):
-            mine = [new for new in rows if new.user_id == session.user_id]
-            services.store.inbox.close([new for new in rows if new not in mine], by="ignored")
-            if mine:
-                _answer(services, session, mine, notice=notice, run=run)
+            if rows:
+                _answer(services, session, rows, notice=notice, run=run)
         case Elsewhere(words):
             _tell(services, row, words)
             services.store.inbox.close(rows, by="told")

@@ -4,14 +4,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from shared.domain.routes import cli_place
 from shared.domain.sessions import Session
+from shared.errors import PlaceBusy
 from shared.ports import InboxRow
 from shared.services import Services
-from shared.use_cases.locate_session import bring_here
+from shared.use_cases.locate_session import bring_here, is_somebody_elses, start_fresh
 
 _COMMAND = re.compile(r"/([a-z]+)(?:@\w+)?(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
 LISTED = 10
+SOMEBODY_ELSES = "Somebody else's session lives here, and stays. Do this in a chat or thread of your own."
 
 HELP = """\
 **Commands here**
@@ -41,7 +42,10 @@ def is_stop(text: str) -> bool:
 
 def run_command(services: Services, row: InboxRow, command: str, argument: str) -> str:
     """Do what a command says and return the words to answer with. Safe to repeat."""
-    return COMMANDS[command](services, row, argument)
+    try:
+        return COMMANDS[command](services, row, argument)
+    except PlaceBusy:  # it came a moment ago
+        return SOMEBODY_ELSES
 
 
 def _help(_: Services, __: InboxRow, ___: str) -> str:
@@ -73,11 +77,9 @@ def _status(services: Services, row: InboxRow, _: str) -> str:
 
 
 def _new(services: Services, row: InboxRow, _: str) -> str:
-    now = services.clock.now()
-    session_id = f"{row.place.platform}-{_slug(row.event_id)}"
-    fresh = Session(session_id, row.user_id, cli_place(session_id), 0, 0, 0, now, now, source=row.place.platform)
-    services.store.sessions.create(fresh)
-    bring_here(services, session_id, row.place)
+    if is_somebody_elses(services, row):
+        return SOMEBODY_ELSES
+    start_fresh(services, row, seed=f"new {row.event_id}")
     return "A fresh session begins here. What lived here before is kept: `/resume` lists it."
 
 
@@ -94,7 +96,9 @@ def _resume(services: Services, row: InboxRow, wanted: str) -> str:
     session = matches[0]
     if session.owner == row.place:
         return f"**{session.shown_title}** lives here already."
-    bring_here(services, session.id, row.place)
+    if is_somebody_elses(services, row):
+        return SOMEBODY_ELSES
+    bring_here(services, row.user_id, session.id, row.place)
     return f"**{session.shown_title}** is here now, with {session.message_count} messages. Go on."
 
 
@@ -118,10 +122,6 @@ def _listing(intro: str, sessions: Sequence[Session]) -> str:
 
 def _whereabouts(session: Session) -> str:
     return "in the terminal" if session.owner.is_cli else f"at {session.link or session.owner.route}"
-
-
-def _slug(event_id: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "-", event_id)[:40]
 
 
 COMMANDS: Mapping[str, Callable[[Services, InboxRow, str], str]] = MappingProxyType(

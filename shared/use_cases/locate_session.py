@@ -9,6 +9,7 @@ from shared.domain.sessions import Session
 from shared.errors import NotYet, UnknownSession
 from shared.ports import InboxRow
 from shared.services import Services
+from shared.use_cases.keep_session import own_session
 from shared.use_cases.retry import on_conflict
 
 WAIT_FOR_HANDOFF = 2.0
@@ -44,10 +45,12 @@ def locate(services: Services, row: InboxRow) -> Found | Elsewhere | Nothing:
     place = row.place
     session_id = place.chat if place.is_cli else services.store.sessions.at(place)
     session = services.store.sessions.get(session_id) if session_id else None
+    if session is not None and session.user_id != row.user_id:
+        if session.owner == place:
+            return Nothing()
+        session = None  # somebody else's session once lived here: that is no news for this person
     if session is None:
         return _unknown(services, row)
-    if session.user_id != row.user_id:
-        return Nothing()
     if session.owner != place:
         return Elsewhere(lives_elsewhere(session))
     return _as_it_stands(services, row, session)
@@ -92,36 +95,55 @@ def start_fresh(services: Services, row: InboxRow, *, seed: str) -> Session:
 
     It is brought here like any other, so that whoever lived here goes back to its terminal.
     """
+    session_id = hashlib.sha256(f"{row.place.route}\n{row.user_id}\n{seed}".encode()).hexdigest()[:32]
+    _make(services, row, session_id)
+    try:
+        return bring_here(services, row.user_id, session_id, row.place)
+    except UnknownSession:
+        # Clients choose ids, and somebody took this one. An id by chance leaves an empty session behind when repeated.
+        session_id = services.new_id()
+        _make(services, row, session_id)
+        return bring_here(services, row.user_id, session_id, row.place)
+
+
+def _make(services: Services, row: InboxRow, session_id: str) -> None:
     now = services.clock.now()
-    session_id = hashlib.sha256(f"{row.place.route}\n{seed}".encode()).hexdigest()[:32]
-    fresh = Session(
-        id=session_id,
-        user_id=row.user_id,
-        owner=cli_place(session_id),
-        epoch=0,
-        version=0,
-        message_count=0,
-        created_at=now,
-        updated_at=now,
-        source=row.place.platform,
+    services.store.sessions.create(
+        Session(
+            id=session_id,
+            user_id=row.user_id,
+            owner=cli_place(session_id),
+            epoch=0,
+            version=0,
+            message_count=0,
+            created_at=now,
+            updated_at=now,
+            source=row.place.platform,
+        )
     )
-    services.store.sessions.create(fresh)
-    return bring_here(services, session_id, row.place)
 
 
-def bring_here(services: Services, session_id: str, place: Place) -> Session:
-    """Move a session to the chat that asks for it. Safe to repeat."""
+def bring_here(services: Services, user_id: str, session_id: str, place: Place) -> Session:
+    """Move a person's own session to the chat where they ask for it. Safe to repeat.
+
+    Raises UnknownSession if it is not theirs, PlaceBusy where somebody else's session lives.
+    """
 
     def bring() -> Session:
-        session = services.store.sessions.get(session_id)
-        if session is None:
-            raise UnknownSession(session_id)
+        session = own_session(services, user_id, session_id)
         if session.owner == place:
             return session
         link = services.platforms.get(place.platform).link(place)
         return services.store.handoffs.bring(session, place, link, now=services.clock.now())
 
     return on_conflict(bring)
+
+
+def is_somebody_elses(services: Services, row: InboxRow) -> bool:
+    """Whether the session that lives at a message's place belongs to another user than its sender."""
+    session_id = services.store.sessions.at(row.place)
+    session = services.store.sessions.get(session_id) if session_id else None
+    return session is not None and session.owner == row.place and session.user_id != row.user_id
 
 
 def lives_elsewhere(session: Session) -> str:

@@ -39,7 +39,7 @@ def _take_in(services: Services, inbound: Inbound, now: int) -> None:
         log.info("%s: ignored, %s is not allowed here", place.platform, inbound.sender)
         return
     if is_stop(inbound.text):
-        _stop(services, inbound)
+        _stop(services, inbound, user_id)
     row = InboxRow(place, inbound.event_id, inbound.sender, inbound.text, now, user_id)
     if not services.store.inbox.put(row):
         known = services.store.inbox.get(place, inbound.event_id)
@@ -48,8 +48,8 @@ def _take_in(services: Services, inbound: Inbound, now: int) -> None:
     services.queue.send(TurnMessage(place, event_id=inbound.event_id), dedupe=f"said {place.route} {inbound.event_id}")
 
 
-def _stop(services: Services, inbound: Inbound) -> None:
-    """`/stop` cannot wait its turn in the queue: what was said before it is closed now, so its turn commits nothing."""
+def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
+    """`/stop` cannot wait its turn in the queue: what its sender said before it is closed now, so that turn commits nothing."""
     waiting = services.store.inbox.new(inbound.place, limit=100)
-    earlier = [row for row in waiting if row.event_id < inbound.event_id]
+    earlier = [row for row in waiting if row.event_id < inbound.event_id and row.user_id == user_id]
     services.store.inbox.close(earlier, by="stopped")
