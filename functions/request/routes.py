@@ -8,17 +8,16 @@ from starlette.responses import Response
 
 from functions.http import Json, base_url, services_of, user_of
 from functions.views import handoff_view, poll_after_ms, session_view
-from shared.domain.handoffs import Handoff
 from shared.domain.messages import Message, problem_with
 from shared.domain.routes import Place
 from shared.domain.sessions import MAX_TITLE
 from shared.errors import InvalidRequest
-from shared.services import Services
 from shared.use_cases.accept_turn import accept_turn
 from shared.use_cases.append_messages import append_messages
 from shared.use_cases.cancel_handoff import cancel_handoff
 from shared.use_cases.keep_session import delete_session, keep_session
-from shared.use_cases.request_handoff import HandoffRequest, check_platform, destination, id_for, request_handoff
+from shared.use_cases.request_handoff import HandoffRequest, check_platform, open_to, request_handoff
+from shared.use_cases.request_whole import WholeSession, request_whole
 from shared.use_cases.resume_session import fork_session, resume_session
 
 router = APIRouter()
@@ -26,7 +25,7 @@ Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 PathId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TITLE)]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=60_000)]
 
 
@@ -131,7 +130,8 @@ async def post_resume(request: Request, session_id: PathId, body: ResumeBody) ->
 async def put_home(request: Request, platform: str, body: HomeBody) -> Response:
     services = services_of(request)
     check_platform(services.platforms, platform)
-    services.store.accounts.set_home(user_of(request), Place(platform, body.chat))
+    home = open_to(services, user_of(request), Place(platform, body.chat))
+    services.store.accounts.set_home(user_of(request), home)
     return Json({"platform": platform, "chat": body.chat})
 
 
@@ -140,13 +140,15 @@ async def post_handoff(request: Request, body: HandoffBody, idempotency_key: Key
     services, user_id = services_of(request), user_of(request)
     if (body.session_id is None) == (body.session is None):
         raise InvalidRequest("Name a session by `session_id`, or give a whole one in `session`: one of the two.")
-    handoff = (
-        _hand_off_inline(services, user_id, body, body.session, idempotency_key)
-        if body.session is not None
-        else request_handoff(
-            services, user_id, _asked(body, body.session_id or "", body.epoch), idempotency_key=idempotency_key
-        )
-    )
+    if body.session is not None:
+        inline = body.session
+        messages = _checked(inline.messages, first=0)
+        whole = WholeSession(messages, id=inline.id, title=inline.title, epoch=body.epoch)
+        asked = _asked(body, session_id="", epoch=0)
+        handoff = request_whole(services, user_id, whole, asked, idempotency_key=idempotency_key)
+    else:
+        asked = _asked(body, session_id=body.session_id or "", epoch=body.epoch)
+        handoff = request_handoff(services, user_id, asked, idempotency_key=idempotency_key)
     session = services.store.sessions.get(handoff.session_id)
     view = handoff_view(handoff, session, base_url=base_url(request), now=services.clock.now())
     headers = {"Location": view["status_url"], "Retry-After": str(-(-view["poll_after_ms"] // 1000))}
@@ -161,7 +163,7 @@ async def delete_handoff(request: Request, handoff_id: PathId) -> Response:
     return Json(handoff_view(handoff, session, base_url=base_url(request), now=services.clock.now()))
 
 
-def _asked(body: HandoffBody, session_id: str, epoch: int | None) -> HandoffRequest:
+def _asked(body: HandoffBody, *, session_id: str, epoch: int | None) -> HandoffRequest:
     if epoch is None:
         raise InvalidRequest(
             "Give the session's `epoch` as you last saw it, so that a moved session is not moved again."
@@ -175,27 +177,6 @@ def _asked(body: HandoffBody, session_id: str, epoch: int | None) -> HandoffRequ
         require_thread=body.require_thread,
         replace=body.replace,
     )
-
-
-def _hand_off_inline(
-    services: Services, user_id: str, body: HandoffBody, inline: InlineSession, key: str | None
-) -> Handoff:
-    """One call for clients that keep their own sessions: store the conversation, then ask. Each part is idempotent.
-
-    What can be refused without a session is refused before anything is written.
-    """
-    messages = _checked(inline.messages, first=0)
-    destination(services, user_id, body.platform, body.target)
-    session_id = inline.id or (id_for(user_id, f"session of {key}") if key else services.new_id())
-    details = {"title": inline.title} if inline.title else {}
-    session, _ = keep_session(services, user_id, session_id, details)
-    epoch = session.epoch if body.epoch is None else body.epoch
-    earlier = services.store.handoffs.get(id_for(user_id, key)) if key else None
-    if earlier is None:
-        append_messages(services, user_id, session_id, epoch=epoch, after=0, messages=messages)
-    else:
-        epoch = earlier.request_epoch
-    return request_handoff(services, user_id, _asked(body, session_id, epoch), idempotency_key=key)
 
 
 def _checked(messages: list[dict[str, Any]], *, first: int) -> list[Message]:

@@ -7,7 +7,14 @@ from dataclasses import asdict, dataclass
 
 from shared.domain.handoffs import Handoff, State, Step
 from shared.domain.routes import Place
-from shared.errors import IdempotencyKeyReused, NoHome, PlatformNotConfigured, PlatformNotSupported, UnknownPlatform
+from shared.errors import (
+    IdempotencyKeyReused,
+    NoHome,
+    PlaceBusy,
+    PlatformNotConfigured,
+    PlatformNotSupported,
+    UnknownPlatform,
+)
 from shared.ports import Platforms
 from shared.services import Services
 from shared.use_cases.keep_session import own_session
@@ -16,7 +23,10 @@ from shared.use_cases.retry import on_conflict
 
 @dataclass(frozen=True)
 class HandoffRequest:
-    """What the terminal asks for. `target` is a chat on the platform; without it, the person's home."""
+    """What the terminal asks for. `target` is a chat on the platform; without it, the person's home.
+
+    `content` stands for a conversation that came with the request: another one is another request.
+    """
 
     session_id: str
     platform: str
@@ -25,6 +35,7 @@ class HandoffRequest:
     message: str | None = None
     require_thread: bool = False
     replace: bool = False
+    content: str | None = None
 
 
 def request_handoff(services: Services, user_id: str, asked: HandoffRequest, *, idempotency_key: str | None) -> Handoff:
@@ -88,11 +99,18 @@ def destination(services: Services, user_id: str, platform: str, target: str | N
     """Where a handoff is to arrive: the chat that was named, else the person's home."""
     check_platform(services.platforms, platform)
     if target:
-        return Place(platform, target)
+        return open_to(services, user_id, Place(platform, target))
     home = services.store.accounts.home(user_id, platform)
     if home is None:
         raise NoHome(platform)
     return home
+
+
+def open_to(services: Services, user_id: str, chat: Place) -> Place:
+    """The chat, unless it is another user's private one: on some platforms that has its person's id. Raises PlaceBusy."""
+    if services.store.accounts.user_of(chat.platform, chat.chat) not in (None, user_id):
+        raise PlaceBusy(chat.route, is_mine=False)
+    return chat
 
 
 def _hash(body: Mapping[str, object]) -> str:

@@ -148,7 +148,7 @@ def test_without_a_home_the_handoff_says_how_to_set_one(desk: Desk) -> None:
     assert refusal(refused) == (422, "no_home")
     assert "handoff config home telegram" in refused.json()["detail"]
 
-    assert newcomer.http.put("/platforms/telegram/home", json={"chat": "7001"}).status_code == 200
+    assert newcomer.http.put("/platforms/telegram/home", json={"chat": "-1001000000001"}).status_code == 200
     assert newcomer.hand_over(session_id)["state"] == "completed"
 
 
@@ -172,7 +172,7 @@ def test_an_unknown_path_is_a_problem_too(desk: Desk) -> None:
 
 def test_the_list_by_state_excludes_the_others(desk: Desk) -> None:
     newcomer = _newcomer(desk)
-    newcomer.http.put("/platforms/telegram/home", json={"chat": "7001"})
+    newcomer.http.put("/platforms/telegram/home", json={"chat": "-1001000000001"})
     done = newcomer.hand_over(newcomer.session())
 
     def listed(state: str) -> list[str]:
