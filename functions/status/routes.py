@@ -72,7 +72,7 @@ async def get_session(request: Request, session_id: PathId) -> Response:
 async def get_messages(
     request: Request,
     session_id: PathId,
-    after: Annotated[int, Query(ge=0)] = 0,
+    after: Annotated[int, Query(ge=0, le=2**53)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
 ) -> Response:
     services = services_of(request)

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -69,6 +70,9 @@ def item_of(session: Session) -> Mapping[str, Any]:
     }
 
 
+_CURSOR = re.compile(r"([0-9]{1,15}) ([A-Za-z0-9_-]{1,64})")
+
+
 class DynamoSessions:
     """The `Sessions` port."""
 
@@ -129,7 +133,7 @@ class DynamoSessions:
         items = self._tables.get_many(self._tables.sessions, keys)
         last = answer.get("LastEvaluatedKey")
         return SessionPage(
-            sessions=[session_of(item) for item in items],
+            sessions=[session_of(item) for item in items if item["user_id"] == user_id],  # the index may lag behind
             cursor=_cursor(from_item(last)) if last else None,
         )
 
@@ -195,7 +199,7 @@ def _cursor(last: Item) -> str:
 
 def _key_after(user_id: str, cursor: str) -> Item:
     """The index key that a cursor stands for. Raises ValueError on one that we did not give."""
-    created_at, _, session_id = base64.urlsafe_b64decode(cursor).decode().partition(" ")
-    if not session_id:
+    named = _CURSOR.fullmatch(base64.urlsafe_b64decode(cursor).decode())
+    if named is None:
         raise ValueError("no cursor of ours")
-    return {**meta_key(session_id), "user_id": user_id, "created_at": int(created_at)}
+    return {**meta_key(named[2]), "user_id": user_id, "created_at": int(named[1])}

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ Message = Mapping[str, Any]
 
 ROLES = ("system", "user", "assistant", "tool")
 MAX_MESSAGE_BYTES = 256 * 1024
+MAX_DEPTH = 100
 
 
 def problem_with(raw: object) -> str | None:
@@ -28,9 +30,26 @@ def problem_with(raw: object) -> str | None:
         return "content is missing (it may be null only beside tool_calls)"
     if role == "tool" and not isinstance(raw.get("tool_call_id"), str):
         return "a tool message names the call that it answers in tool_call_id"
-    if len(canonical(raw)) > MAX_MESSAGE_BYTES:
-        return f"a message is at most {MAX_MESSAGE_BYTES // 1024} KiB"
-    return None
+    return _unsound(raw)
+
+
+def _unsound(raw: Message) -> str | None:
+    """What keeps a message from being read back as it was: nesting that exhausts a stack, a number that is none, size."""
+    level: list[Any] = [raw]
+    for _ in range(MAX_DEPTH):
+        if any(isinstance(value, float) and not math.isfinite(value) for value in level):
+            return "NaN and Infinity are no numbers that JSON knows"
+        level = [inner for value in level for inner in _inside(value)]
+        if not level:
+            too_large = len(canonical(raw)) > MAX_MESSAGE_BYTES
+            return f"a message is at most {MAX_MESSAGE_BYTES // 1024} KiB" if too_large else None
+    return f"it is nested deeper than {MAX_DEPTH} levels"
+
+
+def _inside(value: object) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def canonical(message: Message) -> bytes:
