@@ -100,6 +100,20 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        is_answered = False
+
+        async def answer(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        try:
+            await self._let_in(scope, receive, answer)
+        except Exception as error:  # noqa: BLE001  # here it ends, as a problem like any other
+            if not is_answered:
+                await _unforeseen(error)(scope, receive, send)
+
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if not scope["path"].startswith(OPEN_PATHS):
             try:
@@ -185,10 +199,16 @@ async def _invalid(_: Request, error: Exception) -> Response:
 
 async def _http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  # registered for this type
+    if error.status_code == HTTPStatus.BAD_REQUEST:  # not UTF-8, nested too deep, a number too long to read
+        return Problem(400, "malformed_json", "The body is not JSON that can be read. Nothing was written.")
     code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "error")
     return Problem(error.status_code, code, "There is nothing here under this method and path.")
 
 
 async def _internal(_: Request, error: Exception) -> Response:
+    return _unforeseen(error)
+
+
+def _unforeseen(error: Exception) -> Problem:
     log.error("unforeseen: %s", type(error).__name__, exc_info=error)
     return Problem(500, "internal", "Something unforeseen went wrong on our side. It is safe to try again.")

@@ -17,6 +17,7 @@ from shared.platforms.registry import PlatformRegistry
 from shared.ports import Agent, Clock
 from shared.services import Services
 from shared.settings import Settings
+from shared.traces import hush
 
 Handler = Callable[[Any, Any], Any]
 Client = Callable[[str], Any]
@@ -54,6 +55,8 @@ def on_lambda(build: Callable[[Services], Handler]) -> Handler:
         logging.getLogger().setLevel(settings.log_level)
         for chatty in ("httpx", "httpcore", "botocore", "urllib3", "mangum"):
             logging.getLogger(chatty).setLevel(logging.WARNING)  # httpx at INFO logs URLs, and a URL may hold a token
+        for handler in logging.getLogger().handlers:
+            handler.addFilter(hush)
         return build(build_services(settings))
 
     def handler(event: Any, context: Any) -> Any:

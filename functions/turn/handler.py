@@ -8,6 +8,7 @@ from shared.aws.queue import message_of
 from shared.bootstrap import Handler, on_lambda
 from shared.errors import Conflict, NotYet
 from shared.services import Services
+from shared.traces import without_text
 from shared.use_cases.run_turn import run_turn
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,8 @@ def _run(services: Services, record: Any, context: Any) -> bool:
     except Conflict:
         visibility.set(CONFLICT_PAUSE)
         return False
+    except Exception as error:  # noqa: BLE001  # raised again, without its text: the runtime logs it
+        raise without_text(error) from None
     return True
 
 
