@@ -13,7 +13,8 @@ from shared.bootstrap import Handler
 from shared.ports import Platform, Platforms
 from shared.services import Services
 
-WATCHED = ("ProcessFunction", "TurnFunction")
+WATCHED = ("ProcessFunction", "TurnFunction", "WebhookFunction")
+WEBHOOK = "webhook"
 EFFECTS = ("open_thread", "find_thread", "send", "find_message")
 
 
@@ -40,8 +41,8 @@ class _Life:
 class KillPoints:
     """Counts the calls of each piece of work and ends it where its plan says so.
 
-    A piece of work is known by its subject: a handoff's id, or the route of the place that is answered. What the thread
-    that shows typing calls is not counted: it does not decide anything.
+    A piece of work is known by its subject: a handoff's id, the route of the place that is answered, or the webhook.
+    What the thread that shows typing calls is not counted: it does not decide anything.
     """
 
     def __init__(self) -> None:
@@ -59,6 +60,11 @@ class KillPoints:
         """From the subject's next work on."""
         with self._lock:
             self._plans[subject] = plan
+
+    def next_run(self, subject: str, function: str) -> int:
+        """The number of a function's next work on a subject."""
+        with self._lock:
+            return len(self.runs[subject, function])
 
     def forgive(self, subject: str) -> None:
         """No more plans for the subject."""
@@ -78,6 +84,8 @@ class KillPoints:
             try:
                 if function == "TurnFunction":
                     self._begin(life, _subject_of(json.loads(event["Records"][0]["body"])))
+                elif function == "WebhookFunction":
+                    self._begin(life, WEBHOOK)
                 answer = handler(event, context)
                 self._point(life, "return")
                 return answer
