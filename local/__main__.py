@@ -1,89 +1,20 @@
-"""`make run`: the whole service on this machine until Ctrl-C."""
+"""`make run`: says at once that it begins, since what it is made of takes a moment to load."""
 
-import logging
-import os
-import signal
 import sys
-import threading
 import time
-from pathlib import Path
 
-from local.env_file import env_file
-from local.narrator import Narrator
-from local.options import parameters_from, secrets_from
-from local.real import RealPlatforms
-from local.service import READY_FOR_A_CROWD, ROOT, LocalService
-from shared.agents.registry import describe
-from shared.settings import Settings
-
-API_PORT, PAGE_PORT = 8787, 8788
+from local.interruptible import interruptible
 
 
 def main() -> int:
-    """Start, say what to do next, tell each event, stop cleanly. Never prompts."""
+    """The service until Ctrl-C."""
     began = time.monotonic()
-    stop = threading.Event()
-    for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, lambda *_: stop.set())
-    logging.getLogger().setLevel(logging.ERROR)
-    if os.environ.get("HANDOFF_AGENT") == "bedrock":
-        say("bedrock works only in a deployment: here all of AWS is simulated. Choose openai, http or rehearsal.")
-        return 2
-    say("Starting Handoff on this machine ...")
-    narrator = Narrator(color=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
-    service = LocalService(
-        api_port=API_PORT,
-        page_port=PAGE_PORT,
-        parameters=parameters_from(os.environ),
-        secrets=secrets_from(os.environ),
-        real=RealPlatforms.from_environment(os.environ),
-        watcher=narrator.watcher(),
-        warm=READY_FOR_A_CROWD,
-    )
-    try:
-        service.start()
-        with env_file(Path(os.environ.get("HANDOFF_LOCAL_DIR") or ROOT / ".local") / "env", connection(service)):
-            say(greeting(service, time.monotonic() - began))
-            stop.wait()
-            say("\nStopping ...")
-    finally:
-        service.stop()
-    say("Stopped. Its sessions, threads and tokens are gone with it.")
-    return 0
-
-
-def connection(service: LocalService) -> dict[str, str]:
-    """What a client needs to know."""
-    return {
-        "HANDOFF_URL": service.url,
-        "HANDOFF_TOKEN": service.tokens["owner"],
-        "HANDOFF_OTHER_TOKEN": service.tokens["other"],
-        "HANDOFF_SIM_URL": service.simulator.url,
-    }
-
-
-def greeting(service: LocalService, seconds: float) -> str:
-    """What is where, and the lines to copy."""
-    agent = describe(Settings.from_environment(service.stack.functions["TurnFunction"].environment))
-    real = "".join(f"  Real   {line}\n" for line in service.real.described())
-    return f"""\
-Ready in {seconds:.1f} s. The agent: {agent}. State is in memory: stopping forgets everything.
-
-  API    {service.url}
-  Chats  {service.simulator.url}   (simulated Telegram, Slack and Discord: open it in a browser)
-{real}
-Hand a session over, from another terminal:
-
-  ./handoff send telegram --transcript examples/session.jsonl
-
-Ctrl-C stops it. Events:
-"""
-
-
-def say(text: str) -> None:
-    sys.stdout.write(text + "\n")
+    sys.stdout.write("Starting Handoff on this machine ...\n")
     sys.stdout.flush()
+    from local.run import run  # noqa: PLC0415 - a second or two of imports, after the first words
+
+    return run(began)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible(main, "Stopped before it was ready. Nothing is left running."))

@@ -7,10 +7,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from local.service import ROOT, LocalService
+from local.interruptible import interruptible
 
+if TYPE_CHECKING:
+    from local.service import LocalService
+
+ROOT = Path(__file__).resolve().parent.parent
 TRANSCRIPT = ROOT / "examples" / "session.jsonl"
 
 
@@ -19,6 +23,8 @@ def main() -> int:
     logging.getLogger().setLevel(logging.ERROR)
     count = len(TRANSCRIPT.read_text().splitlines())
     tell(f"1. Starting a service of its own for this demo ({count}-message session in examples/session.jsonl) ...")
+    from local.service import LocalService  # noqa: PLC0415 - a second or two of imports, after the first words
+
     with LocalService() as service:
         tell(f"   API {service.url}, simulated chats {service.simulator.url}")
         tell("2. In the terminal: handoff send telegram --transcript examples/session.jsonl")
@@ -29,7 +35,7 @@ def main() -> int:
         return check(service, count)
 
 
-def hand_over(service: LocalService) -> subprocess.CompletedProcess[bytes]:
+def hand_over(service: "LocalService") -> subprocess.CompletedProcess[bytes]:
     """Run the real CLI, its output straight to the person."""
     environment = {
         **os.environ,
@@ -40,10 +46,11 @@ def hand_over(service: LocalService) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "handoff_cli", "send", "telegram", "--transcript", str(TRANSCRIPT)]
     with tempfile.TemporaryDirectory() as elsewhere:
         environment["HANDOFF_CHECKOUT"] = elsewhere
-        return subprocess.run(command, env=environment, check=False, cwd=Path(elsewhere))
+        # Without a terminal it asks nothing: Ctrl-C is for the demo as a whole.
+        return subprocess.run(command, env=environment, check=False, cwd=Path(elsewhere), stdin=subprocess.DEVNULL)
 
 
-def check(service: LocalService, count: int) -> int:
+def check(service: "LocalService", count: int) -> int:
     """Look at the other end: exactly one thread, one confirmation in it, and it names the count of messages."""
     threads = threads_of(service.simulator.state(), "telegram")
     tell("3. In the chat:")
@@ -60,6 +67,7 @@ def check(service: LocalService, count: int) -> int:
         tell(f"FAILED: the thread does not hold one confirmation that names {count} messages.")
         return 1
     tell(f"4. Done: one thread, one confirmation, and the agent was given all {count} messages.")
+    tell("   The demo's service ends here, and its link with it. To try it yourself: make run")
     return 0
 
 
@@ -74,4 +82,4 @@ def tell(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible(main, "Stopped. Nothing is left running."))

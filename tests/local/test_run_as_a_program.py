@@ -81,6 +81,16 @@ def test_it_starts_hands_over_tells_each_event_and_stops_on_ctrl_c(
     assert _alive_in_session(running.pid) == []
 
 
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_it_can_be_stopped_before_it_is_ready(running: subprocess.Popen[str], tmp_path: Path, signum: int) -> None:
+    read_until(running, "Starting")
+    os.kill(running.pid, signum)
+    rest, _ = running.communicate(timeout=30)
+    assert (running.returncode, rest.strip()) == (130, "Stopped before it was ready. Nothing is left running.")
+    assert not (tmp_path / "env").exists()
+    assert _alive_in_session(running.pid) == []
+
+
 def _alive_in_session(session: int) -> list[str]:
     """Processes that still belong to the program's session."""
     found = []
