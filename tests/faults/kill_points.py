@@ -46,7 +46,7 @@ class KillPoints:
     """
 
     def __init__(self) -> None:
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[str, list[Plan]] = defaultdict(list)
         self._here = threading.local()
         self._lock = threading.Lock()
         self.runs: dict[tuple[str, str], list[list[str]]] = defaultdict(list)
@@ -57,9 +57,9 @@ class KillPoints:
         return Between(client=self._client, services=self._services, handler=self._handler)
 
     def plan(self, subject: str, plan: Plan) -> None:
-        """From the subject's next work on."""
+        """From the subject's next work on, beside what is planned for it already."""
         with self._lock:
-            self._plans[subject] = plan
+            self._plans[subject].append(plan)
 
     def next_run(self, subject: str, function: str) -> int:
         """The number of a function's next work on a subject."""
@@ -97,9 +97,12 @@ class KillPoints:
     def _begin(self, life: _Life, subject: str) -> None:
         with self._lock:
             runs = self.runs[subject, life.function]
-            plan = self._plans.get(subject)
-            is_planned = plan is not None and plan.function == life.function and plan.run in (None, len(runs))
-            life.subject, life.calls, life.plan = subject, [], plan if is_planned else None
+            fitting = (
+                plan
+                for plan in self._plans.get(subject, ())
+                if plan.function == life.function and plan.run in (None, len(runs))
+            )
+            life.subject, life.calls, life.plan = subject, [], next(fitting, None)
             runs.append(life.calls)
 
     def _client(self, function: str, client: Any) -> Any:

@@ -4,6 +4,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import pytest
+
 from local.runtime.invoker import RuntimeInvoker
 from local.service import LocalService
 from tests.journeys.desk import Desk, until
@@ -27,6 +29,7 @@ class Crowd:
                 self.most = max(self.most, len(self._working))
 
 
+@pytest.mark.timeout(300)  # twenty handoffs of 3 s in ten new processes, on a machine that may have more to do
 def test_ten_handoffs_at_once_have_their_agents_at_work_at_once() -> None:
     """Were they to wait for one another, ten agents of 3 s would never be seen at work together."""
     crowd = Crowd()
