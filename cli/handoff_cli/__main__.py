@@ -1,5 +1,16 @@
-"""`python -m handoff_cli`: what the launcher of a checkout starts."""
+"""The program's first lines: nothing to load yet, so that Ctrl-C while the rest loads is no reason for a traceback."""
 
-from handoff_cli.main import entry
+import sys
 
-entry()
+
+def start() -> None:
+    """What the installed program and the launcher of a checkout call."""
+    try:
+        from handoff_cli.main import entry  # noqa: PLC0415 - see above
+    except KeyboardInterrupt:
+        sys.exit(130)
+    entry()
+
+
+if __name__ == "__main__":
+    start()

@@ -1,7 +1,8 @@
 """Asks for a handoff and sees it through; Ctrl-C at any moment ends with a word on how things stand."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from handoff_cli.context import Context
@@ -9,6 +10,17 @@ from handoff_cli.errors import CliError, Interrupted, Refused
 from handoff_cli.following import Patience
 from handoff_cli.service import Service
 from handoff_cli.transport import Json
+
+_NOT_REQUESTED = "Stopped before the handoff was requested. The session stays here."
+
+
+@contextmanager
+def before_request() -> Iterator[None]:
+    """Getting ready: Ctrl-C in here says that nothing was requested."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(_NOT_REQUESTED) from None
 
 
 def request(context: Context, service: Service, body: Mapping[str, Any]) -> Json:
@@ -19,7 +31,7 @@ def request(context: Context, service: Service, body: Mapping[str, Any]) -> Json
         # The question may have arrived: look, rather than guess.
         known = _newest(service, str(body["session_id"]))
         if known is None or known["done"]:
-            raise Interrupted("Stopped before the handoff was requested. The session stays here.") from None
+            raise Interrupted(_NOT_REQUESTED) from None
         raise Interrupted(_left_running(context, known)) from None
 
 

@@ -19,7 +19,7 @@ _DEBUG_HINT = "HANDOFF_DEBUG=1 shows where; please report it."
 
 
 def entry() -> None:
-    """What the installed program calls."""
+    """Runs the command line of this process and exits with its code."""
     try:
         code = main(sys.argv[1:], environ=os.environ)
     except KeyboardInterrupt:

@@ -77,7 +77,7 @@ def test_it_runs_in_an_empty_venv_with_its_own_dependencies_only(wheel: Path, tm
         "    m.name.endswith('__main__') or importlib.import_module(m.name)\n"
     )
     subprocess.run([venv / "bin" / "python", "-c", everything], env=environ, cwd=tmp_path, check=True)
-    assert "handoff = handoff_cli.main:entry" in next(packages.glob("handoff_cli-*/entry_points.txt")).read_text()
+    assert "handoff = handoff_cli.__main__:start" in next(packages.glob("handoff_cli-*/entry_points.txt")).read_text()
 
 
 def _copy_installed(name: str, packages: Path) -> None:

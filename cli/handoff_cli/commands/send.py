@@ -5,7 +5,7 @@ from handoff_cli.choosing import choose_session
 from handoff_cli.context import Context
 from handoff_cli.destination import check_destination
 from handoff_cli.following import Patience
-from handoff_cli.handing_over import request, see_through
+from handoff_cli.handing_over import before_request, request, see_through
 from handoff_cli.naming import display
 from handoff_cli.outcome import report
 from handoff_cli.preparing import checked_title, first_words, present, read
@@ -18,13 +18,17 @@ from handoff_cli.upload import new_session, upload
 def run(context: Context) -> int:
     """Hands over; 0 only if the handoff completed with everything that was sent."""
     args, terminal = context.args, context.terminal
-    message = first_words(context)
-    transcript = None if args.session else read(context)
+    with before_request():
+        message = first_words(context)
+        transcript = None if args.session else read(context)
     with context.service() as service:
-        check_destination(service, args.platform, target=args.to)
-        session, digest = (
-            _stored(context, service) if transcript is None else _upload(context, service, present(context, transcript))
-        )
+        with before_request():
+            check_destination(service, args.platform, target=args.to)
+            session, digest = (
+                _stored(context, service)
+                if transcript is None
+                else _upload(context, service, present(context, transcript))
+            )
         handoff = request(context, service, _body(context, session, message))
         if args.no_wait:
             terminal.say(f"Requested. Look again with: {context.prog} status {handoff['id']}")
