@@ -64,7 +64,7 @@ def _ssm(response: Any) -> Iterable[Demand]:
     body = _body(response)
     names = body.get("Names") or [body.get("Path") or body.get("Name") or "*"]
     for name in names:
-        path = "/" + name.strip("/")
+        path = name if name.startswith("/") else f"/{name}"  # a slash at the end counts, as it does for IAM
         yield (
             f"ssm:{response._get_action()}",
             f"arn:aws:ssm:{response.region}:{response.current_account}:parameter{path}",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from shared.aws.conditions import allowed, ended_with, fence_is_mine, not_bound
 from shared.aws.sessions import session_of
 from shared.aws.tables import Tables, back_route_key, handoff_key, meta_key, route_key
-from shared.aws.writes import Check, Put, Refusal, Update, Write, absent, differs, either, equals, present, transact
+from shared.aws.writes import Check, Put, Refusal, Update, Write, absent, differs, either, equals, transact
 from shared.domain.handoffs import Handoff, Reason, State, Step
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
@@ -37,7 +37,7 @@ def rebind(tables: Tables, handoff: Handoff, *, now: int) -> Handoff | None:
         ),
         _take_route(tables, place, handoff.session_id, other),
         Put(tables.sessions, back_route_key(handoff.session_id, place)),
-        *([_evict(tables.sessions, tenant, place.route, now)] if tenant else []),
+        *(_evict(tables, tenant, place.route, now) if tenant else []),
     ]
     try:
         transact(tables.client, writes)
@@ -116,16 +116,18 @@ def bring(tables: Tables, session: Session, place: Place, link: str, *, now: int
                 "owner": place.route,
                 "link": link,
                 "updated_at": now,
-                **dict.fromkeys(("active_handoff", "turn_id", "turn_lease_until", "suspended", "strikes")),
+                **dict.fromkeys(
+                    ("active_handoff", "turn_id", "turn_lease_until", "suspended", "strikes", "resume_pending")
+                ),
             },
             add={"version": 1, "epoch": 1},
         ),
         _take_route(tables, place, session.id, other),
         Put(tables.sessions, back_route_key(session.id, place)),
-        *([_evict(tables.sessions, tenant, place.route, now)] if tenant else []),
+        *(_evict(tables, tenant, place.route, now) if tenant else []),
         *([_end_by_resume(tables, session.active_handoff, now)] if session.active_handoff else []),
     ]
-    arrived = replace(_arrived(session, place, link, now), suspended=False, strikes=0)
+    arrived = replace(_arrived(session, place, link, now), suspended=False, strikes=0, resume_pending=None)
     return _move(tables, session, arrived, writes)
 
 
@@ -143,17 +145,26 @@ def _arrived(session: Session, place: Place, link: str | None, now: int) -> Sess
     )
 
 
-def _evict(table: str, tenant: Session, route: str, now: int) -> Write:
-    """Park the session that lives at the place (back to its terminal), or make sure that the other one has not come back."""
+def _evict(tables: Tables, tenant: Session, route: str, now: int) -> list[Write]:
+    """Park the session that lives at the place (back to its terminal), or make sure that the other one has not come back.
+
+    A handoff that was just bringing it there ends with it.
+    """
     if tenant.owner.route != route:
-        return Check(table, meta_key(tenant.id), [differs("owner", route)])
-    return Update(
-        table,
+        return [Check(tables.sessions, meta_key(tenant.id), [differs("owner", route)])]
+    on_its_way = tenant.active_handoff
+    park = Update(
+        tables.sessions,
         meta_key(tenant.id),
-        when=[equals("owner", route), present("pk")],
-        set={"owner": tenant.cli.route, "link": None, "updated_at": now, "turn_id": None, "turn_lease_until": None},
+        when=[equals("owner", route), equals("active_handoff", on_its_way) if on_its_way else absent("active_handoff")],
+        set={
+            "owner": tenant.cli.route,
+            "updated_at": now,
+            **dict.fromkeys(("link", "active_handoff", "turn_id", "turn_lease_until")),
+        },
         add={"version": 1, "epoch": 1},
     )
+    return [park, *([_end_by_resume(tables, on_its_way, now)] if on_its_way else [])]
 
 
 def _explain_rebind(handoff: Handoff, refusal: Refusal) -> None:

@@ -10,7 +10,7 @@ class SsmSecrets:
 
     def __init__(self, client: Any, prefix: str) -> None:
         self._client = client
-        self._prefix = prefix.rstrip("/") + "/"
+        self._prefix = prefix.rstrip("/")
         self._lock = threading.Lock()
         self._values: Mapping[str, str] | None = None
 
@@ -22,10 +22,12 @@ class SsmSecrets:
 
     def _read(self) -> Mapping[str, str]:
         pages = self._client.get_paginator("get_parameters_by_path").paginate(
-            Path=self._prefix, Recursive=True, WithDecryption=True
+            Path=self._prefix,  # without a slash at its end: IAM authorises the path as it is passed
+            Recursive=True,
+            WithDecryption=True,
         )
         return {
-            parameter["Name"].removeprefix(self._prefix): parameter["Value"]
+            parameter["Name"].removeprefix(f"{self._prefix}/"): parameter["Value"]
             for page in pages
             for parameter in page["Parameters"]
         }

@@ -86,6 +86,7 @@ class DynamoTurns:
             turn=None,
             strikes=0,
             resume_pending=None,
+            suspended=False,
         )
 
     def extend(self, session: Session, *, until: int) -> bool:
@@ -159,7 +160,7 @@ class DynamoTurns:
             )
 
 
-_ENDED_WITH_THE_TURN = ("turn_id", "turn_lease_until", "strikes", "resume_pending")
+_ENDED_WITH_THE_TURN = ("turn_id", "turn_lease_until", "strikes", "resume_pending", "suspended")
 
 
 def _undecided() -> list[Condition]:

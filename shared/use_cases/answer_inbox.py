@@ -14,7 +14,7 @@ from shared.services import Services
 from shared.use_cases.chat_commands import command_of, run_command
 from shared.use_cases.deliver import deliver, parts_for, say
 from shared.use_cases.hold_turn import kept_alive, let_go, marked_if_broken, refuse_live_turn, start_turn
-from shared.use_cases.locate_session import Elsewhere, Found, Nothing, locate
+from shared.use_cases.locate_session import Broken, Elsewhere, Found, Nothing, locate, replace_broken
 from shared.use_cases.retry import on_conflict
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ def answer_inbox(
     if row.done_by is not None:
         _finish(services, row)
         return
-    rows = services.store.inbox.new(place, limit=ROWS_PER_TURN)
+    rows = _new_rows(services, row)
     if rows and (command := _command(rows[0])):
         _run_command(services, rows[0], *command)
         answered = rows[:1]
@@ -56,11 +56,23 @@ def answer_inbox(
         raise NotYet(0)  # what was said before it came first; this one is next
 
 
+def _new_rows(services: Services, row: InboxRow) -> list[InboxRow]:
+    """What is new at the place, this row among it even if much that came after it has been answered already."""
+    rows = list(services.store.inbox.new(row.place, limit=ROWS_PER_TURN))
+    if len(rows) < ROWS_PER_TURN and row.event_id not in {new.event_id for new in rows}:
+        rows = sorted([row, *rows], key=lambda new: new.event_id)
+    return rows
+
+
 def _answer_rows(services: Services, row: InboxRow, rows: Sequence[InboxRow], run: _Run) -> None:
     match locate(services, row):
-        case Found(session, notice):
+        case Found(session):
             if rows:
-                _answer(services, session, rows, notice=notice, run=run)
+                _answer(services, session, rows, run)
+        case Broken(session, words):
+            # Said before the fresh one is there: whoever comes after a crash finds only that one, and nothing to say.
+            _tell(services, row, words, key="fresh")
+            _answer(services, replace_broken(services, row, session), rows, run)
         case Elsewhere(words):
             _tell(services, row, words)
             services.store.inbox.close(rows, by="told")
@@ -85,7 +97,7 @@ def _finish(services: Services, row: InboxRow) -> None:
         _deliver(services, row, session_id, turn_id)
 
 
-def _answer(services: Services, session: Session, rows: Sequence[InboxRow], *, notice: str | None, run: _Run) -> None:
+def _answer(services: Services, session: Session, rows: Sequence[InboxRow], run: _Run) -> None:
     accepted = accepted_turn(rows[0])
     refuse_live_turn(services, session, accepted=accepted)
     if session.strikes >= services.settings.strikes:
@@ -93,12 +105,12 @@ def _answer(services: Services, session: Session, rows: Sequence[InboxRow], *, n
         return
     held = start_turn(services, session, counts=True, accepted=accepted)
     with marked_if_broken(services, held):
-        turn_id = _run_agent(services, held, rows, notice=notice, run=run)
+        turn_id = _run_agent(services, held, rows, run)
     log.info("session %s: answered %d message(s)", session.id, len(rows))
     _deliver(services, rows[0], session.id, turn_id)
 
 
-def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], *, notice: str | None, run: _Run) -> str:
+def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], run: _Run) -> str:
     """Let the agent answer and commit its words; returns the turn's id."""
     session, place = held, rows[0].place
     transcript = list(services.store.transcripts.load(session.id))
@@ -110,16 +122,11 @@ def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], *, n
     except AgentError as error:
         reply = _after_agent_error(services, held, error, run)
     turn_id = f"turn-{rows[0].event_id}"
-    rendered = (
-        []
-        if place.is_cli
-        else services.platforms.get(place.platform).render(f"_{notice}_\n\n{reply}" if notice else reply)
-    )
     commit = TurnCommit(
         session=held,
         messages=[*said, {"role": "assistant", "content": reply}],
         turn_id=turn_id,
-        parts=parts_for(session.id, turn_id, place, rendered),
+        parts=parts_for(services, session.id, turn_id, place, reply),
         rows=rows,
     )
     try:

@@ -13,6 +13,7 @@ SEND_LIMIT = 30_000
 """How long one sender may take; every adapter's own time-outs end before it. With a shorter turn lease, that long."""
 TRIES = {"key": 3, "readback": 3, "none": 2}
 """How often one sender tries what may have arrived; where nothing tells, each further try may be another copy."""
+MAX_PARTS = 60
 REPEAT_MARK = "\n\n↻ Sent again: the first copy may have arrived too."
 
 
@@ -31,18 +32,25 @@ def deliver(services: Services, session_id: str, turn_id: str) -> None:
 
 def say(services: Services, place: Place, markdown: str, *, key: str) -> None:
     """Post words of ours at a place, once per `key`, through the same journal. Raises as `deliver` does."""
-    if place.is_cli:
-        return
     whose = f"at-{place.route}"
-    rendered = services.platforms.get(place.platform).render(markdown)
-    services.store.turns.post(parts_for(whose, key, place, rendered), now=services.clock.now())
+    services.store.turns.post(parts_for(services, whose, key, place, markdown), now=services.clock.now())
     deliver(services, whose, key)
 
 
-def parts_for(session_id: str, turn_id: str, place: Place, rendered: Sequence[Part]) -> list[OutPart]:
-    """The journal rows of rendered parts; a terminal needs none, it reads the transcript."""
+def parts_for(services: Services, session_id: str, turn_id: str, place: Place, markdown: str) -> list[OutPart]:
+    """The journal rows of a text, rendered for its place; a terminal needs none, it reads the transcript.
+
+    A commit holds only so many writes: of a reply without end the beginning is shown, and where the rest is.
+    """
     if place.is_cli:
         return []
+    platform = services.platforms.get(place.platform)
+    rendered: Sequence[Part] = platform.render(markdown)
+    if len(rendered) > MAX_PARTS:
+        rendered = [
+            *rendered[:MAX_PARTS],
+            *platform.render(f"… The rest is in the terminal: `handoff history {session_id}`"),
+        ]
     return [OutPart(session_id, turn_id, number, place, part) for number, part in enumerate(rendered)]
 
 

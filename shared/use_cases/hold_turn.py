@@ -6,10 +6,11 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from shared.domain.interruptions import begin_turn, end_turn
 from shared.domain.routes import Place
-from shared.domain.sessions import Interruption, Session
+from shared.domain.sessions import Interruption, Session, TurnLease
 from shared.errors import Conflict, HandoffError, NotYet
 from shared.ports import Visibility
 from shared.services import Services
@@ -57,9 +58,17 @@ def marked_if_broken(services: Services, session: Session) -> Iterator[None]:
 
 
 def let_go(
-    services: Services, session: Session, *, uncount: bool = False, interrupted: Interruption | None = None
+    services: Services,
+    session: Session,
+    *,
+    uncount: bool = False,
+    interrupted: Interruption | None = None,
+    waiting: TurnLease | None = None,
 ) -> None:
-    """End a turn that committed nothing, if it still is this one's; if a move has ended it, only its strike is left."""
+    """End a turn that committed nothing, if it still is this one's; if a move has ended it, only its strike is left.
+
+    `waiting` is what it goes back to: a turn that a terminal was promised keeps its session busy until its next try.
+    """
     mine = session.turn
 
     def release() -> None:
@@ -70,7 +79,7 @@ def let_go(
         if (current.turn is None or current.turn.id != mine.id) and not (uncount and ended_by_a_move):
             return
         ended = end_turn(current, now=services.clock.now(), uncount=uncount, interrupted=interrupted)
-        services.store.sessions.replace(current, ended)
+        services.store.sessions.replace(current, replace(ended, turn=None if ended_by_a_move else waiting))
 
     with contextlib.suppress(Conflict):
         on_conflict(release)
@@ -118,5 +127,5 @@ def _quietly(renew: Callable[[], None]) -> None:
     """A missed renewal is not the end: the next one may come through, and a lost lease shows at the commit."""
     try:
         renew()
-    except (HandoffError, OSError) as trouble:
+    except Exception as trouble:  # noqa: BLE001  # whatever it is, the agent at work must not lose its heartbeat to it
         log.warning("a turn could not renew its lease: %s", type(trouble).__name__)

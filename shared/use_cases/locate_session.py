@@ -18,10 +18,17 @@ WAIT_LIMIT = 60_000
 
 @dataclass(frozen=True)
 class Found:
-    """The session lives here; `notice` says if it is a fresh one in place of another."""
+    """The session lives here."""
 
     session: Session
-    notice: str | None = None
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The session that lives here cannot go on; `words` say so, and a fresh one is to take its place."""
+
+    session: Session
+    words: str
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ class Nothing:
     """Nobody's business."""
 
 
-def locate(services: Services, row: InboxRow) -> Found | Elsewhere | Nothing:
+def locate(services: Services, row: InboxRow) -> Found | Broken | Elsewhere | Nothing:
     """Resolve the place of an inbound message; an ended or suspended session is never revived.
 
     A home chat without a session gets one, derived from its route. A thread never does: while a handoff in its chat is
@@ -56,7 +63,7 @@ def locate(services: Services, row: InboxRow) -> Found | Elsewhere | Nothing:
     return _as_it_stands(services, row, session)
 
 
-def _as_it_stands(services: Services, row: InboxRow, session: Session) -> Found:
+def _as_it_stands(services: Services, row: InboxRow, session: Session) -> Found | Broken:
     """A terminal goes on with its session whatever happened; a chat is given a fresh one in place of a broken one."""
     now = services.clock.now()
     match standing(session, now=now, freshness=services.settings.freshness):
@@ -66,8 +73,7 @@ def _as_it_stands(services: Services, row: InboxRow, session: Session) -> Found:
             why = "The last session here was interrupted and has expired"
         case _:
             return Found(session)
-    fresh = start_fresh(services, row, seed=f"after {session.id} {session.epoch}")
-    return Found(fresh, f"{why}; this is a fresh one. /resume {session.id} brings the old one back.")
+    return Broken(session, f"{why}; a fresh one begins here. `/resume {session.id}` brings the old one back.")
 
 
 def _unknown(services: Services, row: InboxRow) -> Found | Elsewhere | Nothing:
@@ -88,6 +94,11 @@ def _unknown(services: Services, row: InboxRow) -> Found | Elsewhere | Nothing:
 def _handoff_on_its_way(services: Services, row: InboxRow) -> bool:
     handoffs = services.store.handoffs.list(row.user_id, session_id=None, state="running", limit=20)
     return any(handoff.platform == row.place.platform for handoff in handoffs)
+
+
+def replace_broken(services: Services, row: InboxRow, broken: Session) -> Session:
+    """A fresh session in place of one that cannot go on. Safe to repeat."""
+    return start_fresh(services, row, seed=f"after {broken.id} {broken.epoch}")
 
 
 def start_fresh(services: Services, row: InboxRow, *, seed: str) -> Session:

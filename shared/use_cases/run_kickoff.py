@@ -81,15 +81,14 @@ def _commit(
     said: tuple[Message, str],
 ) -> None:
     kickoff, reply = said
-    platform = services.platforms.get(handoff.platform)
-    rendered = platform.render(reply if not handoff.notice else f"{reply}\n\n_{handoff.notice}_")
+    words = reply if not handoff.notice else f"{reply}\n\n_{handoff.notice}_"
     receipt = Receipt(count_by_role(transcript), digest(transcript), len(transcript))
     services.store.turns.commit(
         TurnCommit(
             session=session,
             messages=[kickoff, {"role": "assistant", "content": reply}],
             turn_id=handoff.kickoff_turn,
-            parts=parts_for(session.id, handoff.kickoff_turn, session.owner, rendered),
+            parts=parts_for(services, session.id, handoff.kickoff_turn, session.owner, words),
             handoff=handoff,
             receipt=receipt,
         ),

@@ -116,9 +116,10 @@ def _answer_for(services: Services, dead: DeadTurn) -> None:
             services.queue.send(message, dedupe=f"dead {dead.handle[-64:]}")
             return
         words = "I could not answer your last message: the work on it failed again and again. Please say it once more."
-        services.store.inbox.close([row], by="dead letter")
-        give_back_accepted(services, row)
+        # Told first: a sweep that dies here tells again (once, by its key), one that closed first would never.
         services.queue.send(
             TurnMessage(message.place, event_id=f"dead-{message.event_id}", notice=words),
             dedupe=f"dead {message.place.route} {message.event_id}",
         )
+        services.store.inbox.close([row], by="dead letter")
+        give_back_accepted(services, row)
