@@ -1,0 +1,162 @@
+"""The handlers of queue, stream and schedule under faults, fed with real events: what they give back to Lambda."""
+
+import copy
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from functions.process.handler import build as build_process
+from functions.sweep.handler import build as build_sweep
+from functions.turn.handler import CONFLICT_PAUSE, RESERVE
+from functions.turn.handler import build as build_turn
+from shared.aws.queue import body_of
+from shared.domain.handoffs import State
+from shared.errors import AgentUnavailable, RateLimited
+from shared.ports import Store
+from shared.use_cases.resume_session import resume_session
+from tests.shared.use_cases.use_case_world import TURN_LEASE, USER, World
+
+EVENTS = Path(__file__).parents[1] / "events"
+
+
+class Context:
+    """What the handler asks of Lambda."""
+
+    def __init__(self, seconds: int = 900) -> None:
+        self._seconds = seconds
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self._seconds * 1000
+
+
+class Holds:
+    """How long the queue was asked to hold the message, in order."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def set(self, seconds: int) -> None:
+        self.asked.append(seconds)
+
+
+def event(name: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text())
+    return read
+
+
+@pytest.fixture
+def world(store: Store) -> World:
+    return World(store)
+
+
+@pytest.fixture
+def holds() -> Holds:
+    return Holds()
+
+
+def run_turn(world: World, holds: Holds, *, seconds: int = 900) -> Any:
+    """The queue's next message, as Lambda hands it over."""
+    received = world.queue.receive()
+    assert received is not None
+    queued = event("queue_kickoff_turn")
+    queued["Records"][0]["body"] = body_of(received.message)
+    services = replace(world.services, visibility=lambda _: holds)
+    return build_turn(services)(queued, Context(seconds))
+
+
+def failed(answer: Any) -> list[str]:
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+def kickoff(world: World) -> None:
+    world.session()
+    world.process(world.ask())
+
+
+def test_a_turn_that_is_done_leaves_nothing_in_the_queue(world: World, holds: Holds) -> None:
+    kickoff(world)
+    assert failed(run_turn(world, holds)) == []
+    assert holds.asked == [TURN_LEASE // 1000]
+
+
+def test_a_turn_that_must_wait_gives_its_message_back_for_just_as_long(world: World, holds: Holds) -> None:
+    kickoff(world)
+    world.platform.next["send"].append(RateLimited(1234.5))
+    assert failed(run_turn(world, holds)) == ["059f36b4-87a3-44ab-83d2-661975830a7d"]
+    assert holds.asked[-1] == 1235
+
+
+def test_a_turn_whose_session_went_away_comes_back_soon_and_finds_out(world: World, holds: Holds) -> None:
+    kickoff(world)
+
+    def resume() -> str:
+        resume_session(world.services, USER, "s-1", epoch=1)
+        return "too late"
+
+    world.agent.next.append(resume)
+    assert len(failed(run_turn(world, holds))) == 1
+    assert holds.asked[-1] == CONFLICT_PAUSE
+
+
+def test_the_agents_deadline_leaves_time_for_commit_and_delivery(world: World, holds: Holds) -> None:
+    kickoff(world)
+    deadlines: list[int] = []
+
+    class Watching:
+        def reply(self, *_: Any, deadline: int, **__: Any) -> str:
+            deadlines.append(deadline - world.clock.now())
+            raise AgentUnavailable("busy")
+
+    world.services = replace(world.services, agent=Watching)
+    run_turn(world, holds)
+    world.queue.waiting[0].visible_at = world.clock.now()
+    run_turn(world, holds, seconds=40)
+
+    assert deadlines == [900_000 - RESERVE, 20_000]
+
+
+def test_an_error_that_nobody_foresaw_fails_the_function_and_says_nothing_of_what_was_said(
+    world: World, holds: Holds
+) -> None:
+    _, place = world.moved()
+    world.say(place, "a secret of mine", "0001")
+    world.agent.next.append(RuntimeError("a secret of mine"))
+
+    with pytest.raises(Exception, match="RuntimeError") as raised:
+        run_turn(world, holds)
+
+    assert "a secret of mine" not in str(raised.value)
+
+
+def test_a_record_that_breaks_does_not_take_its_neighbours_along(world: World) -> None:
+    batch = event("stream_pending_handoff")
+    (record,) = batch["Records"]
+    handoffs = []
+    records = []
+    for number in range(3):
+        world.session(f"s-{number}")
+        handoffs.append(world.ask(f"s-{number}"))
+        one = copy.deepcopy(record)
+        one["dynamodb"]["Keys"]["handoff_id"]["S"] = handoffs[-1].id
+        one["dynamodb"]["SequenceNumber"] = f"sequence {number}"
+        records.append(one)
+    world.platform.next["open_thread"].extend([lambda: None, RuntimeError("nobody foresaw this")])
+
+    answer = build_process(world.services)({"Records": records}, Context())
+
+    assert failed(answer) == ["sequence 1"]
+    assert [world.latest(handoff).is_bound for handoff in handoffs] == [True, False, True]
+
+
+def test_the_schedule_says_how_much_it_looked_at(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.wait(30)
+
+    answer = build_sweep(world.services)(event("scheduled"), Context())
+
+    assert answer == {"looked_at": 1}
+    assert world.latest(handoff).state == State.PENDING
