@@ -152,7 +152,7 @@ def test_a_session_whose_old_place_was_taken_meanwhile_comes_back_to_its_termina
     assert world.store.sessions.at(HOME) == "s-2"
 
 
-def test_a_session_that_was_parked_meanwhile_stays_where_it_is_when_its_handoff_fails(world: World) -> None:
+def test_the_handoff_of_a_session_that_is_parked_ends_with_it_and_is_not_failed_again(world: World) -> None:
     home = Thread(HOME, "https://t.me/1001")
     first = world.handoff(Stage.BOUND, thread=home)
     sure(
@@ -162,11 +162,12 @@ def test_a_session_that_was_parked_meanwhile_stays_where_it_is_when_its_handoff_
     )
     parked = world.current("s-1")
 
-    failed = sure(world.store.handoffs.fail(first, BROKEN, now=NOW))
+    assert world.store.handoffs.fail(first, BROKEN, now=NOW) is None
 
-    assert failed.state is State.FAILED
-    after = world.current("s-1")
-    assert (after.owner, after.epoch, after.active_handoff) == (parked.owner, parked.epoch, None)
+    ended = sure(world.store.handoffs.get(first.id))
+    assert (ended.state, sure(ended.error).code) == (State.CANCELLED, "resumed")
+    assert (parked.owner, parked.epoch, parked.active_handoff) == (parked.cli, 2, None)
+    assert world.current("s-1") == parked
 
 
 def test_a_handoff_of_a_deleted_session_can_still_fail_so_that_nobody_sweeps_it_for_ever(

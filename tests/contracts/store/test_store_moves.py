@@ -8,7 +8,7 @@ from shared.domain.handoffs import State, Thread
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Interruption, ResumePending
 from shared.errors import Conflict, PlaceBusy
-from tests.contracts.store.world import BROKEN, HOME, NOW, THREAD, Ending, Stage, World, sure
+from tests.contracts.store.world import HOME, NOW, THREAD, Ending, Stage, World, sure
 
 CHAT = Place("slack", "C7")
 LINK = "https://slack/C7"
@@ -135,13 +135,9 @@ def test_bringing_a_session_that_changed_since_it_was_read_is_refused(world: Wor
     assert world.store.sessions.at(CHAT) is None
 
 
-def test_a_parked_session_leaves_its_handoff_to_end_by_itself(world: World) -> None:
+def test_a_session_that_is_parked_on_its_way_is_free_and_its_handoff_has_ended(world: World) -> None:
     first = world.handoff(Stage.SENT, thread=Thread(HOME, "https://t.me/1001"))
     world.store.handoffs.bring(world.session("s-2"), HOME, "https://t.me/1001", now=NOW)
     parked = world.current("s-1")
-    assert (parked.owner, parked.epoch) == (cli_place("s-1"), 2)
-
-    sure(world.store.handoffs.fail(first, BROKEN, now=NOW))
-
-    after = world.current("s-1")
-    assert (after.owner, after.epoch, after.active_handoff) == (cli_place("s-1"), 2, None)
+    assert (parked.owner, parked.epoch, parked.active_handoff) == (cli_place("s-1"), 2, None)
+    assert sure(world.store.handoffs.get(first.id)).state is State.CANCELLED
