@@ -140,10 +140,10 @@ def test_the_next_message_after_a_suspension_starts_a_fresh_session_and_says_so(
     world.say(place, "hello again", "0002")
     world.turns()
 
-    reply = answered(world, place)[-1]
-    assert "suspended" in reply
-    assert "/resume s-1" in reply
-    assert "reply to 1" in reply
+    notice, reply = answered(world, place)[1:]
+    assert "suspended" in notice
+    assert "/resume s-1" in notice
+    assert reply == "reply to 1"
     fresh_id = world.store.sessions.at(place)
     assert fresh_id not in (None, "s-1")
     old, fresh = world.current("s-1"), world.current(str(fresh_id))
@@ -196,12 +196,24 @@ def test_past_the_freshness_window_a_fresh_session_begins_and_says_that_the_old_
     world.say(place, "anybody?", "0001")
     world.turns()
 
-    (reply,) = answered(world, place)
-    assert "expired" in reply
-    assert "/resume s-1" in reply
-    assert "reply to 1" in reply
+    notice, reply = answered(world, place)
+    assert "expired" in notice
+    assert "/resume s-1" in notice
+    assert reply == "reply to 1"
     assert world.agent.notes[-1] is None
     assert world.current("s-1").owner == world.current("s-1").cli
+
+
+def test_a_death_on_the_way_to_the_fresh_session_loses_and_doubles_nothing(world: World, place: Place) -> None:
+    mark_interrupted(world, seconds_ago=HOUR + 1)
+    world.say(place, "anybody?", "0001")
+    die_in_a_turn(world)
+
+    world.turns()
+
+    notice, reply = answered(world, place)
+    assert "expired" in notice
+    assert reply == "reply to 1"
 
 
 def mark_interrupted(world: World, *, seconds_ago: int) -> None:
