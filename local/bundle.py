@@ -9,6 +9,8 @@ from pathlib import Path
 
 from samtranslator.yaml_helper import yaml_parse
 
+from local.interruptible import interruptible
+
 ROOT = Path(__file__).resolve().parent.parent
 UV = Path(sys.executable).with_name("uv")
 SOURCES = ("functions", "shared")
@@ -35,7 +37,8 @@ def build(root: Path = ROOT) -> Path:
     requirements = root / ".build" / "requirements.txt"
     requirements.write_text("".join(without(IN_RUNTIME, (root / "requirements.txt").read_text())))
     version, platform = runtime((root / "template.yaml").read_text())
-    command = [str(UV), "pip", "install", "--quiet", "--target", str(target), "--no-deps", "--require-hashes"]
+    command = [str(UV), "pip", "install", "--quiet", "--system-certs", "--target", str(target)]
+    command += ["--no-deps", "--require-hashes"]
     # The wheels are of another platform than this one: nothing may be built or compiled here.
     command += ["--python-version", version, "--python-platform", platform, "--only-binary", ":all:"]
     subprocess.run([*command, "--requirements", str(requirements)], check=True)
@@ -80,5 +83,20 @@ def report(artefact: Path) -> Iterator[str]:
         yield f"  {sizes[name] / 1e6:5.1f} MB  {name} (ours)"
 
 
+def main() -> int:
+    """Build it and say what it weighs; on a failure, which the installer has explained by then, no traceback."""
+    sys.stdout.write("Building .build/artefact ...\n")
+    sys.stdout.flush()
+    try:
+        sys.stdout.write("\n".join(report(build())) + "\n")
+    except subprocess.CalledProcessError:
+        sys.stdout.write("Not built: the packages could not be installed. What is above says why; then: make bundle\n")
+        return 1
+    except BundleTooLargeError as error:
+        sys.stdout.write(f"Not built: {error}\n")
+        return 1
+    return 0
+
+
 if __name__ == "__main__":
-    print("\n".join(report(build())))  # noqa: T201 - the command's answer
+    sys.exit(interruptible(main, "Stopped. The artefact is not complete; build it again with: make bundle"))
