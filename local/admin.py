@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 
 from shared.aws.accounts import DynamoAccounts
 from shared.aws.tables import Tables, token_key
@@ -20,7 +21,16 @@ PLATFORMS = ("telegram", "slack", "discord")
 def main(arguments: Sequence[str] | None = None, *, client: Any = None) -> int:
     """Change the Sessions table as asked, with the AWS credentials of whoever runs it."""
     asked = _parser().parse_args(arguments)
-    dynamodb = client or boto3.client("dynamodb")
+    try:
+        return _change(asked, client or boto3.client("dynamodb"))
+    except (BotoCoreError, ClientError) as error:
+        sys.stderr.write(
+            f"AWS did not do it: {error}\nCheck region, credentials and the table's name, then try again.\n"
+        )
+        return 1
+
+
+def _change(asked: argparse.Namespace, dynamodb: Any) -> int:
     tables = Tables(dynamodb, handoffs="", sessions=asked.sessions_table)
     accounts = DynamoAccounts(tables)
     if asked.command == "revoke-token":
@@ -34,7 +44,7 @@ def main(arguments: Sequence[str] | None = None, *, client: Any = None) -> int:
         token = new_token(asked.user)
         accounts.add_token(asked.user, hash_of(token))
         sys.stdout.write(f"{token}\n")
-        sys.stderr.write("This is the token, shown once. At the terminal: handoff config token TOKEN\n")
+        sys.stderr.write("This is the token, shown once. At the terminal: handoff config set token\n")
     return 0
 
 

@@ -36,3 +36,9 @@ def test_a_person_who_is_somebody_elses_is_refused(store: Store, dynamodb: Any, 
 
     assert refused == 1
     assert store.accounts.user_of("slack", "U1") == "anna"
+
+
+def test_what_aws_refuses_is_told_in_words(dynamodb: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--sessions-table", "no-such-table", "add-user", "anna"], client=dynamodb) == 1
+    said = capsys.readouterr()
+    assert (said.out, "the table's name" in said.err) == ("", True)
