@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
 from functions.http import Json, Problem, services_of
-from shared.errors import Refused, Unauthenticated
+from shared.errors import Refused
 from shared.use_cases.receive_message import receive_message
 
 router = APIRouter()
@@ -16,10 +16,10 @@ async def post_webhook(request: Request, platform: str) -> Response:
     headers = {name.lower(): value for name, value in request.headers.items()}
     try:
         answer = receive_message(services_of(request), platform, headers, await request.body())
-    except Unauthenticated:
-        return Problem(401, "unauthenticated", "The signature is missing or wrong.")
-    except Refused as refused:
-        return Problem(401, refused.code, "This platform takes no messages here.")
+    except Refused:  # a platform that is unknown or not set up answers no differently
+        return Problem(
+            401, "unauthenticated", "The signature is missing or wrong, or no secret is set for this platform."
+        )
     if isinstance(answer.body, str):
         return PlainTextResponse(answer.body, status_code=answer.status)
     return Json(dict(answer.body), status_code=answer.status)

@@ -71,6 +71,18 @@ def written(service: LocalService) -> dict[str, str]:
     }
 
 
+def settled(service: LocalService) -> dict[str, str]:
+    """Both tables once nobody writes any more: two looks in a row that are the same."""
+    before: dict[str, str] = {}
+
+    def same() -> dict[str, str] | None:
+        nonlocal before
+        earlier, before = before, written(service)
+        return before if before == earlier else None
+
+    return until(same)
+
+
 def _items(client: Any, table: str) -> Iterator[dict[str, Any]]:
     for page in client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
         yield from page["Items"]

@@ -9,7 +9,7 @@ import pytest
 
 from local.service import LocalService
 from tests.journeys.desk import Desk, until
-from tests.journeys.hostile import SHARED_CHATS, Thread, add_neighbour, add_user, code_of, written
+from tests.journeys.hostile import SHARED_CHATS, Thread, add_neighbour, add_user, code_of, settled, written
 
 PLATFORMS = list(SHARED_CHATS)
 
@@ -120,7 +120,7 @@ def test_somebody_elses_private_chat_is_neither_target_nor_home(
     owner: Desk, neighbour: Desk, town: LocalService
 ) -> None:
     theirs = neighbour.session()
-    before = written(town)
+    before = settled(town)
 
     assert code_of(neighbour.request(theirs, target="7001")) == "place_busy"
     assert code_of(neighbour.http.put("/platforms/telegram/home", json={"chat": "7001"})) == "place_busy"
@@ -185,7 +185,7 @@ def test_a_place_that_somebody_left_is_no_ones(owner: Desk, neighbour: Desk) -> 
 
 def test_a_stranger_moves_nothing_wherever_they_type(town: LocalService) -> None:
     """Nobody with this id is known: no row, no session, no answer."""
-    desk, before = add_user(town), written(town)
+    desk, before = add_user(town), settled(town)
     secret = town.simulator.credentials.telegram_webhook_secret
     for number, text in enumerate(("hello", "/new", "/resume", "/sethome", "/stop", "/status"), start=10**9):
         message = {
