@@ -11,7 +11,7 @@ from pathlib import Path
 from local.env_file import env_file
 from local.interruptible import SIGNALS
 from local.narrator import Narrator
-from local.options import parameters_from, secrets_from
+from local.options import faults, parameters_from, secrets_from
 from local.real import RealPlatforms
 from local.service import READY_FOR_A_CROWD, ROOT, LocalService
 from shared.agents.registry import describe
@@ -23,8 +23,8 @@ API_PORT, PAGE_PORT = 8787, 8788
 def run(began: float) -> int:
     """Start, say what to do next, tell each event, stop cleanly. Never prompts. Raises KeyboardInterrupt until it is up."""
     logging.getLogger().setLevel(logging.ERROR)
-    if os.environ.get("HANDOFF_AGENT") == "bedrock":
-        say("bedrock works only in a deployment: here all of AWS is simulated. Choose openai, http or rehearsal.")
+    if wrong := list(faults(os.environ)):
+        say("\n".join([*wrong, "Nothing was started."]))
         return 2
     narrator = Narrator(color=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     service = LocalService(

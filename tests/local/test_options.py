@@ -1,0 +1,38 @@
+"""The settings of a local run: what is wrong with them is told before the start."""
+
+import pytest
+
+from local.options import faults
+
+HTTP = {"HANDOFF_AGENT": "http", "HANDOFF_AGENT_URL": "http://127.0.0.1:8790/", "HANDOFF_AGENT_KEY": "k"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"HANDOFF_AGENT": ""},
+        HTTP,
+        {"HANDOFF_AGENT": "openai", "HANDOFF_AGENT_MODEL": "m", "HANDOFF_AGENT_WINDOW": "8192"},
+        {"HANDOFF_REHEARSAL_SECONDS": "3"},
+    ],
+)
+def test_settings_that_work(settings: dict[str, str]) -> None:
+    assert list(faults(settings)) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"HANDOFF_AGENT": "bedrock"}, "only in a deployment"),
+        ({"HANDOFF_AGENT": "claude"}, "no known agent. Choose one of: rehearsal, openai, http."),
+        ({"HANDOFF_AGENT": "openai"}, "needs HANDOFF_AGENT_MODEL"),
+        ({**HTTP, "HANDOFF_AGENT_KEY": ""}, "needs HANDOFF_AGENT_KEY"),
+        ({**HTTP, "HANDOFF_AGENT_URL": "127.0.0.1:8790"}, "begins with http://"),
+        ({"HANDOFF_AGENT_WINDOW": "8k"}, "HANDOFF_AGENT_WINDOW=8k is not a whole number."),
+        ({"HANDOFF_DEADLINE_SECONDS": "-1"}, "not a whole number"),
+    ],
+)
+def test_each_fault_is_told_once_with_what_to_do(settings: dict[str, str], told: str) -> None:
+    (fault,) = faults(settings)
+    assert told in fault
