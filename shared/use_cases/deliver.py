@@ -1,5 +1,6 @@
 """Deliver what the journal holds: each part once, in order, across crashes and rate limits."""
 
+import contextlib
 import logging
 from collections.abc import Sequence
 
@@ -11,8 +12,9 @@ from shared.services import Services
 log = logging.getLogger(__name__)
 SEND_LIMIT = 30_000
 """How long one sender may take; every adapter's own time-outs end before it. With a shorter turn lease, that long."""
-TRIES = {"key": 3, "readback": 3, "none": 2}
-"""How often one sender tries what may have arrived; where nothing tells, each further try may be another copy."""
+TRIES = 3
+REPEATING = "↻ …"
+"""Stands where a repeat is about to be written: if this is doubtful too, it is no further copy of the reply."""
 MAX_PARTS = 60
 REPEAT_MARK = "\n\n↻ Sent again: the first copy may have arrived too."
 
@@ -61,7 +63,7 @@ def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None
     if claimed is None:
         raise NotYet(max(1.0, (part.sending_until - now) / 1000))
     may_have_arrived = part.state == "sending"
-    for _ in range(TRIES[platform.capabilities.idempotency]):
+    for _ in range(TRIES):
         try:
             message_id = _send(platform, claimed, may_have_arrived=may_have_arrived)
         except Ambiguous:
@@ -80,15 +82,28 @@ def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None
 
 
 def _send(platform: Platform, part: OutPart, *, may_have_arrived: bool) -> str:
-    """Send, reconciling first what may have arrived: by key, by reading back, or by saying that it is a repeat."""
+    """Send, reconciling first what may have arrived: by key, by reading back, or by repeating it once, marked."""
     if not may_have_arrived:
         return platform.send(part.place, part.part, key=part.key)
     how = platform.capabilities.idempotency
     if how == "readback" and (found := platform.find_message(part.place, key=part.key)):
         return found
-    repeated = _marked(part.part) if how == "none" else part.part
     log.info("part %s: sent again (%s)", part.number, how)
-    return platform.send(part.place, repeated, key=part.key)
+    return _repeat(platform, part) if how == "none" else platform.send(part.place, part.part, key=part.key)
+
+
+def _repeat(platform: Platform, part: OutPart) -> str:
+    """Repeat where nothing tells what arrived: a line first, and only when it surely is there the text, edited into it.
+
+    An edit may be made again and again, so that however often answers are lost there is one repeat and not several.
+    """
+    message_id = platform.send(part.place, Part(REPEATING), key=part.key)
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(Ambiguous):
+            platform.edit(part.place, message_id, _marked(part.part))
+            return message_id
+    platform.edit(part.place, message_id, _marked(part.part))
+    return message_id
 
 
 def _marked(part: Part) -> Part:

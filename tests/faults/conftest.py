@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from local.service import LocalService
+from local.simulator.world import PLATFORMS
 from tests.faults.kill_points import KillPoints
 from tests.journeys.desk import Desk
 
@@ -18,8 +19,14 @@ def kill_points() -> KillPoints:
 
 @pytest.fixture(scope="session")
 def fragile(kill_points: KillPoints) -> Iterator[LocalService]:
-    """Functions in threads of this process that die where a plan says so."""
+    """Functions in threads of this process that die where a plan says so.
+
+    It begins with one handoff to each platform: loading an SDK may take longer than these leases.
+    """
     with LocalService(mode="in_process", parameters=SHORT, between=kill_points.between) as running:
+        desk = Desk(running)
+        for platform in PLATFORMS:
+            desk.hand_over(desk.session(), platform)
         yield running
 
 

@@ -15,7 +15,7 @@ from shared.services import Services
 
 WATCHED = ("ProcessFunction", "TurnFunction", "WebhookFunction")
 WEBHOOK = "webhook"
-EFFECTS = ("open_thread", "find_thread", "send", "find_message")
+EFFECTS = ("open_thread", "find_thread", "send", "find_message", "edit")
 
 
 @dataclass(frozen=True)

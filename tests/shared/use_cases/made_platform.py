@@ -46,7 +46,7 @@ class MadePlatform:
         return next((sent for sent, _ in self.posts[place] if sent == key), None) if is_readable else None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
-        raise NotImplementedError
+        self._do("edit", lambda: self._rewrite(place, message_id, part))
 
     def typing(self, place: Place) -> None:
         return
@@ -85,6 +85,11 @@ class MadePlatform:
         thread = f"t{len(self.threads) + 1}"
         self.threads[thread] = key
         return Place("chat", home.chat, thread)
+
+    def _rewrite(self, place: Place, message_id: str, part: Part) -> None:
+        posts = self.posts[place]
+        at = max(number for number, (sent, _) in enumerate(posts) if sent == message_id)
+        posts[at] = (message_id, part.text)
 
     def _post(self, place: Place, part: Part, key: str) -> str:
         is_repeat = self.capabilities.idempotency == "key" and key in dict(self.posts[place])

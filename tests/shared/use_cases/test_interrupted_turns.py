@@ -6,8 +6,8 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, ResumePending
-from shared.errors import AgentFailed, AgentUnavailable, Conflict
-from shared.use_cases.accept_turn import SessionSuspended, accept_turn
+from shared.errors import AgentFailed, AgentUnavailable, Conflict, SessionSuspended
+from shared.use_cases.accept_turn import accept_turn
 from shared.use_cases.resume_session import resume_session
 from tests.shared.use_cases.use_case_world import LIMIT, TURN_LEASE, USER, World
 
