@@ -142,7 +142,7 @@ def test_a_handoff_survives_a_fault_while_its_thread_is_opened(
     kind, count = HANDOFF_FAULTS[fault]
     title = f"opening {uuid.uuid4().hex[:10]}"
     session_id = desk.session(title=title)
-    fragile.simulator.arm(platform, kind, count=count, seconds=2)
+    fragile.simulator.arm(platform, kind, count=count, seconds=1)
 
     with sweeping(fragile):
         handoff_id = desk.request(session_id, platform, target=CHATS[platform]).json()["id"]
