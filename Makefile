@@ -51,11 +51,25 @@ bundle: $(READY) ## build the one artefact of all functions into .build/
 clean: ## remove everything that the other targets made
 	@rm -rf .venv .build .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
+# pip's hundreds of lines as a few: how far it is, and all that it says from its first error on.
+define TELL
+{ n=0; all=$$(grep -c '==' requirements-dev.txt); while IFS= read -r line; do case "$$failed$$line" in \
+    ERROR:*) failed=ERROR:; echo "$$line" ;; \
+    Ignoring*) n=$$((n + 1)) ;; \
+    Collecting*) n=$$((n + 1)); [ $$((n % 15)) -ne 0 ] || echo "  $$n of $$all packages found" ;; \
+    Installing*) echo "  installing them" ;; \
+    'WARNING: Retrying'*) echo "$$line" ;; \
+    ' '*|Downloading*|Looking*|Processing*|Requirement*|Successfully*|Using*|WARNING:*) ;; \
+    *) echo "$$line" ;; \
+  esac; done; }
+endef
+
 # python3-venv may be missing (Debian splits it off): a venv without pip, filled by the pip that is there, needs neither.
 $(READY): requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Handoff needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { echo "The set-up needs pip, and $(PYTHON) has none. On Debian: apt install python3-pip"; exit 1; }
 	@echo "Setting up .venv (about a minute, once) ..."
 	@$(PYTHON) -m venv --without-pip --clear .venv
-	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.txt 2>&1 | { grep -v '^WARNING: ' || true; }; exit $${PIPESTATUS[0]}
+	@$(PYTHON) -m pip --python $(BIN)/python install --progress-bar off --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.txt 2>&1 | $(TELL); exit $${PIPESTATUS[0]}
 	@touch $@
 	@echo "Set up."
