@@ -11,6 +11,8 @@ PARAMETERS = {
     "HANDOFF_DEADLINE_SECONDS": "DeadlineSeconds",
     "HANDOFF_LEASE_SECONDS": "LeaseSeconds",
     "HANDOFF_TURN_LEASE_SECONDS": "TurnLeaseSeconds",
+    "HANDOFF_FRESHNESS_SECONDS": "FreshnessSeconds",
+    "HANDOFF_STRIKES": "Strikes",
     "LOG_LEVEL": "LogLevel",
 }
 SECRETS = {"HANDOFF_AGENT_KEY": "agent/key"}

@@ -4,7 +4,7 @@ HandoffError
 ├── Refused                    the caller asked for what cannot be; nothing was written; trying again changes nothing
 │   ├── InvalidRequest · Unauthenticated · UnknownSession · UnknownHandoff
 │   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · NoHome
-│   ├── Moved · OutOfSequence · SessionBusy · HandoffInFlight · PlaceBusy
+│   ├── Moved · OutOfSequence · SessionBusy · SessionSuspended · HandoffInFlight · PlaceBusy
 │   └── IdempotencyKeyReused · TooLate
 ├── Retryable                  worth another try: the queue, the stream or the sweep makes it
 │   ├── Conflict               a condition failed because somebody else was quicker; read again
@@ -121,9 +121,11 @@ class Moved(Refused):
     code = "moved"
 
     def __init__(self, session: Session) -> None:
-        where = f"{session.owner_name} ({session.link})" if session.link else session.owner_name
+        where = f"lives at {session.owner_name}" + (f" ({session.link})" if session.link else "")
+        if session.owner.is_cli:
+            where = "was taken up in another terminal"
         super().__init__(
-            f"Session {session.id} now lives at {where}. Bring it back with `handoff resume {session.id}`.",
+            f"Session {session.id} {where} now. Bring it here with `handoff resume {session.id}`.",
             owner=session.owner_name,
             epoch=session.epoch,
             link=session.link,
@@ -151,6 +153,18 @@ class SessionBusy(Refused):
         super().__init__(f"The agent is still working on session {session_id}. Try again when it has answered.")
 
 
+class SessionSuspended(Refused):
+    """Too many turns in a row were interrupted."""
+
+    code = "session_suspended"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(
+            f"Session {session_id} was interrupted too often and is suspended; its transcript is kept. "
+            f"Copy it with `handoff resume {session_id} --fork` and go on there."
+        )
+
+
 class HandoffInFlight(Refused):
     """The session is already on its way."""
 
@@ -171,7 +185,7 @@ class PlaceBusy(Refused):
 
     def __init__(self, route: str, *, is_mine: bool = True) -> None:
         super().__init__(
-            f"Another session lives at {route}. Ask again with `replace` to park it, or choose another target."
+            f"Another session lives at {route}. Ask again with `--replace` to park it, or choose another target."
             if is_mine
             else f"{route} is somebody else's. Choose another target, or your own home."
         )

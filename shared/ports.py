@@ -265,9 +265,9 @@ class Handoffs(Protocol):
         """
 
     def back_to_pending(
-        self, handoff: Handoff, reason: Reason, *, now: int, not_before: int, counts: bool
+        self, handoff: Handoff, reason: Reason, *, now: int, not_before: int, counts: bool, abandoned: bool = False
     ) -> Handoff | None:
-        """running → pending for another attempt; a rate limit counts none."""
+        """running → pending for another attempt; a rate limit counts none. `abandoned`: only if its lease is over."""
 
     def nudge(self, handoff: Handoff, *, now: int) -> bool:
         """Touch a pending handoff so that the stream shows it again."""

@@ -34,7 +34,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
-        """Read the settings. A missing table or queue is a KeyError that names the variable."""
+        """Read the settings. A missing table is a KeyError that names the variable."""
         given = {name: environment[variable] for name, variable in _TEXTS.items() if environment.get(variable)}
         times = {
             name: int(float(environment[variable]) * 1000)

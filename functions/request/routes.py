@@ -117,10 +117,10 @@ async def post_turn(request: Request, session_id: PathId, body: TurnBody) -> Res
 
 
 @router.post("/sessions/{session_id}/resume")
-async def post_resume(request: Request, session_id: PathId, body: ResumeBody) -> Response:
+async def post_resume(request: Request, session_id: PathId, body: ResumeBody, idempotency_key: Key = None) -> Response:
     services, user_id = services_of(request), user_of(request)
     if body.fork:
-        session = fork_session(services, user_id, session_id)
+        session = fork_session(services, user_id, session_id, idempotency_key=idempotency_key)
     else:
         session = resume_session(services, user_id, session_id, epoch=body.epoch)
     return Json(session_view(session, now=services.clock.now()), status_code=201 if body.fork else 200)

@@ -112,7 +112,7 @@ class DynamoHandoffs:
             KeyConditionExpression="user_id = :user",
             ExpressionAttributeValues=to_item({":user": user_id}),
             ScanIndexForward=False,
-            PaginationConfig={"PageSize": 100},
+            PaginationConfig={"PageSize": 100 if session_id or state else limit},
         )
         found: list[Handoff] = []
         for page in pages:
@@ -219,7 +219,9 @@ class DynamoHandoffs:
 
     def expire(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
         nobody_holds_it = either(equals("state", State.PENDING.value), at_most("lease_until", now))
-        out_of_time_or_tries = either(at_most("deadline", now), Condition("{} >= []", ("attempt",), (MAX_ATTEMPTS,)))
+        out_of_time_or_tries = either(
+            at_most("deadline", now), Condition("{} >= []", ("attempt",), (MAX_ATTEMPTS - 1,))
+        )
         holds = [allowed("expire"), fence_is_mine(handoff), unconfirmed(), nobody_holds_it, out_of_time_or_tries]
         return self._fail(handoff, holds, reason, now=now)
 
@@ -235,12 +237,13 @@ class DynamoHandoffs:
         return self.get(handoff.id) if done else None
 
     def back_to_pending(
-        self, handoff: Handoff, reason: Reason, *, now: int, not_before: int, counts: bool
+        self, handoff: Handoff, reason: Reason, *, now: int, not_before: int, counts: bool, abandoned: bool = False
     ) -> Handoff | None:
+        lease_is_over = [at_most("lease_until", now)] if abandoned else []
         look_again = not_before if not_before > now else now + NUDGE_AFTER
         return self._update(
             handoff,
-            when=[allowed("back_to_pending"), fence_is_mine(handoff)],
+            when=[allowed("back_to_pending"), fence_is_mine(handoff), *lease_is_over],
             set={
                 "state": State.PENDING.value,
                 "error": reason_value(reason),

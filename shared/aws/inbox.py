@@ -18,7 +18,7 @@ def row_of(item: Item) -> InboxRow:
         place=place_of(item["pk"].removeprefix("INBOX#")),
         event_id=item["sk"],
         sender=item["sender"],
-        text=item["text"],
+        text=item.get("text", ""),
         received_at=item["received_at"],
         user_id=item["user"],
         done_by=item.get("done_by"),
@@ -31,7 +31,7 @@ def close_row(table: str, row: InboxRow, by: str) -> Update:
         table,
         inbox_key(row.place, row.event_id),
         when=[present("pk"), equals("status", "new")],
-        set={"status": "done", "done_by": by},
+        set={"status": "done", "done_by": by, "text": None},  # it is in the transcript, or nobody's business any more
     )
 
 

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from shared.domain.routes import cli_place
 from shared.domain.sessions import Session, TurnLease
-from shared.errors import HandoffInFlight, Refused, SessionBusy
+from shared.errors import HandoffInFlight, SessionBusy, SessionSuspended
 from shared.ports import InboxRow, TurnMessage
 from shared.services import Services
 from shared.use_cases.answer_inbox import accepted_turn
@@ -15,24 +16,12 @@ ACCEPTED_LEASE = 300_000
 """How long an accepted turn may wait in the queue before the session is no longer busy with it."""
 
 
-class SessionSuspended(Refused):
-    """Too many turns in a row were interrupted."""
-
-    code = "session_suspended"
-
-    def __init__(self, session_id: str) -> None:
-        super().__init__(
-            f"Session {session_id} was interrupted too often and is suspended; its transcript is kept. "
-            f"Copy it with `handoff resume {session_id} --fork` and go on there."
-        )
-
-
 def accept_turn(services: Services, user_id: str, session_id: str, *, epoch: int, turn_id: str, text: str) -> Session:
     """Write down what the person said and wake a turn. Idempotent by `turn_id`. Raises Moved, SessionBusy, HandoffInFlight.
 
     The session is marked busy when the turn is accepted, not when it runs: a handoff and a turn exclude one another.
     """
-    place = own_session(services, user_id, session_id).cli
+    place = cli_place(session_id)
     row = InboxRow(place, turn_id, user_id, text, services.clock.now(), user_id)
 
     def accept() -> Session:

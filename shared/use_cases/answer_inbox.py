@@ -1,5 +1,6 @@
 """A user turn: everything new that people said at a place, answered together by one run of the agent."""
 
+import hashlib
 import itertools
 import logging
 from collections.abc import Sequence
@@ -7,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from shared.domain.interruptions import note_for, suspend
 from shared.domain.messages import Message
-from shared.domain.sessions import Interruption, Session
+from shared.domain.sessions import Interruption, Session, TurnLease
 from shared.errors import AgentError, AgentFailed, AgentUnavailable, Conflict, NotYet, PlaceGone, Rejected
 from shared.ports import InboxRow, TurnCommit, TurnMessage, Visibility
 from shared.services import Services
@@ -16,10 +17,12 @@ from shared.use_cases.deliver import deliver, parts_for, say
 from shared.use_cases.hold_turn import kept_alive, let_go, marked_if_broken, refuse_live_turn, start_turn
 from shared.use_cases.locate_session import Broken, Elsewhere, Found, Nothing, locate, replace_broken
 from shared.use_cases.retry import on_conflict
+from shared.use_cases.run_kickoff import run_kickoff
 
 log = logging.getLogger(__name__)
 ROWS_PER_TURN = 25
 AGENT_TRIES = 5
+PROMISE_SLACK = 120_000
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ def _finish(services: Services, row: InboxRow) -> None:
 def _answer(services: Services, session: Session, rows: Sequence[InboxRow], run: _Run) -> None:
     accepted = accepted_turn(rows[0])
     refuse_live_turn(services, session, accepted=accepted)
+    session = _after_its_kickoff(services, session, run)
     if session.strikes >= services.settings.strikes:
         _give_up(services, session, rows)
         return
@@ -108,6 +112,19 @@ def _answer(services: Services, session: Session, rows: Sequence[InboxRow], run:
         turn_id = _run_agent(services, held, rows, run)
     log.info("session %s: answered %d message(s)", session.id, len(rows))
     _deliver(services, rows[0], session.id, turn_id)
+
+
+def _after_its_kickoff(services: Services, session: Session, run: _Run) -> Session:
+    """Words typed while the session was still arriving wait in the queue before its kickoff: that comes first all the same."""
+    handoff = services.store.handoffs.get(session.active_handoff) if session.active_handoff else None
+    if handoff is None or not handoff.is_open or handoff.confirmed or not handoff.is_bound:
+        return session
+    kickoff = TurnMessage(session.owner, handoff_id=handoff.id, fence=handoff.fence)
+    run_kickoff(services, kickoff, visibility=run.visibility, deadline=run.deadline, tries=run.tries)
+    arrived = services.store.sessions.get(session.id)
+    if arrived is None or arrived.owner != session.owner:
+        raise Conflict(f"session {session.id} did not stay")
+    return arrived
 
 
 def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], run: _Run) -> str:
@@ -120,8 +137,8 @@ def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], run:
         with kept_alive(services, held, place, run.visibility):
             reply = services.agent().reply([*transcript, *said], note=note, deadline=run.deadline)
     except AgentError as error:
-        reply = _after_agent_error(services, held, error, run)
-    turn_id = f"turn-{rows[0].event_id}"
+        reply = _after_agent_error(services, held, rows[0], error, run)
+    turn_id = turn_of(rows[0])
     commit = TurnCommit(
         session=held,
         messages=[*said, {"role": "assistant", "content": reply}],
@@ -132,22 +149,30 @@ def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], run:
     try:
         services.store.turns.commit(commit, now=services.clock.now())
     except Conflict:
-        let_go(services, held, uncount=True)
+        let_go(services, held, uncount=True, waiting=_promised(services, rows[0], 1.0))
         raise
     return turn_id
 
 
-def _after_agent_error(services: Services, held: Session, error: AgentError, run: _Run) -> str:
+def _after_agent_error(services: Services, held: Session, row: InboxRow, error: AgentError, run: _Run) -> str:
     """A failure that another try may help is tried again; any other is said to the person, as this turn's reply."""
     if services.clock.now() >= run.deadline:
-        let_go(services, held, interrupted=Interruption.OUT_OF_TIME)
+        let_go(services, held, interrupted=Interruption.OUT_OF_TIME, waiting=_promised(services, row, 1.0))
         raise NotYet(1.0) from error
     if isinstance(error, AgentUnavailable) and run.tries < AGENT_TRIES:
-        let_go(services, held, uncount=True)
-        raise NotYet(error.after or min(60.0, 5.0 * 2**run.tries)) from error
+        pause = error.after or min(60.0, 5.0 * 2**run.tries)
+        let_go(services, held, uncount=True, waiting=_promised(services, row, pause))
+        raise NotYet(pause) from error
     what = str(error).rstrip(".")
     hint = "" if isinstance(error, AgentFailed) else " It was tried several times."
     return f"I could not answer: {what}.{hint} Your message is kept; say something to try again."
+
+
+def _promised(services: Services, row: InboxRow, pause: float) -> TurnLease | None:
+    """A terminal's turn stays accepted until its next try: no handoff may come between, and its person goes on waiting."""
+    if not row.place.is_cli:
+        return None
+    return TurnLease(accepted_turn(row), services.clock.now() + int(pause * 1000) + PROMISE_SLACK)
 
 
 def _give_up(services: Services, session: Session, rows: Sequence[InboxRow]) -> None:
@@ -160,13 +185,26 @@ def _give_up(services: Services, session: Session, rows: Sequence[InboxRow]) -> 
 
     on_conflict(give_up)
     log.info("session %s: suspended after %d strikes", session.id, services.settings.strikes)
-    _tell(
-        services,
-        rows[0],
+    words = (
         f"I was interrupted {services.settings.strikes} times in a row on this session, so I have stopped trying. "
-        f"Its transcript is kept; `/resume {session.id}` brings it back. Your next message starts a fresh session.",
+        f"Its transcript is kept; `/resume {session.id}` brings it back. Your next message starts a fresh session."
     )
+    if rows[0].place.is_cli:
+        _write_to_terminal(services, session.id, words)
+    _tell(services, rows[0], words)
     services.store.inbox.close(rows, by="suspended")
+
+
+def _write_to_terminal(services: Services, session_id: str, words: str) -> None:
+    """A terminal reads the transcript: what it is to be told stands there."""
+
+    def write() -> None:
+        session = services.store.sessions.get(session_id)
+        if session is not None and session.owner.is_cli:
+            said = [{"role": "assistant", "content": words, "internal": True}]
+            services.store.transcripts.append(session, said, now=services.clock.now())
+
+    on_conflict(write)
 
 
 def _tell(services: Services, row: InboxRow, words: str, *, key: str = "told") -> None:
@@ -189,6 +227,15 @@ def _deliver(services: Services, row: InboxRow, session_id: str, turn_id: str) -
             _tell(services, replace(row, place=home), words, key="gone")
     except Rejected as rejected:
         log.info("session %s: a reply was refused (%s); it is kept in the transcript", session_id, rejected)
+
+
+def turn_of(row: InboxRow) -> str:
+    """The id of the turn that answers this row first: the same on every attempt, another at every place.
+
+    Platforms count messages per chat, and a session may answer in several.
+    """
+    place = hashlib.sha256(row.place.route.encode()).hexdigest()[:10]
+    return f"turn-{place}-{row.event_id}"
 
 
 def accepted_turn(row: InboxRow) -> str:

@@ -13,7 +13,7 @@ from shared.use_cases.keep_session import own_session
 from shared.use_cases.retry import on_conflict
 
 WAIT_FOR_HANDOFF = 2.0
-WAIT_LIMIT = 60_000
+NEWEST = 10
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _unknown(services: Services, row: InboxRow) -> Found | Elsewhere | Nothing:
     home = services.store.accounts.home(row.user_id, place.platform)
     if place == home:
         return Found(start_fresh(services, row, seed="home"))
-    if _handoff_on_its_way(services, row) and services.clock.now() - row.received_at < WAIT_LIMIT:
+    if _handoff_on_its_way(services, row):
         raise NotYet(WAIT_FOR_HANDOFF)
     if place.home != home:
         return Nothing()
@@ -92,8 +92,11 @@ def _unknown(services: Services, row: InboxRow) -> Found | Elsewhere | Nothing:
 
 
 def _handoff_on_its_way(services: Services, row: InboxRow) -> bool:
-    handoffs = services.store.handoffs.list(row.user_id, session_id=None, state="running", limit=20)
-    return any(handoff.platform == row.place.platform for handoff in handoffs)
+    """Whether this may become the thread of a handoff that is still under way; its deadline ends the waiting."""
+    newest = services.store.handoffs.list(row.user_id, session_id=None, state=None, limit=NEWEST)
+    return any(
+        handoff.is_open and not handoff.is_bound and handoff.platform == row.place.platform for handoff in newest
+    )
 
 
 def replace_broken(services: Services, row: InboxRow, broken: Session) -> Session:
@@ -107,7 +110,11 @@ def start_fresh(services: Services, row: InboxRow, *, seed: str) -> Session:
     It is brought here like any other, so that whoever lived here goes back to its terminal.
     """
     session_id = hashlib.sha256(f"{row.place.route}\n{row.user_id}\n{seed}".encode()).hexdigest()[:32]
-    _make(services, row, session_id)
+    if not _make(services, row, session_id):
+        earlier = services.store.sessions.get(session_id)
+        if earlier is not None and earlier.epoch > 0 and earlier.owner != row.place:
+            # It was here once and has moved on: what begins here now is another one.
+            return start_fresh(services, row, seed=f"{seed} {row.event_id}")
     try:
         return bring_here(services, row.user_id, session_id, row.place)
     except UnknownSession:
@@ -117,9 +124,9 @@ def start_fresh(services: Services, row: InboxRow, *, seed: str) -> Session:
         return bring_here(services, row.user_id, session_id, row.place)
 
 
-def _make(services: Services, row: InboxRow, session_id: str) -> None:
+def _make(services: Services, row: InboxRow, session_id: str) -> bool:
     now = services.clock.now()
-    services.store.sessions.create(
+    return services.store.sessions.create(
         Session(
             id=session_id,
             user_id=row.user_id,

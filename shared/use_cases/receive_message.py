@@ -45,11 +45,18 @@ def _take_in(services: Services, inbound: Inbound, now: int) -> None:
         known = services.store.inbox.get(place, inbound.event_id)
         if known is not None and known.done_by is not None:
             return
-    services.queue.send(TurnMessage(place, event_id=inbound.event_id), dedupe=f"said {place.route} {inbound.event_id}")
+    services.queue.send(
+        TurnMessage(place, event_id=inbound.event_id),
+        dedupe=f"said {place.route} {inbound.event_id}",
+        line=f"stop {place.route}" if is_stop(inbound.text) else None,
+    )
 
 
 def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
-    """`/stop` cannot wait its turn in the queue: what its sender said before it is closed now, so that turn commits nothing."""
+    """`/stop` cannot wait behind the turn that it stops: what its sender said before it is closed now.
+
+    That turn will commit nothing, and `/stop` itself is answered in a line of its own.
+    """
     waiting = services.store.inbox.new(inbound.place, limit=100)
     earlier = [row for row in waiting if row.event_id < inbound.event_id and row.user_id == user_id]
     services.store.inbox.close(earlier, by="stopped")

@@ -2,12 +2,17 @@
 
 from dataclasses import replace
 
+from shared.domain.messages import Message, canonical
 from shared.domain.routes import cli_place
-from shared.domain.sessions import Session
+from shared.domain.sessions import MAX_TITLE, Session
 from shared.errors import Conflict, Moved
 from shared.ports import TurnMessage
 from shared.services import Services
 from shared.use_cases.keep_session import own_session
+from shared.use_cases.request_handoff import id_for
+
+COPY_BATCH = 1024 * 1024
+"""How much of a transcript is copied in one transaction."""
 
 
 def resume_session(services: Services, user_id: str, session_id: str, *, epoch: int) -> Session:
@@ -33,12 +38,15 @@ def resume_session(services: Services, user_id: str, session_id: str, *, epoch: 
     return resumed
 
 
-def fork_session(services: Services, user_id: str, session_id: str) -> Session:
-    """A copy of a session, with its transcript, owned by the terminal; the original stays where it lives."""
+def fork_session(services: Services, user_id: str, session_id: str, *, idempotency_key: str | None = None) -> Session:
+    """A copy of a session, with its transcript, owned by the terminal; the original stays where it lives.
+
+    The same key gives the same copy, and goes on with one that was broken off.
+    """
     now = services.clock.now()
     original = own_session(services, user_id, session_id)
-    copy_id = services.new_id()
-    copy = replace(
+    copy_id = id_for(user_id, f"copy {idempotency_key}") if idempotency_key else services.new_id()
+    fresh = replace(
         original,
         id=copy_id,
         owner=cli_place(copy_id),
@@ -47,7 +55,7 @@ def fork_session(services: Services, user_id: str, session_id: str) -> Session:
         message_count=0,
         created_at=now,
         updated_at=now,
-        title=f"{original.shown_title} (copy)"[:200],
+        title=f"{original.shown_title} (copy)"[:MAX_TITLE],
         link=None,
         active_handoff=None,
         turn=None,
@@ -55,12 +63,15 @@ def fork_session(services: Services, user_id: str, session_id: str) -> Session:
         resume_pending=None,
         suspended=False,
     )
-    services.store.sessions.create(copy)
-    batch, size = [], 0
-    for message in services.store.transcripts.load(session_id):
+    copy = fresh if services.store.sessions.create(fresh) else own_session(services, user_id, copy_id)
+    if copy.epoch > 0 or copy.message_count >= original.message_count:
+        return copy
+    batch: list[Message] = []
+    size = 0
+    for message in services.store.transcripts.load(session_id, after=copy.message_count):
         batch.append(message)
-        size += len(str(message))
-        if size > 1_000_000:
+        size += len(canonical(message))
+        if size > COPY_BATCH:
             copy = services.store.transcripts.append(copy, batch, now=now)
             batch, size = [], 0
     return services.store.transcripts.append(copy, batch, now=now) if batch else copy

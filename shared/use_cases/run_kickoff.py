@@ -57,7 +57,8 @@ def _confirm(services: Services, handoff: Handoff, visibility: Visibility, *, de
     try:
         with kept_alive(services, session, session.owner, visibility):
             note = note_for(session, transcript, has_new_message=False)
-            reply = services.agent().reply([*transcript, kickoff], note=note, deadline=deadline)
+            in_time = min(deadline, handoff.deadline)
+            reply = services.agent().reply([*transcript, kickoff], note=note, deadline=in_time)
         _commit(services, handoff, session, transcript, said=(kickoff, reply))
     except AgentError as error:
         let_go(services, session)

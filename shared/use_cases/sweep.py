@@ -54,8 +54,8 @@ def _try_again(services: Services, handoff: Handoff) -> None:
     reason = Reason("interrupted", "An attempt was interrupted.")
     if handoff.attempt + 1 >= MAX_ATTEMPTS:
         tired = Reason("interrupted", f"It was interrupted {MAX_ATTEMPTS} times. The session is where it was before.")
-        on_conflict(lambda: services.store.handoffs.fail(handoff, tired, now=now))
-    elif services.store.handoffs.back_to_pending(handoff, reason, now=now, not_before=now, counts=True):
+        _expire(services, handoff, tired)
+    elif services.store.handoffs.back_to_pending(handoff, reason, now=now, not_before=now, counts=True, abandoned=True):
         log.info("handoff %s: back to pending", handoff.id)
 
 
