@@ -12,11 +12,7 @@ from shared.services import Services
 log = logging.getLogger(__name__)
 SEND_LIMIT = 30_000
 """How long one sender may take; every adapter's own time-outs end before it. With a shorter turn lease, that long."""
-TRIES = {"key": 3, "readback": 3, "none": 2}
-"""How often one sender tries what may have arrived; where nothing tells, each further try may be another copy.
-
-A reply is never given up for fear of a copy: each fault after acceptance may add one, and each is marked.
-"""
+TRIES = 3
 REPEATING = "↻ …"
 """Stands where a repeat is about to be written: if this is doubtful too, it is no further copy of the reply."""
 MAX_PARTS = 60
