@@ -1,5 +1,6 @@
 """Kill points: a function dies right before its n-th call to AWS or to a chat platform, or right before it returns."""
 
+import base64
 import json
 import threading
 from collections import defaultdict
@@ -14,7 +15,6 @@ from shared.ports import Platform, Platforms
 from shared.services import Services
 
 WATCHED = ("ProcessFunction", "TurnFunction", "WebhookFunction")
-WEBHOOK = "webhook"
 EFFECTS = ("open_thread", "find_thread", "send", "find_message", "edit")
 
 
@@ -41,8 +41,8 @@ class _Life:
 class KillPoints:
     """Counts the calls of each piece of work and ends it where its plan says so.
 
-    A piece of work is known by its subject: a handoff's id, the route of the place that is answered, or the webhook.
-    What the thread that shows typing calls is not counted: it does not decide anything.
+    A piece of work is known by its subject: a handoff's id, the route of the place that is answered, or words that a
+    webhook brings. What the thread that shows typing calls is not counted: it does not decide anything.
     """
 
     def __init__(self) -> None:
@@ -60,11 +60,6 @@ class KillPoints:
         """From the subject's next work on, beside what is planned for it already."""
         with self._lock:
             self._plans[subject].append(plan)
-
-    def next_run(self, subject: str, function: str) -> int:
-        """The number of a function's next work on a subject."""
-        with self._lock:
-            return len(self.runs[subject, function])
 
     def forgive(self, subject: str) -> None:
         """No more plans for the subject."""
@@ -85,7 +80,7 @@ class KillPoints:
                 if function == "TurnFunction":
                     self._begin(life, _subject_of(json.loads(event["Records"][0]["body"])))
                 elif function == "WebhookFunction":
-                    self._begin(life, WEBHOOK)
+                    self._begin(life, self._planned_in(event))
                 answer = handler(event, context)
                 self._point(life, "return")
                 return answer
@@ -93,6 +88,13 @@ class KillPoints:
                 self._here.life = None
 
         return handle
+
+    def _planned_in(self, event: Mapping[str, Any]) -> str:
+        """The words in a webhook's body that a death is planned for, if any."""
+        body = event.get("body", "")
+        text = base64.b64decode(body).decode() if event.get("isBase64Encoded") else body
+        with self._lock:
+            return next((words for words in self._plans if words in text), "webhook")
 
     def _begin(self, life: _Life, subject: str) -> None:
         with self._lock:

@@ -7,7 +7,7 @@ import random
 import uuid
 
 from local.service import LocalService
-from tests.faults.kill_points import WEBHOOK, KillPoints, Plan
+from tests.faults.kill_points import KillPoints, Plan
 from tests.faults.moved_once import CHATS, Case, all_of, learned
 from tests.faults.sweeping import sweeping
 from tests.journeys.desk import Desk, until
@@ -40,13 +40,10 @@ def test_a_message_is_answered_once_wherever_its_webhook_dies(desk: Desk, kill_p
         desk.hand_over(session_id, platform, target=chat)
         (thread,) = desk.threads(title, platform)
         for at in range(POINTS):
-            words = f"point {at}, {uuid.uuid4().hex}"
-            kill_points.deaths.pop(WEBHOOK, None)
-            kill_points.plan(WEBHOOK, Plan("WebhookFunction", at, kill_points.next_run(WEBHOOK, "WebhookFunction")))
+            kill_points.plan(words := uuid.uuid4().hex, Plan("WebhookFunction", at))
             desk.service.simulator.say(platform, chat, words, thread=thread["id"])
             until(lambda: desk.see(session_id)["message_count"] == 8 + 2 * at, 60)  # noqa: B023  # looked at now
 
-            assert WEBHOOK in kill_points.deaths
+            assert words in kill_points.deaths
         said = [message["content"] for message in desk.transcript(session_id) if message["role"] == "user"]
-        assert len(set(said)) == len(said)
-        assert len(said) == 2 + 1 + POINTS
+        assert len(set(said)) == len(said) == 2 + 1 + POINTS
