@@ -11,6 +11,8 @@ _CALLS = re.compile(
     r"<(?=@[A-Z0-9&!]|!(?:here|channel|everyone|group|subteam))|(?<![\w.])@(?=(?:everyone|here|channel)\b)"
 )
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# Orders to turn the line around, which outlive a title that is cut; letters that run from right to left need none.
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: str) -> str:
@@ -26,7 +28,7 @@ def neutralise(text: str) -> str:
 
 def title(text: str, limit: int, measure: Callable[[str], int] = len) -> str:
     """One line of at most `limit` with an ellipsis if cut, never empty, calling nobody."""
-    line = " ".join(neutralise(clean(text)).split()) or "Session"
+    line = " ".join(neutralise(clean(_TURNS.sub("", text))).split()) or "Session"
     if measure(line) <= limit:
         return line
     end = min(len(line), limit)
