@@ -78,7 +78,8 @@ class HttpApi:
         self._calls.shutdown(wait=False, cancel_futures=True)
 
     async def _open(self) -> None:
-        server = web.Server(self._handle, access_log=None)
+        # API Gateway hands a compressed body on as it came.
+        server = web.Server(self._handle, access_log=None, auto_decompress=False)
         self._runner = web.ServerRunner(server, shutdown_timeout=CLOSING_SECONDS)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port).start()

@@ -1,5 +1,6 @@
 """Requests of sloppy clients, by the hundred: never a 5xx, always a documented problem, nothing written on refusal."""
 
+import gzip
 import json
 import random
 import uuid
@@ -78,7 +79,7 @@ def fuzz(service: LocalService, seed: int, count: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_sloppy_requests_are_refused_by_the_book_and_write_nothing(quiet: LocalService, seed: int) -> None:
-    fuzz(quiet, seed, 120)
+    fuzz(quiet, seed, 60)
 
 
 @pytest.mark.soak
@@ -158,3 +159,11 @@ def test_a_target_that_is_no_chat_fails_the_handoff_and_reaches_nothing_else(
     else:
         assert code_of(answer) in ("invalid_request", "no_home")
     assert desk.see(session_id)["owner"] == "cli"
+
+
+def test_a_compressed_body_is_no_json(quiet: LocalService) -> None:
+    desk = add_user(quiet)
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+
+    for body in (gzip.compress(b"{}"), b"\x1f\x8b123"):
+        assert code_of(desk.http.post("/handoffs", content=body, headers=headers)) == "malformed_json"
