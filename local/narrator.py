@@ -21,6 +21,11 @@ class Narrator:
     def __init__(self, *, color: bool) -> None:
         self._color = color
         self._lock = threading.Lock()
+        self._muted = False
+
+    def mute(self) -> None:
+        """Say no more: what processes cry when they are ended is no event."""
+        self._muted = True
 
     def watcher(self) -> Watcher:
         return Watcher(on_log=self.function_said, on_answer=self.api_answered, on_error=self.went_wrong)
@@ -51,6 +56,8 @@ class Narrator:
         self._print("local", f"{type(error).__name__}: {error}", alarming=True)
 
     def _print(self, who: str, text: str, *, alarming: bool = False) -> None:
+        if self._muted:
+            return
         at = datetime.now().astimezone().strftime("%H:%M:%S")
         line = f"{at}  {who:<{WIDTH}} {text}"
         if self._color:

@@ -41,6 +41,7 @@ def run(began: float) -> int:
         with env_file(Path(os.environ.get("HANDOFF_LOCAL_DIR") or ROOT / ".local") / "env", connection(service)):
             say(greeting(service, time.monotonic() - began))
             wait_for_a_signal()
+            narrator.mute()
             say("\nStopping ...")
     finally:
         service.stop()

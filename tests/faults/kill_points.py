@@ -92,7 +92,7 @@ class KillPoints:
     def _planned_in(self, event: Mapping[str, Any]) -> str:
         """The words in a webhook's body that a death is planned for, if any."""
         body = event.get("body", "")
-        text = base64.b64decode(body).decode() if event.get("isBase64Encoded") else body
+        text = base64.b64decode(body).decode(errors="replace") if event.get("isBase64Encoded") else body
         with self._lock:
             return next((words for words in self._plans if words in text), "webhook")
 

@@ -305,7 +305,7 @@ def test_a_confirmed_handoff_never_expires(world: World) -> None:
     assert world.latest(confirmed) == confirmed
 
 
-@pytest.mark.parametrize(("attempts", "expires"), [(MAX_ATTEMPTS - 1, False), (MAX_ATTEMPTS, True)])
+@pytest.mark.parametrize(("attempts", "expires"), [(MAX_ATTEMPTS - 2, False), (MAX_ATTEMPTS - 1, True)])
 def test_out_of_attempts_a_handoff_expires_before_its_deadline(world: World, attempts: int, expires: bool) -> None:
     handoff = world.requested()
     for number in range(attempts):

@@ -50,11 +50,13 @@ def test_places_have_inboxes_of_their_own(world: World) -> None:
     assert new(world, ELSEWHERE) == ["0001"]
 
 
-def test_a_closed_row_says_who_answered_it_and_the_first_word_stands(world: World) -> None:
+def test_a_closed_row_says_who_answered_it_the_first_word_stands_and_what_was_said_is_kept_no_longer(
+    world: World,
+) -> None:
     row = world.row()
     world.store.inbox.close([row], by="told")
     world.store.inbox.close([row], by="somebody else")
-    assert world.store.inbox.get(row.place, row.event_id) == replace(row, done_by="told")
+    assert world.store.inbox.get(row.place, row.event_id) == replace(row, done_by="told", text="")
 
 
 def test_closing_what_is_not_there_writes_nothing(world: World) -> None:
