@@ -123,7 +123,13 @@ def try_later(services: Services, handoff: Handoff, reason: Reason, *, after: fl
         _fail(services, handoff, reason)
         return
     log.info("handoff %s: %s, again in %.0f s", handoff.id, reason.code, pause)
-    services.store.handoffs.back_to_pending(handoff, reason, now=now, not_before=now + int(pause * 1000), counts=counts)
+    waiting = services.store.handoffs.back_to_pending(
+        handoff, reason, now=now, not_before=now + int(pause * 1000), counts=counts
+    )
+    if waiting is not None and pause > 0:
+        # The queue wakes it when the time has come; should that get lost, the sweep does within a minute.
+        wake_up = TurnMessage(handoff.target, handoff.session_id, handoff.id, handoff.fence)
+        services.queue.send(wake_up, dedupe=f"wake {handoff.id} {handoff.fence}", line=f"wake {handoff.id}")
 
 
 def _step(

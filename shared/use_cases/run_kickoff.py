@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 
-from shared.domain.handoffs import Handoff, Reason, Receipt
+from shared.domain.handoffs import Handoff, Reason, Receipt, State
 from shared.domain.interruptions import note_for
 from shared.domain.messages import Message, count_by_role, digest
 from shared.domain.sessions import Session
@@ -27,9 +27,20 @@ def run_kickoff(services: Services, message: TurnMessage, *, visibility: Visibil
     handoff = services.store.handoffs.get(message.handoff_id or "")
     if handoff is None or not handoff.is_open:
         return
+    if handoff.state is State.PENDING and not handoff.is_bound:
+        _wake_when_due(services, handoff)
+        return
     if not handoff.confirmed and not _confirm(services, handoff, visibility, deadline=deadline, tries=tries):
         return
     finish(services, handoff)
+
+
+def _wake_when_due(services: Services, handoff: Handoff) -> None:
+    """A handoff that has to wait (a rate limit) is shown to the stream again when its time has come. Raises NotYet."""
+    now = services.clock.now()
+    if handoff.not_before > now:
+        raise NotYet((handoff.not_before - now) / 1000)
+    services.store.handoffs.nudge(handoff, now=now)
 
 
 def finish(services: Services, handoff: Handoff) -> None:

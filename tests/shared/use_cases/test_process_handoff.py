@@ -53,6 +53,24 @@ def test_a_rate_limit_sets_not_before_and_counts_no_attempt(world: World) -> Non
     assert world.latest(handoff).error is None
 
 
+def test_a_rate_limit_is_waited_out_in_the_queue_and_blocks_no_place(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.platform.next["open_thread"].append(RateLimited(7))
+    world.process(handoff)
+
+    world.turn()
+    assert world.latest(handoff).nudges == 0
+    world.wait(7)
+    world.turn()
+
+    assert world.latest(handoff).nudges == 1
+    assert not world.queue.waiting
+    world.process(handoff)
+    world.turns()
+    assert world.latest(handoff).state == State.COMPLETED
+
+
 def test_a_rate_limit_beyond_the_deadline_fails_at_once_with_the_session_where_it_was(world: World) -> None:
     world.session()
     handoff = world.ask()
