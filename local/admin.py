@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from shared.aws.accounts import DynamoAccounts
 from shared.aws.tables import Tables, token_key
 from shared.domain.routes import Place
-from shared.ports import Accounts
+from shared.ports.accounts import Accounts
 from shared.use_cases.authenticate import hash_of, new_token
 
 PLATFORMS = ("telegram", "slack", "discord")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from local.relays.configuration import RelaySettings, Target, make_relay
 from local.relays.relay import Relay
 from shared.domain.routes import Place
-from shared.ports import Store
+from shared.ports.store import Store
 
 USER = "owner"
 ADDRESSES = ("TELEGRAM_API_URL", "SLACK_API_URL", "DISCORD_API_URL", "DISCORD_GATEWAY_URL")

@@ -10,7 +10,7 @@ from local.simulator.world import OWNER
 from local.stack import Stack
 from shared.aws.store import dynamo_store
 from shared.domain.routes import Place
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.use_cases.authenticate import hash_of, new_token
 
 

@@ -24,7 +24,7 @@ from local.sources.schedule import ScheduleSource
 from local.sources.stream import StreamSource
 from local.stack import Stack
 from shared.bootstrap import Handler, build_services
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.services import Services
 from shared.settings import Settings
 

@@ -14,7 +14,8 @@ from shared.aws.secrets import SsmSecrets
 from shared.aws.store import dynamo_store
 from shared.clock import SystemClock
 from shared.platforms.registry import PlatformRegistry
-from shared.ports import Agent, Clock
+from shared.ports.agents import Agent
+from shared.ports.clock import Clock
 from shared.services import Services
 from shared.settings import Settings
 from shared.traces import hush

@@ -3,7 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shared.ports import Agent, Clock, DeadTurns, Platforms, Store, TurnQueue, Visibility
+from shared.ports.agents import Agent
+from shared.ports.clock import Clock
+from shared.ports.platforms import Platforms
+from shared.ports.queue import DeadTurns, TurnQueue, Visibility
+from shared.ports.store import Store
 from shared.settings import Settings
 
 

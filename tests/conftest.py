@@ -10,7 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from local.engine import Engine
-    from shared.ports import Store
+    from shared.ports.store import Store
     from tests.tables import TableNames
 
 

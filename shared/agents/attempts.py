@@ -10,7 +10,7 @@ from shared.agents.context import prepare
 from shared.agents.conversation import Conversation
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
-from shared.ports import Clock
+from shared.ports.clock import Clock
 
 T = TypeVar("T")
 

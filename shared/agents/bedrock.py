@@ -10,7 +10,8 @@ from shared.agents.conversation import Conversation
 from shared.aws.bedrock import Bedrock, ConverseFailed
 from shared.domain.messages import Message
 from shared.errors import AgentFailed
-from shared.ports import Clock, Secrets
+from shared.ports.clock import Clock
+from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 NO_MODEL = "No model is set for this agent. Whoever runs this service puts a model id into HANDOFF_AGENT_MODEL."

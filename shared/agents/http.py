@@ -17,7 +17,8 @@ from shared.agents.openai_messages import to_openai
 from shared.agents.post import CUT_OFF, Answer, agent_key, new_client, post
 from shared.domain.messages import Message, digest
 from shared.errors import AgentFailed
-from shared.ports import Clock, Secrets
+from shared.ports.clock import Clock
+from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 NO_URL = "No address is set for this agent. Whoever runs this service puts its URL into HANDOFF_AGENT_URL."

@@ -15,7 +15,8 @@ from shared.agents.openai_messages import to_openai
 from shared.agents.post import agent_key, new_client, post
 from shared.domain.messages import Message
 from shared.errors import AgentFailed
-from shared.ports import Clock, Secrets
+from shared.ports.clock import Clock
+from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"

@@ -10,7 +10,8 @@ import httpx
 
 from shared.agents.attempts import OUT_OF_TIME, Busy
 from shared.errors import AgentFailed
-from shared.ports import Clock, Secrets
+from shared.ports.clock import Clock
+from shared.ports.secrets import Secrets
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 30.0  # an answer that has begun and then says nothing for so long was cut off

@@ -7,7 +7,9 @@ from urllib.parse import urlsplit, urlunsplit
 from shared.errors import AgentFailed
 
 if TYPE_CHECKING:
-    from shared.ports import Agent, Clock, Secrets
+    from shared.ports.agents import Agent
+    from shared.ports.clock import Clock
+    from shared.ports.secrets import Secrets
     from shared.settings import Settings
 
 # name -> module, class. Every class is made as Class(settings, secrets, clock) and opens nothing before its first turn.

@@ -8,7 +8,8 @@ from itertools import takewhile
 from shared.agents.rehearsal_long import LONG_ANSWER
 from shared.domain.messages import Message, count_by_role, text_of
 from shared.errors import AgentFailed, AgentUnavailable
-from shared.ports import Clock, Secrets
+from shared.ports.clock import Clock
+from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 _QUOTE = 160

@@ -6,7 +6,7 @@ from shared.aws.items import Item
 from shared.aws.tables import Tables, inbox_key
 from shared.aws.writes import Put, Refusal, Update, absent, equals, present, put, update
 from shared.domain.routes import Place, place_of
-from shared.ports import InboxRow
+from shared.ports.inbox import InboxRow
 
 KEEP_SECONDS = 30 * 24 * 3600
 """Longer than the queue keeps a message (14 days at most): a late redelivery still finds its row done."""

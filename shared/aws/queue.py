@@ -10,7 +10,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from shared.domain.routes import place_of
-from shared.ports import DeadTurn, TurnMessage
+from shared.ports.queue import DeadTurn, TurnMessage
 
 log = logging.getLogger(__name__)
 VERSION = 1

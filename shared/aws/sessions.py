@@ -14,7 +14,7 @@ from shared.aws.writes import Delete, Put, Refusal, absent, delete, equals, put,
 from shared.domain.routes import Place, place_of
 from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
 from shared.errors import Conflict
-from shared.ports import SessionPage
+from shared.ports.sessions import SessionPage
 
 
 def session_of(item: Item) -> Session:

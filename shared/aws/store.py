@@ -9,7 +9,7 @@ from shared.aws.sessions import DynamoSessions
 from shared.aws.tables import Tables
 from shared.aws.transcripts import DynamoTranscripts
 from shared.aws.turns import DynamoTurns
-from shared.ports import Store
+from shared.ports.store import Store
 
 
 def dynamo_store(client: Any, *, handoffs: str, sessions: str) -> Store:

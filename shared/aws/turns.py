@@ -27,7 +27,8 @@ from shared.aws.writes import (
 from shared.domain.routes import place_of
 from shared.domain.sessions import Session
 from shared.errors import Conflict
-from shared.ports import OutPart, Part, TurnCommit
+from shared.ports.platforms import Part
+from shared.ports.turns import OutPart, TurnCommit
 
 KEEP_SECONDS = 30 * 24 * 3600
 

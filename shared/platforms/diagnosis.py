@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from shared.errors import PlatformError, RateLimited, Rejected
-from shared.ports import Finding
+from shared.ports.platforms import Finding
 
 
 class Diagnosis:

@@ -9,7 +9,8 @@ from shared.errors import PlatformError
 from shared.platforms import discord_rights as rights
 from shared.platforms.diagnosis import Diagnosis
 from shared.platforms.discord_threads import ANNOUNCEMENTS, FORUM, MEDIA, TEXT, THREADS
-from shared.ports import Finding, Secrets
+from shared.ports.platforms import Finding
+from shared.ports.secrets import Secrets
 
 # One read-only call: a path with placeholders, what fills them in, and how many seconds it may take.
 Ask = Callable[..., Any]

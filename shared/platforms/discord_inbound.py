@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.routes import Place
-from shared.ports import Answer, Ignored, Inbound
+from shared.ports.inbound import Answer, Ignored, Inbound
 
 PING, APPLICATION_COMMAND = 1, 2
 PONG, REPLY = 1, 4

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from shared.errors import PlatformNotConfigured, PlatformNotSupported, UnknownPlatform
-from shared.ports import Platform, Secrets
+from shared.ports.platforms import Platform
+from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 

@@ -13,7 +13,9 @@ from shared.platforms import links, slack_diagnosis, slack_inbound
 from shared.platforms.text import split
 from shared.platforms.text_clean import clean, neutralise
 from shared.platforms.text_clean import title as as_title
-from shared.ports import Answer, Capabilities, Finding, Ignored, Inbound, Part, Secrets
+from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.ports.platforms import Capabilities, Finding, Part
+from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from shared.domain.routes import Place
 from shared.errors import PlaceGone, PlatformError
 from shared.platforms.diagnosis import Diagnosis
-from shared.ports import Finding, Secrets
+from shared.ports.platforms import Finding
+from shared.ports.secrets import Secrets
 
 if TYPE_CHECKING:
     from shared.platforms.slack_api import Api

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from shared.domain.routes import Place
-from shared.ports import Answer, Ignored, Inbound
+from shared.ports.inbound import Answer, Ignored, Inbound
 
 _FRESH_SECONDS = 300
 # Other subtypes are Slack's own news: edits, joins, topics. These are still somebody's words.

@@ -11,7 +11,9 @@ from shared.errors import PlatformError, Rejected
 from shared.platforms import links, telegram_diagnosis, telegram_inbound
 from shared.platforms.text import utf16
 from shared.platforms.text_clean import title as as_title
-from shared.ports import Answer, Capabilities, Finding, Ignored, Inbound, Part, Secrets
+from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.ports.platforms import Capabilities, Finding, Part
+from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 if TYPE_CHECKING:

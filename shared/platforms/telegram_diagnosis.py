@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from shared.domain.routes import Place
 from shared.errors import PlatformError
 from shared.platforms.diagnosis import Diagnosis, is_out_of_reach
-from shared.ports import Finding, Secrets
+from shared.ports.platforms import Finding
+from shared.ports.secrets import Secrets
 
 if TYPE_CHECKING:
     from telegram import ChatFullInfo, ChatMember, User, WebhookInfo

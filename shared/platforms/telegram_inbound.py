@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.routes import Place
-from shared.ports import Ignored, Inbound
+from shared.ports.inbound import Ignored, Inbound
 
 SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105  # the header's name, no secret
 

@@ -15,7 +15,7 @@ from shared.platforms.text_blocks import Block, Line
 from shared.platforms.text_clean import clean
 from shared.platforms.text_cuts import next_cut
 from shared.platforms.text_fences import well_formed
-from shared.ports import Part
+from shared.ports.platforms import Part
 
 MOST_ENTITIES = 100  # Telegram ignores those beyond
 _LONGEST_FENCE = 1000

@@ -5,7 +5,8 @@ from dataclasses import replace
 from shared.domain.routes import cli_place
 from shared.domain.sessions import Session, TurnLease
 from shared.errors import HandoffInFlight, SessionBusy, SessionSuspended
-from shared.ports import InboxRow, TurnMessage
+from shared.ports.inbox import InboxRow
+from shared.ports.queue import TurnMessage
 from shared.services import Services
 from shared.use_cases.answer_inbox import accepted_turn
 from shared.use_cases.append_messages import refuse_elsewhere

@@ -10,7 +10,9 @@ from shared.domain.interruptions import note_for, suspend
 from shared.domain.messages import Message
 from shared.domain.sessions import Interruption, Session, TurnLease
 from shared.errors import AgentError, AgentFailed, AgentUnavailable, Conflict, NotYet, PlaceGone, Rejected
-from shared.ports import InboxRow, TurnCommit, TurnMessage, Visibility
+from shared.ports.inbox import InboxRow
+from shared.ports.queue import TurnMessage, Visibility
+from shared.ports.turns import TurnCommit
 from shared.services import Services
 from shared.use_cases.chat_commands import command_of, run_command
 from shared.use_cases.deliver import deliver, parts_for, say

@@ -5,7 +5,7 @@ import re
 import secrets
 
 from shared.errors import Unauthenticated
-from shared.ports import Accounts
+from shared.ports.accounts import Accounts
 
 _TOKEN = re.compile(r"ho_([A-Za-z0-9_-]{1,64})\.[A-Za-z0-9_-]{20,128}")
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from shared.domain.sessions import Session
 from shared.errors import PlaceBusy
-from shared.ports import InboxRow
+from shared.ports.inbox import InboxRow
 from shared.services import Services
 from shared.use_cases.locate_session import bring_here, is_somebody_elses, start_fresh
 

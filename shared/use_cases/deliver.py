@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, NotYet, RateLimited, Rejected
-from shared.ports import OutPart, Part, Platform
+from shared.ports.platforms import Part, Platform
+from shared.ports.turns import OutPart
 from shared.services import Services
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from shared.domain.handoffs import Handoff, State
 from shared.domain.routes import Place
-from shared.ports import Finding
+from shared.ports.platforms import Finding
 from shared.services import Services
 
 log = logging.getLogger(__name__)

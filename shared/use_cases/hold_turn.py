@@ -12,7 +12,7 @@ from shared.domain.interruptions import begin_turn, end_turn
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, Session, TurnLease
 from shared.errors import Conflict, HandoffError, NotYet
-from shared.ports import Visibility
+from shared.ports.queue import Visibility
 from shared.services import Services
 from shared.use_cases.retry import on_conflict
 

@@ -7,7 +7,7 @@ from shared.domain.interruptions import Standing, standing
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Session
 from shared.errors import NotYet, UnknownSession
-from shared.ports import InboxRow
+from shared.ports.inbox import InboxRow
 from shared.services import Services
 from shared.use_cases.keep_session import own_session
 from shared.use_cases.retry import on_conflict

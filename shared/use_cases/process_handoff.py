@@ -18,7 +18,8 @@ from shared.errors import (
     Rejected,
     ThreadRefused,
 )
-from shared.ports import Platform, TurnMessage
+from shared.ports.platforms import Platform
+from shared.ports.queue import TurnMessage
 from shared.services import Services
 from shared.use_cases.retry import on_conflict
 

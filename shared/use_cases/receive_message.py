@@ -4,7 +4,9 @@ import logging
 from collections.abc import Mapping
 
 from shared.errors import Unauthenticated
-from shared.ports import Answer, Ignored, Inbound, InboxRow, TurnMessage
+from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.ports.inbox import InboxRow
+from shared.ports.queue import TurnMessage
 from shared.services import Services
 from shared.use_cases.chat_commands import is_stop
 

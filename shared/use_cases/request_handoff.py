@@ -15,7 +15,7 @@ from shared.errors import (
     PlatformNotSupported,
     UnknownPlatform,
 )
-from shared.ports import Platforms
+from shared.ports.platforms import Platforms
 from shared.services import Services
 from shared.use_cases.keep_session import own_session
 from shared.use_cases.retry import on_conflict

@@ -6,7 +6,7 @@ from shared.domain.messages import Message, canonical
 from shared.domain.routes import cli_place
 from shared.domain.sessions import MAX_TITLE, Session
 from shared.errors import Conflict, Moved
-from shared.ports import TurnMessage
+from shared.ports.queue import TurnMessage
 from shared.services import Services
 from shared.use_cases.keep_session import own_session
 from shared.use_cases.request_handoff import id_for

@@ -8,7 +8,8 @@ from shared.domain.interruptions import note_for
 from shared.domain.messages import Message, count_by_role, digest
 from shared.domain.sessions import Session
 from shared.errors import AgentError, AgentUnavailable, Conflict, NotYet, Rejected
-from shared.ports import TurnCommit, TurnMessage, Visibility
+from shared.ports.queue import TurnMessage, Visibility
+from shared.ports.turns import TurnCommit
 from shared.services import Services
 from shared.use_cases.deliver import deliver, parts_for
 from shared.use_cases.hold_turn import kept_alive, let_go, start_turn

@@ -1,7 +1,7 @@
 """One wake-up from the Turns queue: run a kickoff, answer a place's inbox, or post words of ours."""
 
 from shared.errors import Rejected
-from shared.ports import TurnMessage, Visibility
+from shared.ports.queue import TurnMessage, Visibility
 from shared.services import Services
 from shared.use_cases.answer_inbox import answer_inbox
 from shared.use_cases.deliver import say

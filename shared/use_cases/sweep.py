@@ -7,7 +7,7 @@ import logging
 
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step
 from shared.errors import Conflict
-from shared.ports import DeadTurn, TurnMessage
+from shared.ports.queue import DeadTurn, TurnMessage
 from shared.services import Services
 from shared.use_cases.answer_inbox import give_back_accepted
 from shared.use_cases.retry import on_conflict

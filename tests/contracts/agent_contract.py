@@ -14,7 +14,7 @@ import pytest
 from shared.agents.registry import AGENTS
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
-from shared.ports import Agent
+from shared.ports.agents import Agent
 from shared.settings import Settings
 from tests.contracts.agent_contract_dialects import Dialect
 from tests.contracts.agent_contract_server import HANG, TRICKLE, AgentServer, Response

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from shared.domain.routes import Place
-from shared.ports import Ignored, Inbound
+from shared.ports.inbound import Ignored, Inbound
 from tests.contracts.platform_contract_stand import Event, Stand, now, stand
 
 OWNER = {"telegram": "7001", "slack": "U7001", "discord": "7001000000000000001"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from shared.domain.routes import Place
-from shared.ports import Finding
+from shared.ports.platforms import Finding
 from tests.contracts.platform_contract_case import PlatformCase
 from tests.contracts.platform_contract_stand import Stand, now
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.routes import Place
-from shared.ports import Answer, Ignored, Inbound, Part
+from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.ports.platforms import Part
 from tests.contracts.platform_contract_case import OWNER, PlatformCase
 from tests.contracts.platform_contract_rendering import quick
 from tests.contracts.platform_contract_stand import Stand, now, unconnected

@@ -6,7 +6,7 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.errors import PlaceGone, Rejected
-from shared.ports import Part
+from shared.ports.platforms import Part
 from tests.contracts.platform_contract_case import PlatformCase
 from tests.contracts.platform_contract_stand import Stand
 

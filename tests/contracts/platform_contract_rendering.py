@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shared.platforms.text import utf16
-from shared.ports import Part
+from shared.ports.platforms import Part
 from shared.use_cases.deliver import REPEAT_MARK
 from tests.contracts.platform_contract_case import PlatformCase
 from tests.contracts.platform_contract_stand import Stand, unconnected

@@ -14,7 +14,7 @@ from local.simulator import Simulator
 from local.simulator.world import Platform as Name
 from shared.domain.routes import Place
 from shared.platforms.registry import PLATFORMS, PlatformRegistry
-from shared.ports import Platform
+from shared.ports.platforms import Platform
 from shared.settings import Settings
 
 _ANY = {secret: "1:any" for entry in PLATFORMS.values() for secret in entry.secrets}

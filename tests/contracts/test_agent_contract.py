@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from shared.agents.registry import AGENTS, build_agent
-from shared.ports import Agent
+from shared.ports.agents import Agent
 from tests.contracts.agent_contract import (
     AgentContract,
     HeldSecrets,

@@ -11,7 +11,7 @@ from typing import Any
 from local.in_process import Killed
 from local.service import Between
 from shared.bootstrap import Handler
-from shared.ports import Platform, Platforms
+from shared.ports.platforms import Platform, Platforms
 from shared.services import Services
 
 WATCHED = ("ProcessFunction", "TurnFunction", "WebhookFunction")

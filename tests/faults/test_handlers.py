@@ -15,7 +15,7 @@ from functions.turn.handler import build as build_turn
 from shared.aws.queue import body_of
 from shared.domain.handoffs import State
 from shared.errors import AgentUnavailable, RateLimited
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.use_cases.resume_session import resume_session
 from tests.shared.use_cases.use_case_world import TURN_LEASE, USER, World
 

@@ -15,7 +15,8 @@ from local.service import LocalService
 from shared.aws.queue import body_of
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import TurnLease
-from shared.ports import InboxRow, TurnMessage
+from shared.ports.inbox import InboxRow
+from shared.ports.queue import TurnMessage
 from shared.use_cases.answer_inbox import accepted_turn
 from tests.journeys.desk import Desk, until
 

@@ -7,7 +7,7 @@ import pytest
 from local.admin import main
 from shared.domain.routes import Place
 from shared.errors import Unauthenticated
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.use_cases.authenticate import authenticate
 from tests.tables import TableNames
 

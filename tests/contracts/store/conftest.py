@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shared.aws.store import dynamo_store
-from shared.ports import Store
+from shared.ports.store import Store
 from tests.contracts import dynamodb_servers
 from tests.contracts.store.backends import INSTALLED, OTHER_MAKES, Backend, client_of
 from tests.contracts.store.world import World

@@ -17,7 +17,7 @@ from shared.domain.handoffs import TERMINAL, Handoff, Reason, State, Step, Threa
 from shared.domain.routes import Place
 from shared.domain.sessions import Session, TurnLease
 from shared.errors import HandoffError
-from shared.ports import Store
+from shared.ports.store import Store
 from tests.contracts.store.world import DEADLINE, LEASE, NOW, RECEIPT, World
 from tests.tables import TableNames
 

@@ -3,7 +3,7 @@
 import pytest
 
 from shared.domain.routes import Place
-from shared.ports import Store
+from shared.ports.store import Store
 
 
 def test_a_token_is_known_for_its_own_user_only(store: Store) -> None:

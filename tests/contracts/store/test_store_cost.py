@@ -9,7 +9,7 @@ import pytest
 from shared.aws.items import to_item
 from shared.aws.store import dynamo_store
 from shared.domain.handoffs import Reason, Step
-from shared.ports import Store
+from shared.ports.store import Store
 from tests.contracts.store.backends import OTHER_MAKES, Backend
 from tests.contracts.store.world import BROKEN, LEASE, NOW, RECEIPT, THREAD, World, sure
 from tests.tables import TableNames

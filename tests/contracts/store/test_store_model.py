@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from shared.ports import Store
+from shared.ports.store import Store
 from tests.contracts.store.backends import Backend
 from tests.contracts.store.model import Model
 from tests.tables import TableNames

@@ -8,7 +8,9 @@ from shared.domain.handoffs import Thread
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
 from shared.errors import Conflict
-from shared.ports import InboxRow, OutPart, Part
+from shared.ports.inbox import InboxRow
+from shared.ports.platforms import Part
+from shared.ports.turns import OutPart
 from tests.contracts.store.backends import LARGE_TRANSACTIONS, Backend
 from tests.contracts.store.world import HOME, NOW, REPLY, THREAD, USER, Ending, Stage, World, sure
 from tests.tables import TableNames

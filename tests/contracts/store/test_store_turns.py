@@ -10,7 +10,8 @@ from shared.domain.handoffs import Step
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
 from shared.errors import Conflict
-from shared.ports import OutPart, Part
+from shared.ports.platforms import Part
+from shared.ports.turns import OutPart
 from tests.contracts.store.backends import LARGE_TRANSACTIONS, Backend
 from tests.contracts.store.world import LEASE, NOW, RECEIPT, REPLY, THREAD, USER, Ending, Stage, World
 

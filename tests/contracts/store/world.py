@@ -9,7 +9,10 @@ from shared.domain.handoffs import Handoff, Reason, Receipt, State, Step, Thread
 from shared.domain.messages import Message
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Session, TurnLease
-from shared.ports import InboxRow, OutPart, Part, Store, TurnCommit
+from shared.ports.inbox import InboxRow
+from shared.ports.platforms import Part
+from shared.ports.store import Store
+from shared.ports.turns import OutPart, TurnCommit
 
 T = TypeVar("T")
 NOW = 1_700_000_000_000

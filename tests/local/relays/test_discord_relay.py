@@ -14,7 +14,8 @@ from local.relays.discord import DiscordRelay
 from local.simulator import Simulator
 from shared.domain.routes import Place
 from shared.platforms.discord import Discord
-from shared.ports import Inbound, Part
+from shared.ports.inbound import Inbound
+from shared.ports.platforms import Part
 from shared.settings import Settings
 from tests.local.relays.receiver import PATIENCE, Posted, Receiver
 

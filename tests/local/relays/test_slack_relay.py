@@ -14,7 +14,7 @@ from local.relays.slack import SlackRelay, as_sent_by_http
 from local.simulator import Simulator
 from shared.domain.routes import Place
 from shared.platforms.slack import Slack
-from shared.ports import Inbound
+from shared.ports.inbound import Inbound
 from shared.settings import Settings
 from tests.local.relays.receiver import PATIENCE, Posted, Receiver
 

@@ -13,7 +13,7 @@ from local.relays.telegram import TelegramRelay
 from local.simulator import Simulator
 from shared.domain.routes import Place
 from shared.platforms.telegram import Telegram
-from shared.ports import Inbound
+from shared.ports.inbound import Inbound
 from shared.settings import Settings
 from tests.local.relays.receiver import PATIENCE, Posted, Receiver
 

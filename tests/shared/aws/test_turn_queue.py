@@ -9,7 +9,7 @@ import pytest
 
 from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility, body_of, message_of
 from shared.domain.routes import Place
-from shared.ports import TurnMessage
+from shared.ports.queue import TurnMessage
 
 if TYPE_CHECKING:
     from local.engine import Engine

@@ -15,7 +15,7 @@ from shared.platforms.discord_rights import (
     VIEW_CHANNEL,
     rights,
 )
-from shared.ports import Finding
+from shared.ports.platforms import Finding
 from shared.settings import Settings
 from tests.shared.platforms.scripted_discord import FixedSecrets, Reply, ScriptedDiscord
 

@@ -6,7 +6,7 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.platforms.slack import Slack
-from shared.ports import Finding
+from shared.ports.platforms import Finding
 from shared.settings import Settings
 from tests.shared.platforms.scripted_answers import scripted
 from tests.shared.platforms.scripted_discord import FixedSecrets

@@ -13,7 +13,8 @@ from local.relays.register_discord import COMMANDS, register
 from local.simulator import Simulator
 from shared.domain.routes import Place
 from shared.platforms.discord import Discord
-from shared.ports import Answer, Inbound, Part
+from shared.ports.inbound import Answer, Inbound
+from shared.ports.platforms import Part
 from shared.settings import Settings
 from tests.shared.platforms.scripted_discord import FixedSecrets
 

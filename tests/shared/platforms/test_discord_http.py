@@ -9,7 +9,7 @@ import pytest
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
 from shared.platforms.discord import Discord
-from shared.ports import Part
+from shared.ports.platforms import Part
 from tests.shared.platforms.scripted_discord import ME, Reply, ScriptedDiscord, discord_at
 
 PLACE = Place("discord", "77")

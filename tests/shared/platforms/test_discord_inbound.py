@@ -11,7 +11,7 @@ from nacl.signing import SigningKey
 from shared.domain.routes import Place
 from shared.platforms.discord import Discord
 from shared.platforms.discord_signatures import DISCORD_SIGNATURE, DISCORD_TIMESTAMP, relay_headers
-from shared.ports import Answer, Ignored, Inbound
+from shared.ports.inbound import Answer, Ignored, Inbound
 from shared.settings import Settings
 from tests.shared.platforms.scripted_discord import FixedSecrets
 

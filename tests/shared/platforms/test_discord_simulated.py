@@ -12,7 +12,7 @@ from local.simulator import Simulator
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, PlaceGone, RateLimited, Rejected, ThreadRefused
 from shared.platforms.discord import Discord
-from shared.ports import Part
+from shared.ports.platforms import Part
 from shared.settings import Settings
 from tests.shared.platforms.scripted_discord import FixedSecrets
 

@@ -11,7 +11,7 @@ from shared.errors import Ambiguous, Rejected, ThreadRefused
 from shared.platforms import slack_api, telegram_api
 from shared.platforms.slack import Slack
 from shared.platforms.telegram import Telegram
-from shared.ports import Part
+from shared.ports.platforms import Part
 from shared.settings import Settings
 from tests.contracts.platform_contract_stand import HeldPlatformSecrets, secrets_of
 

@@ -8,7 +8,7 @@ from slack_sdk.signature import Clock, SignatureVerifier
 
 from shared.domain.routes import Place
 from shared.platforms.slack_inbound import is_from_slack, read
-from shared.ports import Answer, Ignored, Inbound
+from shared.ports.inbound import Answer, Ignored, Inbound
 
 NOW = 1_790_000_000_000
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"

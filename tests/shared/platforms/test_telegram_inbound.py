@@ -6,7 +6,7 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.platforms.telegram_inbound import SECRET_HEADER, is_from_telegram, read
-from shared.ports import Ignored, Inbound
+from shared.ports.inbound import Ignored, Inbound
 
 PERSON = {"id": 7001, "is_bot": False, "first_name": "Olivia", "language_code": "en"}
 BOT = {"id": 9001, "is_bot": True, "first_name": "Handoff", "username": "handoff_bot"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.ports import Store
+from shared.ports.store import Store
 from tests.shared.use_cases.use_case_world import World
 
 

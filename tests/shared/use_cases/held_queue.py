@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shared.ports import DeadTurn, TurnMessage
+from shared.ports.queue import DeadTurn, TurnMessage
 
 NOW = 1_800_000_000_000
 FIVE_MINUTES = 300_000

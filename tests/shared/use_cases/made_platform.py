@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeVar
 
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, PlatformNotConfigured
-from shared.ports import Answer, Capabilities, Ignored, Inbound, Part
+from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.ports.platforms import Capabilities, Part
 
 T = TypeVar("T")
 Idempotency = Literal["key", "readback", "none"]

@@ -7,7 +7,8 @@ from shared.domain.messages import digest
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, ResumePending
 from shared.errors import AgentUnavailable, HandoffInFlight
-from shared.ports import InboxRow, TurnMessage
+from shared.ports.inbox import InboxRow
+from shared.ports.queue import TurnMessage
 from shared.use_cases.accept_turn import accept_turn
 from shared.use_cases.locate_session import bring_here
 from tests.shared.use_cases.use_case_world import HOME, USER, World

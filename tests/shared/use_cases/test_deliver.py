@@ -5,7 +5,7 @@ import pytest
 from shared.domain.handoffs import State
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
-from shared.ports import Store
+from shared.ports.store import Store
 from shared.use_cases.deliver import REPEAT_MARK, REPEATING
 from tests.shared.use_cases.made_platform import Idempotency
 from tests.shared.use_cases.use_case_world import HOME, World

@@ -13,7 +13,7 @@ from shared.domain.handoffs import Handoff, State
 from shared.domain.routes import Place, cli_place
 from shared.errors import RateLimited
 from shared.platforms.registry import PlatformRegistry
-from shared.ports import Finding
+from shared.ports.platforms import Finding
 from shared.use_cases.examine import OVERDUE, examine, trouble_of
 from tests.contracts.platform_contract_stand import HeldPlatformSecrets
 from tests.shared.use_cases.use_case_world import HOME, USER, World

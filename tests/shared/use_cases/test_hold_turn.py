@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from shared.errors import NotYet
-from shared.ports import TurnMessage
+from shared.ports.queue import TurnMessage
 from shared.use_cases.hold_turn import kept_alive, let_go, start_turn
 from shared.use_cases.run_turn import run_turn
 from tests.shared.use_cases.use_case_world import HOME, TURN_LEASE, World

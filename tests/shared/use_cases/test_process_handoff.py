@@ -4,7 +4,7 @@ import pytest
 
 from shared.domain.handoffs import MAX_ATTEMPTS, State, Step
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
-from shared.ports import Store
+from shared.ports.store import Store
 from tests.shared.use_cases.use_case_world import DEADLINE, HOME, LEASE, World
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.errors import Unauthenticated
-from shared.ports import TurnMessage
+from shared.ports.queue import TurnMessage
 from shared.use_cases.receive_message import receive_message
 from tests.shared.use_cases.use_case_world import HOME, World
 

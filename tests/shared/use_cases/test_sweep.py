@@ -10,7 +10,8 @@ from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, State, Step
 from shared.domain.routes import Place
 from shared.domain.sessions import TurnLease
 from shared.errors import NotSent
-from shared.ports import DeadTurn, InboxRow, TurnMessage
+from shared.ports.inbox import InboxRow
+from shared.ports.queue import DeadTurn, TurnMessage
 from shared.use_cases.accept_turn import accept_turn
 from shared.use_cases.sweep import DEAD_LIMIT, LIMIT, sweep
 from tests.shared.use_cases.use_case_world import DEADLINE, LEASE, TURN_LEASE, USER, World

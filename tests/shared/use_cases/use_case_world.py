@@ -12,7 +12,9 @@ from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import NotYet, Retryable
-from shared.ports import InboxRow, Store, TurnMessage
+from shared.ports.inbox import InboxRow
+from shared.ports.queue import TurnMessage
+from shared.ports.store import Store
 from shared.services import Services
 from shared.settings import Settings
 from shared.use_cases.keep_session import keep_session

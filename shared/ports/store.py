@@ -1,0 +1,22 @@
+"""The two tables as one bundle of six small ports."""
+
+from dataclasses import dataclass
+
+from shared.ports.accounts import Accounts
+from shared.ports.handoffs import Handoffs
+from shared.ports.inbox import Inbox
+from shared.ports.sessions import Sessions
+from shared.ports.transcripts import Transcripts
+from shared.ports.turns import Turns
+
+
+@dataclass(frozen=True)
+class Store:
+    """The six ports of the two tables."""
+
+    accounts: Accounts
+    sessions: Sessions
+    transcripts: Transcripts
+    handoffs: Handoffs
+    inbox: Inbox
+    turns: Turns
