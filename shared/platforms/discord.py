@@ -36,7 +36,7 @@ class Discord:
     """The Platform port on discord.py. A thread is a channel of its own: its place has no second part."""
 
     name = "discord"
-    capabilities = Capabilities(threads=True, edit=True, typing=True, limit=LIMIT, unit="characters", idempotency="key")
+    capabilities = Capabilities(threads=True, limit=LIMIT, idempotency="key")
 
     def __init__(
         self,

@@ -29,9 +29,7 @@ class Slack:
     """One app in one workspace. Keys travel in the messages' metadata, so that what was posted can be found again."""
 
     name = "slack"
-    capabilities = Capabilities(
-        threads=True, edit=True, typing=True, limit=12_000, unit="characters", idempotency="readback"
-    )
+    capabilities = Capabilities(threads=True, limit=12_000, idempotency="readback")
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
         self._settings, self._secrets = settings, secrets

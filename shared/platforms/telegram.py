@@ -29,7 +29,7 @@ class Telegram:
     """One bot on Telegram. It can neither list topics nor find a message again: the journal remembers both."""
 
     name = "telegram"
-    capabilities = Capabilities(threads=True, edit=True, typing=True, limit=4096, unit="utf16", idempotency="none")
+    capabilities = Capabilities(threads=True, limit=4096, idempotency="none")
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
         self._settings, self._secrets = settings, secrets

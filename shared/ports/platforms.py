@@ -12,15 +12,12 @@ from shared.ports.inbound import Answer, Ignored, Inbound
 class Capabilities:
     """What a platform can do, so that use cases need not know which one it is.
 
-    `idempotency` says how a send that may have arrived is made safe: send again with the same `key`, `readback` with
-    `find_message`, or `none` (the repeat is marked as one).
+    `limit` is the longest part, as the platform itself counts. `idempotency` says how a send that may have arrived is
+    made safe: send again with the same `key`, `readback` with `find_message`, or `none` (the repeat is marked as one).
     """
 
     threads: bool
-    edit: bool
-    typing: bool
     limit: int
-    unit: Literal["utf16", "characters"]
     idempotency: Literal["key", "readback", "none"]
 
 

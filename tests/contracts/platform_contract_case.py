@@ -1,6 +1,6 @@
 """What a contract test of platforms has at hand: the platform's name, its homes by kind, and a simulated world."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -18,6 +18,7 @@ class PlatformCase:
     name: str
     homes: tuple[str, ...]
     threadless: tuple[str, ...] = ()
+    measure: Callable[[str], int] = staticmethod(len)  # how the platform counts towards its limit
     # What would call people; homes where nobody speaks outside a thread; what to type so that "go on, please" is heard.
     calls: tuple[str, ...] = ("@everyone", "@here", "<!here>", "<!channel>", "<@U7002>", "<@7002000000000000002>")
     threads_only: tuple[str, ...] = ()

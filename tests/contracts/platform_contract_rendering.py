@@ -5,7 +5,6 @@ import json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shared.platforms.text import utf16
 from shared.ports.platforms import Part
 from shared.use_cases.deliver import REPEAT_MARK
 from tests.contracts.platform_contract_case import PlatformCase
@@ -28,13 +27,12 @@ class Rendering(PlatformCase):
     @given(markdown=st.one_of(documents, rubbish))
     def test_parts_are_within_the_limit_plain_data_and_the_same_each_time(self, markdown: str) -> None:
         platform = unconnected(self.name)
-        measure = utf16 if platform.capabilities.unit == "utf16" else len
 
         parts = platform.render(markdown)
 
         room = len(REPEAT_MARK) if platform.capabilities.idempotency == "none" else 0
 
-        assert all(0 < measure(part.text) <= platform.capabilities.limit - room for part in parts)
+        assert all(0 < self.measure(part.text) <= platform.capabilities.limit - room for part in parts)
         assert all(part.text.strip() for part in parts)
         assert [Part(**json.loads(json.dumps({"text": p.text, "extra": dict(p.extra)}))) for p in parts] == parts
         assert platform.render(markdown) == parts

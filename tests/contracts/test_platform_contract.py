@@ -1,5 +1,6 @@
 """Every platform against the contract, in every kind of home."""
 
+from shared.platforms.text import utf16
 from tests.contracts.platform_contract import PlatformContract
 from tests.contracts.platform_contract_threadless import Threadless
 
@@ -8,6 +9,7 @@ class TestTelegram(PlatformContract, Threadless):
     name = "telegram"
     homes = ("7001", "-1001000000001")  # a private chat with topics, a forum
     threadless = ("-1002",)  # a plain group
+    measure = staticmethod(utf16)
     calls = ("@everyone", "@here", "@stranger")  # angle brackets are plain words on Telegram
 
 

@@ -21,9 +21,7 @@ class MadePlatform:
     name = "chat"
 
     def __init__(self, idempotency: Idempotency) -> None:
-        self.capabilities = Capabilities(
-            threads=True, edit=True, typing=True, limit=1000, unit="characters", idempotency=idempotency
-        )
+        self.capabilities = Capabilities(threads=True, limit=1000, idempotency=idempotency)
         self.threads: dict[str, str] = {}
         self.posts: dict[Place, list[tuple[str, str]]] = defaultdict(list)
         self.next: dict[str, deque[Exception | Callable[[], None]]] = defaultdict(deque)
