@@ -1,6 +1,5 @@
 """The `turn` function: wake-ups of the Turns queue, one at a time."""
 
-import logging
 import math
 from typing import Any
 
@@ -11,7 +10,6 @@ from shared.services import Services
 from shared.traces import without_text
 from shared.use_cases.run_turn import run_turn
 
-log = logging.getLogger(__name__)
 RESERVE = 60_000
 """What is left of the function's time for commit and delivery once the agent must have answered."""
 CONFLICT_PAUSE = 1

@@ -21,9 +21,7 @@ def body_of(message: TurnMessage) -> str:
     fields = {
         "v": VERSION,
         "place": message.place.route,
-        "session_id": message.session_id,
         "handoff_id": message.handoff_id,
-        "fence": message.fence,
         "event_id": message.event_id,
         "notice": message.notice,
     }
@@ -35,7 +33,7 @@ def message_of(body: str) -> TurnMessage:
     fields = json.loads(body)
     if fields.get("v") != VERSION:
         raise ValueError(f"a queue message of version {fields.get('v')}; this is version {VERSION}")
-    names = ("session_id", "handoff_id", "fence", "event_id", "notice")
+    names = ("handoff_id", "event_id", "notice")
     return TurnMessage(place_of(fields["place"]), **{name: fields.get(name) for name in names})
 
 

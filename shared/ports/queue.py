@@ -11,14 +11,12 @@ from shared.domain.routes import Place
 class TurnMessage:
     """A wake-up for one place, of one of three kinds.
 
-    `handoff_id` and `fence`: run the kickoff of that handoff. `event_id`: answer the rows in the place's inbox, this one
+    `handoff_id`: run the kickoff of that handoff. `event_id`: answer the rows in the place's inbox, this one
     among them. `notice`: post these words of ours.
     """
 
     place: Place
-    session_id: str | None = None
     handoff_id: str | None = None
-    fence: int | None = None
     event_id: str | None = None
     notice: str | None = None
 

@@ -107,7 +107,7 @@ def send_kickoff(services: Services, handoff: Handoff) -> None:
     if handoff.thread is None:
         raise _LostFence
     services.queue.send(
-        TurnMessage(handoff.thread.place, handoff.session_id, handoff.id, handoff.fence),
+        TurnMessage(handoff.thread.place, handoff_id=handoff.id),
         dedupe=f"kickoff {handoff.id} {handoff.fence}",
     )
     services.store.handoffs.kickoff_sent(handoff, now=services.clock.now())
@@ -129,7 +129,7 @@ def try_later(services: Services, handoff: Handoff, reason: Reason, *, after: fl
     )
     if waiting is not None and pause > 0:
         # The queue wakes it when the time has come; should that get lost, the sweep does within a minute.
-        wake_up = TurnMessage(handoff.target, handoff.session_id, handoff.id, handoff.fence)
+        wake_up = TurnMessage(handoff.target, handoff_id=handoff.id)
         services.queue.send(wake_up, dedupe=f"wake {handoff.id} {handoff.fence}", line=f"wake {handoff.id}")
 
 

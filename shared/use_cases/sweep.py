@@ -75,7 +75,7 @@ def _expire(services: Services, handoff: Handoff, reason: Reason) -> None:
 def _send_kickoff_again(services: Services, handoff: Handoff) -> None:
     if handoff.thread is not None:
         services.queue.send(
-            TurnMessage(handoff.thread.place, handoff.session_id, handoff.id, handoff.fence),
+            TurnMessage(handoff.thread.place, handoff_id=handoff.id),
             dedupe=f"again {handoff.id} {handoff.nudges}",
             line=f"again {handoff.id}",
         )

@@ -25,7 +25,7 @@ def test_a_duplicate_queue_message_confirms_once(desk: Desk) -> None:
     title = f"queue {uuid.uuid4().hex[:6]}"
     session_id = desk.session(title=title)
     done = desk.hand_over(session_id)
-    body = {"v": 1, "place": done["session"]["owner"], "session_id": session_id, "handoff_id": done["id"], "fence": 1}
+    body = {"v": 1, "place": done["session"]["owner"], "handoff_id": done["id"]}
     record = {
         "messageId": "m1",
         "receiptHandle": "gone",

@@ -42,7 +42,7 @@ def received(sqs: Any, url: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "message",
     [
-        TurnMessage(HERE, "s-1", handoff_id="h-1", fence=3),
+        TurnMessage(HERE, handoff_id="h-1"),
         TurnMessage(THERE, event_id="0001"),
         TurnMessage(HERE, notice="It went on elsewhere. 🚀"),
         TurnMessage(HERE),
@@ -54,6 +54,11 @@ def test_a_wake_up_reads_back_as_it_was_sent(message: TurnMessage) -> None:
 
 def test_a_wake_up_carries_its_version_and_nothing_empty() -> None:
     assert json.loads(body_of(TurnMessage(HERE, event_id="1"))) == {"v": 1, "place": HERE.route, "event_id": "1"}
+
+
+def test_a_wake_up_that_an_older_function_sent_with_more_in_it_is_read_all_the_same() -> None:
+    body = f'{{"v":1,"place":"{HERE.route}","session_id":"s-1","handoff_id":"h-1","fence":3}}'
+    assert message_of(body) == TurnMessage(HERE, handoff_id="h-1")
 
 
 @pytest.mark.parametrize("body", ['{"v":2,"place":"telegram:1"}', '{"place":"telegram:1"}'])
@@ -81,7 +86,7 @@ def test_each_place_is_a_line_of_its_own(sqs: Any, url: str) -> None:
 def test_what_must_not_wait_has_a_line_of_its_own(sqs: Any, url: str) -> None:
     queue = SqsTurnQueue(sqs, url)
     queue.send(TurnMessage(HERE, event_id="1"), dedupe="1")
-    queue.send(TurnMessage(HERE, handoff_id="h-1", fence=1), dedupe="2", line="again h-1")
+    queue.send(TurnMessage(HERE, handoff_id="h-1"), dedupe="2", line="again h-1")
     assert len(received(sqs, url)) == 2
 
 
@@ -105,10 +110,10 @@ def test_a_hold_on_what_is_somebody_elses_by_now_is_no_error(sqs: Any, url: str)
 
 
 def test_dead_letters_are_read_and_deleted(sqs: Any, url: str) -> None:
-    SqsTurnQueue(sqs, url).send(TurnMessage(HERE, "s-1", handoff_id="h-1", fence=2), dedupe="1")
+    SqsTurnQueue(sqs, url).send(TurnMessage(HERE, handoff_id="h-1"), dedupe="1")
     dead_turns = SqsDeadTurns(sqs, url)
     (dead,) = dead_turns.receive(limit=5)
-    assert dead.message == TurnMessage(HERE, "s-1", handoff_id="h-1", fence=2)
+    assert dead.message == TurnMessage(HERE, handoff_id="h-1")
     dead_turns.delete(dead)
     sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "0"})
     assert dead_turns.receive(limit=5) == []
