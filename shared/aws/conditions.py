@@ -6,7 +6,7 @@ from typing import Any
 from shared.aws.handoff_items import reason_value, receipt_value
 from shared.aws.tables import handoff_key
 from shared.aws.writes import Condition, Update, absent, at_most, either, equals, one_of
-from shared.domain.handoffs import TRANSITIONS, Handoff, Reason, Receipt, State, Step
+from shared.domain.handoffs import TRANSITIONS, Handoff, Reason, Receipt, Step
 
 NUDGE_AFTER = 30_000
 CONFIRMED_DUE_AFTER = 120_000
@@ -17,6 +17,12 @@ NOT_DUE: Mapping[str, Any] = {"due_shard": None, "due_at": None}
 def allowed(transition: str) -> Condition:
     """The states that the domain's table lets this transition start from."""
     return one_of("state", sorted(state.value for state in TRANSITIONS[transition].sources))
+
+
+def leads_to(transition: str) -> Mapping[str, str]:
+    """The state that the domain's table lets this transition lead to, to be written; nothing where it stays."""
+    target = TRANSITIONS[transition].target
+    return {"state": target.value} if target else {}
 
 
 def fence_is_mine(handoff: Handoff) -> Condition:
@@ -51,10 +57,10 @@ def confirm_write(table: str, handoff: Handoff, receipt: Receipt | None, *, now:
     )
 
 
-def ended_with(state: State, reason: Reason, now: int) -> Mapping[str, Any]:
+def ended_by(transition: str, reason: Reason, now: int) -> Mapping[str, Any]:
     """The attributes of a handoff that did not complete; nobody looks after it any more, and one day it goes."""
     return {
-        "state": state.value,
+        **leads_to(transition),
         "error": reason_value(reason),
         "updated_at": now,
         "expires_at": now // 1000 + KEEP_SECONDS,

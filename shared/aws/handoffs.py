@@ -23,8 +23,9 @@ from shared.aws.conditions import (
     NOT_DUE,
     NUDGE_AFTER,
     allowed,
-    ended_with,
+    ended_by,
     fence_is_mine,
+    leads_to,
     no_live_turn,
     not_bound,
     unconfirmed,
@@ -132,7 +133,7 @@ class DynamoHandoffs:
             handoff_key(handoff_id),
             when=[allowed("claim"), due, in_time],
             set={
-                "state": State.RUNNING.value,
+                **leads_to("claim"),
                 "claimant": claimant,
                 "lease_until": lease_until,
                 "due_at": lease_until,
@@ -192,7 +193,7 @@ class DynamoHandoffs:
 
     def complete(self, handoff: Handoff, *, now: int) -> Handoff | None:
         ended = {
-            "state": State.COMPLETED.value,
+            **leads_to("complete"),
             f"steps.{Step.COMPLETED}": now,
             "error": None,
             "updated_at": now,
@@ -212,28 +213,29 @@ class DynamoHandoffs:
         return completed if done else None
 
     def fail(self, handoff: Handoff, reason: Reason, *, now: int, rejected_delivery: bool = False) -> Handoff | None:
-        holds = [allowed("fail"), fence_is_mine(handoff)]
-        if not rejected_delivery:
-            holds.append(unconfirmed())
-        return self._fail(handoff, holds, reason, now=now)
+        may_fail = [] if rejected_delivery else [unconfirmed()]
+        return self._fail("fail", handoff, may_fail, reason, now=now)
 
     def expire(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
         nobody_holds_it = either(equals("state", State.PENDING.value), at_most("lease_until", now))
         out_of_time_or_tries = either(
             at_most("deadline", now), Condition("{} >= []", ("attempt",), (MAX_ATTEMPTS - 1,))
         )
-        holds = [allowed("expire"), fence_is_mine(handoff), unconfirmed(), nobody_holds_it, out_of_time_or_tries]
-        return self._fail(handoff, holds, reason, now=now)
+        may_expire = [unconfirmed(), nobody_holds_it, out_of_time_or_tries]
+        return self._fail("expire", handoff, may_expire, reason, now=now)
 
-    def _fail(self, handoff: Handoff, holds: Sequence[Condition], reason: Reason, *, now: int) -> Handoff | None:
+    def _fail(
+        self, transition: str, handoff: Handoff, conditions: Sequence[Condition], reason: Reason, *, now: int
+    ) -> Handoff | None:
         as_read = equals("bound_epoch", handoff.bound_epoch) if handoff.is_bound else not_bound()
-        ended = ended_with(State.FAILED, reason, now)
-        done = endings.end(self._tables, handoff, [*holds, as_read], ended, now=now, back=handoff.is_bound)
+        holds = [allowed(transition), fence_is_mine(handoff), *conditions, as_read]
+        ended = ended_by(transition, reason, now)
+        done = endings.end(self._tables, handoff, holds, ended, now=now, back=handoff.is_bound)
         return self.get(handoff.id) if done else None
 
     def cancel(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
         holds = [allowed("cancel"), not_bound(), unconfirmed()]
-        done = endings.end(self._tables, handoff, holds, ended_with(State.CANCELLED, reason, now), now=now)
+        done = endings.end(self._tables, handoff, holds, ended_by("cancel", reason, now), now=now)
         return self.get(handoff.id) if done else None
 
     def back_to_pending(
@@ -245,7 +247,7 @@ class DynamoHandoffs:
             handoff,
             when=[allowed("back_to_pending"), fence_is_mine(handoff), *lease_is_over],
             set={
-                "state": State.PENDING.value,
+                **leads_to("back_to_pending"),
                 "error": reason_value(reason),
                 "not_before": not_before,
                 "claimant": None,

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shared.aws.conditions import allowed, ended_with, fence_is_mine, not_bound
+from shared.aws.conditions import allowed, ended_by, fence_is_mine, not_bound
 from shared.aws.sessions import session_of
 from shared.aws.tables import Tables, back_route_key, handoff_key, meta_key, route_key
 from shared.aws.writes import Check, Put, Refusal, Update, Write, absent, differs, either, equals, transact
-from shared.domain.handoffs import Handoff, Reason, State, Step
+from shared.domain.handoffs import Handoff, Reason, Step
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import Conflict, Moved, PlaceBusy, UnknownSession
@@ -90,7 +90,7 @@ def resume(tables: Tables, session: Session, *, now: int) -> Session:
 
 def _end_by_resume(tables: Tables, handoff_id: str, now: int) -> Update:
     reason = Reason("resumed", "The session was resumed elsewhere before the handoff was done.")
-    ended = ended_with(State.CANCELLED, reason, now)
+    ended = ended_by("resume", reason, now)
     return Update(tables.handoffs, handoff_key(handoff_id), when=[allowed("resume")], set=ended)
 
 

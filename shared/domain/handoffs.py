@@ -30,7 +30,6 @@ class State(StrEnum):
 
 
 OPEN = frozenset({State.PENDING, State.RUNNING})
-TERMINAL = frozenset(State) - OPEN
 
 
 @dataclass(frozen=True)

@@ -121,8 +121,7 @@ def _after_its_kickoff(services: Services, session: Session, run: _Run) -> Sessi
     handoff = services.store.handoffs.get(session.active_handoff) if session.active_handoff else None
     if handoff is None or not handoff.is_open or handoff.confirmed or not handoff.is_bound:
         return session
-    kickoff = TurnMessage(session.owner, handoff_id=handoff.id)
-    run_kickoff(services, kickoff, visibility=run.visibility, deadline=run.deadline, tries=run.tries)
+    run_kickoff(services, handoff.id, visibility=run.visibility, deadline=run.deadline, tries=run.tries)
     arrived = services.store.sessions.get(session.id)
     if arrived is None or arrived.owner != session.owner:
         raise Conflict(f"session {session.id} did not stay")

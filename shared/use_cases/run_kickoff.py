@@ -8,7 +8,7 @@ from shared.domain.interruptions import note_for
 from shared.domain.messages import Message, count_by_role, digest
 from shared.domain.sessions import Session
 from shared.errors import AgentError, AgentUnavailable, Conflict, NotYet, Rejected
-from shared.ports.queue import TurnMessage, Visibility
+from shared.ports.queue import Visibility
 from shared.ports.turns import TurnCommit
 from shared.services import Services
 from shared.use_cases.deliver import deliver, parts_for
@@ -19,13 +19,13 @@ log = logging.getLogger(__name__)
 AGENT_TRIES = 3
 
 
-def run_kickoff(services: Services, message: TurnMessage, *, visibility: Visibility, deadline: int, tries: int) -> None:
+def run_kickoff(services: Services, handoff_id: str, *, visibility: Visibility, deadline: int, tries: int) -> None:
     """Run the kickoff of a handoff, or finish one that was committed before. Safe to run twice.
 
     Its failures fail the handoff, with the session back where it came from; they never strike the session. Raises
     NotYet to be woken again later, Conflict to be woken again at once.
     """
-    handoff = services.store.handoffs.get(message.handoff_id or "")
+    handoff = services.store.handoffs.get(handoff_id)
     if handoff is None or not handoff.is_open:
         return
     if handoff.state is State.PENDING and not handoff.is_bound:

@@ -17,7 +17,7 @@ def run_turn(services: Services, message: TurnMessage, *, visibility: Visibility
     """
     visibility.set(hold_seconds(services))
     if message.handoff_id is not None:
-        run_kickoff(services, message, visibility=visibility, deadline=deadline, tries=tries)
+        run_kickoff(services, message.handoff_id, visibility=visibility, deadline=deadline, tries=tries)
     elif message.notice is not None:
         try:
             say(services, message.place, message.notice, key=f"notice-{message.event_id}")

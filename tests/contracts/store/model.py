@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from shared.aws.handoff_items import handoff_of
 from shared.aws.items import from_item
 from shared.aws.sessions import session_of
-from shared.domain.handoffs import TERMINAL, Handoff, Reason, State, Step, Thread
+from shared.domain.handoffs import Handoff, Reason, State, Step, Thread
 from shared.domain.routes import Place
 from shared.domain.sessions import Session, TurnLease
 from shared.errors import HandoffError
@@ -152,7 +152,7 @@ def _session_problems(old: Session, new: Session, after: Seen) -> Iterator[str]:
 
 
 def _handoff_problems(old: Handoff, new: Handoff, before: Seen, after: Seen) -> Iterator[str]:
-    if old.state in TERMINAL and new != old:
+    if not old.is_open and new != old:
         yield f"{new.id}: it had ended, and changed"
     if (
         new.fence < old.fence
@@ -160,7 +160,7 @@ def _handoff_problems(old: Handoff, new: Handoff, before: Seen, after: Seen) -> 
         or (old.confirmed > new.confirmed)
     ):
         yield f"{new.id}: fence, bound epoch or confirmation went back"
-    if old.state in TERMINAL or new.state not in TERMINAL or new.thread is None or not new.is_bound:
+    if not old.is_open or new.is_open or new.thread is None or not new.is_bound:
         return
     was, now = before.sessions[new.session_id], after.sessions[new.session_id]
     if new.state is State.COMPLETED:
