@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from shared.aws.items import Item, from_item, to_item
-from shared.aws.tables import Key, Tables, back_route_key, handoff_key, meta_key, route_key
-from shared.aws.writes import Delete, Put, Refusal, absent, delete, equals, put, transact
+from shared.aws.tables import Key, Tables, handoff_key, meta_key, route_key
+from shared.aws.writes import Delete, Put, Refusal, absent, delete, equals, put
 from shared.domain.routes import Place, place_of
 from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
 from shared.errors import Conflict
@@ -79,19 +79,12 @@ class DynamoSessions:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def create(self, session: Session, *, route: Place | None = None) -> bool:
+    def create(self, session: Session) -> bool:
         """Signed like `replace`, so that a repeat after a lost answer still says that it was created."""
         mark = secrets.token_hex(8)
-        writes = [Put(self._tables.sessions, {**item_of(session), "write_id": mark}, [absent("pk")])]
-        if route is not None:
-            pointer = {**route_key(route), "session_id": session.id}
-            writes.append(Put(self._tables.sessions, pointer, [absent("pk")]))
-            writes.append(Put(self._tables.sessions, back_route_key(session.id, route)))
+        fresh = Put(self._tables.sessions, {**item_of(session), "write_id": mark}, [absent("pk")])
         try:
-            if len(writes) == 1:
-                put(self._tables.client, writes[0])
-            else:
-                transact(self._tables.client, writes)
+            put(self._tables.client, fresh)
         except Refusal as refusal:
             current = refusal.items[0]
             return current is not None and current.get("write_id") == mark
@@ -185,10 +178,6 @@ class DynamoSessions:
     def at(self, place: Place) -> str | None:
         item = self._tables.get(self._tables.sessions, route_key(place))
         return item["session_id"] if item else None
-
-    def point(self, place: Place, session_id: str) -> None:
-        pointer = Put(self._tables.sessions, {**route_key(place), "session_id": session_id})
-        transact(self._tables.client, [pointer, Put(self._tables.sessions, back_route_key(session_id, place))])
 
 
 def _cursor(last: Item) -> str:

@@ -19,8 +19,8 @@ class SessionPage:
 class Sessions(Protocol):
     """Sessions without their transcripts. Reads are strongly consistent, except `list`, which may lag by moments."""
 
-    def create(self, session: Session, *, route: Place | None = None) -> bool:
-        """Write a new session, and the route to it if given; False if its id (or that route) is taken. Idempotent."""
+    def create(self, session: Session) -> bool:
+        """Write a new session; False if its id is taken."""
 
     def get(self, session_id: str) -> Session | None: ...
 
@@ -34,6 +34,3 @@ class Sessions(Protocol):
 
     def at(self, place: Place) -> str | None:
         """The id of the session that this place's route points to (it lives where its owner says)."""
-
-    def point(self, place: Place, session_id: str) -> None:
-        """Let the route of a place point to a session."""

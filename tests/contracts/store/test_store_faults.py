@@ -67,9 +67,6 @@ def test_a_created_session_whose_answer_was_lost_was_created(retrying: tuple[Wor
     with answer_lost(client, "PutItem") as lost:
         world.session()
     assert lost
-    with answer_lost(client, "TransactWriteItems") as lost:
-        assert world.store.sessions.create(replace(world.current(), id="s-2", owner=HOME), route=HOME)
-    assert lost
 
 
 def test_a_request_whose_answer_was_lost_is_one_handoff(retrying: tuple[World, Any]) -> None:

@@ -12,6 +12,7 @@ from shared.errors import Conflict, Moved, PlaceBusy, UnknownSession
 from tests.contracts.store.backends import Backend
 from tests.contracts.store.faults import meanwhile
 from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, THREAD, Ending, Stage, World, sure
+from tests.tables import TableNames
 
 AT_HOME = Thread(HOME, "https://t.me/c/1001")
 
@@ -173,8 +174,12 @@ def test_a_session_that_has_moved_away_does_not_block_its_old_place(world: World
     assert world.store.sessions.at(HOME) == "s-1"
 
 
-def test_a_route_that_points_to_a_deleted_session_does_not_block_the_place_for_ever(world: World) -> None:
-    world.store.sessions.point(HOME, "s-long-gone")
+def test_a_route_that_points_to_a_session_that_is_no_more_does_not_block_the_place_for_ever(
+    world: World, backend: Backend, tables: TableNames
+) -> None:
+    gone = tenant(world)
+    backend.client.delete_item(TableName=tables.sessions, Key={"pk": {"S": f"SESSION#{gone.id}"}, "sk": {"S": "META"}})
+    assert world.store.sessions.at(HOME) == gone.id
     opened = world.handoff(Stage.OPENED, thread=AT_HOME)
     sure(world.store.handoffs.rebind(opened, now=NOW))
     assert world.store.sessions.at(HOME) == "s-1"

@@ -57,30 +57,10 @@ def test_a_session_is_created_once_and_the_first_stays(world: World) -> None:
     assert world.current() == session
 
 
-def test_a_session_is_created_together_with_the_route_to_it(world: World) -> None:
-    session = replace(FULL, id="s-home", owner=HOME)
-    assert world.store.sessions.create(session, route=HOME)
-    assert world.store.sessions.at(HOME) == "s-home"
-    assert world.store.sessions.get("s-home") == session
-
-
-def test_of_two_sessions_for_one_route_the_second_is_not_created(world: World) -> None:
-    assert world.store.sessions.create(replace(FULL, id="s-a"), route=HOME)
-    assert not world.store.sessions.create(replace(FULL, id="s-b"), route=HOME)
-    assert world.store.sessions.get("s-b") is None
-    assert world.store.sessions.at(HOME) == "s-a"
-
-
-def test_a_taken_id_gets_no_second_route(world: World) -> None:
-    world.session("s-a")
-    assert not world.store.sessions.create(replace(FULL, id="s-a"), route=HOME)
+def test_a_place_points_to_the_session_that_came_last(world: World) -> None:
     assert world.store.sessions.at(HOME) is None
-
-
-def test_a_place_points_to_the_session_that_it_was_last_given(world: World) -> None:
-    assert world.store.sessions.at(HOME) is None
-    world.store.sessions.point(HOME, "s-1")
-    world.store.sessions.point(HOME, "s-2")
+    for session in (world.session("s-1"), world.session("s-2")):
+        world.store.handoffs.bring(session, HOME, "https://t.me/1001", now=NOW)
     assert world.store.sessions.at(HOME) == "s-2"
     assert world.store.sessions.at(THREAD.place) is None
 
@@ -182,8 +162,8 @@ def test_a_deleted_session_leaves_nothing_behind(world: World, backend: Backend,
     backend.needs(LARGE_TRANSACTIONS)
     world.session("s-other", messages=[USER])
     before = everything(backend, tables)
-    world.session(messages=[USER] * 3)
-    world.store.sessions.point(Place("discord", "9"), "s-1")
+    begun = world.session(messages=[USER] * 3)
+    world.store.handoffs.bring(begun, Place("discord", "9"), "https://discord.com/9", now=NOW)
     world.ended(Ending.CANCELLED, world.current())
     world.ended(Ending.COMPLETED, world.current())
     rows = [world.row("0001"), world.row("0002")]

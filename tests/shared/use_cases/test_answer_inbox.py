@@ -10,6 +10,7 @@ from shared.errors import AgentUnavailable, HandoffInFlight
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import TurnMessage
 from shared.use_cases.accept_turn import accept_turn
+from shared.use_cases.keep_session import delete_session
 from shared.use_cases.locate_session import bring_here
 from tests.shared.use_cases.use_case_world import HOME, USER, World
 
@@ -109,14 +110,16 @@ def test_a_home_whose_session_moved_on_gets_another_one(world: World) -> None:
     world.turns()
     first = world.store.sessions.at(HOME)
     assert first is not None
-    world.store.handoffs.resume(world.current(first), now=world.clock.now())
-    world.store.sessions.point(HOME, "gone")
+    world.session("s-2")
+    bring_here(world.services, USER, "s-2", HOME)
+    delete_session(world.services, USER, "s-2")
+    assert world.store.sessions.at(HOME) is None
 
     world.say(HOME, "hi again", "e-2")
     world.turns()
 
     second = world.store.sessions.at(HOME)
-    assert second not in (None, first, "gone")
+    assert second not in (None, first)
     assert world.current(first).owner.is_cli
     assert world.transcript(str(second))[0]["content"] == "hi again"
 
