@@ -4,6 +4,7 @@ from functools import cache
 
 from local.shim import (
     access,
+    answers,
     atomicity,
     dispatch,
     iterators,
@@ -18,7 +19,7 @@ from local.shim import (
 )
 
 FAMILIES = (
-    *(loading, unused, dispatch),  # quicker
+    *(loading, unused, dispatch, answers),  # quicker
     *(atomicity, streams, iterators, transactions, limits, queries),  # DynamoDB
     *(queues, receiving),  # SQS
     access,  # IAM
