@@ -61,18 +61,19 @@ def _give_back(tables: Tables, handoff: Handoff, now: int) -> Sequence[Write]:
     if meta is None or meta["epoch"] != handoff.bound_epoch:
         return [_free(tables, handoff, now)]
     pointer = tables.get(tables.sessions, route_key(handoff.origin))
-    is_free = pointer is not None and pointer["session_id"] == handoff.session_id
-    home = handoff.origin if is_free else cli_place(handoff.session_id)
+    still_its_own = pointer if pointer and pointer["session_id"] == handoff.session_id else None
+    home = handoff.origin if still_its_own else cli_place(handoff.session_id)
     back = Update(
         tables.sessions,
         meta_key(handoff.session_id),
         when=[equals("active_handoff", handoff.id), equals("epoch", handoff.bound_epoch)],
         set={
             "owner": home.route,
+            "link": still_its_own.get("link") if still_its_own else None,
             "updated_at": now,
-            **dict.fromkeys(("active_handoff", "link", "turn_id", "turn_lease_until")),
+            **dict.fromkeys(("active_handoff", "turn_id", "turn_lease_until")),
         },
         add={"version": 1, "epoch": 1},
     )
-    still_free = Check(tables.sessions, route_key(home), [equals("session_id", handoff.session_id)])
-    return [back, still_free] if is_free else [back]
+    not_taken_since = Check(tables.sessions, route_key(home), [equals("session_id", handoff.session_id)])
+    return [back, not_taken_since] if still_its_own else [back]

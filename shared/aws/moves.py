@@ -35,7 +35,7 @@ def rebind(tables: Tables, handoff: Handoff, *, now: int) -> Handoff | None:
             set={"owner": place.route, "epoch": epoch, "link": handoff.thread.url, "updated_at": now},
             add={"version": 1},
         ),
-        _take_route(tables, place, handoff.session_id, other),
+        _take_route(tables, place, handoff.thread.url, handoff.session_id, other),
         Put(tables.sessions, back_route_key(handoff.session_id, place)),
         *(_evict(tables, tenant, place.route, now) if tenant else []),
     ]
@@ -64,10 +64,13 @@ def _refuse_to_park(tenant: Session, place: Place, user_id: str, *, replace_allo
         raise PlaceBusy(place.route, is_mine=is_mine)
 
 
-def _take_route(tables: Tables, place: Place, session_id: str, other: str | None) -> Put:
-    """Let the route point here, if it still points where it did when it was read."""
+def _take_route(tables: Tables, place: Place, link: str, session_id: str, other: str | None) -> Put:
+    """Let the route point here, if it still points where it did when it was read.
+
+    It keeps the place's link for a session that comes back to it from a handoff that failed.
+    """
     as_read = [absent("pk"), equals("session_id", session_id), *([equals("session_id", other)] if other else [])]
-    return Put(tables.sessions, {**route_key(place), "session_id": session_id}, [either(*as_read)])
+    return Put(tables.sessions, {**route_key(place), "session_id": session_id, "link": link}, [either(*as_read)])
 
 
 def resume(tables: Tables, session: Session, *, now: int) -> Session:
@@ -122,7 +125,7 @@ def bring(tables: Tables, session: Session, place: Place, link: str, *, now: int
             },
             add={"version": 1, "epoch": 1},
         ),
-        _take_route(tables, place, session.id, other),
+        _take_route(tables, place, link, session.id, other),
         Put(tables.sessions, back_route_key(session.id, place)),
         *(_evict(tables, tenant, place.route, now) if tenant else []),
         *([_end_by_resume(tables, session.active_handoff, now)] if session.active_handoff else []),

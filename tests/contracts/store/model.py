@@ -149,6 +149,8 @@ def _session_problems(old: Session, new: Session, after: Seen) -> Iterator[str]:
         yield f"{new.id}: marked with {new.active_handoff}, while {active} are open"
     if not new.owner.is_cli and after.routes.get(new.owner.route) != new.id:
         yield f"{new.id}: it lives at {new.owner.route}, whose route points to {after.routes.get(new.owner.route)}"
+    if new.owner.is_cli is not (new.link is None):
+        yield f"{new.id}: it lives at {new.owner.route}, and its link is {new.link}"
 
 
 def _handoff_problems(old: Handoff, new: Handoff, before: Seen, after: Seen) -> Iterator[str]:

@@ -134,8 +134,19 @@ def test_a_handoff_from_chat_to_chat_that_fails_brings_the_session_back_to_the_c
 
     sure(world.store.handoffs.fail(second, BROKEN, now=NOW))
 
-    assert world.current().owner == THREAD.place
+    back = world.current()
+    assert (back.owner, back.link) == (THREAD.place, THREAD.url)
     assert world.store.sessions.at(THREAD.place) == "s-1"
+
+
+def test_a_session_that_somebody_brought_to_a_chat_comes_back_there_with_the_chats_link(world: World) -> None:
+    begun = world.store.handoffs.bring(world.session(), HOME, "https://t.me/1001", now=NOW)
+    onwards = world.handoff(Stage.SENT, begun)
+
+    sure(world.store.handoffs.expire(onwards, LATE, now=onwards.deadline + 1))
+
+    back = world.current()
+    assert (back.owner, back.link) == (HOME, "https://t.me/1001")
 
 
 def test_a_session_whose_old_place_was_taken_meanwhile_comes_back_to_its_terminal(world: World) -> None:
@@ -147,7 +158,8 @@ def test_a_session_whose_old_place_was_taken_meanwhile_comes_back_to_its_termina
 
     sure(world.store.handoffs.fail(second, BROKEN, now=NOW))
 
-    assert world.current("s-1").owner == cli_place("s-1")
+    back = world.current("s-1")
+    assert (back.owner, back.link) == (cli_place("s-1"), None)
     assert world.current("s-2").owner == HOME
     assert world.store.sessions.at(HOME) == "s-2"
 
