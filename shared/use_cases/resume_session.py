@@ -5,11 +5,12 @@ from dataclasses import replace
 from shared.domain.messages import Message, canonical
 from shared.domain.routes import cli_place
 from shared.domain.sessions import MAX_TITLE, Session
-from shared.errors import Conflict, Moved
+from shared.errors import Moved
 from shared.ports.queue import TurnMessage
 from shared.services import Services
 from shared.use_cases.keep_session import own_session
 from shared.use_cases.request_handoff import id_for
+from shared.use_cases.retry import on_conflict
 
 COPY_BATCH = 1024 * 1024
 """How much of a transcript is copied in one transaction."""
@@ -20,15 +21,14 @@ def resume_session(services: Services, user_id: str, session_id: str, *, epoch: 
 
     The thread that it leaves is told, through the queue, so that what people type there next does not surprise them.
     """
-    left = own_session(services, user_id, session_id)
-    while True:
-        if left.epoch != epoch:
-            raise Moved(left)
-        try:
-            resumed = services.store.handoffs.resume(left, now=services.clock.now())
-            break
-        except Conflict:
-            left = own_session(services, user_id, session_id)
+
+    def resume() -> tuple[Session, Session]:
+        session = own_session(services, user_id, session_id)
+        if session.epoch != epoch:
+            raise Moved(session)
+        return session, services.store.handoffs.resume(session, now=services.clock.now())
+
+    left, resumed = on_conflict(resume)
     if not left.owner.is_cli:
         words = f"This session went back to the terminal. `/resume {session_id}` brings it here again."
         services.queue.send(

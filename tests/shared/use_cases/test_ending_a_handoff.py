@@ -1,17 +1,21 @@
 """Cancel, resume and turns of the terminal against a handoff in every phase: one place owns the session, and it knows."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from shared.domain.handoffs import Handoff, State, Step, Thread
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
-from shared.errors import HandoffInFlight, Moved, NotSent, OutOfSequence, SessionBusy, TooLate
+from shared.errors import AgentFailed, Conflict, HandoffInFlight, Moved, NotSent, OutOfSequence, SessionBusy, TooLate
+from shared.services import Services
 from shared.use_cases.accept_turn import accept_turn
 from shared.use_cases.append_messages import append_messages
 from shared.use_cases.cancel_handoff import cancel_handoff
+from shared.use_cases.keep_session import keep_session
 from shared.use_cases.resume_session import resume_session
+from shared.use_cases.retry import TRIES
 from tests.shared.use_cases.use_case_world import LEASE, USER, World
 
 THREAD = Thread(Place("chat", "home", "t1"), "https://chat.test/home/t1")
@@ -121,6 +125,62 @@ def test_resume_with_an_old_epoch_is_refused_and_changes_nothing(world: World) -
     with pytest.raises(Moved):
         resume_session(world.services, USER, "s-1", epoch=0)
     assert world.current() == session
+
+
+class Outpaced:
+    """The `Handoffs` port for a resume before which somebody else is quicker, as often as it is told."""
+
+    def __init__(self, world: World, times: int) -> None:
+        self._world, self.times, self.resumes = world, times, 0
+
+    def resume(self, session: Session, *, now: int) -> Session:
+        self.resumes += 1
+        if self.resumes <= self.times:
+            keep_session(self._world.services, USER, session.id, {"title": f"renamed {self.resumes}"})
+        return self._world.store.handoffs.resume(session, now=now)
+
+
+def outpaced(world: World, times: int) -> tuple[Services, Outpaced]:
+    handoffs = Outpaced(world, times)
+    store = replace(world.store, handoffs=handoffs)  # type: ignore[arg-type]  # a resume asks no more of the port
+    return replace(world.services, store=store), handoffs
+
+
+def test_a_resume_that_others_outpace_is_tried_again(world: World) -> None:
+    session, _ = world.moved()
+    services, handoffs = outpaced(world, TRIES - 1)
+
+    resumed = resume_session(services, USER, "s-1", epoch=session.epoch)
+
+    assert handoffs.resumes == TRIES
+    assert (resumed.owner, resumed.title) == (session.cli, f"renamed {TRIES - 1}")
+    assert world.current() == resumed
+
+
+def test_a_resume_that_others_outpace_for_ever_gives_up_and_changes_nothing(world: World) -> None:
+    session, place = world.moved()
+    services, handoffs = outpaced(world, times=1000)
+
+    with pytest.raises(Conflict):
+        resume_session(services, USER, "s-1", epoch=session.epoch)
+
+    assert handoffs.resumes == TRIES
+    assert (world.current().owner, world.current().epoch) == (place, session.epoch)
+    assert not world.queue.waiting
+
+
+def test_a_session_whose_next_handoff_fails_is_back_in_its_thread_and_says_where(world: World) -> None:
+    session, place = world.moved()
+    onwards = world.ask(key="onwards", epoch=session.epoch)
+    world.process(onwards)
+    assert world.current().owner != place
+    world.agent.next.append(AgentFailed("no such model"))
+    world.turns()
+
+    assert world.latest(onwards).state is State.FAILED
+    assert (world.current().owner, world.current().link) == (place, world.platform.link(place))
+    with pytest.raises(Moved, match=world.platform.link(place)):
+        accept(world, session)
 
 
 @pytest.mark.parametrize("phase", UNMOVED, ids=names)
