@@ -3,18 +3,15 @@
 import hashlib
 import hmac
 import json
-import ssl
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
-
-import httpx
 
 from shared.agents.answers import brief, reply_text
-from shared.agents.attempts import Busy, TooLong, converse, seconds_to_wait
+from shared.agents.attempts import Busy, TooLong, seconds_to_wait
 from shared.agents.conversation import Conversation
+from shared.agents.correspondence import Correspondence, Post
 from shared.agents.openai_messages import to_openai
-from shared.agents.post import CUT_OFF, Answer, agent_key, new_client, post
+from shared.agents.post import CUT_OFF, Answer, agent_key
 from shared.domain.messages import Message, digest
 from shared.errors import AgentFailed
 from shared.ports.clock import Clock
@@ -38,14 +35,9 @@ class HttpAgent:
         self, settings: Settings, secrets: Secrets, clock: Clock, *, pause: Callable[[float], None] = time.sleep
     ) -> None:
         self._url = settings.agent_url
-        self._window = settings.agent_window
         self._secrets = secrets
         self._clock = clock
-        self._pause = pause
-
-    @cached_property
-    def _context(self) -> ssl.SSLContext:
-        return httpx.create_ssl_context()
+        self._correspondence = Correspondence(settings.agent_window, clock, pause)
 
     def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
         """Ask the agent. Raises AgentUnavailable or AgentFailed; no text of theirs holds the key."""
@@ -55,28 +47,18 @@ class HttpAgent:
         if not key:
             raise AgentFailed(NO_KEY)
         idempotency_key = digest(messages).removeprefix("sha256:")
-        with new_client(self._context) as client:
 
-            def ask(given: Conversation) -> str:
-                body = request_body(given, deadline=deadline, idempotency_key=idempotency_key)
-                timestamp = str(self._clock.now() // 1000)
-                headers = {
-                    "x-handoff-timestamp": timestamp,
-                    "x-handoff-signature": signature(key, timestamp, body),
-                    "idempotency-key": idempotency_key,
-                }
-                answer = post(client, self._url, body, headers, deadline=deadline, clock=self._clock)
-                return read_answer(answer, key=key, now=self._clock.now())
+        def ask(given: Conversation, post: Post) -> str:
+            body = request_body(given, deadline=deadline, idempotency_key=idempotency_key)
+            timestamp = str(self._clock.now() // 1000)
+            headers = {
+                "x-handoff-timestamp": timestamp,
+                "x-handoff-signature": signature(key, timestamp, body),
+                "idempotency-key": idempotency_key,
+            }
+            return read_answer(post(self._url, body, headers), key=key, now=self._clock.now())
 
-            return converse(
-                ask,
-                messages,
-                note=note,
-                window=self._window,
-                deadline=deadline,
-                clock=self._clock,
-                pause=self._pause,
-            )
+        return self._correspondence.reply(ask, messages, note=note, deadline=deadline)
 
 
 def request_body(given: Conversation, *, deadline: int, idempotency_key: str) -> bytes:

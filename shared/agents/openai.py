@@ -1,18 +1,14 @@
 """Any OpenAI-compatible chat completions endpoint, by base URL, key and model."""
 
 import json
-import ssl
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
-import httpx
-
-from shared.agents.attempts import converse
 from shared.agents.conversation import Conversation
+from shared.agents.correspondence import Correspondence, Post
 from shared.agents.openai_answers import read_completion
 from shared.agents.openai_messages import to_openai
-from shared.agents.post import agent_key, new_client, post
+from shared.agents.post import agent_key
 from shared.domain.messages import Message
 from shared.errors import AgentFailed
 from shared.ports.clock import Clock
@@ -31,14 +27,9 @@ class OpenAIAgent:
     ) -> None:
         self._url = _completions_url(settings.agent_url or OPENAI_URL)
         self._model = settings.agent_model
-        self._window = settings.agent_window
         self._secrets = secrets
         self._clock = clock
-        self._pause = pause
-
-    @cached_property
-    def _context(self) -> ssl.SSLContext:
-        return httpx.create_ssl_context()
+        self._correspondence = Correspondence(settings.agent_window, clock, pause)
 
     def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
         """Ask the model. Raises AgentUnavailable or AgentFailed; no text of theirs holds the key."""
@@ -46,22 +37,13 @@ class OpenAIAgent:
             raise AgentFailed(NO_MODEL)
         key = agent_key(self._secrets)
         headers = {"authorization": f"Bearer {key}"} if key else {}
-        with new_client(self._context) as client:
 
-            def ask(given: Conversation) -> str:
-                body = json.dumps({"model": self._model, "messages": to_openai(given)}).encode()
-                answer = post(client, self._url, body, headers, deadline=deadline, clock=self._clock)
-                return read_completion(answer, model=self._model, key=key, now=self._clock.now())
+        def ask(given: Conversation, post: Post) -> str:
+            body = json.dumps({"model": self._model, "messages": to_openai(given)}).encode()
+            answer = post(self._url, body, headers)
+            return read_completion(answer, model=self._model, key=key, now=self._clock.now())
 
-            return converse(
-                ask,
-                messages,
-                note=note,
-                window=self._window,
-                deadline=deadline,
-                clock=self._clock,
-                pause=self._pause,
-            )
+        return self._correspondence.reply(ask, messages, note=note, deadline=deadline)
 
 
 def _completions_url(base: str) -> str:

@@ -1,7 +1,6 @@
 """One POST over httpx that ends before its deadline, however slowly the answer trickles in."""
 
 import json
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,15 +35,6 @@ class Answer:
             return json.loads(self.body)
         except ValueError:
             return None
-
-
-def new_client(context: ssl.SSLContext) -> httpx.Client:
-    """A client for one turn: a connection that outlives it would be dead after the function was frozen.
-
-    A proxy of the environment is used, except for servers on this machine.
-    """
-    here = dict.fromkeys(("all://localhost", "all://127.0.0.1", "all://[::1]"))
-    return httpx.Client(verify=context, mounts=here)
 
 
 def agent_key(secrets: Secrets) -> str | None:
