@@ -13,7 +13,7 @@ from local.interruptible import SIGNALS
 from local.narrator import Narrator
 from local.options import faults, parameters_from, secrets_from
 from local.real import RealPlatforms
-from local.service import READY_FOR_A_CROWD, ROOT, LocalService
+from local.service import ROOT, LocalService
 from shared.agents.registry import describe
 from shared.settings import Settings
 
@@ -34,7 +34,6 @@ def run(began: float) -> int:
         secrets=secrets_from(os.environ),
         real=RealPlatforms.from_environment(os.environ),
         watcher=narrator.watcher(),
-        warm=READY_FOR_A_CROWD,
     )
     try:
         service.start()

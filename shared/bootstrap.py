@@ -4,7 +4,7 @@ import functools
 import logging
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from shared.agents.registry import build_agent
@@ -47,20 +47,37 @@ def build_services(settings: Settings, *, client: Client = LazyClient, clock: Cl
     )
 
 
-def on_lambda(build: Callable[[Services], Handler]) -> Handler:
-    """A Lambda handler that builds itself from the environment on its first event, then stays warm."""
+def on_lambda(build: Callable[[Services], Handler], *, clients: Sequence[str] = (), platforms: bool = False) -> Handler:
+    """A Lambda handler that builds itself from the environment on its first event, then stays warm.
+
+    Where Lambda loads containers ahead of events (provisioned concurrency), everything is made while loading, so that no
+    event waits for it: with those `clients`, and all `platforms` if the function calls them.
+    """
+    made = {service: LazyClient(service) for service in ("dynamodb", "sqs", "ssm")}
+
+    @functools.cache
+    def services() -> Services:
+        return build_services(Settings.from_environment(os.environ), client=made.__getitem__)
 
     @functools.cache
     def built() -> Handler:
-        settings = Settings.from_environment(os.environ)
-        logging.getLogger().setLevel(settings.log_level)
-        for chatty in ("httpx", "httpcore", "botocore", "urllib3", "mangum"):
-            logging.getLogger(chatty).setLevel(logging.WARNING)  # httpx at INFO logs URLs, and a URL may hold a token
-        for handler in logging.getLogger().handlers:
-            handler.addFilter(hush)
-        return build(build_services(settings))
+        _quieten(services().settings.log_level)
+        return build(services())
 
     def handler(event: Any, context: Any) -> Any:
         return built()(event, context)
 
+    if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "provisioned-concurrency":
+        for service in clients:
+            made[service].load()
+        if platforms:
+            services().platforms.load()
     return handler
+
+
+def _quieten(level: str) -> None:
+    logging.getLogger().setLevel(level)
+    for chatty in ("httpx", "httpcore", "botocore", "urllib3", "mangum"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)  # httpx at INFO logs URLs, and a URL may hold a token
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(hush)

@@ -27,4 +27,4 @@ def build(services: Services) -> Handler:
     return handle
 
 
-handler = on_lambda(build)
+handler = on_lambda(build, clients=("dynamodb", "sqs", "ssm"), platforms=True)

@@ -11,4 +11,4 @@ def build(services: Services) -> Handler:
     return http_handler(services, router)
 
 
-handler = on_lambda(build)
+handler = on_lambda(build, clients=("dynamodb", "sqs", "ssm"))

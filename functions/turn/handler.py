@@ -44,4 +44,4 @@ def _run(services: Services, record: Any, context: Any) -> bool:
     return True
 
 
-handler = on_lambda(build)
+handler = on_lambda(build, clients=("dynamodb", "sqs", "ssm"), platforms=True)

@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable
 
 from local.invoke import Result, failed
-from local.runtime.pacing import Starts
+from local.runtime.nursery import EndedInInit
 from local.runtime.process import FunctionProcess
-from local.runtime.sandbox import Sandbox, exit_error
+from local.runtime.sandbox import Sandbox, exit_error, init_timed_out
 
 Launch = Callable[[Sandbox, Callable[[int], None]], FunctionProcess]
 Tell = Callable[[str, int], None]
@@ -24,7 +24,6 @@ class Crew:
         self,
         changed: threading.Condition,
         launch: Launch,
-        starts: Starts,
         *,
         limit: int,
         init_seconds: float,
@@ -34,7 +33,6 @@ class Crew:
     ) -> None:
         self._changed = changed
         self._launch = launch
-        self._starts = starts
         self._limit = limit
         self._init_seconds = init_seconds
         self._tell = tell
@@ -60,8 +58,8 @@ class Crew:
         self._kept = count
 
     def prepare(self, count: int) -> None:
-        """Starts processes until there are `count`, however many others are starting."""
-        while self.start(count, urgent=True):
+        """Starts processes until there are `count`, or until it is clear that they will not start."""
+        while self.start(lambda: len(self.members) < count):
             pass
 
     def wait_ready(self, count: int, seconds: float) -> bool:
@@ -95,18 +93,21 @@ class Crew:
         for process in processes:
             process.join(5)
 
-    def start(self, count: int, *, urgent: bool) -> bool:
-        """Starts one process unless there are `count` already, or too many are starting and this is not urgent."""
+    def start(self, wanted: Callable[[], bool]) -> bool:
+        """Starts one process if it is wanted, which is asked under the lock; False: another try would be in vain."""
         sandbox = Sandbox()
         with self._changed:
-            if self._closed.is_set() or len(self.members) >= min(count, self._limit):
+            if self._closed.is_set() or len(self.members) >= self._limit or not wanted():
                 return False
-            if not urgent and not self._starts.take():
-                return False
-            sandbox.on_init_end = None if urgent else self._starts.give_back
             self.members.append(sandbox)
         try:
             process = self._launch(sandbox, lambda status: self._exited(sandbox, status))
+        except EndedInInit as end:
+            sandbox.init_error = init_timed_out(self._init_seconds) if end.too_long else None
+            verdict = self._verdict(sandbox, end.status)
+            self._lost(sandbox, end.status, verdict)
+            self._on_room()
+            return verdict is None
         except Exception as error:  # noqa: BLE001 - whatever kept it from starting is what the callers must hear
             self._lost(sandbox, 0, failed("Runtime.StartFailed", f"{type(error).__name__}: {error}", ""))
             return False
@@ -117,11 +118,15 @@ class Crew:
                 process.kill()
             sandbox.limit_init(self._init_seconds)
         self.tell("started", sandbox)
+        with self._changed:
+            sandbox.told = True
+            self._changed.notify_all()
         return True
 
     def note_ready(self, sandbox: Sandbox) -> None:
         """The process asked for its first event."""
         with self._changed:
+            self._changed.wait_for(lambda: sandbox.told or sandbox.gone)
             sandbox.ready, self._false_starts, self._start_failed = True, 0, False
             sandbox.end_init()
             self._changed.notify_all()
@@ -137,7 +142,7 @@ class Crew:
         self.tell("gone", sandbox)
         self._lost(sandbox, status, None if sandbox.ready else self._verdict(sandbox, status))
         if sandbox.ready:
-            self.start(self._kept, urgent=True)
+            self.start(lambda: len(self.members) < self._kept)
         self._on_room()
 
     def _lost(self, sandbox: Sandbox, status: int, verdict: Result | None) -> None:

@@ -18,10 +18,10 @@ class Credentials(Protocol):
     token: str | None
 
 
-def variables(
-    config: FunctionConfig, *, api: str, endpoint: str, root: Path, path: str, credentials: Credentials
+def of_function(
+    config: FunctionConfig, *, endpoint: str, root: Path, path: str, credentials: Credentials
 ) -> dict[str, str]:
-    """Everything that the process will find in its environment; `api` is the address of its Runtime API."""
+    """What all processes of a function find in their environment."""
     return {
         **config.environment,
         **_python(path),
@@ -30,12 +30,19 @@ def variables(
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(config.memory),
         "AWS_LAMBDA_FUNCTION_NAME": config.name,
         "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        # True here: functions are loaded before their events, and those with a use for that may know.
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency",
         "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{config.name}",
-        "AWS_LAMBDA_LOG_STREAM_NAME": f"local/[$LATEST]{uuid4().hex}",
-        "AWS_LAMBDA_RUNTIME_API": api,
         "LAMBDA_TASK_ROOT": str(root),
         "_HANDLER": config.handler,
+    }
+
+
+def of_process(*, api: str) -> dict[str, str]:
+    """What one process finds besides; `api` is the address of its Runtime API."""
+    return {
+        "AWS_LAMBDA_LOG_STREAM_NAME": f"local/[$LATEST]{uuid4().hex}",
+        "AWS_LAMBDA_RUNTIME_API": api,
     }
 
 

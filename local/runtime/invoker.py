@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from local.invoke import REQUEST_LIMIT, Result, encode, too_large
 from local.runtime.api import Runtime
-from local.runtime.environment import Credentials, variables
+from local.runtime.environment import Credentials, of_function, of_process
 from local.runtime.guard import Guard
-from local.runtime.pacing import Starts
+from local.runtime.nursery import Nursery
 from local.runtime.pool import OnPhase, Pool
 from local.runtime.process import FunctionProcess
 from local.stack import FunctionConfig, Stack
@@ -32,7 +32,7 @@ class Endpoint(Protocol):
 class RuntimeInvoker:
     """Runs every event in a real `awslambdaric` process, one at a time each, under the role that the stack gives.
 
-    `credentials(role_arn)` is asked once per process. `on_log(function, line)` hears all output. `on_phase(function,
+    `credentials(role_arn)` is asked once per function. `on_log(function, line)` hears all output. `on_phase(function,
     phase, pid)` hears of started, ready, taken, answered and gone, and holds the process up while it runs: the place to
     kill one at a chosen moment.
     """
@@ -49,6 +49,7 @@ class RuntimeInvoker:
         limit: int = POOL_LIMIT,
         init_seconds: float = INIT_SECONDS,
     ) -> None:
+        self._stack = stack
         self._engine = engine
         self._root = root
         self._credentials = credentials
@@ -57,24 +58,22 @@ class RuntimeInvoker:
         self._path = os.environ.get("PATH", os.defpath)  # all that a function sees of our environment
         self._warm: dict[str, int] = {}
         self._guard = Guard()
-        self._starts = Starts(on_free=self._grow)
-        self._pools = {name: self._pool(config, limit, init_seconds) for name, config in stack.functions.items()}
+        self._nurseries: dict[str, Nursery] = {}
+        self._lock = threading.Lock()
+        self._init_seconds = init_seconds
+        self._pools = {name: self._pool(config, limit) for name, config in stack.functions.items()}
 
     def invoke(self, function: str, event: Mapping[str, Any]) -> Result:
         body = encode(event)
         return self._pools[function].invoke(body) if len(body) <= REQUEST_LIMIT else too_large(len(body))
 
     def warm(self, counts: Mapping[str, int]) -> None:
-        """Starts processes ahead of events, and keeps that many; does not wait for them.
-
-        One of each starts at once. The others follow one by one in the background, so that they are in nobody's way.
-        """
+        """Starts processes ahead of events, and keeps that many; does not wait for them."""
         self._warm = dict(counts)
         for function, count in counts.items():
             self._pools[function].crew.keep(count)
-            self._pools[function].crew.prepare(min(count, 1))
-        if any(count > 1 for count in counts.values()):
-            threading.Thread(target=self._warm_more, name="warming", daemon=True).start()
+            self._nursery(self._stack.functions[function])  # all load at once
+        threading.Thread(target=self._prepare, name="warming", daemon=True).start()
 
     def wait_warm(self, seconds: float = INIT_SECONDS) -> bool:
         """Waits until all that `warm` asked for are ready for their first event; False if some will not be."""
@@ -82,14 +81,9 @@ class RuntimeInvoker:
         left = self._warm.items()
         return all(self._pools[one].crew.wait_ready(count, until - time.monotonic()) for one, count in left)
 
-    def _warm_more(self) -> None:
-        ready = True
-        for layer in range(1, max(self._warm.values()) + 1):
-            for function in [one for one, count in self._warm.items() if count >= layer]:
-                self._pools[function].crew.prepare(layer)
-                ready = ready and self._pools[function].crew.wait_ready(layer, INIT_SECONDS)
-            if not ready:
-                return  # whoever calls the function will hear why
+    def _prepare(self) -> None:
+        for function, count in self._warm.items():
+            self._pools[function].crew.prepare(count)
 
     def pids(self, function: str | None = None) -> tuple[int, ...]:
         """The living processes of one function, or of all."""
@@ -105,32 +99,43 @@ class RuntimeInvoker:
         for pool in self._pools.values():
             pool.close()
         self._guard.close()
+        with self._lock:
+            for nursery in self._nurseries.values():
+                nursery.close()
 
-    def _grow(self) -> None:
-        for pool in self._pools.values():
-            pool.grow()
-
-    def _pool(self, config: FunctionConfig, limit: int, init_seconds: float) -> Pool:
-        def launch(runtime: Runtime, on_exit: Callable[[int], None]) -> FunctionProcess:
-            credentials = self._credentials(config.role_arn)
-            return FunctionProcess(
-                config.handler,
-                runtime,
-                root=self._root,
-                group=self._guard.group(),
-                environment=lambda api: variables(
-                    config,
-                    api=api,
-                    endpoint=self._engine.url,
+    def _nursery(self, config: FunctionConfig) -> Nursery:
+        """The one of this function; a new one if that has died."""
+        with self._lock:
+            nursery = self._nurseries.get(config.logical_id)
+            if nursery is None or not nursery.alive:
+                nursery = self._nurseries[config.logical_id] = Nursery(
+                    config.handler,
                     root=self._root,
-                    path=self._path,
-                    credentials=credentials,
-                ),
+                    group=self._guard.group(),
+                    environment=of_function(
+                        config,
+                        endpoint=self._engine.url,
+                        root=self._root,
+                        path=self._path,
+                        credentials=self._credentials(config.role_arn),
+                    ),
+                    on_line=lambda line: self._on_log(config.logical_id, line),
+                )
+            return nursery
+
+    def _pool(self, config: FunctionConfig, limit: int) -> Pool:
+        def launch(runtime: Runtime, on_exit: Callable[[int], None]) -> FunctionProcess:
+            return FunctionProcess(
+                self._nursery(config),
+                runtime,
+                group=self._guard.group(),
+                environment=lambda api: of_process(api=api),
+                init_seconds=self._init_seconds,
                 on_line=lambda line: self._on_log(config.logical_id, line),
                 on_exit=on_exit,
             )
 
-        return Pool(config, launch, self._starts, limit=limit, init_seconds=init_seconds, on_phase=self._on_phase)
+        return Pool(config, launch, limit=limit, init_seconds=self._init_seconds, on_phase=self._on_phase)
 
 
 def _heard(listener: Callable[..., None] | None) -> Callable[..., None]:

@@ -1,9 +1,5 @@
 """When another process is worth its start: a laptop's cores are few, and a start costs as much as many answers."""
 
-import os
-import threading
-from collections.abc import Callable
-
 UNKNOWN = 0.02  # patience while nothing was measured yet: most answers are quicker than this
 WEIGHT = 0.3  # of the newest measurement
 
@@ -33,25 +29,3 @@ class Pacing:
 
 def _blend(known: float | None, seconds: float) -> float:
     return seconds if known is None else (1 - WEIGHT) * known + WEIGHT * seconds
-
-
-class Starts:
-    """Lets as many processes start at once as there are cores: more would not be ready any sooner, only all of them later."""
-
-    def __init__(self, on_free: Callable[[], None], limit: int | None = None) -> None:
-        self._on_free = on_free
-        self._free = limit or max(2, os.cpu_count() or 2)
-        self._lock = threading.Lock()
-
-    def take(self) -> bool:
-        """Whether one may start now; if not, `on_free` tells when to ask again."""
-        with self._lock:
-            if self._free == 0:
-                return False
-            self._free -= 1
-            return True
-
-    def give_back(self) -> None:
-        with self._lock:
-            self._free += 1
-        threading.Thread(target=self._on_free, name="free to start", daemon=True).start()

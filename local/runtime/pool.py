@@ -10,7 +10,7 @@ from typing import Any
 from local.invoke import Result, answered, failed, function_arn, timed_out
 from local.runtime.api import Event, Runtime
 from local.runtime.crew import Crew
-from local.runtime.pacing import Pacing, Starts
+from local.runtime.pacing import Pacing
 from local.runtime.process import FunctionProcess
 from local.runtime.sandbox import Invocation, Sandbox, exit_error
 from local.stack import FunctionConfig
@@ -26,7 +26,6 @@ class Pool:
         self,
         config: FunctionConfig,
         launch: Launch,
-        starts: Starts,
         *,
         limit: int,
         init_seconds: float,
@@ -41,7 +40,6 @@ class Pool:
         self.crew = Crew(
             self._changed,
             lambda sandbox, on_exit: launch(_Line(self, sandbox), on_exit),
-            starts,
             limit=limit,
             init_seconds=init_seconds,
             tell=lambda phase, pid: on_phase(config.logical_id, phase, pid),
@@ -76,10 +74,7 @@ class Pool:
 
     def grow(self) -> None:
         """Starts one more process if more events wait than processes are on their way to take them."""
-        with self._changed:
-            members = len(self.crew.members)
-            wanted = members + 1 if len(self._waiting) > self.crew.coming else 0
-        self.crew.start(wanted, urgent=members == 0)
+        self.crew.start(lambda: len(self._waiting) > self.crew.coming)
 
     def next_event(self, sandbox: Sandbox, *, alive: Callable[[], bool]) -> Event | None:
         """Blocks until the process has something to do; None: it will not."""

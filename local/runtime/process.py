@@ -1,14 +1,11 @@
 """One awslambdaric process with its Runtime API, its output and its end."""
 
-import subprocess
-import sys
+import os
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from pathlib import Path
-from typing import IO
 
 from local.runtime.api import Runtime, RuntimeApi
+from local.runtime.nursery import Nursery, read_lines
 
 
 class FunctionProcess:
@@ -16,42 +13,38 @@ class FunctionProcess:
 
     def __init__(
         self,
-        handler: str,
+        nursery: Nursery,
         runtime: Runtime,
         *,
-        root: Path,
         group: int,
         environment: Callable[[str], Mapping[str, str]],
+        init_seconds: float,
         on_line: Callable[[str], None],
         on_exit: Callable[[int], None],
     ) -> None:
+        self._nursery = nursery
         self._api = RuntimeApi(runtime)
         self._on_exit = on_exit
+        self._status = 0
         self._dead = threading.Event()
+        output, theirs = os.pipe()
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "awslambdaric", handler],
-                cwd=root,
-                env=environment(self._api.address),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                process_group=group,
+            self.pid = nursery.spawn(
+                environment(self._api.address), group=group, output=theirs, on_exit=self._ended, seconds=init_seconds
             )
         except BaseException:
             self._api.close()
+            os.close(output)
             raise
-        self.pid = self._process.pid
-        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
-        name = f"{handler} {self.pid}"
-        threading.Thread(target=_read, args=(self._process.stdout, on_line), name=f"log {name}", daemon=True).start()
-        self._reaper = threading.Thread(target=self._reap, name=f"reap {name}", daemon=True)
+        finally:
+            os.close(theirs)
+        read_lines(os.fdopen(output, "rb"), on_line, name=f"log {self.pid}")
+        self._reaper = threading.Thread(target=self._reap, name=f"reap {self.pid}", daemon=True)
         self._reaper.start()
 
     def kill(self) -> None:
         """Sends SIGKILL; `on_exit` tells when it worked. Harmless when the process is gone already."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        self._nursery.kill(self.pid)
 
     def wait_dead(self, seconds: float) -> bool:
         """Waits until the process runs no more; `on_exit` may not have heard of it yet."""
@@ -61,16 +54,11 @@ class FunctionProcess:
         """Waits until the process is over and `on_exit` has heard of it."""
         self._reaper.join(seconds)
 
-    def _reap(self) -> None:
-        status = self._process.wait()
+    def _ended(self, status: int) -> None:
+        self._status = status
         self._dead.set()
+
+    def _reap(self) -> None:
+        self._dead.wait()
         self._api.close()
-        self._on_exit(status)
-
-
-def _read(output: IO[bytes], on_line: Callable[[str], None]) -> None:
-    with output:
-        for raw in output:
-            # awslambdaric joins the lines of a traceback with carriage returns and indents with no-break spaces.
-            for line in raw.decode(errors="replace").replace("\u00a0", " ").rstrip().split("\r"):
-                on_line(line)
+        self._on_exit(self._status)

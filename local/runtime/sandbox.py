@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -39,12 +39,12 @@ class Sandbox:
         self.process: FunctionProcess | None = None
         self.running: Invocation | None = None
         self.init_error: Mapping[str, Any] | None = None
+        self.told = False  # whether everybody heard of its start
         self.ready = False
         self.gone = False
         self.began = time.monotonic()  # its start, then the event that it runs
         self.init_seconds = 0.0
         self.served = 0
-        self.on_init_end: Callable[[], None] | None = None
         self._init_timer: threading.Timer | None = None
 
     def limit_init(self, seconds: float) -> None:
@@ -59,15 +59,16 @@ class Sandbox:
         self.init_seconds = self.init_seconds or time.monotonic() - self.began
         if self._init_timer is not None:
             self._init_timer.cancel()
-        on_end, self.on_init_end = self.on_init_end, None
-        if on_end is not None:
-            on_end()
 
     def _init_too_long(self, seconds: float) -> None:
-        message = f"The function's module was not loaded within {seconds:g} seconds"
-        self.init_error = {"errorType": "Sandbox.InitTimedout", "errorMessage": message}
+        self.init_error = init_timed_out(seconds)
         if self.process is not None:
             self.process.kill()
+
+
+def init_timed_out(seconds: float) -> Mapping[str, Any]:
+    message = f"The function's module was not loaded within {seconds:g} seconds"
+    return {"errorType": "Sandbox.InitTimedout", "errorMessage": message}
 
 
 def exit_error(status: int, request_id: str) -> Result:

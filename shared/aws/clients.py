@@ -14,11 +14,15 @@ class LazyClient:
         self._options = options
         self._client: Any = None
 
-    def __getattr__(self, name: str) -> Any:
+    def load(self) -> None:
+        """Make it now. Calls nobody: a connection is opened by the first operation."""
         if self._client is None:
             with _LOCK:  # boto3's default session is not safe to share while it makes clients
                 if self._client is None:
                     self._client = _make(self._service, self._options)
+
+    def __getattr__(self, name: str) -> Any:
+        self.load()
         return getattr(self._client, name)
 
 

@@ -14,11 +14,14 @@ from shared.settings import Settings
 
 @dataclass(frozen=True)
 class Entry:
-    """One platform: whether it knows threads, its adapter (`module:Class`, none: not built yet), its secrets."""
+    """One platform: whether it knows threads, its adapter (`module:Class`, none: not built yet), its secrets, and the
+    modules that the adapter loads only when it first calls the platform.
+    """
 
     threads: bool
     adapter: str | None = None
     secrets: tuple[str, ...] = ()
+    put_off: tuple[str, ...] = ()
 
 
 # Adding a platform: one module beside this one, and one entry here.
@@ -27,16 +30,19 @@ PLATFORMS: Mapping[str, Entry] = {
         threads=True,
         adapter="shared.platforms.telegram:Telegram",
         secrets=("telegram/bot_token", "telegram/webhook_secret"),
+        put_off=("shared.platforms.telegram_api", "shared.platforms.telegram_render", "httpcore", "anyio"),
     ),
     "slack": Entry(
         threads=True,
         adapter="shared.platforms.slack:Slack",
         secrets=("slack/bot_token", "slack/signing_secret"),
+        put_off=("shared.platforms.slack_api",),
     ),
     "discord": Entry(
         threads=True,
         adapter="shared.platforms.discord:Discord",
         secrets=("discord/bot_token",),  # of its two ways in, interactions and relay, each has a secret; one is enough
+        put_off=("shared.platforms.discord_http",),
     ),
     "matrix": Entry(threads=True),
     "whatsapp": Entry(threads=False),
@@ -64,6 +70,13 @@ class PlatformRegistry:
                 made = getattr(importlib.import_module(module), adapter)(self._settings, self._secrets)
                 self._made[name] = cast("Platform", made)
             return self._made[name]
+
+    def load(self) -> None:
+        """Import all that adapters put off. Makes none and calls nobody: which of them have their secrets is not known."""
+        for entry in self._platforms.values():
+            if entry.adapter is not None:
+                for module in (entry.adapter.partition(":")[0], *entry.put_off):
+                    importlib.import_module(module)
 
     def known(self) -> Mapping[str, bool]:
         return {name: entry.adapter is not None for name, entry in self._platforms.items()}

@@ -15,7 +15,7 @@ from local.runtime import RuntimeInvoker
 from local.stack import FunctionConfig, Stack
 
 APP = '''
-import os, socket, sys, threading
+import os, random, socket, sys, threading, uuid
 print("module loaded")
 count = 0
 
@@ -33,6 +33,9 @@ def describe(event, context):
         "name": context.function_name, "arn": context.invoked_function_arn, "id": context.aws_request_id,
         "memory": context.memory_limit_in_mb, "remaining": context.get_remaining_time_in_millis(),
     }
+
+def draw(event, context):
+    return {"pid": os.getpid(), "numbers": [random.random(), uuid.uuid4().hex]}
 
 def fail(event, context):
     raise KeyError("no such thing")

@@ -1,8 +1,6 @@
 """When another process is worth its start."""
 
-import threading
-
-from local.runtime.pacing import UNKNOWN, Pacing, Starts
+from local.runtime.pacing import UNKNOWN, Pacing
 
 
 def learned(*, start: float, run: float) -> Pacing:
@@ -38,12 +36,3 @@ def test_newer_measurements_weigh_more_than_old_ones() -> None:
     for _ in range(3):
         pacing.ran_for(3)
     assert pacing.patience(ahead=0, processes=1, running_for=0) == 0
-
-
-def test_as_many_start_at_once_as_allowed_and_a_free_place_is_told() -> None:
-    told = threading.Semaphore(0)
-    starts = Starts(told.release, limit=2)
-    assert [starts.take() for _ in range(3)] == [True, True, False]
-    starts.give_back()
-    assert told.acquire(timeout=10)
-    assert [starts.take() for _ in range(2)] == [True, False]

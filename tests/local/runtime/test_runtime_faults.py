@@ -191,3 +191,19 @@ def test_death_of_the_parent_leaves_no_orphans(how: int, app_root: Path, gate: A
         parent.send_signal(how)
         parent.wait(10)
     assert all(wait_for_end(pid) for pid in pids)
+
+
+def test_death_of_what_loaded_the_function_ends_its_processes_and_the_next_event_gets_a_new_one(
+    start: Start, gate: Any
+) -> None:
+    invoker = start()
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(invoker.invoke, "Echo", {"do": "meet", "port": gate.port})
+        _, pid = gate.arrival()
+        loader = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(loader, signal.SIGKILL)
+        result = running.result(10)
+    assert result.error is not None
+    assert "signal: 9" in result.error["errorMessage"]
+    assert wait_for_end(pid)
+    assert invoker.invoke("Echo", {"do": "echo"}).error is None

@@ -83,3 +83,23 @@ def test_phases_of_one_event_are_told_in_order(start: Start, heard: Any) -> None
     invoker = start()
     pid = invoker.invoke("Echo", {"do": "echo"}).payload["pid"]
     assert [phase for _, phase, one in heard.phases if one == pid] == ["started", "ready", "taken", "answered"]
+
+
+def test_a_function_is_loaded_once_for_all_its_processes(start: Start, gate: Any, heard: Any) -> None:
+    invoker = start()
+    with ThreadPoolExecutor(3) as pool:
+        running = [pool.submit(invoker.invoke, "Echo", {"do": "meet", "port": gate.port}) for _ in range(3)]
+        for guest, _ in [gate.arrival() for _ in range(3)]:
+            guest.sendall(b"!")
+        assert [one.result(20).payload for one in running] == ["!"] * 3
+    invoker.close()
+    assert heard.lines == [("Echo", "module loaded")]
+
+
+def test_processes_of_one_function_draw_different_random_numbers(start: Start) -> None:
+    invoker = start()
+    first = invoker.invoke("Echo", {"do": "draw"}).payload
+    invoker.kill("Echo")
+    second = invoker.invoke("Echo", {"do": "draw"}).payload
+    assert first["pid"] != second["pid"]
+    assert first["numbers"] != second["numbers"]
