@@ -78,3 +78,17 @@ class Session:
     def has_live_turn(self, now: int) -> bool:
         """Whether a turn is accepted, queued or running; its lease bounds how long that is believed."""
         return self.turn is not None and self.turn.lease_until > now
+
+
+def new_session(session_id: str, user_id: str, *, now: int) -> Session:
+    """A session in which nothing was said yet, in its terminal."""
+    return Session(
+        id=session_id,
+        user_id=user_id,
+        owner=cli_place(session_id),
+        epoch=0,
+        version=0,
+        message_count=0,
+        created_at=now,
+        updated_at=now,
+    )

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from shared.domain.routes import cli_place
-from shared.domain.sessions import Session
+from shared.domain.sessions import Session, new_session
 from shared.errors import HandoffInFlight, SessionBusy, UnknownSession
 from shared.services import Services
 from shared.use_cases.retry import on_conflict
@@ -15,17 +14,7 @@ def keep_session(
 ) -> tuple[Session, bool]:
     """Create the session, or update the details given (title, source, cwd, model); True if it was created. Idempotent."""
     now = services.clock.now()
-    bare = Session(
-        id=session_id,
-        user_id=user_id,
-        owner=cli_place(session_id),
-        epoch=0,
-        version=0,
-        message_count=0,
-        created_at=now,
-        updated_at=now,
-    )
-    fresh = _with(bare, details)
+    fresh = _with(new_session(session_id, user_id, now=now), details)
     if services.store.sessions.create(fresh):
         return fresh, True
 

@@ -1,11 +1,11 @@
 """Find the session that a message at a place belongs to, or the words that say where it lives."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.domain.interruptions import Standing, standing
-from shared.domain.routes import Place, cli_place
-from shared.domain.sessions import Session
+from shared.domain.routes import Place
+from shared.domain.sessions import Session, new_session
 from shared.errors import NotYet, UnknownSession
 from shared.ports.inbox import InboxRow
 from shared.services import Services
@@ -125,20 +125,8 @@ def start_fresh(services: Services, row: InboxRow, *, seed: str) -> Session:
 
 
 def _make(services: Services, row: InboxRow, session_id: str) -> bool:
-    now = services.clock.now()
-    return services.store.sessions.create(
-        Session(
-            id=session_id,
-            user_id=row.user_id,
-            owner=cli_place(session_id),
-            epoch=0,
-            version=0,
-            message_count=0,
-            created_at=now,
-            updated_at=now,
-            source=row.place.platform,
-        )
-    )
+    fresh = new_session(session_id, row.user_id, now=services.clock.now())
+    return services.store.sessions.create(replace(fresh, source=row.place.platform))
 
 
 def bring_here(services: Services, user_id: str, session_id: str, place: Place) -> Session:

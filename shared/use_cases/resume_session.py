@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from shared.domain.messages import Message, canonical
-from shared.domain.routes import cli_place
-from shared.domain.sessions import MAX_TITLE, Session
+from shared.domain.sessions import MAX_TITLE, Session, new_session
 from shared.errors import Moved
 from shared.ports.queue import TurnMessage
 from shared.services import Services
@@ -47,21 +46,11 @@ def fork_session(services: Services, user_id: str, session_id: str, *, idempoten
     original = own_session(services, user_id, session_id)
     copy_id = id_for(user_id, f"copy {idempotency_key}") if idempotency_key else services.new_id()
     fresh = replace(
-        original,
-        id=copy_id,
-        owner=cli_place(copy_id),
-        epoch=0,
-        version=0,
-        message_count=0,
-        created_at=now,
-        updated_at=now,
+        new_session(copy_id, user_id, now=now),
         title=f"{original.shown_title} (copy)"[:MAX_TITLE],
-        link=None,
-        active_handoff=None,
-        turn=None,
-        strikes=0,
-        resume_pending=None,
-        suspended=False,
+        source=original.source,
+        cwd=original.cwd,
+        model=original.model,
     )
     copy = fresh if services.store.sessions.create(fresh) else own_session(services, user_id, copy_id)
     if copy.epoch > 0 or copy.message_count >= original.message_count:

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from shared.domain.handoffs import Handoff, Reason, Receipt, State, Step, Thread
 from shared.domain.messages import Message
-from shared.domain.routes import Place, cli_place
-from shared.domain.sessions import Session, TurnLease
+from shared.domain.routes import Place
+from shared.domain.sessions import Session, TurnLease, new_session
 from shared.ports.inbox import InboxRow
 from shared.ports.platforms import Part
 from shared.ports.store import Store
@@ -56,16 +56,7 @@ class World:
 
     def session(self, session_id: str = "s-1", *, messages: Sequence[Message] = (), **changes: Any) -> Session:
         """A stored session in its terminal, with these messages."""
-        plain = Session(
-            id=session_id,
-            user_id="ada",
-            owner=cli_place(session_id),
-            epoch=0,
-            version=0,
-            message_count=0,
-            created_at=self.now,
-            updated_at=self.now,
-        )
+        plain = new_session(session_id, "ada", now=self.now)
         session = replace(plain, **changes)
         assert self.store.sessions.create(session)
         return self.store.transcripts.append(session, messages, now=self.now) if messages else session

@@ -13,22 +13,12 @@ from shared.domain.interruptions import (
     standing,
     suspend,
 )
-from shared.domain.routes import cli_place
-from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
+from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease, new_session
 
 NOW = 1_000_000
 HOUR = 3_600_000
 LEASE = 60_000
-SESSION = Session(
-    id="s-1",
-    user_id="ada",
-    owner=cli_place("s-1"),
-    epoch=0,
-    version=0,
-    message_count=0,
-    created_at=1,
-    updated_at=1,
-)
+SESSION = new_session("s-1", "ada", now=1)
 CALLING = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}
 MARK = ResumePending(Interruption.OUT_OF_TIME, NOW)
 

@@ -5,18 +5,9 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.routes import Place, cli_place
-from shared.domain.sessions import Interruption, Session, TurnLease
+from shared.domain.sessions import Interruption, TurnLease, new_session
 
-SESSION = Session(
-    id="0123456789abcdef",
-    user_id="ada",
-    owner=cli_place("0123456789abcdef"),
-    epoch=0,
-    version=0,
-    message_count=0,
-    created_at=1,
-    updated_at=1,
-)
+SESSION = new_session("0123456789abcdef", "ada", now=1)
 
 
 def test_the_terminal_of_a_session_stays_its_terminal_wherever_it_lives() -> None:
