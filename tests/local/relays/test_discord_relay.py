@@ -1,27 +1,29 @@
 """Discord's Gateway: every message reaches the webhook, also those said while nobody listened."""
 
 import json
-import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from local.relays.backoff import Backoff
-from local.relays.discord import DiscordRelay
 from local.simulator import Simulator
+from local.simulator.world import Platform
 from shared.domain.routes import Place
 from shared.platforms.discord import Discord
 from shared.ports.inbound import Inbound
 from shared.ports.platforms import Part
 from shared.settings import Settings
-from tests.local.relays.receiver import PATIENCE, Posted, Receiver
+from tests.local.relays.receiver import PATIENCE, Receiver
+from tests.local.relays.relays import Relaying, texts
 
 TEXT, FORUM, DIRECT = "6001000000000000001", "6002000000000000002", "6003000000000000003"
 OWNER = "7001000000000000001"
-Relaying = Callable[..., AbstractContextManager[DiscordRelay]]
+
+
+@pytest.fixture
+def platform() -> Platform:
+    return "discord"
 
 
 class SimulatedSecrets:
@@ -41,31 +43,6 @@ def discord(simulator: Simulator) -> Iterator[Discord]:
     adapter = Discord(settings, SimulatedSecrets(simulator))
     yield adapter
     adapter.close()
-
-
-@pytest.fixture
-def relaying(simulator: Simulator, receiver: Receiver) -> Relaying:
-    @contextmanager
-    def start(*, token: str = "") -> Iterator[DiscordRelay]:
-        relay = DiscordRelay(
-            receiver.url,
-            token=token or simulator.credentials.discord_bot_token,
-            secret=simulator.credentials.discord_relay_secret,
-            api_url=simulator.discord_api_url,
-            gateway_url=simulator.discord_gateway_url,
-            pauses=lambda: Backoff(0.01, 0.05),
-        )
-        relay.start()
-        try:
-            yield relay
-        finally:
-            relay.stop()
-
-    return start
-
-
-def texts(posted: list[Posted]) -> list[str]:
-    return [json.loads(one.raw)["d"]["content"] for one in posted]
 
 
 def discord_chat(simulator: Simulator, home: str) -> dict[str, Any]:
@@ -97,26 +74,6 @@ def test_a_direct_message_is_heard(simulator: Simulator, receiver: Receiver, rel
         assert texts(receiver.accepted(1)) == ["hello"]
 
 
-def test_a_burst_arrives_complete_and_in_order(simulator: Simulator, receiver: Receiver, relaying: Relaying) -> None:
-    said = [f"word {number}" for number in range(30)]
-    with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
-        for text in said:
-            simulator.say("discord", TEXT, text)
-        assert texts(receiver.accepted(30)) == said
-
-
-def test_a_failing_webhook_gets_the_message_again_and_later_ones_wait(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying
-) -> None:
-    receiver.answer(500, 401, 200)
-    with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
-        simulator.say("discord", TEXT, "first")
-        simulator.say("discord", TEXT, "second")
-        assert texts(receiver.posted(4)) == ["first", "first", "first", "second"]
-
-
 def test_what_was_said_before_the_relay_ran_is_brought_from_channels_and_threads(
     simulator: Simulator, receiver: Receiver, relaying: Relaying, discord: Discord
 ) -> None:
@@ -125,19 +82,6 @@ def test_what_was_said_before_the_relay_ran_is_brought_from_channels_and_threads
     simulator.say("discord", TEXT, "in the thread", thread=thread.chat)
     with relaying():
         assert sorted(texts(receiver.accepted(2))) == ["in the channel", "in the thread"]
-
-
-def test_a_message_that_the_webhook_never_took_is_brought_by_the_next_relay(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying
-) -> None:
-    receiver.answer(500)
-    with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
-        simulator.say("discord", TEXT, "do not lose me")
-        receiver.posted(2)
-    receiver.recover()
-    with relaying():
-        assert texts(receiver.accepted(1)) == ["do not lose me"]
 
 
 def test_a_connection_that_discord_ends_is_resumed_and_loses_nothing(
@@ -151,17 +95,6 @@ def test_a_connection_that_discord_ends_is_resumed_and_loses_nothing(
             simulator.disconnect("discord")
             simulator.say("discord", TEXT, f"after {number}")
         assert texts(receiver.accepted(6)) == said
-
-
-def test_what_discord_delivers_twice_is_handed_on_twice(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying
-) -> None:
-    simulator.arm("discord", "redeliver", 1)
-    with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
-        simulator.say("discord", TEXT, "again")
-        first, second = receiver.accepted(2)
-    assert first.raw == second.raw
 
 
 def test_a_slash_command_is_heard_and_answered_where_no_address_is_set_for_them(
@@ -200,25 +133,3 @@ def test_the_bots_own_words_are_not_handed_on(
         discord.send(Place("discord", TEXT), Part("from the bot"), key="t1#0")
         simulator.say("discord", TEXT, "from a person")
         assert texts(receiver.accepted(1)) == ["from a person"]
-
-
-def test_a_wrong_token_ends_the_relay_with_a_word_on_what_to_do(relaying: Relaying) -> None:
-    with relaying(token="wrong-token") as relay:
-        assert relay.wait(PATIENCE)
-        assert "DISCORD_BOT_TOKEN" in str(relay.problem)
-        assert "wrong-token" not in str(relay.problem)
-
-
-def test_no_line_of_the_log_holds_a_token_or_what_was_said(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying, caplog: pytest.LogCaptureFixture
-) -> None:
-    receiver.answer(500, 200)
-    with caplog.at_level(logging.DEBUG), relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
-        simulator.say("discord", TEXT, "a private word")
-        receiver.accepted(1)
-    lines = "\n".join(record.getMessage() for record in caplog.records)
-    assert "waits for the webhook" in lines
-    assert simulator.credentials.discord_bot_token not in lines
-    assert simulator.credentials.discord_relay_secret not in lines
-    assert "a private word" not in lines
