@@ -145,12 +145,11 @@ async def post_handoff(request: Request, body: HandoffBody, idempotency_key: Key
         messages = _checked(inline.messages, first=0)
         whole = WholeSession(messages, id=inline.id, title=inline.title, epoch=body.epoch)
         asked = _asked(body, session_id="", epoch=0)
-        handoff = request_whole(services, user_id, whole, asked, idempotency_key=idempotency_key)
+        accepted = request_whole(services, user_id, whole, asked, idempotency_key=idempotency_key)
     else:
         asked = _asked(body, session_id=body.session_id or "", epoch=body.epoch)
-        handoff = request_handoff(services, user_id, asked, idempotency_key=idempotency_key)
-    session = services.store.sessions.get(handoff.session_id)
-    view = handoff_view(handoff, session, base_url=base_url(request), now=services.clock.now())
+        accepted = request_handoff(services, user_id, asked, idempotency_key=idempotency_key)
+    view = handoff_view(accepted.handoff, accepted.session, base_url=base_url(request), now=services.clock.now())
     headers = {"Location": view["status_url"], "Retry-After": str(-(-view["poll_after_ms"] // 1000))}
     return Json(view, status_code=202, headers=headers)
 

@@ -11,15 +11,23 @@ from shared.use_cases.retry import on_conflict
 
 
 def append_messages(
-    services: Services, user_id: str, session_id: str, *, epoch: int, after: int, messages: Sequence[Message]
+    services: Services,
+    user_id: str,
+    session_id: str,
+    *,
+    epoch: int,
+    after: int,
+    messages: Sequence[Message],
+    known: Session | None = None,
 ) -> Session:
     """Store `messages` behind the first `after`. Idempotent: what is stored already is compared, not written again.
 
-    Raises Moved, OutOfSequence or SessionBusy.
+    `known` is the user's session as it was just read. Raises Moved, OutOfSequence or SessionBusy.
     """
 
     def append() -> Session:
-        session = own_session(services, user_id, session_id)
+        nonlocal known
+        session, known = known or own_session(services, user_id, session_id), None
         refuse_elsewhere(session, epoch)
         held = session.message_count - after
         if held < 0 or not _same(services, session, after, messages[:held]):

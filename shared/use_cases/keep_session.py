@@ -13,19 +13,24 @@ def keep_session(
     services: Services, user_id: str, session_id: str, details: Mapping[str, str | None]
 ) -> tuple[Session, bool]:
     """Create the session, or update the details given (title, source, cwd, model); True if it was created. Idempotent."""
-    now = services.clock.now()
-    fresh = _with(new_session(session_id, user_id, now=now), details)
+    fresh = _with(new_session(session_id, user_id, now=services.clock.now()), details)
     if services.store.sessions.create(fresh):
         return fresh, True
+
+    return change_session(services, user_id, session_id, details), False
+
+
+def change_session(services: Services, user_id: str, session_id: str, details: Mapping[str, str | None]) -> Session:
+    """Update the details given; nothing is written where they are known already."""
 
     def change() -> Session:
         session = own_session(services, user_id, session_id)
         changed = _with(session, details)
         if changed == session:
             return session
-        return services.store.sessions.replace(session, replace(changed, updated_at=now))
+        return services.store.sessions.replace(session, replace(changed, updated_at=services.clock.now()))
 
-    return on_conflict(change), False
+    return on_conflict(change)
 
 
 def own_session(services: Services, user_id: str, session_id: str) -> Session:

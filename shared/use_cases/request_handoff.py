@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from shared.domain.handoffs import Handoff, State, Step
 from shared.domain.routes import Place
+from shared.domain.sessions import Session
 from shared.errors import (
     IdempotencyKeyReused,
     NoHome,
@@ -38,32 +39,53 @@ class HandoffRequest:
     content: str | None = None
 
 
-def request_handoff(services: Services, user_id: str, asked: HandoffRequest, *, idempotency_key: str | None) -> Handoff:
+@dataclass(frozen=True)
+class Accepted:
+    """A handoff as it was asked for, and its session as it was read for that."""
+
+    handoff: Handoff
+    session: Session | None
+
+
+def request_handoff(
+    services: Services, user_id: str, asked: HandoffRequest, *, idempotency_key: str | None
+) -> Accepted:
     """Write a pending handoff; the table's stream does the rest. The same key and body give the same handoff.
 
     Raises IdempotencyKeyReused first, then the refusals in the order in which a person would meet them.
     """
     handoff_id = id_for(user_id, idempotency_key) if idempotency_key else services.new_id()
-    body_hash = _hash(asdict(asked))
     earlier = services.store.handoffs.get(handoff_id) if idempotency_key else None
     if earlier is not None:
-        if earlier.body_hash != body_hash:
-            raise IdempotencyKeyReused
-        return earlier
+        return accepted_before(services, earlier, asked)
     target = destination(services, user_id, asked.platform, asked.target)
+    session = own_session(services, user_id, asked.session_id)
+    return write_request(services, handoff_id, session, asked, target)
+
+
+def accepted_before(services: Services, earlier: Handoff, asked: HandoffRequest) -> Accepted:
+    """The handoff that the same key asked for before. Raises IdempotencyKeyReused if it asked for something else."""
+    if earlier.body_hash != _hash(asdict(asked)):
+        raise IdempotencyKeyReused
+    return Accepted(earlier, services.store.sessions.get(earlier.session_id))
+
+
+def write_request(
+    services: Services, handoff_id: str, session: Session, asked: HandoffRequest, target: Place
+) -> Accepted:
+    """One transaction that holds only at the epoch asked for: by then the session is where it was when it was read."""
 
     def request() -> Handoff:
         now = services.clock.now()
-        session = own_session(services, user_id, asked.session_id)
         handoff = Handoff(
             id=handoff_id,
             session_id=session.id,
-            user_id=user_id,
+            user_id=session.user_id,
             platform=asked.platform,
             target=target,
             origin=session.owner,
             request_epoch=asked.epoch,
-            body_hash=body_hash,
+            body_hash=_hash(asdict(asked)),
             state=State.PENDING,
             deadline=now + services.settings.deadline,
             created_at=now,
@@ -75,7 +97,7 @@ def request_handoff(services: Services, user_id: str, asked: HandoffRequest, *, 
         )
         return services.store.handoffs.request(handoff, now=now)
 
-    return on_conflict(request)
+    return Accepted(on_conflict(request), session)
 
 
 def id_for(user_id: str, idempotency_key: str) -> str:

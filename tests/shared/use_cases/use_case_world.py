@@ -92,7 +92,7 @@ class World:
 
     def ask(self, session_id: str = "s-1", *, key: str = "k", epoch: int = 0, **more: Any) -> Handoff:
         asked = HandoffRequest(session_id, "chat", epoch, **more)
-        return request_handoff(self.services, USER, asked, idempotency_key=f"{key} {session_id}")
+        return request_handoff(self.services, USER, asked, idempotency_key=f"{key} {session_id}").handoff
 
     def process(self, handoff: Handoff) -> None:
         process_handoff(self.services, handoff.id)
