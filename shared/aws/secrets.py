@@ -21,13 +21,17 @@ class SsmSecrets:
         return self._values.get(name)
 
     def _read(self) -> Mapping[str, str]:
-        pages = self._client.get_paginator("get_parameters_by_path").paginate(
-            Path=self._prefix,  # without a slash at its end: IAM authorises the path as it is passed
-            Recursive=True,
-            WithDecryption=True,
-        )
-        return {
-            parameter["Name"].removeprefix(f"{self._prefix}/"): parameter["Value"]
-            for page in pages
-            for parameter in page["Parameters"]
-        }
+        """Page by page by hand: for a paginator botocore first looks at every service that it knows, on disk."""
+        values: dict[str, str] = {}
+        more: dict[str, str] = {}
+        while True:
+            page = self._client.get_parameters_by_path(
+                Path=self._prefix,  # without a slash at its end: IAM authorises the path as it is passed
+                Recursive=True,
+                WithDecryption=True,
+                **more,
+            )
+            values |= {one["Name"].removeprefix(f"{self._prefix}/"): one["Value"] for one in page["Parameters"]}
+            if not page.get("NextToken"):
+                return values
+            more = {"NextToken": page["NextToken"]}
