@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 from local.deploy import deploy
 from local.engine import Engine
 from local.in_process import InProcessInvoker
-from local.invoke import Invoker, function_arn
+from local.invoke import Invoker
 from local.real import RealPlatforms
 from local.relays.configuration import RelaySettings, Target, make_relay
 from local.relays.relay import Relay
@@ -208,18 +208,13 @@ class LocalService:
 
     def _sources(self) -> list[Source]:
         self.schedules = [ScheduleSource(schedule, self.invoker) for schedule in self.stack.schedules]
+        functions, on_error = self.stack.functions, self._watcher.on_error
         streams = [
-            StreamSource(
-                mapping,
-                self.engine,
-                self.invoker,
-                function_arn=function_arn(self.stack.functions[mapping.function]),
-                on_error=self._watcher.on_error,
-            )
+            StreamSource(mapping, functions[mapping.function], self.engine, self.invoker, on_error=on_error)
             for mapping in self.stack.streams
         ]
         queues = [
-            QueueSource(mapping, self.engine, self.invoker, on_error=self._watcher.on_error)
+            QueueSource(mapping, functions[mapping.function], self.engine, self.invoker, on_error=on_error)
             for mapping in self.stack.queues
         ]
         return [*streams, *queues, *self.schedules]

@@ -10,8 +10,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.core.exceptions import JsonRESTError
@@ -19,6 +17,7 @@ from moto.iam.models import iam_backends
 
 from local.shim.demands import demands_of
 from local.shim.policies import as_list, covers, is_allowed, statements_of
+from local.shim.signatures import is_signed_by
 
 
 class Grant(NamedTuple):
@@ -37,6 +36,14 @@ class Identity:
     credentials: Credentials
 
 
+@dataclass(frozen=True)
+class Decision:
+    """Whether these policies, as moto keeps them, allow a grant."""
+
+    documents: tuple[Any, ...]
+    allowed: bool
+
+
 @dataclass
 class Guard:
     """Who may call in one account, and what was called under roles so far."""
@@ -46,6 +53,7 @@ class Guard:
     identities: dict[str, Identity] = field(default_factory=dict)
     used: set[Grant] = field(default_factory=set)
     denied: set[Grant] = field(default_factory=set)
+    decided: dict[Grant, Decision] = field(default_factory=dict)
 
     def check(self, response: Any) -> None:
         """Note what a role's call needs; in force, raise the error that AWS would answer with."""
@@ -57,7 +65,7 @@ class Guard:
         if self.enforcing:
             _check_signature(identity, response)
         for grant in (Grant(identity.role, action, resource) for action, resource in demands_of(response)):
-            if self.enforcing and not is_allowed(self._policies(grant.role), grant.action, grant.resource):
+            if self.enforcing and not self._allows(grant):
                 self.denied.add(grant)
                 raise JsonRESTError("AccessDeniedException", _refusal(*grant))
             self.used.add(grant)
@@ -67,18 +75,30 @@ class Guard:
         needed = [grant for grant in self.used if grant.role == role_arn]
         return frozenset(
             Grant(role_arn, action, resource)
-            for statement in statements_of(self._policies(role_arn))
+            for statement in statements_of(map(_parsed, self._documents(role_arn)))
             for action in as_list(statement["Action"])
             for resource in as_list(statement["Resource"])
             if not any(covers({"Action": action, "Resource": resource}, g.action, g.resource) for g in needed)
         )
 
-    def _policies(self, role_arn: str) -> list[Any]:
-        role = iam_backends[self.account_id]["aws"].get_role_by_arn(role_arn)
-        return [json.loads(policy) if isinstance(policy, str) else policy for policy in role.policies.values()]
+    def _allows(self, grant: Grant) -> bool:
+        """Decided once for as long as the role's policies stay as they are: a source asks for the same several times a second."""
+        documents = self._documents(grant.role)
+        known = self.decided.get(grant)
+        if known is None or known.documents != documents:
+            allowed = is_allowed(map(_parsed, documents), grant.action, grant.resource)
+            known = self.decided[grant] = Decision(documents, allowed)
+        return known.allowed
+
+    def _documents(self, role_arn: str) -> tuple[Any, ...]:
+        return tuple(iam_backends[self.account_id]["aws"].get_role_by_arn(role_arn).policies.values())
 
 
 GUARDS: dict[str, Guard] = {}  # by account
+
+
+def _parsed(document: Any) -> Any:
+    return json.loads(document) if isinstance(document, str) else document
 
 
 def _refusal(role: str, action: str, resource: str) -> str:
@@ -89,31 +109,13 @@ def _refusal(role: str, action: str, resource: str) -> str:
 
 
 def _check_signature(identity: Identity, response: Any) -> None:
-    given = response.headers["Authorization"]
     if response.headers.get("X-Amz-Security-Token") != identity.credentials.token:
         raise JsonRESTError("UnrecognizedClientException", "The security token included in the request is invalid.")
-    parts = dict(part.strip().split("=", 1) for part in given.partition(" ")[2].split(","))
-    _, _, region, service, _ = parts["Credential"].split("/")
-    if parts["Signature"] != _signature(identity.credentials, service, region, parts["SignedHeaders"], response):
+    if not is_signed_by(identity.credentials, response):
         raise JsonRESTError(
             "InvalidSignatureException",
             "The request signature we calculated does not match the signature you provided.",
         )
-
-
-def _signature(credentials: Credentials, service: str, region: str, signed: str, response: Any) -> str:
-    names = signed.split(";")
-    query = f"?{response.parsed_url.query}" if response.parsed_url.query else ""
-    request = AWSRequest(
-        method=response.method,
-        url=response.raw_path + query,
-        data=response.raw_body or response.data,
-        headers={name: value for name, value in response.headers.items() if name.lower() in names},
-    )
-    request.context["timestamp"] = response.headers["X-Amz-Date"]
-    auth = SigV4Auth(credentials, service, region)
-    signature: str = auth.signature(auth.string_to_sign(request, auth.canonical_request(request)), request)
-    return signature
 
 
 def _authenticate_and_authorize_action(self: Any, *_: Any, **__: Any) -> None:

@@ -2,11 +2,17 @@
 
 from typing import Any, Protocol
 
+from botocore.credentials import Credentials
+
 
 class Engine(Protocol):
-    """Clients with the rights of the account itself, and a way to sleep until a table with a stream is written."""
+    """Clients, and a way to sleep until a table with a stream is written."""
 
-    def client(self, service: str) -> Any: ...
+    def assume(self, role_arn: str) -> Credentials: ...
+
+    def client(self, service: str, credentials: Credentials | None = None) -> Any:
+        """With the credentials of a role, or with the rights of the account itself."""
+        ...
 
     def wait_for_writes(self, seen: int, timeout: float) -> int:
         """Blocks until the number of stream records differs from `seen`, at most `timeout` seconds; returns it."""

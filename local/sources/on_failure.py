@@ -1,11 +1,49 @@
-"""The message that Lambda puts into the on-failure queue: where the records are, never what is in them."""
+"""What Lambda tells the on-failure queue of records that it gave up: where they are, never what is in them."""
 
-from collections.abc import Mapping
+import itertools
+import json
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from local.sources.delivery import Discarded
+from local.sources.delivery import Discarded, growing_pause
+
+
+class OnFailureQueue:
+    """Where a mapping reports what it discards. `pause(seconds)` answers False when the source stops."""
+
+    def __init__(
+        self,
+        client: Any,
+        url: str,
+        *,
+        function_arn: str,
+        stream_arn: str,
+        on_error: Callable[[Exception], None],
+        pause: Callable[[float], bool],
+    ) -> None:
+        self._client = client
+        self._url = url
+        self._function_arn = function_arn
+        self._stream_arn = stream_arn
+        self._on_error = on_error
+        self._pause = pause
+
+    def tell(self, discarded: Discarded, shard_id: str, now: float) -> None:
+        """Tries until it is told, for a record that vanishes silently is the worst case."""
+        message = failure_message(
+            discarded, function_arn=self._function_arn, stream_arn=self._stream_arn, shard_id=shard_id, now=now
+        )
+        for failures in itertools.count(1):
+            try:
+                self._client.send_message(QueueUrl=self._url, MessageBody=json.dumps(message))
+            except Exception as error:  # noqa: BLE001 - it is told to `on_error` and tried again
+                self._on_error(error)
+                if not self._pause(growing_pause(failures)):
+                    return
+            else:
+                return
 
 
 def failure_message(

@@ -9,14 +9,15 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from local.invoke import Invoker
+from local.sources.delivery import growing_pause
+from local.sources.denial import explained
 from local.sources.engine import Engine
 from local.sources.partial import failed_ids
 from local.sources.queue_event import queue_event
-from local.stack import QueueMapping
+from local.stack import FunctionConfig, QueueMapping
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 2  # a long poll: a message ends it at once
-RETRY_SECONDS = 0.1
 MOST_AT_ONCE = 100
 
 Messages = Sequence[Mapping[str, Any]]
@@ -24,20 +25,23 @@ Messages = Sequence[Mapping[str, Any]]
 
 class QueueSource:
     """Polls from `start` to `stop`. Order and visibility are the queue's: it gives out one batch of a group at a time,
-    hides it for its visibility time-out, and redrives it. What failed is simply not deleted.
+    hides it for its visibility time-out, and redrives it. What failed is simply not deleted. It calls with the role of
+    the mapped function, as Lambda does. `on_error` hears what kept the source itself from its work; it goes on by itself.
     """
 
     def __init__(
         self,
         mapping: QueueMapping,
+        function: FunctionConfig,
         engine: Engine,
         invoker: Invoker,
         *,
         on_error: Callable[[Exception], None] | None = None,
     ) -> None:
         self._mapping = mapping
+        self._engine = engine
         self._invoker = invoker
-        self._sqs = engine.client("sqs")
+        self._sqs = engine.client("sqs", engine.assume(function.role_arn))
         self._on_error = on_error or _log
         self._limit = mapping.max_concurrency or MOST_AT_ONCE
         self._running = 0
@@ -55,12 +59,18 @@ class QueueSource:
             self._changed.wait_for(lambda: not self._running, patience)
 
     def _poll(self) -> None:
+        is_open, failures = False, 0
         while self._wait_for_room():
             try:
+                if not is_open:
+                    self._open()
+                    is_open = True
                 messages = self._receive()
+                failures = 0
             except Exception as error:  # noqa: BLE001 - a poller that ends would be a queue that stands still
-                if not self._stopped.wait(RETRY_SECONDS):
-                    self._on_error(error)
+                failures += 1
+                if not self._stopped.wait(growing_pause(failures)):
+                    self._tell(error)
                 continue
             if messages and self._stopped.is_set():
                 self._give_back(messages)
@@ -73,6 +83,10 @@ class QueueSource:
         with self._changed:
             self._changed.wait_for(lambda: self._running < self._limit or self._stopped.is_set())
         return not self._stopped.is_set()
+
+    def _open(self) -> None:
+        """As Lambda does when the mapping is made: it wants to know the queue."""
+        self._sqs.get_queue_attributes(QueueUrl=self._mapping.queue_url, AttributeNames=["All"])
 
     def _receive(self) -> Messages:
         answer = self._sqs.receive_message(
@@ -94,7 +108,7 @@ class QueueSource:
                 if message["MessageId"] not in failed:
                     self._delete(message)
         except Exception as error:  # noqa: BLE001 - it is told; the messages come back after their visibility time-out
-            self._on_error(error)
+            self._tell(error)
         finally:
             with self._changed:
                 self._running -= 1
@@ -105,14 +119,19 @@ class QueueSource:
         try:
             self._sqs.delete_message(QueueUrl=self._mapping.queue_url, ReceiptHandle=message["ReceiptHandle"])
         except ClientError as error:
-            self._on_error(error)
+            self._tell(error)
 
     def _give_back(self, messages: Messages) -> None:
+        """With the rights of the account: Lambda never ends in the middle of a poll, so no role allows for this."""
+        sqs = self._engine.client("sqs")
         for message in messages:
             with suppress(ClientError, BotoCoreError):  # the engine may be stopping as well
-                self._sqs.change_message_visibility(
+                sqs.change_message_visibility(
                     QueueUrl=self._mapping.queue_url, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0
                 )
+
+    def _tell(self, error: Exception) -> None:
+        self._on_error(explained(error, self._mapping.function))
 
 
 def _log(error: Exception) -> None:

@@ -156,6 +156,20 @@ def test_what_was_used_and_what_was_not_is_known(cloud: Engine, role: Any) -> No
     assert cloud.grants_unused(arn) == {(arn, "dynamodb:DeleteItem", _table(cloud))}
 
 
+def test_what_is_granted_later_or_taken_back_counts_at_once(cloud: Engine, role: Any) -> None:
+    arn = role(_allow("dynamodb:GetItem", _table(cloud)))
+    client, iam, name = cloud.client("dynamodb", cloud.assume(arn)), cloud.client("iam"), arn.rpartition("/")[2]
+    put = {"TableName": "items", "Item": {"pk": {"S": "a"}}}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [_allow("dynamodb:PutItem", _table(cloud))]})
+    with pytest.raises(ClientError, match="AccessDeniedException"):
+        client.put_item(**put)
+    iam.put_role_policy(RoleName=name, PolicyName="later", PolicyDocument=document)
+    client.put_item(**put)
+    iam.delete_role_policy(RoleName=name, PolicyName="later")
+    with pytest.raises(ClientError, match="AccessDeniedException"):
+        client.put_item(**put)
+
+
 def test_a_statement_that_nobody_here_understands_is_an_error_not_a_guess(cloud: Engine, role: Any) -> None:
     conditional = {**_allow("dynamodb:*", "*"), "Condition": {"StringEquals": {"aws:RequestedRegion": "us-east-1"}}}
     client = cloud.client("dynamodb", cloud.assume(role(conditional)))

@@ -1,4 +1,4 @@
-"""An engine for the whole module, and a function whose answers a test decides."""
+"""An engine for the whole module, in which roles are checked, and a function whose answers and grants a test decides."""
 
 import json
 import queue
@@ -6,11 +6,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from local.engine import Engine
 from local.invoke import Result
+from local.stack import FunctionConfig
 
 EVENTS = Path(__file__).parents[2] / "events"
 PATIENCE = 20.0
@@ -40,6 +42,40 @@ class ScriptedInvoker:
 
     def close(self) -> None:
         """Nothing runs."""
+
+
+class Role:
+    """A role that may do what a test allows: one action on one resource each."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._iam = engine.client("iam")
+        self._name = uuid4().hex
+        self._grants: set[tuple[str, str]] = set()
+        self.arn: str = self._iam.create_role(RoleName=self._name, AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+
+    def allow(self, *grants: tuple[str, str]) -> None:
+        self._grants |= set(grants)
+        statements = [{"Effect": "Allow", "Action": action, "Resource": one} for action, one in sorted(self._grants)]
+        document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        self._iam.put_role_policy(RoleName=self._name, PolicyName="allowed", PolicyDocument=document)
+
+    def function(self, logical_id: str) -> FunctionConfig:
+        """A function that runs under this role."""
+        return FunctionConfig(logical_id, logical_id.lower(), "app.handler", 20, 256, {}, self.arn)
+
+
+class OnFailureQueue:
+    """Where a stream's mapping leaves what it gave up."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._client = engine.client("sqs")
+        self.url: str = self._client.create_queue(QueueName=(name := uuid4().hex))["QueueUrl"]
+        self.arn = f"arn:aws:sqs:us-east-1:{engine.account_id}:{name}"
+
+    def next(self) -> Mapping[str, Any]:
+        (message,) = self._client.receive_message(QueueUrl=self.url, WaitTimeSeconds=20)["Messages"]
+        told: Mapping[str, Any] = json.loads(message["Body"])
+        return told
 
 
 class Doors:
@@ -78,8 +114,19 @@ FAILED = Result(error={"errorType": "ValueError", "errorMessage": "no"}, request
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Engine]:
     engine = Engine.start()
+    engine.enforce_access()
     yield engine
     engine.stop()
+
+
+@pytest.fixture
+def role(engine: Engine) -> Role:
+    return Role(engine)
+
+
+@pytest.fixture
+def on_failure(engine: Engine) -> OnFailureQueue:
+    return OnFailureQueue(engine)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """All sources and the real runtime together: a request becomes a record, a message, and a finished item."""
 
-import json
 import threading
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from local.engine import Engine
-from local.invoke import Result, function_arn
+from local.invoke import Result
 from local.runtime import RuntimeInvoker
 from local.sources import HttpApi, QueueSource, StreamSource
 from local.stack import FunctionConfig, QueueMapping, Route, Stack, StreamMapping
@@ -60,7 +59,7 @@ class Finished:
 
 
 @pytest.fixture
-def pipeline(engine: Engine, tmp_path: Path) -> Iterator[tuple[HttpApi, Finished, RuntimeInvoker]]:
+def pipeline(engine: Engine, role: Any, tmp_path: Path) -> Iterator[tuple[HttpApi, Finished, RuntimeInvoker]]:
     (tmp_path / "app.py").write_text(APP)
     name = uuid4().hex
     table = engine.client("dynamodb").create_table(
@@ -71,10 +70,10 @@ def pipeline(engine: Engine, tmp_path: Path) -> Iterator[tuple[HttpApi, Finished
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
     )["TableDescription"]
     url = engine.client("sqs").create_queue(QueueName=f"{name}.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
-    role = engine.client("iam").create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps({}))["Role"]["Arn"]
+    role.allow(("dynamodb:*", "*"), ("sqs:*", "*"))
     environment = {"TABLE": name, "QUEUE": url}
     functions = {
-        one: FunctionConfig(one, f"{name}-{one}", f"app.{one}", 20, 256, environment, role)
+        one: FunctionConfig(one, f"{name}-{one}", f"app.{one}", 20, 256, environment, role.arn)
         for one in ("request", "process", "turn")
     }
     stack = Stack(functions, (), (), (), (), {}, {})
@@ -105,10 +104,13 @@ def pipeline(engine: Engine, tmp_path: Path) -> Iterator[tuple[HttpApi, Finished
     api = HttpApi([Route("POST", "/things", "request")], runtime)
     sources: list[Any] = [
         api,
-        StreamSource(mapping, engine, runtime, function_arn=function_arn(functions["process"])),
-        StreamSource(done, engine, finished),
+        StreamSource(mapping, functions["process"], engine, runtime),
+        StreamSource(done, role.function("finished"), engine, finished),
         QueueSource(
-            QueueMapping("turn", url, queue_arn, 1, partial_failures=False, max_concurrency=None), engine, runtime
+            QueueMapping("turn", url, queue_arn, 1, partial_failures=False, max_concurrency=None),
+            functions["turn"],
+            engine,
+            runtime,
         ),
     ]
     for source in sources:

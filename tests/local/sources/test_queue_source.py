@@ -66,13 +66,15 @@ def fifo(engine: Engine) -> Fifo:
 
 
 @pytest.fixture
-def start(engine: Engine, invoker: Any) -> Iterator[Start]:
+def start(engine: Engine, invoker: Any, role: Any) -> Iterator[Start]:
     started: list[QueueSource] = []
 
     def start(fifo: Fifo, **options: Any) -> QueueSource:
         settings = {"batch_size": 1, "partial_failures": False, "max_concurrency": None, **options}
         mapping = QueueMapping(function="Turn", queue_url=fifo.url, queue_arn=fifo.arn(fifo.url), **settings)
-        source = QueueSource(mapping, engine, invoker)
+        reads = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
+        role.allow(*((f"sqs:{action}", mapping.queue_arn) for action in reads))
+        source = QueueSource(mapping, role.function("Turn"), engine, invoker)
         started.append(source)
         source.start()
         return source

@@ -1,6 +1,5 @@
 """A table's stream, on the real local engine, waking a function."""
 
-import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -9,12 +8,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from botocore.credentials import Credentials
 
 from local.engine import Engine
 from local.invoke import Result
 from local.sources import StreamSource
 from local.sources.pattern import UnknownPatternError
-from local.stack import StreamMapping
+from local.stack import FunctionConfig, StreamMapping
 
 Start = Callable[..., StreamSource]
 
@@ -65,12 +65,22 @@ def mapping(table: Table) -> StreamMapping:
 
 
 @pytest.fixture
-def start(engine: Engine, invoker: Any) -> Iterator[Start]:
+def function(role: Any, table: Table, on_failure: Any) -> FunctionConfig:
+    """What the mapping calls, and with whose role it reads and reports."""
+    reads = ("DescribeStream", "GetRecords", "GetShardIterator")
+    role.allow(("sqs:SendMessage", on_failure.arn))
+    role.allow(("dynamodb:ListStreams", "*"), *((f"dynamodb:{action}", table.stream_arn) for action in reads))
+    config: FunctionConfig = role.function("Process")
+    return config
+
+
+@pytest.fixture
+def start(engine: Engine, invoker: Any, function: FunctionConfig) -> Iterator[Start]:
     """Starts sources whose pauses take no time, and stops them."""
     started: list[StreamSource] = []
 
     def start(mapping: StreamMapping, **options: Any) -> StreamSource:
-        source = StreamSource(mapping, engine, invoker, **{"pause": lambda _: True, **options})
+        source = StreamSource(mapping, function, engine, invoker, **{"pause": lambda _: True, **options})
         started.append(source)
         source.start()
         return source
@@ -193,11 +203,9 @@ def test_items_keep_their_order_and_a_busy_one_holds_up_no_other(
 
 
 def test_poison_record_ends_in_the_on_failure_queue_and_blocks_nobody(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any, engine: Engine
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any, on_failure: Any
 ) -> None:
     failed = Result(error={"errorType": "ValueError", "errorMessage": "no"}, request_id="r")
-    sqs = engine.client("sqs")
-    url = sqs.create_queue(QueueName=uuid4().hex)["QueueUrl"]
     done: set[str] = set()
     everyone = threading.Event()
 
@@ -212,8 +220,7 @@ def test_poison_record_ends_in_the_on_failure_queue_and_blocks_nobody(
     invoker.answer = answer
     pauses: list[float] = []
     start(
-        replace(mapping, on_failure_queue_url=url, max_retries=2),
-        function_arn="arn:aws:lambda:us-east-1:123456789012:function:process",
+        replace(mapping, on_failure_queue_url=on_failure.url, max_retries=2),
         pause=lambda seconds: pauses.append(seconds) or True,
         now=lambda: 1794822961.5,
     )
@@ -223,12 +230,11 @@ def test_poison_record_ends_in_the_on_failure_queue_and_blocks_nobody(
     for number in range(10):
         table.put(f"after {number}")
     assert everyone.wait(20)
-    (message,) = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=20)["Messages"]
-    body = json.loads(message["Body"])
+    body = on_failure.next()
     info = body["DDBStreamBatchInfo"]
     assert body["requestContext"] == {
         "requestId": "r",
-        "functionArn": "arn:aws:lambda:us-east-1:123456789012:function:process",
+        "functionArn": f"arn:aws:lambda:us-east-1:{table.stream_arn.split(':')[4]}:function:process",
         "condition": "RetryAttemptsExhausted",
         "approximateInvokeCount": 3,
     }
@@ -280,7 +286,7 @@ def test_writes_to_other_tables_hide_none_of_ours(
 
 
 def test_source_survives_an_engine_that_fails_for_a_while_and_loses_nothing(
-    mapping: StreamMapping, table: Table, invoker: Any, engine: Engine
+    mapping: StreamMapping, function: FunctionConfig, table: Table, invoker: Any, engine: Engine
 ) -> None:
     class Failing:
         """The engine, whose streams answer nothing until they are mended."""
@@ -288,8 +294,11 @@ def test_source_survives_an_engine_that_fails_for_a_while_and_loses_nothing(
         def __init__(self) -> None:
             self.broken = False
 
-        def client(self, service: str) -> Any:
-            return self if service == "dynamodbstreams" else engine.client(service)
+        def assume(self, role_arn: str) -> Credentials:
+            return engine.assume(role_arn)
+
+        def client(self, service: str, credentials: Credentials | None = None) -> Any:
+            return self if service == "dynamodbstreams" else engine.client(service, credentials)
 
         def wait_for_writes(self, seen: int, timeout: float) -> int:
             return engine.wait_for_writes(seen, timeout)
@@ -300,7 +309,7 @@ def test_source_survives_an_engine_that_fails_for_a_while_and_loses_nothing(
             return getattr(streams, operation)
 
     streams, failing, errors = engine.client("dynamodbstreams"), Failing(), threading.Event()
-    source = StreamSource(mapping, failing, invoker, on_error=lambda _: errors.set())
+    source = StreamSource(mapping, function, failing, invoker, on_error=lambda _: errors.set())
     source.start()
     failing.broken = True
     table.put("meanwhile")
