@@ -22,3 +22,19 @@ def ends(child: Any, code: int) -> str:
     child.close()
     assert child.exitstatus == code, child.before
     return ESCAPES.sub("", child.before)
+
+
+def talking(spawn: Spawn, *options: str) -> Any:
+    """`handoff chat`, in which something was said and answered."""
+    chat = spawn("chat", *options)
+    type_line(chat, "hello")
+    chat.expect("You said")
+    return chat
+
+
+def handing_over(spawn: Spawn, *, until: str) -> Any:
+    """`handoff chat`, whose session is on its way to Telegram and has got as far as this step."""
+    chat = talking(spawn)
+    type_line(chat, "/handoff telegram")
+    chat.expect(until)
+    return chat

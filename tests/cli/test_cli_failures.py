@@ -21,6 +21,12 @@ def _one_line(done: "subprocess.CompletedProcess[str]", code: int, *said: str) -
         assert part in done.stderr, done.stderr
 
 
+def _in_a_shell(line: str, environ: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    """`handoff` with what a shell makes of the rest of the line."""
+    command = ["bash", "-c", f"{sys.executable} -m handoff_cli {line}"]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -153,29 +159,13 @@ def test_a_url_that_cannot_be_used(run_program: Run, url: str) -> None:
 def test_a_reader_that_goes_away_is_no_error_to_speak_of(run: Run, stub: StubService, environ: dict[str, str]) -> None:
     for number in range(3000):
         stub.state.put_session(f"s{number}", {"title": "x" * 60})
-    command = f"{sys.executable} -m handoff_cli sessions --limit 3000 | head -1"
-    done = subprocess.run(
-        ["bash", "-c", command],
-        env={**environ, **stub.environ},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = _in_a_shell("sessions --limit 3000 | head -1", {**environ, **stub.environ})
     assert done.stderr == ""
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_error(environ: dict[str, str], stub: StubService, closed: str) -> None:
-    command = f"{sys.executable} -m handoff_cli platforms {closed}"
-    done = subprocess.run(
-        ["bash", "-c", command],
-        env={**environ, **stub.environ},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = _in_a_shell(f"platforms {closed}", {**environ, **stub.environ})
     assert (done.returncode, done.stderr) == (0, "")
 
 

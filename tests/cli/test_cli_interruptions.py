@@ -5,22 +5,39 @@ import subprocess
 import sys
 import termios
 import threading
-from typing import Any
+from pathlib import Path
 
 import pexpect
 import pytest
 
-from tests.cli.pseudo_terminal import Spawn, ends, type_line
+from tests.cli.pseudo_terminal import Spawn, ends, handing_over, type_line
 from tests.cli.stub_service import Fault, StubService
+
+
+def sending(environ: dict[str, str], stub: StubService, directory: Path) -> "subprocess.Popen[str]":
+    """`handoff send` as a program without a terminal, under way."""
+    path = directory / "s.jsonl"
+    path.write_text('{"role": "user", "content": "hi"}')
+    return subprocess.Popen(
+        [sys.executable, "-m", "handoff_cli", "send", "telegram", "--transcript", str(path)],
+        env={**environ, **stub.environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def interrupted(process: "subprocess.Popen[str]") -> str:
+    """What it says on Ctrl-C."""
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == 130
+    return stderr
 
 
 def test_ctrl_c_while_waiting_can_cancel(spawn: Spawn, stub: StubService) -> None:
     stub.state.script.stop_after = 2
-    chat = spawn("chat")
-    type_line(chat, "hello")
-    chat.expect("You said")
-    type_line(chat, "/handoff telegram")
-    chat.expect("picked up")
+    chat = handing_over(spawn, until="picked up")
     chat.sendintr()
     chat.expect("ancel it")
     chat.send("c\r")
@@ -44,11 +61,7 @@ def test_ctrl_c_stops_waiting_for_the_agent_but_not_the_session(spawn: Spawn, st
 
 def test_too_late_to_cancel_is_told_and_no_step_is_shown_twice(spawn: Spawn, stub: StubService) -> None:
     stub.state.script.stop_after = 4
-    chat = spawn("chat")
-    type_line(chat, "hello")
-    chat.expect("You said")
-    type_line(chat, "/handoff telegram")
-    chat.expect("session moved")
+    chat = handing_over(spawn, until="session moved")
     chat.sendintr()
     chat.expect("ancel it")
     chat.send("c\r")
@@ -59,23 +72,13 @@ def test_too_late_to_cancel_is_told_and_no_step_is_shown_twice(spawn: Spawn, stu
 
 @pytest.mark.parametrize("requests", range(1, 9))
 def test_ctrl_c_at_any_moment_ends_with_a_word_and_no_traceback(
-    environ: dict[str, str], stub: StubService, tmp_path: Any, requests: int
+    environ: dict[str, str], stub: StubService, tmp_path: Path, requests: int
 ) -> None:
     stub.state.script.poll_after_ms = 100
     stub.faults.append(Fault(".*", after=requests, hang=threading.Event()))
-    path = tmp_path / "s.jsonl"
-    path.write_text('{"role": "user", "content": "hi"}')
-    process = subprocess.Popen(
-        [sys.executable, "-m", "handoff_cli", "send", "telegram", "--transcript", str(path)],
-        env={**environ, **stub.environ},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = sending(environ, stub, tmp_path)
     assert stub.hanging.wait(20)
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=20)
-    assert process.returncode == 130
+    stderr = interrupted(process)
     assert stderr.count("\n") == 1
     assert ("handoff status h1" if stub.state.handoffs else "before the handoff was requested") in stderr
 
@@ -105,22 +108,11 @@ def test_ctrl_c_and_ctrl_d_at_the_prompt(spawn: Spawn) -> None:
 
 
 def test_ctrl_c_without_a_terminal_leaves_it_running_and_says_so(
-    environ: dict[str, str], stub: StubService, tmp_path: Any
+    environ: dict[str, str], stub: StubService, tmp_path: Path
 ) -> None:
     stub.state.script.stop_after = 2
-    path = tmp_path / "s.jsonl"
-    path.write_text('{"role": "user", "content": "hi"}')
-    process = subprocess.Popen(
-        [sys.executable, "-m", "handoff_cli", "send", "telegram", "--transcript", str(path)],
-        env={**environ, **stub.environ},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = sending(environ, stub, tmp_path)
     assert process.stdout is not None
     while "picked up" not in process.stdout.readline():
         pass
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert "goes on. Look again with: handoff status h1" in stderr
+    assert "goes on. Look again with: handoff status h1" in interrupted(process)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pexpect
 
-from tests.cli.pseudo_terminal import Spawn, ends, type_line
+from tests.cli.pseudo_terminal import Spawn, ends, handing_over, talking, type_line
 from tests.cli.stub_service import StubService
 from tests.cli.stub_state import LINK
 
@@ -40,11 +40,7 @@ def test_a_second_terminal_resumes_and_goes_on(spawn: Spawn, stub: StubService) 
 
 def test_the_old_terminal_is_told_where_the_session_lives(spawn: Spawn, stub: StubService) -> None:
     stub.state.script.stop_after = 4
-    chat = spawn("chat")
-    type_line(chat, "hello")
-    chat.expect("You said")
-    type_line(chat, "/handoff telegram")
-    chat.expect("session moved")
+    chat = handing_over(spawn, until="session moved")
     chat.sendintr()
     chat.expect("eave it running")
     chat.send("l\r")
@@ -61,9 +57,7 @@ def test_the_old_terminal_is_told_where_the_session_lives(spawn: Spawn, stub: St
 
 
 def test_two_terminals_in_one_session_have_one_writer(spawn: Spawn, stub: StubService) -> None:
-    first = spawn("chat", "--title", "Both")
-    type_line(first, "hello")
-    first.expect("You said")
+    first = talking(spawn, "--title", "Both")
     second = spawn("chat", "--resume", "both")
     second.expect("is here now")
     type_line(first, "me too")
@@ -90,11 +84,7 @@ def test_refusals_say_what_to_do_and_leave_the_session_alone(spawn: Spawn, stub:
 def test_a_failed_handoff_says_why_and_that_the_session_is_intact(spawn: Spawn, stub: StubService) -> None:
     stub.state.script.stop_after = 5
     stub.state.script.error = {"code": "rejected", "message": "The bot was removed from the chat"}
-    chat = spawn("chat")
-    type_line(chat, "hello")
-    chat.expect("You said")
-    type_line(chat, "/handoff telegram")
-    chat.expect("removed from the chat. The session is intact")
+    chat = handing_over(spawn, until="removed from the chat. The session is intact")
     stub.state.script.error = None
     type_line(chat, "go on")
     chat.expect("You said")
