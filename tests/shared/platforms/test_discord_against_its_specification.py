@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ from shared.domain.routes import Place
 from shared.platforms.discord import Discord
 from shared.ports.inbound import Answer, Inbound
 from shared.ports.platforms import Part
-from shared.settings import Settings
-from tests.shared.platforms.scripted_discord import FixedSecrets
 
 TEXT, FORUM = "6001000000000000001", "6002000000000000002"
 OWNER = "7001000000000000001"
@@ -38,20 +35,6 @@ REQUESTS = {
 def check(name: str, value: Any) -> None:
     schema = {"components": {"schemas": SCHEMAS}, "$ref": f"#/components/schemas/{name}"}
     jsonschema.Draft202012Validator(schema).validate(value)
-
-
-@pytest.fixture
-def simulator() -> Iterator[Simulator]:
-    with Simulator() as running:
-        yield running
-
-
-@pytest.fixture
-def discord(simulator: Simulator) -> Iterator[Discord]:
-    settings = Settings("handoffs", "sessions", "turns", discord_api_url=simulator.discord_api_url)
-    adapter = Discord(settings, FixedSecrets(discord__bot_token=simulator.credentials.discord_bot_token))
-    yield adapter
-    adapter.close()
 
 
 def sent(simulator: Simulator, name: str) -> list[Any]:

@@ -1,7 +1,6 @@
 """The Discord adapter in a simulated Discord: one thread and one message whatever breaks, seen by the person."""
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,20 +17,6 @@ from tests.shared.platforms.scripted_discord import FixedSecrets
 
 TEXT, FORUM, DIRECT = "6001000000000000001", "6002000000000000002", "6003000000000000003"
 OWNER = "7001000000000000001"
-
-
-@pytest.fixture
-def simulator() -> Iterator[Simulator]:
-    with Simulator() as running:
-        yield running
-
-
-@pytest.fixture
-def discord(simulator: Simulator) -> Iterator[Discord]:
-    settings = Settings("handoffs", "sessions", "turns", discord_api_url=simulator.discord_api_url)
-    adapter = Discord(settings, FixedSecrets(discord__bot_token=simulator.credentials.discord_bot_token))
-    yield adapter
-    adapter.close()
 
 
 def chat(simulator: Simulator, home: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """What is particular to Telegram and to Slack: real links, named homes, literal titles, too rich a message."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -16,12 +15,6 @@ from shared.settings import Settings
 from tests.contracts.platform_contract_stand import HeldPlatformSecrets, secrets_of
 
 REAL = Settings("handoffs", "sessions", "queue")
-
-
-@pytest.fixture
-def simulator() -> Iterator[Simulator]:
-    with Simulator() as running:
-        yield running
 
 
 def telegram(simulator: Simulator) -> Telegram:

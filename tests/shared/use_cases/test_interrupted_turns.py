@@ -37,6 +37,15 @@ def out_of_time(world: World) -> None:
     world.turn()
 
 
+def strike_out(world: World, place: Place) -> None:
+    """One message on which turn after turn runs out of time, and what comes of that."""
+    world.say(place, "poison", "0001")
+    for _ in range(3):
+        out_of_time(world)
+        world.wait(2)
+    world.turns()
+
+
 def answered(world: World, place: Place) -> list[str]:
     return world.platform.said(place)[1:]
 
@@ -114,12 +123,7 @@ def test_a_committed_turn_clears_marks_and_strikes(world: World, place: Place) -
 def test_after_three_strikes_the_session_is_suspended_the_person_is_told_and_the_transcript_is_kept(
     world: World, place: Place
 ) -> None:
-    world.say(place, "poison", "0001")
-    for _ in range(3):
-        out_of_time(world)
-        world.wait(2)
-
-    world.turns()
+    strike_out(world, place)
 
     session = world.current()
     assert (session.suspended, session.resume_pending, session.message_count) == (True, None, 4)
@@ -131,11 +135,7 @@ def test_after_three_strikes_the_session_is_suspended_the_person_is_told_and_the
 
 
 def test_the_next_message_after_a_suspension_starts_a_fresh_session_and_says_so(world: World, place: Place) -> None:
-    world.say(place, "poison", "0001")
-    for _ in range(3):
-        out_of_time(world)
-        world.wait(2)
-    world.turns()
+    strike_out(world, place)
 
     world.say(place, "hello again", "0002")
     world.turns()
@@ -153,11 +153,7 @@ def test_the_next_message_after_a_suspension_starts_a_fresh_session_and_says_so(
 
 
 def test_a_suspended_session_that_is_resumed_in_the_chat_goes_on(world: World, place: Place) -> None:
-    world.say(place, "poison", "0001")
-    for _ in range(3):
-        out_of_time(world)
-        world.wait(2)
-    world.turns()
+    strike_out(world, place)
     world.say(place, "hello again", "0002")
     world.turns()
 

@@ -1,0 +1,25 @@
+"""Adapters of chat platforms against the simulator."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from local.simulator import Simulator
+from shared.platforms.discord import Discord
+from shared.settings import Settings
+from tests.shared.platforms.scripted_discord import FixedSecrets
+
+
+@pytest.fixture
+def simulator() -> Iterator[Simulator]:
+    with Simulator() as running:
+        yield running
+
+
+@pytest.fixture
+def discord(simulator: Simulator) -> Iterator[Discord]:
+    """The adapter in the simulated Discord."""
+    settings = Settings("handoffs", "sessions", "turns", discord_api_url=simulator.discord_api_url)
+    adapter = Discord(settings, FixedSecrets(discord__bot_token=simulator.credentials.discord_bot_token))
+    yield adapter
+    adapter.close()
