@@ -20,7 +20,7 @@ def apply() -> None:
         else:
             general(self, serialized, value, shape, key)
 
-    BaseJSONSerializer._serialize_type_structure = structure  # type: ignore[method-assign]  # noqa: SLF001 - likewise
+    BaseJSONSerializer._serialize_type_structure = structure  # noqa: SLF001 - likewise
 
 
 def _is_plain(value: dict[str, Any]) -> bool:

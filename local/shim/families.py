@@ -7,6 +7,7 @@ from local.shim import (
     answers,
     atomicity,
     dispatch,
+    expressions,
     iterators,
     limits,
     loading,
@@ -19,7 +20,7 @@ from local.shim import (
 )
 
 FAMILIES = (
-    *(loading, unused, dispatch, answers),  # quicker
+    *(loading, unused, dispatch, expressions, answers),  # quicker
     *(atomicity, streams, iterators, transactions, limits, queries),  # DynamoDB
     *(queues, receiving),  # SQS
     access,  # IAM
