@@ -31,8 +31,6 @@ from shared.settings import Settings
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
 WARM = {"StatusFunction": 1, "RequestFunction": 1, "ProcessFunction": 1, "TurnFunction": 1, "WebhookFunction": 1}
-READY_FOR_A_CROWD = {**WARM, "TurnFunction": 10, "ProcessFunction": 2}
-"""On AWS a new container costs nobody else anything; on two cores, ten agents at once want their processes started before."""
 
 
 class Source(Protocol):
