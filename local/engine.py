@@ -26,6 +26,7 @@ CONFIG = Config(
     max_pool_connections=64,
     connect_timeout=5,
     read_timeout=60,
+    user_agent="handoff",  # botocore's own is put together anew for each call
 )
 
 

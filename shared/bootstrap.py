@@ -13,7 +13,7 @@ from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
 from shared.aws.secrets import SsmSecrets
 from shared.aws.store import dynamo_store
 from shared.clock import SystemClock
-from shared.platforms.registry import PlatformRegistry
+from shared.platforms.registry import PlatformRegistry, load_adapters
 from shared.ports.agents import Agent
 from shared.ports.clock import Clock
 from shared.services import Services
@@ -50,28 +50,33 @@ def build_services(settings: Settings, *, client: Client = LazyClient, clock: Cl
 def on_lambda(build: Callable[[Services], Handler], *, clients: Sequence[str] = (), platforms: bool = False) -> Handler:
     """A Lambda handler that builds itself from the environment on its first event, then stays warm.
 
-    Where Lambda loads containers ahead of events (provisioned concurrency), everything is made while loading, so that no
-    event waits for it: with those `clients`, and all `platforms` if the function calls them.
+    Where Lambda loads containers ahead of events (provisioned concurrency), no event waits for what can be had before: it
+    is built, those `clients` are made and, if the function calls `platforms`, their SDKs are imported while it loads.
     """
     made = {service: LazyClient(service) for service in ("dynamodb", "sqs", "ssm")}
 
     @functools.cache
-    def services() -> Services:
-        return build_services(Settings.from_environment(os.environ), client=made.__getitem__)
+    def settings() -> Settings:
+        return Settings.from_environment(os.environ)
 
     @functools.cache
     def built() -> Handler:
-        _quieten(services().settings.log_level)
-        return build(services())
+        return build(build_services(settings(), client=made.__getitem__))
+
+    @functools.cache
+    def quieten() -> None:
+        _quieten(settings().log_level)
 
     def handler(event: Any, context: Any) -> Any:
+        quieten()
         return built()(event, context)
 
     if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "provisioned-concurrency":
         for service in clients:
             made[service].load()
         if platforms:
-            services().platforms.load()
+            load_adapters()
+        built()
     return handler
 
 

@@ -1,6 +1,7 @@
 """The `process` function: records of the Handoffs stream that are pending."""
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from shared.bootstrap import Handler, on_lambda
@@ -11,20 +12,30 @@ log = logging.getLogger(__name__)
 
 
 def build(services: Services) -> Handler:
-    """The handler of stream batches for these services; a record that fails does not take its neighbours along."""
+    """The handler of stream batches for these services: all of a batch at once, and one that fails alone is tried again."""
 
     def handle(event: Any, _: Any) -> Any:
-        failures = []
+        handoffs: dict[str, list[str]] = {}  # several records of one handoff say the same: look at it
         for record in event["Records"]:
-            handoff_id = record["dynamodb"]["Keys"]["handoff_id"]["S"]
-            try:
-                process_handoff(services, handoff_id)
-            except Exception:  # whatever it is, the stream tries this record again
-                log.exception("handoff %s: an attempt broke off", handoff_id)
-                failures.append({"itemIdentifier": record["dynamodb"]["SequenceNumber"]})
-        return {"batchItemFailures": failures}
+            change = record["dynamodb"]
+            handoffs.setdefault(change["Keys"]["handoff_id"]["S"], []).append(change["SequenceNumber"])
+        with ThreadPoolExecutor(len(handoffs), thread_name_prefix="handoff") as threads:
+            went_well = list(threads.map(lambda handoff_id: _process(services, handoff_id), handoffs))
+        failures = [
+            number for numbers, well in zip(handoffs.values(), went_well, strict=True) if not well for number in numbers
+        ]
+        return {"batchItemFailures": [{"itemIdentifier": number} for number in failures]}
 
     return handle
+
+
+def _process(services: Services, handoff_id: str) -> bool:
+    try:
+        process_handoff(services, handoff_id)
+    except Exception:  # whatever it is, the stream tries this record again
+        log.exception("handoff %s: an attempt broke off", handoff_id)
+        return False
+    return True
 
 
 handler = on_lambda(build, clients=("dynamodb", "sqs", "ssm"), platforms=True)

@@ -71,13 +71,6 @@ class PlatformRegistry:
                 self._made[name] = cast("Platform", made)
             return self._made[name]
 
-    def load(self) -> None:
-        """Import all that adapters put off. Makes none and calls nobody: which of them have their secrets is not known."""
-        for entry in self._platforms.values():
-            if entry.adapter is not None:
-                for module in (entry.adapter.partition(":")[0], *entry.put_off):
-                    importlib.import_module(module)
-
     def known(self) -> Mapping[str, bool]:
         return {name: entry.adapter is not None for name, entry in self._platforms.items()}
 
@@ -97,3 +90,11 @@ class PlatformRegistry:
         if name not in self._platforms:
             raise UnknownPlatform(name, self._platforms)
         return self._platforms[name]
+
+
+def load_adapters() -> None:
+    """Import every adapter with all that it puts off, for whoever has the time now and not later. Calls nobody."""
+    for entry in PLATFORMS.values():
+        if entry.adapter is not None:
+            for module in (entry.adapter.partition(":")[0], *entry.put_off):
+                importlib.import_module(module)

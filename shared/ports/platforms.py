@@ -86,9 +86,6 @@ class Platforms(Protocol):
     def get(self, name: str) -> Platform:
         """The adapter. Raises UnknownPlatform, PlatformNotSupported or PlatformNotConfigured."""
 
-    def load(self) -> None:
-        """Import every adapter with all that it puts off, for whoever has the time now and not later. Calls nobody."""
-
     def known(self) -> Mapping[str, bool]:
         """Every listed platform, and whether it is supported."""
 

@@ -2,6 +2,8 @@
 
 import copy
 import json
+import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from functions.sweep.handler import build as build_sweep
 from functions.turn.handler import CONFLICT_PAUSE, RESERVE
 from functions.turn.handler import build as build_turn
 from shared.aws.queue import body_of
-from shared.domain.handoffs import State
+from shared.domain.handoffs import Handoff, State
 from shared.errors import AgentUnavailable, RateLimited
 from shared.ports.store import Store
 from shared.use_cases.resume_session import resume_session
@@ -131,24 +133,58 @@ def test_an_error_that_nobody_foresaw_fails_the_function_and_says_nothing_of_wha
     assert "a secret of mine" not in str(raised.value)
 
 
-def test_a_record_that_breaks_does_not_take_its_neighbours_along(world: World) -> None:
+def batch_of(world: World, count: int) -> dict[str, Handoff]:
+    """So many handoffs, by the sequence numbers of their records."""
+    handoffs = {}
+    for number in range(count):
+        world.session(f"s-{number}")
+        handoffs[f"sequence {number}"] = world.ask(f"s-{number}")
+    return handoffs
+
+
+def process(world: World, handoffs: Mapping[str, Handoff]) -> Any:
     batch = event("stream_pending_handoff")
     (record,) = batch["Records"]
-    handoffs = []
     records = []
-    for number in range(3):
-        world.session(f"s-{number}")
-        handoffs.append(world.ask(f"s-{number}"))
+    for number, handoff in handoffs.items():
         one = copy.deepcopy(record)
-        one["dynamodb"]["Keys"]["handoff_id"]["S"] = handoffs[-1].id
-        one["dynamodb"]["SequenceNumber"] = f"sequence {number}"
+        one["dynamodb"]["Keys"]["handoff_id"]["S"] = handoff.id
+        one["dynamodb"]["SequenceNumber"] = number
         records.append(one)
+    return build_process(world.services)({"Records": records}, Context())
+
+
+def test_a_record_that_breaks_does_not_take_its_neighbours_along(world: World) -> None:
+    handoffs = batch_of(world, 3)
     world.platform.next["open_thread"].extend([lambda: None, RuntimeError("nobody foresaw this")])
 
-    answer = build_process(world.services)({"Records": records}, Context())
+    answer = process(world, handoffs)
 
-    assert failed(answer) == ["sequence 1"]
-    assert [world.latest(handoff).is_bound for handoff in handoffs] == [True, False, True]
+    assert len(failed(answer)) == 1
+    assert failed(answer) == [number for number, one in handoffs.items() if not world.latest(one).is_bound]
+
+
+def test_the_handoffs_of_a_batch_do_not_wait_for_each_other(world: World) -> None:
+    handoffs = batch_of(world, 3)
+    together = threading.Barrier(3, timeout=20)
+
+    def meet() -> None:
+        together.wait()
+
+    world.platform.next["open_thread"].extend([meet] * 3)
+
+    assert failed(process(world, handoffs)) == []
+    assert all(world.latest(handoff).is_bound for handoff in handoffs.values())
+
+
+def test_several_records_of_one_handoff_are_one_look_at_it(world: World) -> None:
+    (handoff,) = batch_of(world, 1).values()
+    world.platform.next["open_thread"].append(RuntimeError("nobody foresaw this"))
+
+    answer = process(world, {"sequence 0": handoff, "sequence 1": handoff})
+
+    assert failed(answer) == ["sequence 0", "sequence 1"]
+    assert world.latest(handoff).fence == 1
 
 
 def test_the_schedule_says_how_much_it_looked_at(world: World) -> None:

@@ -28,3 +28,33 @@ def test_importing_a_handler_loads_nothing_that_it_may_not_need(function: str) -
 
     assert f"functions.{function}.handler" in loaded
     assert loaded & FORBIDDEN[function] == set()
+
+
+LOADED_AHEAD = {
+    "request": {"boto3"},
+    "status": {"boto3"},
+    "webhook": {"boto3"},
+    "process": CHAT_SDKS | {"boto3"},
+    "turn": CHAT_SDKS | {"boto3"},
+    "sweep": set(),
+}
+AHEAD = {
+    "AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency",
+    "AWS_ACCESS_KEY_ID": "as Lambda sets them",
+    "AWS_SECRET_ACCESS_KEY": "as Lambda sets them",
+    "AWS_REGION": "us-east-1",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "HANDOFFS_TABLE": "handoffs",
+    "SESSIONS_TABLE": "sessions",
+}
+OFFLINE = "import socket, threading; socket.socket.connect = None"
+
+
+@pytest.mark.parametrize("function", sorted(LOADED_AHEAD))
+def test_loaded_ahead_of_events_a_handler_has_what_it_will_need_and_has_called_nobody(function: str) -> None:
+    code = f"{OFFLINE}; import functions.{function}.handler, sys; print(threading.active_count(), *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=AHEAD)
+    threads, *loaded = done.stdout.split()
+
+    assert set(loaded) & (CHAT_SDKS | AGENTS | {"boto3"}) == LOADED_AHEAD[function]
+    assert threads == "1"  # a fork of it has no others
