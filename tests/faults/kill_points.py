@@ -28,13 +28,20 @@ class Plan:
 
 
 @dataclass
+class _Work:
+    """What a function does for one subject: the calls that it has made for it, and where it is to die."""
+
+    subject: str
+    calls: list[str]
+    plan: Plan | None
+
+
+@dataclass
 class _Life:
-    """One invocation of a function: what it works on now, and the calls that it has made for it."""
+    """One invocation of a function, and all that it works on. Whatever of it dies, everything in it is dead."""
 
     function: str
-    subject: str | None = None
-    calls: list[str] = field(default_factory=list)
-    plan: Plan | None = None
+    works: list[_Work] = field(default_factory=list)
     dead: bool = False
 
 
@@ -42,12 +49,14 @@ class KillPoints:
     """Counts the calls of each piece of work and ends it where its plan says so.
 
     A piece of work is known by its subject: a handoff's id, the route of the place that is answered, or words that a
-    webhook brings. What the thread that shows typing calls is not counted: it does not decide anything.
+    webhook brings. It is done by one thread; those of a batch are known by the claim that each begins with. What the
+    thread that shows typing calls is not counted: it does not decide anything.
     """
 
     def __init__(self) -> None:
         self._plans: dict[str, list[Plan]] = defaultdict(list)
         self._here = threading.local()
+        self._batches: dict[str, _Life] = {}
         self._lock = threading.Lock()
         self.runs: dict[tuple[str, str], list[list[str]]] = defaultdict(list)
         self.deaths: dict[str, str] = {}
@@ -75,17 +84,20 @@ class KillPoints:
             return handler
 
         def handle(event: Any, context: Any) -> Any:
-            life = self._here.life = _Life(function)
+            life = _Life(function)
             try:
-                if function == "TurnFunction":
+                if function == "ProcessFunction":
+                    self._batches |= dict.fromkeys(_handoffs_of(event), life)
+                elif function == "TurnFunction":
                     self._begin(life, _subject_of(json.loads(event["Records"][0]["body"])))
-                elif function == "WebhookFunction":
+                else:
                     self._begin(life, self._planned_in(event))
                 answer = handler(event, context)
-                self._point(life, "return")
+                for work in life.works:
+                    self._point(life, work, "return")
                 return answer
             finally:
-                self._here.life = None
+                self._here.at_work = None
 
         return handle
 
@@ -104,8 +116,10 @@ class KillPoints:
                 for plan in self._plans.get(subject, ())
                 if plan.function == life.function and plan.run in (None, len(runs))
             )
-            life.subject, life.calls, life.plan = subject, [], next(fitting, None)
-            runs.append(life.calls)
+            work = _Work(subject, [], next(fitting, None))
+            runs.append(work.calls)
+            life.works.append(work)
+        self._here.at_work = life, work
 
     def _client(self, function: str, client: Any) -> Any:
         service = client.meta.service_model.service_name
@@ -124,21 +138,25 @@ class KillPoints:
         )
 
     def _called(self, name: str, params: Mapping[str, Any]) -> None:
-        life: _Life | None = getattr(self._here, "life", None)
-        if life is None:
-            return
-        if life.function == "ProcessFunction" and name == "dynamodb.UpdateItem":
+        at_work: tuple[_Life, _Work] | None = getattr(self._here, "at_work", None)
+        if name == "dynamodb.UpdateItem" and (at_work is None or at_work[0].function == "ProcessFunction"):
             handoff_id = params["Key"].get("handoff_id", {}).get("S")
-            if handoff_id and handoff_id != life.subject:  # a claim: the next record of the batch
-                self._begin(life, handoff_id)
-        self._point(life, name)
+            if handoff_id in self._batches and (at_work is None or at_work[1].subject != handoff_id):  # a claim
+                self._begin(self._batches[handoff_id], handoff_id)
+                at_work = self._here.at_work
+        if at_work is not None:
+            self._point(*at_work, name)
 
-    def _point(self, life: _Life, name: str) -> None:
-        if life.dead or (life.plan is not None and life.plan.at == len(life.calls)):
+    def _point(self, life: _Life, work: _Work, name: str) -> None:
+        if life.dead or (work.plan is not None and work.plan.at == len(work.calls)):
             life.dead = True
-            self.deaths.setdefault(str(life.subject), name)
+            self.deaths.setdefault(work.subject, name)
             raise Killed
-        life.calls.append(name)
+        work.calls.append(name)
+
+
+def _handoffs_of(event: Mapping[str, Any]) -> list[str]:
+    return [record["dynamodb"]["Keys"]["handoff_id"]["S"] for record in event["Records"]]
 
 
 def _subject_of(body: Mapping[str, Any]) -> str:
