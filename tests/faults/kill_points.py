@@ -148,9 +148,10 @@ class KillPoints:
             self._point(*at_work, name)
 
     def _point(self, life: _Life, work: _Work, name: str) -> None:
-        if life.dead or (work.plan is not None and work.plan.at == len(work.calls)):
+        if work.plan is not None and work.plan.at == len(work.calls):
             life.dead = True
             self.deaths.setdefault(work.subject, name)
+        if life.dead:
             raise Killed
         work.calls.append(name)
 
