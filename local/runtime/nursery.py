@@ -69,6 +69,7 @@ class Nursery:
         request = json.dumps({"group": group, "environment": environment}).encode()
         with self._one_at_a_time, self._changed:
             self._awaited = on_exit
+            self._born.clear()  # one that came too late for whoever asked is nobody else's
             with suppress(OSError):  # it is gone, and `_listen` hears that too
                 socket.send_fds(self._control, [request], [output])
             self._changed.wait_for(lambda: self._born or not self.alive, seconds)
@@ -111,8 +112,9 @@ class Nursery:
                 self._children[int(pid)] = self._awaited
                 self._changed.notify_all()
                 return
-            on_exit = self._children.pop(int(pid))
-        on_exit(int(status[0]))
+            on_exit = self._children.pop(int(pid), None)
+        if on_exit is not None:  # or it is a program that the function started while it was loaded
+            on_exit(int(status[0]))
 
 
 def _kill(pid: int) -> None:

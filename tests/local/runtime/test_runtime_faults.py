@@ -207,3 +207,22 @@ def test_death_of_what_loaded_the_function_ends_its_processes_and_the_next_event
     assert "signal: 9" in result.error["errorMessage"]
     assert wait_for_end(pid)
     assert invoker.invoke("Echo", {"do": "echo"}).error is None
+
+
+def test_death_of_what_a_function_started_while_loading_is_taken_for_nobody_elses(
+    start: Start, make_function: Make, app_root: Path
+) -> None:
+    (app_root / "helped.py").write_text(
+        "import os, subprocess\n"
+        "helper = subprocess.Popen(['sleep', '600'])\n"
+        "def handler(event, context):\n"
+        "    return os._exit(7) if event['leave'] else helper.pid\n"
+    )
+    invoker = start(make_function("Helped", "helped.handler"))
+    helper = invoker.invoke("Helped", {"leave": False}).payload
+    os.kill(helper, signal.SIGKILL)
+    assert wait_for_end(helper)
+    result = invoker.invoke("Helped", {"leave": True})
+    assert result.error is not None
+    assert "exit status 7" in result.error["errorMessage"]
+    assert invoker.invoke("Helped", {"leave": False}).payload == helper
