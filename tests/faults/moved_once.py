@@ -120,9 +120,16 @@ class Case:
 
 
 def all_of(cases: Sequence[Case], kill_points: KillPoints, *, talk: bool) -> None:
-    """Run the cases, several at once, then look at each when all are over: late doubles would show."""
+    """Run the cases, several at once, then look at each when all are over: late doubles would show.
+
+    Where `process` dies, it is alone: it would take along all whose records are in the same batch.
+    """
+    alone = [case for case in cases if case.point.plan.function == "ProcessFunction"]
+    for case in alone:
+        case.hand_over(kill_points)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(lambda case: case.talk(kill_points) if talk else case.hand_over(kill_points), cases))
+        others = [case for case in cases if case not in alone]
+        list(pool.map(lambda case: case.talk(kill_points) if talk else case.hand_over(kill_points), others))
     for case in cases:
         case.check_talk() if talk else case.check_handoff()
 
