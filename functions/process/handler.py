@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 def build(services: Services) -> Handler:
-    """The handler of stream batches for these services: all of a batch at once, and one that fails alone is tried again."""
+    """The handler of stream batches for these services: all of a batch at once, and one that fails takes no other along."""
 
     def handle(event: Any, _: Any) -> Any:
         handoffs: dict[str, list[str]] = {}  # several records of one handoff say the same: look at it

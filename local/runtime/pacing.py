@@ -5,8 +5,8 @@ WEIGHT = 0.3  # of the newest measurement
 
 
 class Pacing:
-    """Learns how long a function's starts and runs take. A start includes the first event, in which functions make their
-    clients and load what they had put off. Guarded by the pool's lock.
+    """Learns how long a function's starts and runs take. A start includes the first event, in which functions read their
+    secrets and open connections. Guarded by the pool's lock.
     """
 
     def __init__(self) -> None:
