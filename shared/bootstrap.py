@@ -17,7 +17,7 @@ from shared.platforms.registry import PlatformRegistry, load_adapters
 from shared.ports.agents import Agent
 from shared.ports.clock import Clock
 from shared.services import Services
-from shared.settings import Settings
+from shared.settings import Settings, is_loaded_ahead
 from shared.traces import hush
 
 Handler = Callable[[Any, Any], Any]
@@ -71,7 +71,7 @@ def on_lambda(build: Callable[[Services], Handler], *, clients: Sequence[str] = 
         quieten()
         return built()(event, context)
 
-    if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "provisioned-concurrency":
+    if is_loaded_ahead(os.environ):
         for service in clients:
             made[service].load()
         if platforms:

@@ -74,3 +74,8 @@ _SECONDS = {
     "turn_lease": "HANDOFF_TURN_LEASE_SECONDS",
     "freshness": "HANDOFF_FRESHNESS_SECONDS",
 }
+
+
+def is_loaded_ahead(environment: Mapping[str, str]) -> bool:
+    """Whether Lambda loads this container before there is an event for it."""
+    return environment.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "provisioned-concurrency"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -125,3 +126,15 @@ def test_a_try_that_broke_off_is_finished_by_its_repeat(world: World) -> None:
     assert accepted.handoff.session_id == session_id
     assert world.transcript(session_id) == list(SAID)
     assert world.current(session_id).active_handoff == accepted.handoff.id
+
+
+def test_a_fresh_one_is_accepted_with_five_calls_to_the_tables(world: World, dynamodb: Any) -> None:
+    calls: list[str] = []
+    note: Callable[..., None] = lambda model, **_: calls.append(model.name)  # noqa: E731 - taken off again below
+    dynamodb.meta.events.register("before-call.dynamodb", note)
+    try:
+        _ask(world, WholeSession(SAID, title="Parser"))
+    finally:
+        dynamodb.meta.events.unregister("before-call.dynamodb", note)
+    # The key, the home; the session, its messages, the handoff.
+    assert calls == ["GetItem", "GetItem", "PutItem", "TransactWriteItems", "TransactWriteItems"]
