@@ -8,7 +8,7 @@
 A claim takes a fence and a lease. Whoever holds an older fence is refused at its next write:
 
     p1  claim(fence 1) ── open thread ────────── (frozen) ─────────────── step: refused, fence is 2
-    p2                          lease ends, sweep ── claim(fence 2) ── adopts the thread ── rebind ──>
+    p2              lease ends, a wake-up or the sweep ── claim(fence 2) ── adopts the thread ── rebind ──>
 """
 
 import logging

@@ -7,7 +7,7 @@ Each step is journalled, so that another attempt goes on where this one stopped:
 
 import logging
 
-from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, Step, Thread
+from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step, Thread
 from shared.domain.routes import Place
 from shared.errors import (
     Conflict,
@@ -32,16 +32,17 @@ class _LostFence(Exception):
 
 
 def process_handoff(services: Services, handoff_id: str) -> None:
-    """Drive a pending handoff as far as the queue. Safe to run twice: the second claim is a no-op.
+    """Drive a pending handoff as far as the queue. Safe to run twice: the second claim is refused.
 
     What can be helped by another attempt leads back to pending; what cannot fails the handoff, with the session back
-    where it came from. Raises only what nobody foresaw; then the lease runs out and the sweep takes over.
+    where it came from. Raises only what nobody foresaw; then the lease runs out, and another attempt takes over.
     """
     now = services.clock.now()
     handoff = services.store.handoffs.claim(
         handoff_id, claimant=services.new_id(), now=now, lease_until=now + services.settings.lease
     )
     if handoff is None:
+        _watch(services, handoff_id)
         return
     log.info("handoff %s: claimed (fence %d)", handoff.id, handoff.fence)
     try:
@@ -56,6 +57,13 @@ def process_handoff(services: Services, handoff_id: str) -> None:
         _fail(services, handoff, _reason_of(refusal))
     except (PlatformError, Conflict) as trouble:
         try_later(services, handoff, Reason("platform_unavailable", str(trouble)), after=None, counts=True)
+
+
+def _watch(services: Services, handoff_id: str) -> None:
+    """Somebody else has it. If a record comes again because they died, nobody but the queue will notice when their lease ends."""
+    handoff = services.store.handoffs.get(handoff_id)
+    if handoff is not None and handoff.state is State.RUNNING and not handoff.has_done(Step.KICKOFF_SENT):
+        _wake(services, handoff, "watch")
 
 
 def open_thread(services: Services, handoff: Handoff) -> Handoff:
@@ -128,9 +136,13 @@ def try_later(services: Services, handoff: Handoff, reason: Reason, *, after: fl
         handoff, reason, now=now, not_before=now + int(pause * 1000), counts=counts
     )
     if waiting is not None and pause > 0:
-        # The queue wakes it when the time has come; should that get lost, the sweep does within a minute.
-        wake_up = TurnMessage(handoff.target, handoff_id=handoff.id)
-        services.queue.send(wake_up, dedupe=f"wake {handoff.id} {handoff.fence}", line=f"wake {handoff.id}")
+        _wake(services, handoff, "wake")
+
+
+def _wake(services: Services, handoff: Handoff, why: str) -> None:
+    """Have the queue look at it when the time has come; should that get lost, the sweep does within a minute."""
+    wake_up = TurnMessage(handoff.target, handoff_id=handoff.id)
+    services.queue.send(wake_up, dedupe=f"{why} {handoff.id} {handoff.fence}", line=f"wake {handoff.id}")
 
 
 def _step(

@@ -14,6 +14,7 @@ from shared.services import Services
 from shared.use_cases.deliver import deliver, parts_for
 from shared.use_cases.hold_turn import kept_alive, let_go, start_turn
 from shared.use_cases.retry import on_conflict
+from shared.use_cases.take_over import take_over
 
 log = logging.getLogger(__name__)
 AGENT_TRIES = 3
@@ -28,7 +29,7 @@ def run_kickoff(services: Services, handoff_id: str, *, visibility: Visibility, 
     handoff = services.store.handoffs.get(handoff_id)
     if handoff is None or not handoff.is_open:
         return
-    if handoff.state is State.PENDING and not handoff.is_bound:
+    if not handoff.is_bound:
         _wake_when_due(services, handoff)
         return
     if not handoff.confirmed and not _confirm(services, handoff, visibility, deadline=deadline, tries=tries):
@@ -37,11 +38,18 @@ def run_kickoff(services: Services, handoff_id: str, *, visibility: Visibility, 
 
 
 def _wake_when_due(services: Services, handoff: Handoff) -> None:
-    """A handoff that has to wait (a rate limit) is shown to the stream again when its time has come. Raises NotYet."""
+    """Its session has not moved yet: it has to wait (a rate limit), or whoever works on it may have died.
+
+    It is shown to the stream again when its time has come, or when the lease is over. Raises NotYet until then.
+    """
     now = services.clock.now()
-    if handoff.not_before > now:
-        raise NotYet((handoff.not_before - now) / 1000)
-    services.store.handoffs.nudge(handoff, now=now)
+    due = handoff.not_before if handoff.state is State.PENDING else handoff.lease_until
+    if due > now:
+        raise NotYet((due - now) / 1000)
+    if handoff.state is State.PENDING:
+        services.store.handoffs.nudge(handoff, now=now)
+    else:
+        take_over(services, handoff)
 
 
 def finish(services: Services, handoff: Handoff) -> None:

@@ -5,12 +5,13 @@ Safe to run twice at once: every write re-checks on the item what the index said
 
 import logging
 
-from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step
+from shared.domain.handoffs import Handoff, Reason, State, Step
 from shared.errors import Conflict
 from shared.ports.queue import DeadTurn, TurnMessage
 from shared.services import Services
 from shared.use_cases.answer_inbox import give_back_accepted
 from shared.use_cases.retry import on_conflict
+from shared.use_cases.take_over import expire, take_over
 
 log = logging.getLogger(__name__)
 LIMIT = 200
@@ -38,25 +39,14 @@ def _look_after(services: Services, handoff: Handoff) -> None:
         if services.store.handoffs.drive(handoff, now=now):
             _send_kickoff_again(services, handoff)
     elif now >= handoff.deadline:
-        _expire(services, handoff, Reason("deadline", "It was not done in time. The session is where it was before."))
+        expire(services, handoff, Reason("deadline", "It was not done in time. The session is where it was before."))
     elif handoff.state == State.PENDING:
         if handoff.not_before <= now and services.store.handoffs.nudge(handoff, now=now):
             log.info("handoff %s: nudged", handoff.id)
     elif handoff.lease_until <= now:
-        _try_again(services, handoff)
+        take_over(services, handoff)
     elif handoff.has_done(Step.KICKOFF_SENT) and services.store.handoffs.drive(handoff, now=now):
         _look_after_kickoff(services, handoff)
-
-
-def _try_again(services: Services, handoff: Handoff) -> None:
-    """The lease ran out: the invocation that held it is gone, or as good as gone."""
-    now = services.clock.now()
-    reason = Reason("interrupted", "An attempt was interrupted.")
-    if handoff.attempt + 1 >= MAX_ATTEMPTS:
-        tired = Reason("interrupted", f"It was interrupted {MAX_ATTEMPTS} times. The session is where it was before.")
-        _expire(services, handoff, tired)
-    elif services.store.handoffs.back_to_pending(handoff, reason, now=now, not_before=now, counts=True, abandoned=True):
-        log.info("handoff %s: back to pending", handoff.id)
 
 
 def _look_after_kickoff(services: Services, handoff: Handoff) -> None:
@@ -65,11 +55,6 @@ def _look_after_kickoff(services: Services, handoff: Handoff) -> None:
     if session is not None and not session.has_live_turn(services.clock.now()):
         log.info("handoff %s: its kickoff shows no sign of life, sent again", handoff.id)
         _send_kickoff_again(services, handoff)
-
-
-def _expire(services: Services, handoff: Handoff, reason: Reason) -> None:
-    if on_conflict(lambda: services.store.handoffs.expire(handoff, reason, now=services.clock.now())):
-        log.info("handoff %s: expired", handoff.id)
 
 
 def _send_kickoff_again(services: Services, handoff: Handoff) -> None:

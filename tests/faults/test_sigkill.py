@@ -91,6 +91,11 @@ MOMENTS: dict[str, tuple[Platform, str | None, Callable[[Desk, str], None] | Non
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_handoff_survives_sigkill(real: LocalService, at_desk: Desk, phases: Phases, moment: str) -> None:
+    with sweeping(real):
+        strike_and_check(real, at_desk, phases, moment)
+
+
+def strike_and_check(real: LocalService, at_desk: Desk, phases: Phases, moment: str) -> None:
     title = f"sigkill {uuid.uuid4().hex[:8]}"
     session_id = at_desk.session(title=title)
     platform, function, strike = MOMENTS[moment]
@@ -100,15 +105,22 @@ def test_a_handoff_survives_sigkill(real: LocalService, at_desk: Desk, phases: P
     if strike is when_opening:
         real.simulator.arm(platform, "slow", seconds=1, on="open_thread" if platform == "telegram" else "send")
 
-    with sweeping(real):
-        message = SLOWLY if strike is when_working else None
-        handoff_id = at_desk.request(session_id, platform, message=message).json()["id"]
-        if strike is not None:
-            strike(at_desk, handoff_id)
-        until(lambda: at_desk.handoff(handoff_id)["done"], PATIENCE)
+    message = SLOWLY if strike is when_working else None
+    handoff_id = at_desk.request(session_id, platform, message=message).json()["id"]
+    if strike is not None:
+        strike(at_desk, handoff_id)
+    until(lambda: at_desk.handoff(handoff_id)["done"], PATIENCE)
 
     assert (len(phases.killed) > deaths) == (function is not None)
     check_moved_once(at_desk, session_id, title, platform, handoff_id, orphans=strike is when_opening)
+
+
+@pytest.mark.parametrize("moment", ["process has taken the record", "process opens a thread", "the agent works"])
+def test_a_handoff_survives_sigkill_by_the_end_of_the_lease_without_any_sweep(
+    real: LocalService, at_desk: Desk, phases: Phases, moment: str
+) -> None:
+    """The stream shows the record again, or the queue the message: nobody waits for the minute of the schedule."""
+    strike_and_check(real, at_desk, phases, moment)
 
 
 def check_moved_once(

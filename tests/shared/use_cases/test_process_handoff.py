@@ -2,9 +2,10 @@
 
 import pytest
 
-from shared.domain.handoffs import MAX_ATTEMPTS, State, Step
+from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, State, Step
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
 from shared.ports.store import Store
+from shared.use_cases.process_handoff import open_thread, rebind, send_kickoff
 from tests.shared.use_cases.use_case_world import DEADLINE, HOME, LEASE, World
 
 
@@ -30,6 +31,57 @@ def test_processing_twice_is_processing_once(world: World) -> None:
 
     assert world.latest(handoff) == before
     assert (len(world.platform.threads), len(world.queue.waiting)) == (1, 1)
+
+
+def claimed_by_a_dead_one(world: World, *, bound: bool = False) -> Handoff:
+    """A handoff whose first attempt died: before anything was done, or right after the session moved."""
+    world.session()
+    handoff = world.ask()
+    now = world.clock.now()
+    claimed = world.store.handoffs.claim(handoff.id, claimant="dead", now=now, lease_until=now + LEASE)
+    assert claimed is not None
+    if bound:
+        rebind(world.services, open_thread(world.services, claimed))
+    return handoff
+
+
+def test_a_record_that_comes_again_has_the_queue_look_when_the_lease_of_the_dead_is_over(world: World) -> None:
+    handoff = claimed_by_a_dead_one(world)
+
+    world.process(handoff)
+    world.turn()
+    assert world.latest(handoff).state is State.RUNNING
+    world.wait(LEASE / 1000)
+    world.turn()
+
+    assert world.latest(handoff).state is State.PENDING
+    assert not world.queue.waiting
+    world.process(handoff)
+    world.turns()
+    assert (world.latest(handoff).state, world.latest(handoff).attempt) == (State.COMPLETED, 1)
+
+
+def test_a_look_at_a_handoff_that_somebody_has_finished_meanwhile_changes_nothing(world: World) -> None:
+    handoff = claimed_by_a_dead_one(world)
+    world.process(handoff)  # a repeat; whoever claimed it lives after all
+    alive = world.latest(handoff)
+    send_kickoff(world.services, rebind(world.services, open_thread(world.services, alive)))
+
+    world.turns()
+
+    assert (world.latest(handoff).state, world.latest(handoff).attempt) == (State.COMPLETED, 0)
+    assert len(world.platform.posts[world.current().owner]) == 1
+
+
+def test_an_attempt_that_died_right_after_the_move_is_not_waited_for(world: World) -> None:
+    handoff = claimed_by_a_dead_one(world, bound=True)
+    began = world.clock.now()
+
+    world.process(handoff)
+    world.turns()
+
+    assert (world.latest(handoff).state, world.clock.now()) == (State.COMPLETED, began)
+    assert (len(world.platform.threads), len(world.platform.posts[world.current().owner])) == (1, 1)
 
 
 def test_a_rate_limit_sets_not_before_and_counts_no_attempt(world: World) -> None:
