@@ -19,7 +19,7 @@ def build(services: Services) -> Handler:
         for record in event["Records"]:
             change = record["dynamodb"]
             handoffs.setdefault(change["Keys"]["handoff_id"]["S"], []).append(change["SequenceNumber"])
-        with ThreadPoolExecutor(len(handoffs), thread_name_prefix="handoff") as threads:
+        with ThreadPoolExecutor(max(1, len(handoffs)), thread_name_prefix="handoff") as threads:
             went_well = list(threads.map(lambda handoff_id: _process(services, handoff_id), handoffs))
         failures = [
             number for numbers, well in zip(handoffs.values(), went_well, strict=True) if not well for number in numbers

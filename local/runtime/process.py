@@ -23,11 +23,11 @@ class FunctionProcess:
         on_exit: Callable[[int], None],
     ) -> None:
         self._nursery = nursery
-        self._api = RuntimeApi(runtime)
         self._on_exit = on_exit
         self._status = 0
         self._dead = threading.Event()
         output, theirs = os.pipe()
+        self._api = RuntimeApi(runtime)
         try:
             self.pid = nursery.spawn(
                 environment(self._api.address), group=group, output=theirs, on_exit=self._ended, seconds=init_seconds

@@ -10,6 +10,7 @@ from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import (
     IdempotencyKeyReused,
+    Moved,
     NoHome,
     PlaceBusy,
     PlatformNotConfigured,
@@ -73,9 +74,17 @@ def accepted_before(services: Services, earlier: Handoff, asked: HandoffRequest)
 def write_request(
     services: Services, handoff_id: str, session: Session, asked: HandoffRequest, target: Place
 ) -> Accepted:
-    """One transaction that holds only at the epoch asked for: by then the session is where it was when it was read."""
+    """One transaction that holds only at the epoch at which the session was read: where it is then is where it was.
 
-    def request() -> Handoff:
+    Raises Moved at any other epoch, unless the same request was accepted meanwhile.
+    """
+    if session.epoch != asked.epoch:
+        earlier = services.store.handoffs.get(handoff_id)
+        if earlier is None:
+            raise Moved(session)
+        return accepted_before(services, earlier, asked)
+
+    def request() -> Accepted:
         now = services.clock.now()
         handoff = Handoff(
             id=handoff_id,
@@ -95,9 +104,11 @@ def write_request(
             replace=asked.replace,
             steps={Step.REQUESTED.value: now},
         )
-        return services.store.handoffs.request(handoff, now=now)
+        accepted = services.store.handoffs.request(handoff, now=now)
+        is_another = accepted is not handoff  # of the same request, which was quicker
+        return Accepted(accepted, services.store.sessions.get(session.id) if is_another else session)
 
-    return Accepted(on_conflict(request), session)
+    return on_conflict(request)
 
 
 def id_for(user_id: str, idempotency_key: str) -> str:

@@ -12,23 +12,10 @@ from shared.use_cases.request_handoff import Accepted, HandoffRequest, id_for
 from shared.use_cases.request_whole import WholeSession, request_whole
 from shared.use_cases.resume_session import resume_session
 from tests.shared.use_cases.held_queue import HandClock
-from tests.shared.use_cases.made_platform import OnePlatform
-from tests.shared.use_cases.use_case_world import USER, World
+from tests.shared.use_cases.use_case_world import USER, Overtaken, World
 
 SAID = ({"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"})
 OTHER = ({"role": "user", "content": "something else"},)
-
-
-class Overtaken(OnePlatform):
-    """Lets others be quicker: after a request was looked up, and before anything was read or written for it."""
-
-    def __init__(self, world: World, others: Callable[[], object]) -> None:
-        super().__init__(world.platform)
-        self._others = others
-
-    def is_configured(self, name: str) -> bool:
-        self._others()
-        return super().is_configured(name)
 
 
 class Interrupted(HandClock):
