@@ -72,6 +72,7 @@ def _functions(deployed: Deployed) -> dict[str, FunctionConfig]:
             memory=int(function["MemorySize"]),
             environment={key: str(value) for key, value in function["Environment"]["Variables"].items()},
             role_arn=function["Role"],
+            log_format=function["LoggingConfig"]["LogFormat"],
         )
         for name, function in deployed.of_type("AWS::Lambda::Function")
     }

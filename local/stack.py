@@ -16,6 +16,7 @@ class FunctionConfig:
     memory: int
     environment: Mapping[str, str]
     role_arn: str
+    log_format: str = "Text"
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ def of_function(
         "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
         # True here: functions are loaded before their events, and those with a use for that may know.
         "AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency",
+        "AWS_LAMBDA_LOG_FORMAT": config.log_format,
         "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{config.name}",
         "LAMBDA_TASK_ROOT": str(root),
         "_HANDLER": config.handler,

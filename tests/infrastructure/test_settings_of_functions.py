@@ -59,3 +59,7 @@ def test_logs_are_kept_for_a_while_and_not_for_ever(resources: dict[str, Any]) -
             assert resource["Properties"]["LoggingConfig"]["LogGroup"]["Ref"] in groups
     for name in groups:
         assert resources[name]["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+
+
+def test_functions_log_in_the_format_that_the_template_says(stack: Stack) -> None:
+    assert {function.log_format for function in stack.functions.values()} == {"JSON"}

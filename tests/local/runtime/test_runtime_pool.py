@@ -1,8 +1,10 @@
 """How many processes a function gets: as many as its events need at once, up to the limit, and those started ahead."""
 
+import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from local.runtime import RuntimeInvoker
@@ -103,3 +105,11 @@ def test_processes_of_one_function_draw_different_random_numbers(start: Start) -
     second = invoker.invoke("Echo", {"do": "draw"}).payload
     assert first["pid"] != second["pid"]
     assert set(first["numbers"]).isdisjoint(second["numbers"])
+
+
+def test_logs_have_the_format_that_the_stack_gives_the_function(start: Start, make_function: Make, heard: Any) -> None:
+    invoker = start(replace(make_function("Echo"), log_format="JSON"))
+    invoker.invoke("Echo", {"do": "fail"})
+    invoker.close()
+    told = [json.loads(line) for _, line in heard.lines if line != "module loaded"]
+    assert [(one["level"], one["errorType"]) for one in told] == [("ERROR", "KeyError")]
