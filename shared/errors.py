@@ -9,6 +9,7 @@ HandoffError
 ├── Retryable                  worth another try: the queue, the stream or the sweep makes it
 │   ├── Conflict               a condition failed because somebody else was quicker; read again
 │   └── NotYet(after)          not before some time
+│       └── Busy               somebody else is at it
 ├── PlatformError              what a chat platform did with a call
 │   ├── RateLimited(after)     surely not sent; not before `after` seconds
 │   ├── NotSent                surely not sent; may be tried again
@@ -227,6 +228,17 @@ class NotYet(Retryable):
     def __init__(self, after: float) -> None:
         super().__init__(f"not due for {after:.0f} s")
         self.after = after
+
+    def pause(self, tries: int) -> float:  # noqa: ARG002  # it is known when
+        """Seconds until the next look, after so many."""
+        return self.after
+
+
+class Busy(NotYet):
+    """Somebody else is at it, and done or dead in `after` seconds at most; mostly much sooner, so that it is worth a look."""
+
+    def pause(self, tries: int) -> float:
+        return min(self.after, 2.0 ** (tries - 1))
 
 
 class PlatformError(HandoffError):

@@ -34,7 +34,7 @@ def _run(services: Services, record: Any, context: Any) -> bool:
     try:
         run_turn(services, message_of(record["body"]), visibility=visibility, deadline=deadline, tries=tries)
     except NotYet as later:
-        visibility.set(math.ceil(later.after))
+        visibility.set(math.ceil(later.pause(tries)))
         return False
     except Conflict:
         visibility.set(CONFLICT_PAUSE)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Sequence
 
 from shared.domain.routes import Place
-from shared.errors import Ambiguous, NotSent, NotYet, RateLimited, Rejected
+from shared.errors import Ambiguous, Busy, NotSent, NotYet, RateLimited, Rejected
 from shared.ports.platforms import Part, Platform
 from shared.ports.turns import OutPart
 from shared.services import Services
@@ -62,7 +62,7 @@ def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None
     limit = min(SEND_LIMIT, services.settings.turn_lease)
     claimed = services.store.turns.sending(part, now=now, until=now + limit)
     if claimed is None:
-        raise NotYet(max(1.0, (part.sending_until - now) / 1000))
+        raise Busy(max(1.0, (part.sending_until - now) / 1000))
     may_have_arrived = part.state == "sending"
     for _ in range(TRIES):
         try:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from shared.domain.interruptions import begin_turn, end_turn
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, Session, TurnLease
-from shared.errors import Conflict, HandoffError, NotYet
+from shared.errors import Busy, Conflict, HandoffError
 from shared.ports.queue import Visibility
 from shared.services import Services
 from shared.use_cases.retry import on_conflict
@@ -27,7 +27,7 @@ def hold_seconds(services: Services) -> int:
 
 
 def start_turn(services: Services, session: Session, *, counts: bool, accepted: str | None = None) -> Session:
-    """Take the turn's lease. Raises NotYet while another turn is alive, Conflict if the session changed.
+    """Take the turn's lease. Raises Busy while another turn is alive, Conflict if the session changed.
 
     `accepted` is the id under which this very turn was accepted: its waiting is no other turn.
     """
@@ -38,10 +38,10 @@ def start_turn(services: Services, session: Session, *, counts: bool, accepted: 
 
 
 def refuse_live_turn(services: Services, session: Session, *, accepted: str | None) -> None:
-    """Raise NotYet while another turn than `accepted` is alive: one at a time."""
+    """Raise Busy while another turn than `accepted` is alive: one at a time."""
     now = services.clock.now()
     if session.turn is not None and session.has_live_turn(now) and session.turn.id != accepted:
-        raise NotYet((session.turn.lease_until - now) / 1000)
+        raise Busy((session.turn.lease_until - now) / 1000)
 
 
 @contextlib.contextmanager

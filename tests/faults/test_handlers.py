@@ -18,6 +18,7 @@ from shared.aws.queue import body_of
 from shared.domain.handoffs import Handoff, State
 from shared.errors import AgentUnavailable, RateLimited
 from shared.ports.store import Store
+from shared.use_cases.hold_turn import start_turn
 from shared.use_cases.resume_session import resume_session
 from tests.shared.use_cases.use_case_world import TURN_LEASE, USER, World
 
@@ -59,12 +60,13 @@ def holds() -> Holds:
     return Holds()
 
 
-def run_turn(world: World, holds: Holds, *, seconds: int = 900) -> Any:
+def run_turn(world: World, holds: Holds, *, seconds: int = 900, tries: int = 1) -> Any:
     """The queue's next message, as Lambda hands it over."""
     received = world.queue.receive()
     assert received is not None
     queued = event("queue_kickoff_turn")
     queued["Records"][0]["body"] = body_of(received.message)
+    queued["Records"][0]["attributes"]["ApproximateReceiveCount"] = str(tries)
     services = replace(world.services, visibility=lambda _: holds)
     return build_turn(services)(queued, Context(seconds))
 
@@ -89,6 +91,18 @@ def test_a_turn_that_must_wait_gives_its_message_back_for_just_as_long(world: Wo
     world.platform.next["send"].append(RateLimited(1234.5))
     assert failed(run_turn(world, holds)) == ["059f36b4-87a3-44ab-83d2-661975830a7d"]
     assert holds.asked[-1] == 1235
+
+
+@pytest.mark.parametrize(("tries", "seconds"), [(1, 1), (2, 2), (5, 16), (30, TURN_LEASE // 1000)])
+def test_a_turn_that_finds_another_at_work_looks_again_soon_and_then_less_often(
+    world: World, holds: Holds, tries: int, seconds: int
+) -> None:
+    session, place = world.moved()
+    world.say(place, "And now?", "0001")
+    start_turn(world.services, session, counts=False)
+
+    assert len(failed(run_turn(world, holds, tries=tries))) == 1
+    assert holds.asked[-1] == seconds
 
 
 def test_a_turn_whose_session_went_away_comes_back_soon_and_finds_out(world: World, holds: Holds) -> None:

@@ -320,4 +320,7 @@ def test_another_turn_waits_until_the_first_is_over(world: World, place: Place) 
     world.turn()
 
     assert len(world.agent.given) == 2  # the kickoff, and the one that died: nobody else was asked
-    assert world.queue.waiting[0].visible_at == world.clock.now() + TURN_LEASE
+    began = world.clock.now()
+    world.turns()  # it looks now and then; the next one is asked when the lease of the dead is over, and not before
+    assert began + TURN_LEASE <= world.clock.now() < began + 2 * TURN_LEASE
+    assert len(world.agent.given) == 3

@@ -2,6 +2,7 @@
 
 # ruff: noqa: ARG002  # a fake takes what its port passes, and need not use it
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -109,7 +110,7 @@ class World:
         try:
             run_turn(self.services, received.message, visibility=hold, deadline=deadline, tries=received.tries)
         except Retryable as later:
-            hold.set(-(-int(later.after * 1000) // 1000) if isinstance(later, NotYet) else 1)
+            hold.set(math.ceil(later.pause(received.tries)) if isinstance(later, NotYet) else 1)
         else:
             self.queue.waiting.remove(received)
         return received
