@@ -51,7 +51,7 @@ class Crew:
     @property
     def coming(self) -> int:
         """How many will ask for their next event without anybody's doing."""
-        return sum(one.running is None for one in self.members)
+        return sum(one.running is None and not one.leaving for one in self.members)
 
     def keep(self, count: int) -> None:
         """From now on a process that dies after a good start is replaced, if fewer than `count` are left."""
@@ -122,6 +122,14 @@ class Crew:
             sandbox.told = True
             self._changed.notify_all()
         return True
+
+    def dismiss(self, sandbox: Sandbox) -> bool:
+        """Lets an idle process go, unless it is one of those that are kept (one at least). Under the lock."""
+        staying = sum(not one.leaving for one in self.members)
+        if staying > max(1, self._kept) and sandbox.process is not None:
+            sandbox.leaving = True
+            sandbox.process.kill()
+        return sandbox.leaving
 
     def note_ready(self, sandbox: Sandbox) -> None:
         """The process asked for its first event."""

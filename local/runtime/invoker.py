@@ -20,6 +20,7 @@ from local.stack import FunctionConfig, Stack
 LOG = logging.getLogger(__name__)
 POOL_LIMIT = 20
 INIT_SECONDS = 60.0  # Lambda's limit is 10 s, on a processor that no one else uses
+IDLE_SECONDS = 60.0  # Lambda keeps what a crowd has left behind for minutes; a laptop's memory has other uses
 
 
 class Endpoint(Protocol):
@@ -48,6 +49,7 @@ class RuntimeInvoker:
         on_phase: OnPhase | None = None,
         limit: int = POOL_LIMIT,
         init_seconds: float = INIT_SECONDS,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self._stack = stack
         self._engine = engine
@@ -61,6 +63,7 @@ class RuntimeInvoker:
         self._nurseries: dict[str, Nursery] = {}
         self._lock = threading.Lock()
         self._init_seconds = init_seconds
+        self._idle_seconds = idle_seconds
         self._pools = {name: self._pool(config, limit) for name, config in stack.functions.items()}
 
     def invoke(self, function: str, event: Mapping[str, Any]) -> Result:
@@ -135,7 +138,14 @@ class RuntimeInvoker:
                 on_exit=on_exit,
             )
 
-        return Pool(config, launch, limit=limit, init_seconds=self._init_seconds, on_phase=self._on_phase)
+        return Pool(
+            config,
+            launch,
+            limit=limit,
+            init_seconds=self._init_seconds,
+            idle_seconds=self._idle_seconds,
+            on_phase=self._on_phase,
+        )
 
 
 def _heard(listener: Callable[..., None] | None) -> Callable[..., None]:

@@ -29,9 +29,11 @@ class Pool:
         *,
         limit: int,
         init_seconds: float,
+        idle_seconds: float,
         on_phase: OnPhase,
     ) -> None:
         self._config = config
+        self._idle_seconds = idle_seconds
         self._arn = function_arn(config)
         self._changed = threading.Condition()
         self._waiting: deque[Invocation] = deque()
@@ -77,11 +79,13 @@ class Pool:
         self.crew.start(lambda: len(self._waiting) > self.crew.coming)
 
     def next_event(self, sandbox: Sandbox, *, alive: Callable[[], bool]) -> Event | None:
-        """Blocks until the process has something to do; None: it will not."""
+        """Blocks until the process has something to do; None: it will not, also because it had nothing to do for long."""
         if not sandbox.ready:
             self.crew.note_ready(sandbox)
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or sandbox.gone or self._closed)
+            while not self._changed.wait_for(lambda: self._waiting or sandbox.gone or self._closed, self._idle_seconds):
+                if self.crew.dismiss(sandbox):
+                    return None
             if sandbox.gone or self._closed or not alive():
                 return None
             sandbox.running = self._waiting.popleft()
@@ -134,7 +138,7 @@ class Pool:
         if not self.crew.members:
             return 0.0
         now = time.monotonic()
-        ages = [now - one.began if one.running else 0.0 for one in self.crew.members if one.ready]
+        ages = [now - one.began if one.running else 0.0 for one in self.crew.members if one.ready and not one.leaving]
         return self._pacing.patience(ahead=len(self._waiting), processes=len(ages), running_for=min(ages, default=0.0))
 
     def _measure(self, sandbox: Sandbox) -> None:

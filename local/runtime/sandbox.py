@@ -41,6 +41,7 @@ class Sandbox:
         self.init_error: Mapping[str, Any] | None = None
         self.told = False  # whether everybody heard of its start
         self.ready = False
+        self.leaving = False  # dismissed, and not gone yet
         self.gone = False
         self.began = time.monotonic()  # its start, then the event that it runs
         self.init_seconds = 0.0

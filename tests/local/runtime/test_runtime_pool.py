@@ -113,3 +113,25 @@ def test_logs_have_the_format_that_the_stack_gives_the_function(start: Start, ma
     invoker.close()
     told = [json.loads(line) for _, line in heard.lines if line != "module loaded"]
     assert [(one["level"], one["errorType"]) for one in told] == [("ERROR", "KeyError")]
+
+
+def test_processes_that_a_crowd_leaves_idle_end_but_for_those_that_are_kept(start: Start, gate: Any) -> None:
+    gone = threading.Semaphore(0)
+    invoker = start(idle_seconds=0.2, on_phase=lambda _, phase, __: gone.release() if phase == "gone" else None)
+    invoker.warm({"Echo": 2})
+    with ThreadPoolExecutor(6) as pool:
+        running = [pool.submit(invoker.invoke, "Echo", {"do": "meet", "port": gate.port}) for _ in range(6)]
+        for guest, _ in [gate.arrival() for _ in range(6)]:
+            guest.sendall(b"!")
+        assert [one.result(20).payload for one in running] == ["!"] * 6
+    for _ in range(4):
+        assert gone.acquire(timeout=20)
+    assert not gone.acquire(timeout=0.5)
+    assert len(invoker.pids("Echo")) == 2
+
+
+def test_events_that_come_just_as_idle_processes_end_are_answered(start: Start) -> None:
+    invoker = start(idle_seconds=0.01)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda number: invoker.invoke("Echo", {"do": "echo", "number": number}), range(300)))
+    assert [one.payload["event"]["number"] for one in results] == list(range(300))
