@@ -87,7 +87,7 @@ class Nursery:
                 _kill(pid)
 
     def close(self) -> None:
-        """Ends it and all that came from it. May be called twice."""
+        """Ends it; what came from it is ended right behind. May be called twice."""
         self._process.kill()
         self._process.wait()
 

@@ -72,13 +72,13 @@ def _signed_for(environ: dict[str, Any]) -> str:
     return scope[3] if len(scope) == 5 else ""
 
 
-def _number(headers: dict[str, Any], request_id: str) -> str:
-    headers["x-amzn-requestid"] = request_id
-    return request_id
+def _number(headers: dict[str, Any]) -> str:
+    headers["x-amzn-requestid"] = uuid4().hex
+    return str(headers["x-amzn-requestid"])
 
 
 def apply() -> None:
     werkzeug_app.DISABLE_GLOBAL_CORS = True
     responses.method_names_from_class = cache(responses.method_names_from_class)
     responses.camelcase_to_underscores = cache(camelcase_to_underscores)
-    responses.gen_amzn_requestid_long = lambda headers: _number(headers, f"{uuid4().hex}{uuid4().hex}"[:52].upper())
+    responses.gen_amzn_requestid_long = _number

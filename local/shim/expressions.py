@@ -32,37 +32,25 @@ def _parse_updates_once() -> None:
 
 
 def _parse_conditions_once() -> None:
+    """Under the lock of all DynamoDB actions. Values are part of what is remembered, so hardly any outlives its request."""
     plain = ConditionExpressionParser.parse
-
-    @functools.lru_cache(MEMORY)
-    def parsed(text: str, _: str, content: _Content) -> tuple[Any, list[str], list[str]]:
-        parser = ConditionExpressionParser(text, content.names, content.values)
-        return plain(parser), parser.expr_attr_names_found, parser.expr_attr_values_found
+    known: dict[tuple[str, str], tuple[Any, list[str], list[str]]] = {}
 
     def parse(self: ConditionExpressionParser) -> Any:
         if not self.condition_expression:
             return plain(self)
-        content = _Content(self.expression_attribute_names, self.expression_attribute_values)
-        condition, names, values = parsed(self.condition_expression, repr(content.all), content)
+        key = self.condition_expression, repr((self.expression_attribute_names, self.expression_attribute_values))
+        if key not in known:
+            if len(known) >= MEMORY:
+                known.clear()
+            known[key] = plain(self), [*self.expr_attr_names_found], [*self.expr_attr_values_found]
+            return known[key][0]
+        condition, names, values = known[key]
         self.expr_attr_names_found.extend(names)
         self.expr_attr_values_found.extend(values)
         return condition
 
     ConditionExpressionParser.parse = parse
-
-
-class _Content:
-    """What an expression's aliases stand for; equal to any other, because the cache compares its text instead."""
-
-    def __init__(self, names: Any, values: Any) -> None:
-        self.names, self.values = names, values
-        self.all = names, values
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Content)
-
-    def __hash__(self) -> int:
-        return 0
 
 
 def _copy(self: Node, memo: dict[int, Any]) -> Node:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -116,8 +117,14 @@ def test_logs_have_the_format_that_the_stack_gives_the_function(start: Start, ma
 
 
 def test_processes_that_a_crowd_leaves_idle_end_but_for_those_that_are_kept(start: Start, gate: Any) -> None:
-    gone = threading.Semaphore(0)
-    invoker = start(idle_seconds=0.2, on_phase=lambda _, phase, __: gone.release() if phase == "gone" else None)
+    gone, told = threading.Semaphore(0), Counter[str]()
+
+    def hear(_: str, phase: str, __: int) -> None:
+        told[phase] += 1
+        if phase == "gone":
+            gone.release()
+
+    invoker = start(idle_seconds=0.1, on_phase=hear)
     invoker.warm({"Echo": 2})
     with ThreadPoolExecutor(6) as pool:
         running = [pool.submit(invoker.invoke, "Echo", {"do": "meet", "port": gate.port}) for _ in range(6)]
@@ -126,8 +133,10 @@ def test_processes_that_a_crowd_leaves_idle_end_but_for_those_that_are_kept(star
         assert [one.result(20).payload for one in running] == ["!"] * 6
     for _ in range(4):
         assert gone.acquire(timeout=20)
-    assert not gone.acquire(timeout=0.5)
     assert len(invoker.pids("Echo")) == 2
+    assert invoker.invoke("Echo", {"do": "echo"}).payload["count"] == 2  # by one that was there before
+    invoker.close()
+    assert (told["started"], told["gone"]) == (6, 6)  # none of the kept ones was let go and replaced
 
 
 def test_events_that_come_just_as_idle_processes_end_are_answered(start: Start) -> None:
