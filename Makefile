@@ -46,7 +46,7 @@ lock: $(READY) ## compile the pinned requirements from pyproject.toml
 	@$(LOCK) --group dev -o requirements-dev.txt
 
 bundle: $(READY) ## build the one artefact of all functions into .build/
-	@$(BIN)/python -m local.bundle
+	@$(BIN)/python -m local.operate.bundle
 
 clean: ## remove everything that the other targets made
 	@rm -rf .venv .build .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from shared.bootstrap import Handler
 from shared.errors import Conflict, Refused, Unauthenticated
 from shared.services import Services
-from shared.use_cases.authenticate import authenticate
+from shared.use_cases.people.authenticate import authenticate
 
 log = logging.getLogger(__name__)
 MAX_BODY = 1024 * 1024

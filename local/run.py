@@ -8,11 +8,11 @@ import threading
 import time
 from pathlib import Path
 
+from local.chats.real import RealPlatforms
 from local.env_file import env_file
 from local.interruptible import SIGNALS
 from local.narrator import Narrator
 from local.options import faults, parameters_from, secrets_from
-from local.real import RealPlatforms
 from local.service import ROOT, LocalService
 from shared.agents.registry import describe
 from shared.settings import Settings

@@ -4,14 +4,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from local.engine import Engine
-from local.simulator.credentials import Credentials
-from local.simulator.world import OWNER
-from local.stack import Stack
+from local.chats.simulator.credentials import Credentials
+from local.chats.simulator.world import OWNER
+from local.cloud.engine import Engine
+from local.cloud.stack import Stack
 from shared.aws.store import dynamo_store
 from shared.domain.routes import Place
 from shared.ports.store import Store
-from shared.use_cases.authenticate import hash_of, new_token
+from shared.use_cases.people.authenticate import hash_of, new_token
 
 
 @dataclass(frozen=True)

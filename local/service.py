@@ -7,22 +7,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar
 
-from local.deploy import deploy
-from local.engine import Engine
-from local.in_process import InProcessInvoker
-from local.invoke import Invoker
-from local.real import RealPlatforms
-from local.relays.configuration import RelaySettings, Target, make_relay
-from local.relays.relay import Relay
-from local.runtime.invoker import RuntimeInvoker
+from local.chats.real import RealPlatforms
+from local.chats.relays.configuration import RelaySettings, Target, make_relay
+from local.chats.relays.relay import Relay
+from local.chats.simulator.simulator import Simulator
+from local.chats.simulator.world import PLATFORMS, Platform
+from local.cloud.deploy import deploy
+from local.cloud.engine import Engine
+from local.cloud.in_process import InProcessInvoker
+from local.cloud.invoke import Invoker
+from local.cloud.runtime.invoker import RuntimeInvoker
+from local.cloud.sources.http_api import HttpApi
+from local.cloud.sources.queue import QueueSource
+from local.cloud.sources.schedule import ScheduleSource
+from local.cloud.sources.stream import StreamSource
+from local.cloud.stack import Stack
 from local.seed import put_secrets, seed_users, simulated_secrets, store_of
-from local.simulator.simulator import Simulator
-from local.simulator.world import PLATFORMS, Platform
-from local.sources.http_api import HttpApi
-from local.sources.queue import QueueSource
-from local.sources.schedule import ScheduleSource
-from local.sources.stream import StreamSource
-from local.stack import Stack
 from shared.bootstrap import Handler, build_services
 from shared.ports.store import Store
 from shared.services import Services

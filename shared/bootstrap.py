@@ -13,12 +13,12 @@ from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
 from shared.aws.secrets import SsmSecrets
 from shared.aws.store import dynamo_store
 from shared.clock import SystemClock
+from shared.log_redaction import hush
 from shared.platforms.registry import PlatformRegistry, load_adapters
 from shared.ports.agents import Agent
 from shared.ports.clock import Clock
 from shared.services import Services
 from shared.settings import Settings, is_loaded_ahead
-from shared.traces import hush
 
 Handler = Callable[[Any, Any], Any]
 Client = Callable[[str], Any]

@@ -9,9 +9,9 @@ import hypothesis  # noqa: F401  # its plugin imports it at the end otherwise, a
 import pytest
 
 if TYPE_CHECKING:
-    from local.engine import Engine
+    from local.cloud.engine import Engine
     from shared.ports.store import Store
-    from tests.tables import TableNames
+    from tests.support.tables import TableNames
 
 
 MUST_RUN_IN_CI = ("browser", "npm", "terminal")
@@ -39,7 +39,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session")
 def engine() -> "Iterator[Engine]":
     """The mended moto of this worker process. Tests share it, so each makes what it needs under names of its own."""
-    from local.engine import Engine  # noqa: PLC0415  # moto takes long to import, and most tests do not need it
+    from local.cloud.engine import Engine  # noqa: PLC0415  # moto takes long to import, and most tests do not need it
 
     engine = Engine.start()
     yield engine
@@ -55,7 +55,7 @@ def dynamodb(engine: "Engine") -> Any:
 @pytest.fixture
 def tables(dynamodb: Any) -> "Iterator[TableNames]":
     """Both tables of template.yaml, empty."""
-    from tests.tables import fresh_tables  # noqa: PLC0415  # brings the SAM translator
+    from tests.support.tables import fresh_tables  # noqa: PLC0415  # brings the SAM translator
 
     with fresh_tables(dynamodb) as names:
         yield names

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from handoff_cli.configuration import Configuration, load
-from handoff_cli.terminal import Terminal
+from handoff_cli.config.sources import Configuration, load
+from handoff_cli.ui.terminal import Terminal
 
 if TYPE_CHECKING:
-    from handoff_cli.following import Follower
-    from handoff_cli.service import Service
+    from handoff_cli.api.client import Service
+    from handoff_cli.handoff.follow import Follower
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class Context:
 
     def service(self) -> "Service":
         """A client of the service in force; use it in a `with`."""
-        from handoff_cli.service import Service  # noqa: PLC0415 - `--help` must not pay for httpx
-        from handoff_cli.transport import READ_SECONDS  # noqa: PLC0415 - see above
+        from handoff_cli.api.client import Service  # noqa: PLC0415 - `--help` must not pay for httpx
+        from handoff_cli.api.transport import READ_SECONDS  # noqa: PLC0415 - see above
 
         seconds = getattr(self.args, "timeout", None) or READ_SECONDS
         return Service(self.configuration(), sleep=self.sleep, read_seconds=max(1.0, min(seconds, READ_SECONDS)))
 
     def follower(self, service: "Service") -> "Follower":
         """Waits for handoffs on that service."""
-        from handoff_cli.following import Follower  # noqa: PLC0415 - see above
+        from handoff_cli.handoff.follow import Follower  # noqa: PLC0415 - see above
 
         return Follower(service, self.terminal, self.prog, clock=self.clock, sleep=self.sleep)

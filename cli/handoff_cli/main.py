@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from typing import TextIO
 
-    from handoff_cli.terminal import Terminal
+    from handoff_cli.ui.terminal import Terminal
 
 _PIPE_CLOSED = 141
 _DEBUG_HINT = "HANDOFF_DEBUG=1 shows where; please report it."
@@ -43,7 +43,7 @@ def main(
     if args.command is None:
         program.print_help(stderr or sys.stderr)
         return UsageProblem.exit_code
-    from handoff_cli.terminal import Terminal  # noqa: PLC0415 - `--help` needs argparse and no more
+    from handoff_cli.ui.terminal import Terminal  # noqa: PLC0415 - `--help` needs argparse and no more
 
     terminal = Terminal(stdout, stderr, stdin, environ=environ, json_output=bool(getattr(args, "json", False)))
     try:

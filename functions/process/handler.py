@@ -6,7 +6,7 @@ from typing import Any
 
 from shared.bootstrap import Handler, on_lambda
 from shared.services import Services
-from shared.use_cases.process_handoff import process_handoff
+from shared.use_cases.handoffs.process_handoff import process_handoff
 
 log = logging.getLogger(__name__)
 

@@ -12,13 +12,13 @@ from shared.domain.messages import Message, problem_with
 from shared.domain.routes import Place
 from shared.domain.sessions import MAX_TITLE
 from shared.errors import InvalidRequest
-from shared.use_cases.accept_turn import accept_turn
-from shared.use_cases.append_messages import append_messages
-from shared.use_cases.cancel_handoff import cancel_handoff
-from shared.use_cases.keep_session import delete_session, keep_session
-from shared.use_cases.request_handoff import HandoffRequest, check_platform, open_to, request_handoff
-from shared.use_cases.request_whole import WholeSession, request_whole
-from shared.use_cases.resume_session import fork_session, resume_session
+from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
+from shared.use_cases.handoffs.request_handoff import HandoffRequest, check_platform, open_to, request_handoff
+from shared.use_cases.handoffs.request_inline import WholeSession, request_whole
+from shared.use_cases.sessions.append_messages import append_messages
+from shared.use_cases.sessions.resume_session import fork_session, resume_session
+from shared.use_cases.sessions.save_session import delete_session, keep_session
+from shared.use_cases.turns.accept_turn import accept_turn
 
 router = APIRouter()
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]

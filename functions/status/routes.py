@@ -11,9 +11,9 @@ from functions.http import Json, base_url, services_of, user_of
 from functions.views import handoff_view, iso, session_view
 from shared.domain.handoffs import State
 from shared.errors import InvalidRequest
-from shared.use_cases.cancel_handoff import own_handoff
-from shared.use_cases.examine import examine
-from shared.use_cases.keep_session import own_session
+from shared.use_cases.handoffs.cancel_handoff import own_handoff
+from shared.use_cases.run_doctor import examine
+from shared.use_cases.sessions.save_session import own_session
 
 router = APIRouter()
 PathId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]

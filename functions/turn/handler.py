@@ -6,9 +6,9 @@ from typing import Any
 from shared.aws.queue import message_of
 from shared.bootstrap import Handler, on_lambda
 from shared.errors import Conflict, NotYet
+from shared.log_redaction import without_text
 from shared.services import Services
-from shared.traces import without_text
-from shared.use_cases.run_turn import run_turn
+from shared.use_cases.turns.run_turn import run_turn
 
 RESERVE = 60_000
 """What is left of the function's time for commit and delivery once the agent must have answered."""

@@ -5,7 +5,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from functions.http import Json, Problem, services_of
 from shared.errors import Refused
-from shared.use_cases.receive_message import receive_message
+from shared.use_cases.chat.receive_message import receive_message
 
 router = APIRouter()
 

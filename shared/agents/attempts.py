@@ -6,8 +6,8 @@ from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
-from shared.agents.context import prepare
-from shared.agents.conversation import Conversation
+from shared.agents.transcript.conversation import Conversation
+from shared.agents.transcript.window import prepare
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
 from shared.ports.clock import Clock

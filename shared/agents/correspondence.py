@@ -7,8 +7,8 @@ from functools import cached_property
 import httpx
 
 from shared.agents.attempts import converse
-from shared.agents.conversation import Conversation
-from shared.agents.post import Answer, post
+from shared.agents.http_client import Answer, post
+from shared.agents.transcript.conversation import Conversation
 from shared.domain.messages import Message
 from shared.ports.clock import Clock
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 # name -> module, class. Every class is made as Class(settings, secrets, clock) and opens nothing before its first turn.
 AGENTS = {
-    "rehearsal": ("shared.agents.rehearsal", "RehearsalAgent"),
-    "openai": ("shared.agents.openai", "OpenAIAgent"),
-    "bedrock": ("shared.agents.bedrock", "BedrockAgent"),
-    "http": ("shared.agents.http", "HttpAgent"),
+    "rehearsal": ("shared.agents.rehearsal.agent", "RehearsalAgent"),
+    "openai": ("shared.agents.openai.agent", "OpenAIAgent"),
+    "bedrock": ("shared.agents.bedrock.agent", "BedrockAgent"),
+    "http": ("shared.agents.http.agent", "HttpAgent"),
 }
 
 

@@ -28,21 +28,21 @@ class Entry:
 PLATFORMS: Mapping[str, Entry] = {
     "telegram": Entry(
         threads=True,
-        adapter="shared.platforms.telegram:Telegram",
+        adapter="shared.platforms.telegram.adapter:Telegram",
         secrets=("telegram/bot_token", "telegram/webhook_secret"),
-        put_off=("shared.platforms.telegram_api", "shared.platforms.telegram_render", "httpcore", "anyio"),
+        put_off=("shared.platforms.telegram.api", "shared.platforms.telegram.render", "httpcore", "anyio"),
     ),
     "slack": Entry(
         threads=True,
-        adapter="shared.platforms.slack:Slack",
+        adapter="shared.platforms.slack.adapter:Slack",
         secrets=("slack/bot_token", "slack/signing_secret"),
-        put_off=("shared.platforms.slack_api",),
+        put_off=("shared.platforms.slack.api",),
     ),
     "discord": Entry(
         threads=True,
-        adapter="shared.platforms.discord:Discord",
+        adapter="shared.platforms.discord.adapter:Discord",
         secrets=("discord/bot_token",),  # of its two ways in, interactions and relay, each has a secret; one is enough
-        put_off=("shared.platforms.discord_http",),
+        put_off=("shared.platforms.discord.rest",),
     ),
     "matrix": Entry(threads=True),
     "whatsapp": Entry(threads=False),

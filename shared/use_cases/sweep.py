@@ -9,9 +9,9 @@ from shared.domain.handoffs import Handoff, Reason, State, Step
 from shared.errors import Conflict
 from shared.ports.queue import DeadTurn, TurnMessage
 from shared.services import Services
-from shared.use_cases.answer_inbox import give_back_accepted
+from shared.use_cases.handoffs.take_over import expire, take_over
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.take_over import expire, take_over
+from shared.use_cases.turns.answer_inbox import give_back_accepted
 
 log = logging.getLogger(__name__)
 LIMIT = 200

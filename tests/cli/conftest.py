@@ -13,8 +13,8 @@ import pexpect
 import pytest
 
 from handoff_cli.main import main
-from tests.cli.pseudo_terminal import Spawn
 from tests.cli.stub_service import StubService
+from tests.support.pseudo_terminal import Spawn
 
 CLI = Path(__file__).parents[2] / "cli"
 

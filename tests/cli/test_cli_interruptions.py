@@ -10,8 +10,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.cli.pseudo_terminal import Spawn, ends, handing_over, type_line
 from tests.cli.stub_service import Fault, StubService
+from tests.support.pseudo_terminal import Spawn, ends, handing_over, type_line
 
 
 def sending(environ: dict[str, str], stub: StubService, directory: Path) -> "subprocess.Popen[str]":

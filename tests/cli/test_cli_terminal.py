@@ -4,9 +4,9 @@ from typing import Any
 
 import pexpect
 
-from tests.cli.pseudo_terminal import Spawn, ends, handing_over, talking, type_line
 from tests.cli.stub_service import StubService
 from tests.cli.stub_state import LINK
+from tests.support.pseudo_terminal import Spawn, ends, handing_over, talking, type_line
 
 
 def test_chat_then_handoff_shows_link_and_code_and_leaves(spawn: Spawn, stub: StubService) -> None:

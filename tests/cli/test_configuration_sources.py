@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from handoff_cli.configuration import config_path, load
+from handoff_cli.config.sources import config_path, load
 from handoff_cli.errors import UsageProblem
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from handoff_cli.likely_secrets import find, redact
+from handoff_cli.handoff.likely_secrets import find, redact
 from tests.cli.conftest import Run
 from tests.cli.stub_service import StubService
 

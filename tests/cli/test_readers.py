@@ -12,7 +12,7 @@ import pytest
 
 from handoff_cli.errors import UsageProblem
 from handoff_cli.readers import READERS, Source, read
-from handoff_cli.transcripts import MESSAGE_LIMIT, canonical
+from handoff_cli.sessions.transcripts import MESSAGE_LIMIT, canonical
 from tests.cli.conftest import Run
 from tests.cli.stub_service import StubService
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handoff_cli.errors import UsageProblem
-from handoff_cli.transcripts import MESSAGE_LIMIT, read_transcript
+from handoff_cli.sessions.transcripts import MESSAGE_LIMIT, read_transcript
 from tests.cli.conftest import Run
 from tests.cli.stub_service import StubService
 

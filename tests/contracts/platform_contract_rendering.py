@@ -6,10 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shared.ports.platforms import Part
-from shared.use_cases.deliver import REPEAT_MARK
+from shared.use_cases.turns.deliver import REPEAT_MARK
 from tests.contracts.platform_contract_case import PlatformCase
 from tests.contracts.platform_contract_stand import Stand, unconnected
-from tests.shared.platforms.markdown_documents import documents, rubbish
+from tests.shared.platforms.markdown.documents import documents, rubbish
 
 quick = settings(
     max_examples=40,

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
 from typing import Any
 
-from local.simulator import Simulator
-from local.simulator.world import Platform as Name
+from local.chats.simulator import Simulator
+from local.chats.simulator.world import Platform as Name
 from shared.domain.routes import Place
 from shared.platforms.registry import PLATFORMS, PlatformRegistry
 from shared.ports.platforms import Platform

@@ -1,6 +1,6 @@
 """Every platform against the contract, in every kind of home."""
 
-from shared.platforms.text import utf16
+from shared.platforms.markdown.split import utf16
 from tests.contracts.platform_contract import PlatformContract
 from tests.contracts.platform_contract_threadless import Threadless
 

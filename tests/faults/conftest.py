@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from local.chats.simulator.world import PLATFORMS
 from local.service import LocalService
-from local.simulator.world import PLATFORMS
 from tests.faults.kill_points import KillPoints
-from tests.journeys.desk import Desk
+from tests.support.desk import Desk
 
 SHORT = {"LeaseSeconds": "2", "TurnLeaseSeconds": "2"}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from local.in_process import Killed
+from local.cloud.in_process import Killed
 from local.service import Between
 from shared.bootstrap import Handler
 from shared.ports.platforms import Platform, Platforms

@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from local.simulator.world import Platform
-from shared.use_cases.deliver import REPEAT_MARK
-from shared.use_cases.request_handoff import id_for
+from local.chats.simulator.world import Platform
+from shared.use_cases.handoffs.request_handoff import id_for
+from shared.use_cases.turns.deliver import REPEAT_MARK
 from tests.faults.kill_points import KillPoints, Plan
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
 
 MARK = REPEAT_MARK.strip()
 PATIENCE = 60.0

@@ -4,14 +4,14 @@ import uuid
 
 import pytest
 
+from local.chats.simulator.world import Platform
 from local.service import LocalService
-from local.simulator.world import Platform
-from shared.platforms.text import utf16
-from shared.use_cases.deliver import REPEAT_MARK
+from shared.platforms.markdown.split import utf16
+from shared.use_cases.turns.deliver import REPEAT_MARK
 from tests.contracts.platform_contract_stand import unconnected
 from tests.faults.moved_once import CHATS, MARK
-from tests.faults.sweeping import sweeping
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
+from tests.support.sweeping import sweeping
 
 PATIENCE = 60.0
 EXPENDABLE: dict[Platform, str] = {"telegram": "-1001000000001", "slack": "D0OWNER", "discord": "6002000000000000002"}

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from functions.webhook.handler import build
+from local.chats.simulator.credentials import Credentials
 from local.service import LocalService
-from local.simulator.credentials import Credentials
 from shared.bootstrap import build_services
-from shared.platforms.discord_signatures import relay_headers
+from shared.platforms.discord.signatures import relay_headers
 from shared.settings import Settings
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
 
 EVENT = Path(__file__).parents[1] / "events" / "http_telegram_webhook.json"
 Headers = Mapping[str, str]

@@ -18,9 +18,9 @@ from shared.aws.queue import body_of
 from shared.domain.handoffs import Handoff, State
 from shared.errors import AgentUnavailable, RateLimited
 from shared.ports.store import Store
-from shared.use_cases.hold_turn import start_turn
-from shared.use_cases.resume_session import resume_session
-from tests.shared.use_cases.use_case_world import TURN_LEASE, USER, World
+from shared.use_cases.sessions.resume_session import resume_session
+from shared.use_cases.turns.hold_turn import start_turn
+from tests.support.use_case_world import TURN_LEASE, USER, World
 
 EVENTS = Path(__file__).parents[1] / "events"
 

@@ -9,8 +9,8 @@ import uuid
 from local.service import LocalService
 from tests.faults.kill_points import KillPoints, Plan
 from tests.faults.moved_once import CHATS, Case, all_of, learned
-from tests.faults.sweeping import sweeping
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
+from tests.support.sweeping import sweeping
 
 SAMPLE = 9
 POINTS = 4  # of a webhook: who is it, write it down, wake a turn, answer

@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
-from local.runtime.invoker import RuntimeInvoker
+from local.cloud.runtime.invoker import RuntimeInvoker
 from local.service import LocalService
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
 
 COUNT = 10
 TURN = "TurnFunction"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from local.service import LocalService
-from shared.use_cases.request_handoff import id_for
+from shared.use_cases.handoffs.request_handoff import id_for
 from tests.faults.kill_points import KillPoints, Plan
-from tests.faults.sweeping import sweeping
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
+from tests.support.sweeping import sweeping
 
 PATIENCE = 60.0
 RECEIVES = 3

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from local.runtime.invoker import RuntimeInvoker
+from local.chats.simulator.world import Platform
+from local.cloud.runtime.invoker import RuntimeInvoker
 from local.service import LocalService
-from local.simulator.world import Platform
 from shared.domain.handoffs import Step
-from tests.faults.sweeping import sweeping
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
+from tests.support.sweeping import sweeping
 
 PATIENCE = 60.0
 SLOWLY = "rehearse: slow 3"

@@ -6,7 +6,12 @@ import sys
 import pytest
 
 CHAT_SDKS = {"telegram", "slack_sdk", "discord", "telegramify_markdown"}
-AGENTS = {"shared.agents.rehearsal", "shared.agents.openai", "shared.agents.bedrock", "shared.agents.http"}
+AGENTS = {
+    "shared.agents.rehearsal.agent",
+    "shared.agents.openai.agent",
+    "shared.agents.bedrock.agent",
+    "shared.agents.http.agent",
+}
 WEB = {"fastapi", "starlette", "pydantic", "mangum"}
 
 FORBIDDEN = {

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from local.engine import Engine
-    from local.stack import Stack
+    from local.cloud.engine import Engine
+    from local.cloud.stack import Stack
 
 
 @pytest.fixture(scope="session")
 def translated() -> dict[str, Any]:
     """template.yaml as CloudFormation."""
-    from local.template import TEMPLATE, translate  # noqa: PLC0415 - brings the SAM translator
+    from local.cloud.template import TEMPLATE, translate  # noqa: PLC0415 - brings the SAM translator
 
     return translate(TEMPLATE.read_text(), {}, "us-east-1")
 
@@ -27,7 +27,7 @@ def resources(translated: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def cloud() -> "Iterator[Engine]":
     """A local cloud for one deploy."""
-    from local.engine import Engine  # noqa: PLC0415 - moto takes long to import
+    from local.cloud.engine import Engine  # noqa: PLC0415 - moto takes long to import
 
     engine = Engine.start()
     yield engine
@@ -36,6 +36,6 @@ def cloud() -> "Iterator[Engine]":
 
 @pytest.fixture(scope="module")
 def stack(cloud: "Engine") -> "Stack":
-    from local.deploy import deploy  # noqa: PLC0415 - moto takes long to import
+    from local.cloud.deploy import deploy  # noqa: PLC0415 - moto takes long to import
 
     return deploy(cloud, parameters={"TelegramApiUrl": "http://127.0.0.1:1/bot", "DeadlineSeconds": "60"})

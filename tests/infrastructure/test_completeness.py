@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from local.deploy import deploy
-from local.engine import Engine
-from local.template import IN_LOCAL, IN_MOTO, TEMPLATE, UnknownResourceError, refuse_unknown
+from local.cloud.deploy import deploy
+from local.cloud.engine import Engine
+from local.cloud.template import IN_LOCAL, IN_MOTO, TEMPLATE, UnknownResourceError, refuse_unknown
 
 # These act by being there: they are what the events of functions became.
 ENTRANCES = {"AWS::Lambda::EventSourceMapping", "AWS::Lambda::Permission", "AWS::Scheduler::Schedule"}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from moto.events.models import EventPattern
 
-from local.stack import Schedule, Stack
-from local.template import TEMPLATE
+from local.cloud.stack import Schedule, Stack
+from local.cloud.template import TEMPLATE
 
 ROUTES = {
     "GET /health": "StatusFunction",

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
+from local.cloud.moto_patches.access import Grant
 from local.service import LocalService
-from local.shim.access import Grant
 from shared.aws.queue import body_of
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import TurnLease
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import TurnMessage
-from shared.use_cases.answer_inbox import accepted_turn
-from tests.journeys.desk import Desk, until
+from shared.use_cases.turns.answer_inbox import accepted_turn
+from tests.support.desk import Desk, until
 
 PATIENCE = 60.0
 # What the walk does not come by, because it takes two things at the same moment: ending a handoff whose session has

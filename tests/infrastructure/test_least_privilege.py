@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local.engine import Engine
-from local.shim.policies import as_list
-from local.stack import Stack
+from local.cloud.engine import Engine
+from local.cloud.moto_patches.policies import as_list
+from local.cloud.stack import Stack
 
 # Resource "*" where IAM knows no narrower one.
 UNSCOPED = {"dynamodb:ListStreams"}

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from local.stack import Stack
+from local.cloud.stack import Stack
 from shared import settings as settings_module
 from shared.settings import Settings
 

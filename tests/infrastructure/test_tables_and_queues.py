@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from local.engine import Engine
-from local.stack import Stack
+from local.cloud.engine import Engine
+from local.cloud.stack import Stack
 
 KEYS = {
     "HandoffsTable": {

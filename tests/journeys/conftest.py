@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from local.service import LocalService
-from tests.journeys.desk import Desk
+from tests.support.desk import Desk
 
 
 @pytest.fixture(scope="session")

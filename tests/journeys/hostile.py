@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 
+from local.chats.simulator.world import STRANGER
 from local.service import LocalService
-from local.simulator.world import STRANGER
-from shared.use_cases.authenticate import hash_of, new_token
-from tests.journeys.desk import Desk, until
+from shared.use_cases.people.authenticate import hash_of, new_token
+from tests.support.desk import Desk, until
 
 SHARED_CHATS = {"telegram": "-1001000000001", "slack": "C0HOME", "discord": "6001000000000000001"}
 CODES = {

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from shared.use_cases.authenticate import hash_of, new_token
-from tests.journeys.desk import Desk, until
+from shared.use_cases.people.authenticate import hash_of, new_token
+from tests.support.desk import Desk, until
 
 PLATFORMS = ("telegram", "slack", "discord")
 Check = dict[str, Any]

@@ -3,7 +3,7 @@
 import json
 import uuid
 
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
 
 
 def test_a_duplicate_stream_record_opens_no_second_thread(desk: Desk) -> None:

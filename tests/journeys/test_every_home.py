@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
 
 HOMES = {
     "telegram private chat with topics": ("telegram", "7001"),

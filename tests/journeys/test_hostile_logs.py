@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from local.service import Between, LocalService, Watcher
-from shared.traces import hush
-from tests.journeys.desk import Desk, until
+from shared.log_redaction import hush
 from tests.journeys.hostile import Thread, add_user
+from tests.support.desk import Desk, until
 
 MARK = "xyzzy"
 

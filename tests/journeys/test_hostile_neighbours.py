@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from local.service import LocalService
-from tests.journeys.desk import Desk, until
 from tests.journeys.hostile import SHARED_CHATS, Thread, add_neighbour, add_user, code_of, settled, written
+from tests.support.desk import Desk, until
 
 PLATFORMS = list(SHARED_CHATS)
 

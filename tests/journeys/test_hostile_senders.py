@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from shared.platforms.discord_signatures import relay_headers
-from tests.journeys.desk import Desk
+from shared.platforms.discord.signatures import relay_headers
 from tests.journeys.hostile import code_of, settled, written
+from tests.support.desk import Desk
 
 OWNER = {"id": 7001, "is_bot": False, "first_name": "O"}
 GROUP = {"id": -1001000000001, "type": "supergroup", "is_forum": True}

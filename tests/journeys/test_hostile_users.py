@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.journeys.desk import Desk
 from tests.journeys.hostile import add_user, code_of, settled, written
+from tests.support.desk import Desk
 
 ONE = [{"role": "user", "content": "hi"}]
 Attack = Callable[[httpx.Client, str], httpx.Response]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from local.service import ROOT, LocalService
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
 
 SECONDS = 5
 

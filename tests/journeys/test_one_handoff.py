@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from shared.domain.messages import digest
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
 
 pytestmark = [
     pytest.mark.parametrize("service", ["in_process", "runtime"], indirect=True, scope="session"),

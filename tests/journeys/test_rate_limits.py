@@ -2,7 +2,7 @@
 
 import uuid
 
-from tests.journeys.desk import Desk
+from tests.support.desk import Desk
 
 
 def test_a_short_rate_limit_while_opening_the_thread_delays_the_handoff_by_little_more_than_that(desk: Desk) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.real import RealPlatforms
+from local.chats.real import RealPlatforms
+from local.chats.simulator.simulator import Simulator
 from local.service import LocalService
-from local.simulator.simulator import Simulator
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
 
 OWNER = {"telegram": "7001", "slack": "U7001", "discord": "7001000000000000001"}
 HOME = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from shared.use_cases.authenticate import hash_of, new_token
-from tests.journeys.desk import Desk
+from shared.use_cases.people.authenticate import hash_of, new_token
+from tests.support.desk import Desk
 
 ONE = [{"role": "user", "content": "hi"}]
 

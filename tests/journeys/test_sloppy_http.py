@@ -12,9 +12,9 @@ import pytest
 
 from local.service import LocalService
 from shared.domain.messages import canonical, digest
-from tests.journeys.desk import Desk, until
 from tests.journeys.hostile import add_user, code_of, settled, written
 from tests.journeys.sloppy import VALUES, Call, good_calls, spoilt
+from tests.support.desk import Desk, until
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.desk import Desk, until
 from tests.journeys.hostile import SHARED_CHATS, Thread
+from tests.support.desk import Desk, until
 
 LONGEST = {"telegram": 128, "slack": 150, "discord": 100}
 # What each platform would take for a call, wherever in a text it stands.

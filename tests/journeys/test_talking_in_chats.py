@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
 
 PLATFORMS = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from local.chats.simulator.world import Platform
 from local.service import LocalService
-from local.simulator.world import Platform
 from tests.faults.conftest import SHORT
 from tests.faults.kill_points import KillPoints
 from tests.faults.moved_once import CHATS, Case, all_of, learned
-from tests.faults.sweeping import sweeping
-from tests.journeys.desk import Desk
+from tests.support.desk import Desk
+from tests.support.sweeping import sweeping
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from local.chats.simulator.world import Platform
 from local.service import LocalService
-from local.simulator.world import Platform
-from shared.use_cases.deliver import REPEATING
-from shared.use_cases.request_handoff import id_for
+from shared.use_cases.handoffs.request_handoff import id_for
+from shared.use_cases.turns.deliver import REPEATING
 from tests.faults.kill_points import KillPoints, Plan
 from tests.faults.moved_once import CHATS, MARK
-from tests.faults.sweeping import sweeping
-from tests.journeys.desk import Desk, until
+from tests.support.desk import Desk, until
+from tests.support.sweeping import sweeping
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 PATIENCE = 240.0

@@ -8,7 +8,7 @@ import pytest
 
 from local.service import LocalService
 from shared.domain.messages import digest
-from tests.journeys.desk import Desk
+from tests.support.desk import Desk
 
 pytestmark = pytest.mark.soak
 

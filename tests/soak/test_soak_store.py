@@ -14,15 +14,15 @@ import pytest
 from shared.aws.store import dynamo_store
 from shared.domain.messages import digest
 from shared.errors import HandoffError
-from tests.contracts import dynamodb_servers
 from tests.contracts.store.backends import INSTALLED, client_of
 from tests.contracts.store.model import ACTIONS, WITHOUT_HANDOFF, Model
 from tests.contracts.store.races import RACES
 from tests.contracts.store.world import NOW, World
-from tests.tables import fresh_tables
+from tests.support import dynamodb_servers
+from tests.support.tables import fresh_tables
 
 if TYPE_CHECKING:
-    from local.engine import Engine
+    from local.cloud.engine import Engine
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 ROUNDS = 20

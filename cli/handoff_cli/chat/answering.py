@@ -2,12 +2,12 @@
 
 import uuid
 
+from handoff_cli.api.transport import Json
 from handoff_cli.chat.conversation import Conversation
 from handoff_cli.context import Context
 from handoff_cli.errors import Interrupted, UsageProblem
-from handoff_cli.rendering import show
-from handoff_cli.transcripts import Message
-from handoff_cli.transport import Json
+from handoff_cli.sessions.transcripts import Message
+from handoff_cli.ui.rendering import show
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _LONGEST = 60_000

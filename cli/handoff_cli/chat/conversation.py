@@ -3,11 +3,11 @@
 import uuid
 from dataclasses import dataclass
 
-from handoff_cli import receipt
-from handoff_cli.service import Service
-from handoff_cli.texts import one_line
-from handoff_cli.transcripts import Message
-from handoff_cli.transport import Json
+from handoff_cli.api.client import Service
+from handoff_cli.api.transport import Json
+from handoff_cli.handoff import receipt
+from handoff_cli.sessions.transcripts import Message
+from handoff_cli.ui.texts import one_line
 
 _TITLE_WIDTH = 60
 

@@ -1,13 +1,13 @@
 """`/handoff`: check in order, each refusal with what to do; then move, and step aside."""
 
+from handoff_cli.api.transport import Json
 from handoff_cli.chat.conversation import Conversation
 from handoff_cli.context import Context
-from handoff_cli.destination import check_destination
 from handoff_cli.errors import UsageProblem
-from handoff_cli.following import Patience
-from handoff_cli.handing_over import request, see_through
-from handoff_cli.outcome import report
-from handoff_cli.transport import Json
+from handoff_cli.handoff.destination import check_destination
+from handoff_cli.handoff.follow import Patience
+from handoff_cli.handoff.hand_over import request, see_through
+from handoff_cli.handoff.outcome import report
 
 
 def move(context: Context, conversation: Conversation, argument: str) -> bool:

@@ -15,7 +15,7 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from handoff_cli.chat.slash import SLASH
-from handoff_cli.terminal import Terminal
+from handoff_cli.ui.terminal import Terminal
 
 Names = Callable[[], Iterable[str]]
 

@@ -2,12 +2,12 @@
 
 from itertools import islice
 
+from handoff_cli.api.transport import Json
 from handoff_cli.chat.conversation import Conversation
-from handoff_cli.choosing import ask_which, choose_session
 from handoff_cli.context import Context
-from handoff_cli.naming import display
-from handoff_cli.returning import bring_back
-from handoff_cli.transport import Json
+from handoff_cli.sessions.bring_back import bring_back
+from handoff_cli.sessions.choose import ask_which, choose_session
+from handoff_cli.sessions.names import display
 
 _LISTED = 15
 

@@ -9,9 +9,9 @@ from handoff_cli.chat.moving import move
 from handoff_cli.chat.resuming import resume
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
-from handoff_cli.naming import display, display_table
-from handoff_cli.preparing import checked_title
-from handoff_cli.rendering import show
+from handoff_cli.handoff.prepare import checked_title
+from handoff_cli.sessions.names import display, display_table
+from handoff_cli.ui.rendering import show
 
 _LISTED = 15
 _LAST = 10

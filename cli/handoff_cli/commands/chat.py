@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
+from handoff_cli.api.client import Service
 from handoff_cli.chat.answering import say
 from handoff_cli.chat.conversation import Conversation
 from handoff_cli.chat.resuming import resume
 from handoff_cli.chat.slash import SLASH, SYNONYMS, Slash
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, Refused, UsageProblem
-from handoff_cli.preparing import checked_title
-from handoff_cli.service import Service
+from handoff_cli.handoff.prepare import checked_title
 
 
 def run(context: Context) -> int:

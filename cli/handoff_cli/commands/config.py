@@ -2,8 +2,8 @@
 
 import getpass
 
-from handoff_cli.config_file import write_value
-from handoff_cli.configuration import checked_url, config_path
+from handoff_cli.config.file import write_value
+from handoff_cli.config.sources import checked_url, config_path
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from handoff_cli.api.client import Service
+from handoff_cli.api.transport import Json
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, Refused, Unreachable
-from handoff_cli.service import Service
-from handoff_cli.transport import Json
 
 _CLOCK_SECONDS = 60
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}

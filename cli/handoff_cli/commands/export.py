@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from handoff_cli.choosing import choose_session
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
-from handoff_cli.rendering import words
-from handoff_cli.texts import json_text
-from handoff_cli.transcripts import Message
+from handoff_cli.sessions.choose import choose_session
+from handoff_cli.sessions.transcripts import Message
+from handoff_cli.ui.rendering import words
+from handoff_cli.ui.texts import json_text
 
 
 def run(context: Context) -> int:

@@ -1,8 +1,8 @@
 """`handoff history`: what was said in a session."""
 
-from handoff_cli.choosing import choose_session
 from handoff_cli.context import Context
-from handoff_cli.rendering import show
+from handoff_cli.sessions.choose import choose_session
+from handoff_cli.ui.rendering import show
 
 
 def run(context: Context) -> int:

@@ -1,8 +1,8 @@
 """`handoff platforms`: which platforms there are, which are ready, and where home is."""
 
+from handoff_cli.api.transport import Json
 from handoff_cli.context import Context
-from handoff_cli.tables import aligned
-from handoff_cli.transport import Json
+from handoff_cli.ui.tables import aligned
 
 
 def run(context: Context) -> int:

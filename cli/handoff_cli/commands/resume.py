@@ -1,9 +1,9 @@
 """`handoff resume`: bring a session back, or copy it, and show what was said meanwhile."""
 
-from handoff_cli.choosing import choose_session
 from handoff_cli.context import Context
-from handoff_cli.naming import display
-from handoff_cli.returning import bring_back
+from handoff_cli.sessions.bring_back import bring_back
+from handoff_cli.sessions.choose import choose_session
+from handoff_cli.sessions.names import display
 
 
 def run(context: Context) -> int:

@@ -1,18 +1,18 @@
 """`handoff send`: take a session from a file, a tool or the service, hand it over, and prove that all arrived."""
 
-from handoff_cli import receipt
-from handoff_cli.choosing import choose_session
+from handoff_cli.api.client import Service
+from handoff_cli.api.transport import Json
+from handoff_cli.api.upload import new_session, upload
 from handoff_cli.context import Context
-from handoff_cli.destination import check_destination
-from handoff_cli.following import Patience
-from handoff_cli.handing_over import before_request, request, see_through
-from handoff_cli.naming import display
-from handoff_cli.outcome import report
-from handoff_cli.preparing import checked_title, first_words, present, read
-from handoff_cli.service import Service
-from handoff_cli.transcripts import Transcript
-from handoff_cli.transport import Json
-from handoff_cli.upload import new_session, upload
+from handoff_cli.handoff import receipt
+from handoff_cli.handoff.destination import check_destination
+from handoff_cli.handoff.follow import Patience
+from handoff_cli.handoff.hand_over import before_request, request, see_through
+from handoff_cli.handoff.outcome import report
+from handoff_cli.handoff.prepare import checked_title, first_words, present, read
+from handoff_cli.sessions.choose import choose_session
+from handoff_cli.sessions.names import display
+from handoff_cli.sessions.transcripts import Transcript
 
 
 def run(context: Context) -> int:

@@ -3,7 +3,7 @@
 from itertools import islice
 
 from handoff_cli.context import Context
-from handoff_cli.naming import display_table
+from handoff_cli.sessions.names import display_table
 
 
 def run(context: Context) -> int:

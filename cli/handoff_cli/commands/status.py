@@ -1,12 +1,12 @@
 """`handoff status`: how a handoff stands, read once; without an id, the newest ones."""
 
+from handoff_cli.api.client import Service
+from handoff_cli.api.transport import Json
 from handoff_cli.context import Context
 from handoff_cli.errors import HandoffFailed, StillRunning
-from handoff_cli.outcome import failure, show_success
-from handoff_cli.service import Service
-from handoff_cli.tables import aligned
-from handoff_cli.texts import one_line
-from handoff_cli.transport import Json
+from handoff_cli.handoff.outcome import failure, show_success
+from handoff_cli.ui.tables import aligned
+from handoff_cli.ui.texts import one_line
 
 _SHOWN = 20
 

@@ -1,9 +1,9 @@
 """`handoff wait`: follow a handoff that somebody started to its end."""
 
 from handoff_cli.context import Context
-from handoff_cli.following import Patience
-from handoff_cli.handing_over import see_through
-from handoff_cli.outcome import report
+from handoff_cli.handoff.follow import Patience
+from handoff_cli.handoff.hand_over import see_through
+from handoff_cli.handoff.outcome import report
 
 
 def run(context: Context) -> int:

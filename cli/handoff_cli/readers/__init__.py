@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from handoff_cli.readers.fitting import fit
-from handoff_cli.transcripts import Transcript, check
+from handoff_cli.sessions.transcripts import Transcript, check
 
 READERS = {
     "claude-code": "claude_code",

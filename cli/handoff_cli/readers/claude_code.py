@@ -9,7 +9,7 @@ from typing import Any
 from handoff_cli.errors import UsageProblem
 from handoff_cli.readers import Source
 from handoff_cli.readers.json_lines import newest, records, text_of
-from handoff_cli.transcripts import Message, Transcript
+from handoff_cli.sessions.transcripts import Message, Transcript
 
 # What the program wrote in the person's name: slash commands and their output.
 _NOT_SPOKEN = (

@@ -8,7 +8,7 @@ from typing import Any
 from handoff_cli.errors import UsageProblem
 from handoff_cli.readers import Source
 from handoff_cli.readers.json_lines import first_record, newest, records, text_of
-from handoff_cli.transcripts import Message, Transcript
+from handoff_cli.sessions.transcripts import Message, Transcript
 
 # What the program puts into the person's mouth at the start of a session.
 _NOT_SPOKEN = (

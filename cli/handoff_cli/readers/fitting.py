@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from handoff_cli.transcripts import MESSAGE_LIMIT, Message, canonical
+from handoff_cli.sessions.transcripts import MESSAGE_LIMIT, Message, canonical
 
 _ROOM = 4096
 _MARK = "\n[… cut here: the whole text did not fit into one message]"

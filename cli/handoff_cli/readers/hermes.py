@@ -9,7 +9,7 @@ from typing import Any
 
 from handoff_cli.errors import UsageProblem
 from handoff_cli.readers import Source
-from handoff_cli.transcripts import ROLES, Message, Transcript
+from handoff_cli.sessions.transcripts import ROLES, Message, Transcript
 
 _JSON_MARK = "\x00json:"
 _TERMINAL_SOURCES = ("cli", "tui")

@@ -5,7 +5,7 @@ from io import BytesIO
 
 from handoff_cli.errors import UsageProblem
 from handoff_cli.readers import Source
-from handoff_cli.transcripts import Message, Transcript, read_transcript
+from handoff_cli.sessions.transcripts import Message, Transcript, read_transcript
 
 _ROLES = {"developer": "system", "function": "tool"}
 

@@ -7,7 +7,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from tests.contracts import dynamodb_servers
+from tests.support import dynamodb_servers
 
 INSTALLED = [name for name in dynamodb_servers.SERVERS if dynamodb_servers.is_installed(name)]
 OTHER_MAKES = [pytest.param(name, marks=pytest.mark.npm) for name in INSTALLED or ["dynoxide"]]

@@ -9,13 +9,13 @@ import pytest
 
 from shared.aws.store import dynamo_store
 from shared.ports.store import Store
-from tests.contracts import dynamodb_servers
 from tests.contracts.store.backends import INSTALLED, OTHER_MAKES, Backend, client_of
 from tests.contracts.store.world import World
-from tests.tables import TableNames, fresh_tables
+from tests.support import dynamodb_servers
+from tests.support.tables import TableNames, fresh_tables
 
 if TYPE_CHECKING:
-    from local.engine import Engine
+    from local.cloud.engine import Engine
 
 
 @pytest.fixture(scope="session")

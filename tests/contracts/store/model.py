@@ -19,7 +19,7 @@ from shared.domain.sessions import Session, TurnLease
 from shared.errors import HandoffError
 from shared.ports.store import Store
 from tests.contracts.store.world import DEADLINE, LEASE, NOW, RECEIPT, World
-from tests.tables import TableNames
+from tests.support.tables import TableNames
 
 HOME = Place("telegram", "1001")
 CHATS = [HOME, Place("slack", "C7")]

@@ -12,7 +12,7 @@ from shared.domain.handoffs import Reason, Step
 from shared.ports.store import Store
 from tests.contracts.store.backends import OTHER_MAKES, Backend
 from tests.contracts.store.world import BROKEN, LEASE, NOW, RECEIPT, THREAD, World, sure
-from tests.tables import TableNames
+from tests.support.tables import TableNames
 
 WRITE_UNIT = 1024  # bytes; a write inside a transaction counts twice
 WRITES = ("PutItem", "UpdateItem", "TransactWriteItems")

@@ -22,7 +22,7 @@ from tests.contracts.store.world import (
     World,
     sure,
 )
-from tests.tables import TableNames
+from tests.support.tables import TableNames
 
 LATE = Reason("deadline", "It took too long.")
 SAID_SO = Reason("cancelled", "You called it off.")

@@ -15,7 +15,7 @@ from shared.errors import Conflict
 from tests.contracts.store.backends import ITEM_OF_A_REFUSED_WRITE, Backend
 from tests.contracts.store.faults import answer_lost, not_sent, refused
 from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, RECEIPT, REPLY, THREAD, USER, Stage, World, sure
-from tests.tables import TableNames
+from tests.support.tables import TableNames
 
 
 def world_on(backend: Backend, tables: TableNames, *, tries: int) -> tuple[World, Any]:

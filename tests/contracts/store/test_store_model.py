@@ -8,7 +8,7 @@ import pytest
 from shared.ports.store import Store
 from tests.contracts.store.backends import Backend
 from tests.contracts.store.model import Model
-from tests.tables import TableNames
+from tests.support.tables import TableNames
 
 STEPS = 70
 

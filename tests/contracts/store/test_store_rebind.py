@@ -12,7 +12,7 @@ from shared.errors import Conflict, Moved, PlaceBusy, UnknownSession
 from tests.contracts.store.backends import Backend
 from tests.contracts.store.faults import meanwhile
 from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, THREAD, Ending, Stage, World, sure
-from tests.tables import TableNames
+from tests.support.tables import TableNames
 
 AT_HOME = Thread(HOME, "https://t.me/c/1001")
 

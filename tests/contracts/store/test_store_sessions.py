@@ -13,7 +13,7 @@ from shared.ports.platforms import Part
 from shared.ports.turns import OutPart
 from tests.contracts.store.backends import LARGE_TRANSACTIONS, Backend
 from tests.contracts.store.world import HOME, NOW, REPLY, THREAD, USER, Ending, Stage, World, sure
-from tests.tables import TableNames
+from tests.support.tables import TableNames
 
 FULL = Session(
     id="s-full",

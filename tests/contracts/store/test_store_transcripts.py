@@ -14,7 +14,7 @@ from shared.domain.sessions import Session
 from shared.errors import Conflict
 from tests.contracts.store.backends import LARGE_TRANSACTIONS, Backend
 from tests.contracts.store.world import NOW, REPLY, USER, World
-from tests.tables import TableNames
+from tests.support.tables import TableNames
 
 CHUNK_LIMIT = 350 * 1024
 

@@ -6,7 +6,7 @@ from shared.domain.handoffs import Handoff, Reason, State, Thread
 from shared.domain.routes import Place
 from tests.contracts.store.backends import Backend
 from tests.contracts.store.world import BROKEN, DEADLINE, LEASE, NOW, Ending, Stage, World, sure
-from tests.tables import TableNames
+from tests.support.tables import TableNames
 
 SLOW_DOWN = Reason("rate_limited", "Wait 30 s.")
 FAR = NOW + 10 * DEADLINE

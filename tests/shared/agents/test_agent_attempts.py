@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from shared.agents.attempts import Busy, EmptyAnswer, TooLong, ToolsRefused, converse, seconds_to_wait
-from shared.agents.conversation import Conversation
+from shared.agents.transcript.conversation import Conversation
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
 from tests.contracts.agent_contract import HurriedClock, long_transcript, tool_use, user

@@ -1,8 +1,8 @@
 """Each provider's format, to the letter."""
 
-from shared.agents.bedrock_messages import to_converse
-from shared.agents.context import prepare
-from shared.agents.openai_messages import to_openai
+from shared.agents.bedrock.messages import to_converse
+from shared.agents.openai.messages import to_openai
+from shared.agents.transcript.window import prepare
 from shared.domain.messages import Message
 from tests.contracts.agent_contract import assistant, tool_use, user
 

@@ -8,7 +8,7 @@ import pytest
 from shared.aws.secrets import SsmSecrets
 
 if TYPE_CHECKING:
-    from local.engine import Engine
+    from local.cloud.engine import Engine
 
 NUMBERS = itertools.count()
 

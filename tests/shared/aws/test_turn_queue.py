@@ -12,7 +12,7 @@ from shared.domain.routes import Place
 from shared.ports.queue import TurnMessage
 
 if TYPE_CHECKING:
-    from local.engine import Engine
+    from local.cloud.engine import Engine
 
 HERE = Place("telegram", "-1001", "17")
 THERE = Place("slack", "C:1", "1.2")

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.simulator import Simulator
-from shared.platforms.discord import Discord
+from local.chats.simulator import Simulator
+from shared.platforms.discord.adapter import Discord
 from shared.settings import Settings
-from tests.shared.platforms.scripted_discord import FixedSecrets
+from tests.shared.platforms.discord.scripted import FixedSecrets
 
 
 @pytest.fixture

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from local.simulator import Simulator, World
+from local.chats.simulator import Simulator, World
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, Rejected, ThreadRefused
-from shared.platforms import slack_api, telegram_api
-from shared.platforms.slack import Slack
-from shared.platforms.telegram import Telegram
+from shared.platforms.slack.adapter import Slack
+from shared.platforms.slack.api import Api as SlackApi
+from shared.platforms.telegram.adapter import Telegram
+from shared.platforms.telegram.api import Api as TelegramApi
 from shared.ports.platforms import Part
 from shared.settings import Settings
 from tests.contracts.platform_contract_stand import HeldPlatformSecrets, secrets_of
@@ -145,8 +146,8 @@ def test_telegrams_token_stays_out_of_the_log(simulator: Simulator, caplog: pyte
 
 def test_a_call_that_takes_too_long_is_ambiguous(simulator: Simulator) -> None:
     given = simulator.credentials
-    on_telegram = telegram_api.Api(simulator.telegram_api_url, given.telegram_token, limit=0.3)
-    on_slack = slack_api.Api(simulator.slack_api_url, given.slack_bot_token, seconds=1)
+    on_telegram = TelegramApi(simulator.telegram_api_url, given.telegram_token, limit=0.3)
+    on_slack = SlackApi(simulator.slack_api_url, given.slack_bot_token, seconds=1)
 
     simulator.arm("telegram", "slow", seconds=5)
     with pytest.raises(Ambiguous):

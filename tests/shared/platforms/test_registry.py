@@ -86,7 +86,7 @@ class Secrets:
     def get(self, name): return "1:secret"
 registry = PlatformRegistry(Settings("h", "s", "q"), Secrets())
 registry.known(), registry.is_configured("telegram"), registry.has_threads("slack")
-assert not [name for name in sys.modules if name.startswith("shared.platforms.telegram")]
+assert not [name for name in sys.modules if name.startswith("shared.platforms.telegram.adapter")]
 registry.get("telegram").verify({}, b"", now=0), registry.get("telegram").parse({}, b"{}")
 loaded = {"telegram", "httpx", "slack_sdk", "discord", "aiohttp", "telegramify_markdown"} & set(sys.modules)
 assert not loaded, loaded

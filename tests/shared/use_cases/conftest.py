@@ -3,7 +3,7 @@
 import pytest
 
 from shared.ports.store import Store
-from tests.shared.use_cases.use_case_world import World
+from tests.support.use_case_world import World
 
 
 @pytest.fixture

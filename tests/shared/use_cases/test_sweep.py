@@ -12,9 +12,9 @@ from shared.domain.sessions import TurnLease
 from shared.errors import NotSent
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import DeadTurn, TurnMessage
-from shared.use_cases.accept_turn import accept_turn
 from shared.use_cases.sweep import DEAD_LIMIT, LIMIT, sweep
-from tests.shared.use_cases.use_case_world import DEADLINE, LEASE, TURN_LEASE, USER, World
+from shared.use_cases.turns.accept_turn import accept_turn
+from tests.support.use_case_world import DEADLINE, LEASE, TURN_LEASE, USER, World
 
 NUDGE = 30
 

@@ -1,0 +1,110 @@
+"""Calls over HTTP that are repeated where that is safe, and end in a value or in one sentence."""
+
+import json
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from handoff_cli.api import failures
+from handoff_cli.config.sources import Configuration, is_loopback
+from handoff_cli.errors import Unreachable
+
+Json = dict[str, Any]
+
+READ_SECONDS = 30.0
+_CONNECT_SECONDS = 5.0
+_TRIES = 4
+_LONGEST_PAUSE = 30.0
+_PASSING = frozenset({429, 502, 503, 504})
+
+
+class Transport:
+    """One connection pool to one service with one token."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        read_seconds: float = READ_SECONDS,
+    ) -> None:
+        self.configuration = configuration
+        self._sleep = sleep
+        self._answered = False
+        headers = {"accept": "application/json", "user-agent": "handoff-cli"}
+        if configuration.token:
+            headers["authorization"] = f"Bearer {configuration.token}"
+        with failures.as_sentences(configuration):
+            self._client = httpx.Client(
+                base_url=configuration.url,
+                headers=headers,
+                timeout=httpx.Timeout(read_seconds, connect=min(_CONNECT_SECONDS, read_seconds)),
+                verify=_trust(configuration.url),
+                # No proxy stands between a machine and itself, whatever the environment says.
+                trust_env=not is_loopback(configuration.url),
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | bytes | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        needs: tuple[str, ...] = (),
+        tries: int = _TRIES,
+    ) -> Json:
+        """The answer's JSON, which has the keys that are needed. `tries=1` for what must not be done twice."""
+        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        sent = {**(headers or {}), **({"content-type": "application/json"} if content is not None else {})}
+        for left in reversed(range(tries)):
+            try:
+                with failures.as_sentences(self.configuration):
+                    answer = self._client.request(method, path, content=content, headers=sent)
+            except Unreachable:
+                # A service that never answered is not there; one that did is worth another try.
+                if not left or not self._answered:
+                    raise
+                self._sleep(0.25 * 2.0 ** (tries - left))
+                continue
+            if _is_passing(answer) and left and (pause := _pause(answer, tries - left)) <= _LONGEST_PAUSE:
+                self._sleep(pause)
+                continue
+            self._answered = True
+            return failures.understood(answer, self.configuration, needs=needs)
+        raise AssertionError("the last try returns or raises")
+
+
+def _trust(url: str) -> ssl.SSLContext:
+    """Whom to believe over TLS: the system's authorities (or SSL_CERT_FILE) and the ones that come with httpx."""
+    if not url.startswith("https:"):
+        # Loading authorities takes longer than the whole call; this context trusts nobody.
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context = httpx.create_ssl_context()
+    context.load_default_certs()
+    return context
+
+
+def _is_passing(answer: httpx.Response) -> bool:
+    """Too many calls, a gateway's bad moment, or a write that lost against another at the same instant."""
+    return answer.status_code in _PASSING or (answer.status_code == 409 and b'"conflict"' in answer.content)
+
+
+def _pause(answer: httpx.Response, tried: int) -> float:
+    try:
+        seconds: float = max(0.0, float(str(answer.headers.get("retry-after", ""))))
+    except ValueError:
+        return 0.25 * 2.0**tried
+    return seconds

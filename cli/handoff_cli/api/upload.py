@@ -1,0 +1,48 @@
+"""Puts a session and its transcript on the service, in pieces that each fit well into one request."""
+
+import uuid
+from collections.abc import Callable, Iterator
+
+from handoff_cli.api.client import Service
+from handoff_cli.api.transport import Json
+from handoff_cli.sessions.transcripts import Message, Transcript, wire
+
+PIECE_BYTES = 384 * 1024
+_PIECE_MESSAGES = 500
+
+
+def new_session(service: Service, transcript: Transcript, *, title: str | None, cwd: str) -> Json:
+    """Creates a session for the transcript; it has no messages yet."""
+    about = {
+        "title": title,
+        "source": transcript.source or "cli",
+        "cwd": (transcript.cwd or cwd)[:4096],
+        "model": transcript.model[:200] if transcript.model else None,
+    }
+    return service.put_session(uuid.uuid4().hex, {key: value for key, value in about.items() if value is not None})
+
+
+def upload(service: Service, session: Json, messages: list[Message], *, progress: Callable[[int], None]) -> Json:
+    """Stores all messages in order and returns the session as it is then. Safe to repeat after a broken connection."""
+    stored = int(session["message_count"])
+    answer: Json = {}
+    for piece in pieces(messages):
+        body = b'{"epoch":%d,"after":%d,"messages":[%s]}' % (session["epoch"], stored, b",".join(piece))
+        answer = service.append(session["id"], body)
+        stored += len(piece)
+        progress(stored)
+    return {**session, **answer}
+
+
+def pieces(messages: list[Message]) -> Iterator[list[bytes]]:
+    """Encoded messages in groups, each far below the service's limit of 1 MiB."""
+    piece: list[bytes] = []
+    total = 0
+    for encoded in map(wire, messages):
+        if piece and (total + len(encoded) > PIECE_BYTES or len(piece) >= _PIECE_MESSAGES):
+            yield piece
+            piece, total = [], 0
+        piece.append(encoded)
+        total += len(encoded) + 1
+    if piece:
+        yield piece

@@ -1,0 +1,1 @@
+"""Where the CLI finds its service."""

@@ -1,0 +1,1 @@
+"""One handoff, from the checks to the outcome."""

@@ -1,0 +1,31 @@
+"""A link as a QR code, where the terminal can show one."""
+
+import shutil
+
+from handoff_cli.ui.terminal import Terminal
+
+_BLOCKS = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
+_QUIET = 2
+# Black on white whatever the terminal's theme: a phone needs the dark modules to be the dark ones.
+_PAPER, _PLAIN = "\x1b[30;107m", "\x1b[0m"
+
+
+def show_code(terminal: Terminal, link: str) -> None:
+    """Draws it if it fits and the terminal knows blocks; the link itself has been shown already."""
+    if terminal.can_draw and (lines := code(link, shutil.get_terminal_size())):
+        paper, plain = (_PAPER, _PLAIN) if terminal.colour else ("", "")
+        terminal.block("".join(f"{paper}{line}{plain}\n" for line in lines))
+
+
+def code(link: str, room: tuple[int, int]) -> list[str]:
+    """The code in lines of half blocks; empty if it needs more columns or lines than there are."""
+    import segno  # noqa: PLC0415 - only where a code is drawn
+
+    rows = [list(map(bool, row)) for row in segno.make_qr(link, error="l").matrix_iter(border=_QUIET)]
+    columns, lines = room
+    if len(rows[0]) > columns or (len(rows) + 1) // 2 > lines - 2:
+        return []
+    if len(rows) % 2:
+        rows.append([False] * len(rows[0]))
+    pairs = zip(rows[::2], rows[1::2], strict=True)
+    return ["".join(_BLOCKS[above, below] for above, below in zip(*pair, strict=True)) for pair in pairs]

@@ -1,0 +1,1 @@
+"""The chat platforms of a local run: simulators and relays."""

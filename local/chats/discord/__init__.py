@@ -1,0 +1,1 @@
+"""Discord on this machine."""

@@ -1,0 +1,170 @@
+"""Discord's Gateway: the only way in which a bot hears ordinary messages; a deployment runs this relay too."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import aiohttp
+import discord
+
+from local.chats.discord.relay_client import Event, GatewayClient, point_at
+from local.chats.relays.backoff import Backoff
+from local.chats.relays.redaction import quiet_libraries
+from local.chats.relays.relay import Relay, Unusable
+from local.chats.relays.webhook import Handed, Webhook
+from shared.platforms.discord.signatures import relay_headers
+
+log = logging.getLogger(__name__)
+
+_DISCORD_EPOCH_MS = 1_420_070_400_000
+_WANTED = frozenset({"READY", "GUILD_CREATE", "MESSAGE_CREATE", "INTERACTION_CREATE"})
+_READABLE = frozenset({0, 2, 5, 10, 11, 12, 13})  # channels that hold messages; a forum's are in its threads
+
+
+_CATCH_UP_TRIES = 5
+_AUTHENTICATION_FAILED = 4004
+
+_Heard = tuple[GatewayClient, Event]
+
+
+class DiscordRelay(Relay):
+    """Posts each message and slash command to the webhook, signed with the relay's secret, in order, until it has it.
+
+    A connection that breaks is resumed, and Discord replays what was said meanwhile. After a new start it replays
+    nothing: so the relay asks every channel for the last minutes. What the service has already, it knows by its id.
+    """
+
+    platform = "discord"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str,
+        secret: str,
+        api_url: str,
+        gateway_url: str,
+        catch_up_seconds: float = 900.0,
+        pauses: Callable[[], Backoff] = Backoff,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__()
+        self._token = token
+        self._api_url = api_url
+        self._gateway_url = gateway_url
+        self._catch_up_seconds = catch_up_seconds
+        self._pauses = pauses
+        self._clock = clock
+        self._warned = False
+
+        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:
+            return relay_headers(secret, raw, now=now)
+
+        self._webhook = Webhook(url, self.platform, sign, pauses=pauses, clock=clock)
+
+    async def run(self) -> None:
+        """See Relay."""
+        quiet_libraries()
+        events: asyncio.Queue[_Heard] = asyncio.Queue()
+        async with aiohttp.ClientSession() as session:
+            tasks = {asyncio.ensure_future(work) for work in (self._listen(events), self._hand_all(session, events))}
+            try:
+                # Neither ends but by an error, which then ends both.
+                ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in ended:
+                    task.result()
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _listen(self, events: asyncio.Queue[_Heard]) -> None:
+        """Clients of discord.py, one after the other: each renews its own connection, and seldom gives up."""
+        backoff = self._pauses()
+        while True:
+            point_at(self._api_url, self._gateway_url)
+            self.connected.clear()
+            try:
+                async with GatewayClient(lambda *heard: events.put_nowait(heard), _WANTED) as client:
+                    await client.start(self._token)
+            except (discord.DiscordException, aiohttp.ClientError, OSError) as error:
+                _raise_if_refused(error)
+                log.warning("no connection to Discord (%s); trying again", type(error).__name__)
+            if self.connected.is_set():
+                backoff.reset()
+            await backoff.pause()
+
+    async def _hand_all(self, session: aiohttp.ClientSession, events: asyncio.Queue[_Heard]) -> None:
+        while True:
+            client, event = await events.get()
+            if event["t"] == "READY":
+                self.connected.set()
+            elif event["t"] == "GUILD_CREATE":
+                await self._catch_up(session, client, event["d"])
+            elif event["t"] == "MESSAGE_CREATE":
+                await self._hand_message(session, event["d"])
+            else:
+                await self._hand_command(session, client, event["d"])
+
+    async def _hand_message(self, session: aiohttp.ClientSession, message: Mapping[str, Any]) -> None:
+        if message["author"].get("bot"):
+            return
+        self._warn_if_hidden(message)
+        await self._hand(session, "MESSAGE_CREATE", message)
+
+    async def _hand_command(
+        self, session: aiohttp.ClientSession, client: GatewayClient, interaction: Mapping[str, Any]
+    ) -> None:
+        """A slash command comes this way where no address is set for them; the webhook's answer is its answer."""
+        handed = await self._hand(session, "INTERACTION_CREATE", interaction)
+        try:
+            answer = json.loads(handed.body)
+            if "type" in answer:
+                await client.answer(interaction, answer)
+        except (discord.DiscordException, aiohttp.ClientError, OSError, ValueError, TypeError, RuntimeError) as error:
+            log.warning("a slash command was taken, but not answered at once (%s)", type(error).__name__)
+
+    async def _hand(self, session: aiohttp.ClientSession, kind: str, data: Mapping[str, Any]) -> Handed:
+        raw = json.dumps({"t": kind, "d": data}, ensure_ascii=False).encode()
+        return await self._webhook.hand(session, raw, event=data["id"])
+
+    async def _catch_up(self, session: aiohttp.ClientSession, client: GatewayClient, guild: Mapping[str, Any]) -> None:
+        """Hand over what was said in a server in the last minutes, while perhaps nobody listened."""
+        since = int((self._clock() - self._catch_up_seconds) * 1000 - _DISCORD_EPOCH_MS) << 22
+        for channel in [*guild.get("channels", ()), *guild.get("threads", ())]:
+            if channel["type"] not in _READABLE or int(channel.get("last_message_id") or 0) <= since:
+                continue
+            for message in await self._said(client, channel["id"], since):
+                await self._hand_message(session, message)
+
+    async def _said(self, client: GatewayClient, channel_id: str, since: int) -> list[Any]:
+        backoff = self._pauses()
+        for _ in range(_CATCH_UP_TRIES):
+            try:
+                return await client.said_since(channel_id, since)
+            except (discord.Forbidden, discord.NotFound):
+                return []  # not for the bot to read
+            except (discord.HTTPException, aiohttp.ClientError, OSError, RuntimeError) as error:
+                if client.is_closed():
+                    return []  # the next client asks again
+                log.warning("what was said in a Discord channel could not be read (%s)", type(error).__name__)
+                await backoff.pause()
+        return []
+
+    def _warn_if_hidden(self, message: Mapping[str, Any]) -> None:
+        shown = ("content", "attachments", "embeds", "sticker_items", "components", "poll")
+        if not self._warned and message.get("guild_id") and not any(message.get(name) for name in shown):
+            self._warned = True
+            log.warning("Discord sends messages without their text: switch on the bot's Message Content Intent")
+
+
+def _raise_if_refused(error: Exception) -> None:
+    if isinstance(error, discord.LoginFailure) or getattr(error, "code", None) == _AUTHENTICATION_FAILED:
+        raise Unusable("Discord does not accept DISCORD_BOT_TOKEN. Reset it in the developer portal, on the page Bot.")
+    if isinstance(error, discord.PrivilegedIntentsRequired):
+        raise Unusable(
+            "The bot may not read messages. Switch on Message Content Intent in the developer portal, on the page Bot."
+        )

@@ -1,0 +1,145 @@
+"""`/api/v10/…`: which call a path is, who may make it, and how answers and errors look."""
+
+import json
+import math
+import re
+from typing import Any
+
+from aiohttp import web
+
+from local.chats.discord.wire import connections, refusals
+from local.chats.discord.wire.calls import Call, Input, calls
+from local.chats.discord.wire.channels import Channels
+from local.chats.discord.wire.gateway import Gateway
+from local.chats.discord.wire.interactions import Interactions
+from local.chats.discord.wire.refusals import Refused
+from local.chats.discord.wire.threads import Threads
+from local.chats.simulator.faults import Fault
+from local.chats.simulator.handshake import Handshake
+from local.chats.simulator.stage import Refusals, Stage
+from local.chats.simulator.store import Chat, Message, Missing, Thread
+from local.chats.simulator.world import Person
+
+_COMMAND = re.compile(r"/([a-z_-]{1,32})(?:\s+(.*))?", re.DOTALL)
+
+
+def _answer(body: Any, status: int = 200, **headers: str) -> web.Response:
+    """Exactly `application/json`, without a charset: the SDK compares it as text."""
+    if body is None:
+        return web.Response(status=204)
+    raw = json.dumps(body, ensure_ascii=False).encode()
+    return web.Response(body=raw, status=status, headers={"Content-Type": "application/json", **headers})
+
+
+def _rate_limited(fault: Fault) -> web.Response:
+    headers = {
+        "Via": "1.1 google",  # without it the SDK takes the answer for a ban at the edge
+        "Retry-After": str(math.ceil(fault.seconds)),
+        "X-RateLimit-Limit": "5",
+        "X-RateLimit-Remaining": "0",
+        "X-RateLimit-Reset-After": f"{fault.seconds:.3f}",
+        "X-RateLimit-Bucket": "80c17d2f203122d936070c88c8d10f33",
+        "X-RateLimit-Scope": "user",
+    }
+    body = {"message": "You are being rate limited.", "retry_after": fault.seconds, "global": False}
+    return _answer(body, 429, **headers)
+
+
+_REFUSALS: Refusals = {
+    "rate_limit": _rate_limited,
+    "forbidden": lambda _: _answer({"message": "Missing Permissions", "code": 50013}, 403),
+    "server_error": lambda _: web.Response(
+        status=503, text="upstream connect error or disconnect/reset before headers"
+    ),
+}
+
+
+class Discord:
+    """One application in one server: its REST API, its Gateway, and what people say and start with a slash."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._gateway = Gateway(stage)
+        self._channels = Channels(stage)
+        self._interactions = Interactions(stage, self._channels, self._gateway)
+        self._calls = calls(stage, self._channels, Threads(stage, self._channels), self._interactions)
+
+    def routes(self) -> list[web.RouteDef]:
+        async def gateway(request: web.Request) -> web.StreamResponse:
+            return await connections.accept(request, self._stage, self._gateway)
+
+        return [
+            web.get("/discord/gateway", gateway),
+            web.get("/discord/gateway/", gateway),
+            web.route("*", "/discord/api/v10{path:/.+}", self._call),
+        ]
+
+    def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
+        """A thread is a channel: its id may stand for the chat too."""
+        try:
+            return self._channels.find(thread_id or chat_id)
+        except Refused:
+            raise Missing(f"discord has no channel or thread {thread_id or chat_id}") from None
+
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
+        """A person writes; what begins with a registered command is an interaction, as in Discord's own client."""
+        command = _COMMAND.fullmatch(text.strip())
+        if command and command[1] in self._stage.commands:
+            return self._interactions.use(chat, thread, person, command[1], (command[2] or "").strip())
+        if chat.kind == "forum" and thread is None:
+            raise Missing(f"discord forum {chat.id} has posts, not messages: name one as the thread")
+        return self._stage.store.post(chat, thread, self._channels.next_id(), person.key, text)
+
+    def remove_thread(self, chat: Chat, thread_id: str) -> None:
+        self._stage.store.remove_thread(chat, self._stage.store.thread(chat, thread_id))
+
+    async def verify(self) -> Handshake:
+        return await self._interactions.verify()
+
+    def webhook_changed(self) -> None:
+        pass  # interactions are asked for their URL when they happen
+
+    async def disconnect(self) -> None:
+        await self._gateway.disconnect()
+
+    async def _call(self, request: web.Request) -> web.Response:
+        path = request.match_info["path"]
+        found = ((call, call.match(request.method, path)) for call in self._calls)
+        call, ids = next(((call, ids) for call, ids in found if ids is not None), (None, {}))
+        try:
+            if call is None:
+                raise refusals.not_found()
+            self._authorize(call, request)
+            given = Input(ids, await _body(request), dict(request.query))
+        except Refused as refused:
+            return _answer(refused.body, refused.status)
+
+        self._stage.record("discord", f"{call.method} {call.path}", given.body)
+
+        async def act() -> web.Response:
+            try:
+                return _answer(call.act(given), call.status)
+            except Refused as refused:
+                return _answer(refused.body, refused.status)
+
+        return await self._stage.perform(request, "discord", call.operation, act, _REFUSALS)
+
+    def _authorize(self, call: Call, request: web.Request) -> None:
+        wanted = f"Bot {self._stage.credentials.discord_bot_token}"
+        if call.with_token and request.headers.get("Authorization") != wanted:
+            raise Refused(401, 0, "401: Unauthorized")
+
+
+async def _body(request: web.Request) -> dict[str, Any]:
+    """JSON, also as the `payload_json` of a multipart form. A list stands under `commands`."""
+    if not request.can_read_body:
+        return {}
+    if request.content_type == "multipart/form-data":
+        text = str((await request.post()).get("payload_json", "{}"))
+    else:
+        text = await request.text()
+    try:
+        body = json.loads(text or "{}")
+    except ValueError:
+        raise Refused(400, 50109, "The request body contains invalid JSON.") from None
+    return body if isinstance(body, dict) else {"commands": body}

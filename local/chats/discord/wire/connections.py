@@ -1,0 +1,81 @@
+"""The Gateway's conversation with one client: hello, identify or resume, heartbeats, requests."""
+
+import json
+from typing import Any
+
+from aiohttp import WSMsgType, web
+
+from local.chats.discord.wire import payloads
+from local.chats.discord.wire.frames import Connection, compressor
+from local.chats.discord.wire.gateway import Gateway, Session
+from local.chats.simulator.stage import Stage
+
+JSON = dict[str, Any]
+HEARTBEAT, IDENTIFY, PRESENCE, RESUME, REQUEST_MEMBERS, INVALID_SESSION, HELLO, ACK = 1, 2, 3, 6, 8, 9, 10, 11
+HEARTBEAT_MS = 41_250
+# Close codes that tell the bot what it did wrong.
+DECODE_ERROR, NOT_AUTHENTICATED, AUTHENTICATION_FAILED, ALREADY_AUTHENTICATED = 4002, 4003, 4004, 4005
+
+
+class Conversation:
+    """One client's connection, from hello to its end."""
+
+    def __init__(self, stage: Stage, gateway: Gateway, connection: Connection) -> None:
+        self._stage, self._gateway, self._connection = stage, gateway, connection
+        self._session: Session | None = None
+
+    async def hear(self, text: str) -> None:
+        try:
+            frame = json.loads(text)
+            operation, data = frame["op"], frame.get("d")
+        except (ValueError, KeyError, TypeError):
+            await self._connection.close(DECODE_ERROR)
+            return
+        if operation == HEARTBEAT:
+            self._connection.send({"op": ACK, "d": None})
+        elif operation in (IDENTIFY, RESUME):
+            await self._authenticate(operation, data)
+        elif self._session is None:
+            await self._connection.close(NOT_AUTHENTICATED)
+        elif operation == REQUEST_MEMBERS:
+            self._members(data)
+
+    async def _authenticate(self, operation: int, data: JSON) -> None:
+        if self._session is not None:
+            await self._connection.close(ALREADY_AUTHENTICATED)
+        elif data["token"].removeprefix("Bot ") != self._stage.credentials.discord_bot_token:
+            await self._connection.close(AUTHENTICATION_FAILED)
+        elif operation == IDENTIFY:
+            self._session = self._gateway.identify(self._connection, int(data.get("intents", 0)))
+        else:
+            self._session = self._gateway.resume(self._connection, data["session_id"], int(data["seq"] or 0))
+            if self._session is None:
+                self._connection.send({"op": INVALID_SESSION, "d": False})
+
+    def _members(self, data: JSON) -> None:
+        chunk = {
+            "guild_id": self._stage.world.workspace.discord_guild,
+            "members": [payloads.member(person) for person in self._stage.world.people],
+            "chunk_index": 0,
+            "chunk_count": 1,
+            "not_found": [],
+            "nonce": data.get("nonce"),
+        }
+        self._gateway.dispatch("GUILD_MEMBERS_CHUNK", chunk)
+
+
+async def accept(request: web.Request, stage: Stage, gateway: Gateway) -> web.StreamResponse:
+    socket = web.WebSocketResponse()
+    await socket.prepare(request)
+    connection = Connection(socket, compressor(request.query.get("compress")))
+    conversation = Conversation(stage, gateway, connection)
+    connection.send({"op": HELLO, "d": {"heartbeat_interval": HEARTBEAT_MS, "_trace": []}})
+    try:
+        async for frame in socket:
+            if frame.type == WSMsgType.TEXT:
+                await conversation.hear(frame.data)
+    finally:
+        # A client that closes with 1000 or 1001 ends its session; anything else leaves it to be resumed.
+        gateway.leave(connection, for_good=not connection.ended_here and socket.close_code in (1000, 1001))
+        await connection.close()
+    return socket

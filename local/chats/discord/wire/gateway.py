@@ -1,0 +1,138 @@
+"""The Gateway: sessions that can be resumed, and which events each of them is sent."""
+
+import secrets
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from local.chats.discord.wire import payloads, server
+from local.chats.discord.wire.events import GUILDS, gateway_events
+from local.chats.discord.wire.frames import Connection
+from local.chats.simulator.stage import Stage
+from local.chats.simulator.store import Change
+from local.chats.simulator.world import BOT
+
+JSON = dict[str, Any]
+DISPATCH, RECONNECT = 0, 7
+MESSAGE_CONTENT = 1 << 15
+_KEPT_EVENTS = 1000
+
+
+@dataclass
+class Session:
+    """One bot connection and its past, so that a lost connection loses no event."""
+
+    id: str
+    intents: int
+    connection: Connection | None
+    sequence: int = 0
+    past: deque[JSON] = field(default_factory=lambda: deque(maxlen=_KEPT_EVENTS))
+
+
+class Gateway:
+    """All sessions. What happens in the store is told to each that asked for that kind of event."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._sessions: dict[str, Session] = {}
+        stage.store.listen(self._changed)
+
+    @property
+    def connected(self) -> bool:
+        return any(session.connection is not None for session in self._sessions.values())
+
+    def identify(self, connection: Connection, intents: int) -> Session:
+        """Starts a session: READY, then the guild."""
+        session = Session(secrets.token_hex(16), intents, connection)
+        self._sessions[session.id] = session
+        world = self._stage.world
+        guild_id = world.workspace.discord_guild
+        ready = {
+            "v": 10,
+            "user": payloads.me(world),
+            "guilds": [{"id": guild_id, "unavailable": True}],
+            "session_id": session.id,
+            "session_type": "normal",
+            "resume_gateway_url": f"{self._stage.base_url().replace('http', 'ws', 1)}/discord/gateway",
+            "shard": [0, 1],
+            "application": {"id": world.workspace.discord_application, "flags": 1 << 19},
+        }
+        self._send(session, "READY", ready)
+        if intents & GUILDS:
+            self._send(session, "GUILD_CREATE", self.guild())
+        return session
+
+    def resume(self, connection: Connection, session_id: str, sequence: int) -> Session | None:
+        """Continues a session: what it missed, then RESUMED. None when there is no such session."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            return None
+        session.connection = connection
+        for event in tuple(session.past):
+            if event["s"] > sequence:
+                connection.send(event)
+        self._send(session, "RESUMED", {})
+        return session
+
+    def leave(self, connection: Connection, *, for_good: bool) -> None:
+        """A connection ended; its session stays to be resumed, unless the bot said goodbye."""
+        for session in tuple(self._sessions.values()):
+            if session.connection is connection:
+                session.connection = None
+                if for_good:
+                    del self._sessions[session.id]
+
+    async def disconnect(self) -> None:
+        """Asks every bot to reconnect, as Discord does when a server of it goes away."""
+        for session in tuple(self._sessions.values()):
+            if session.connection is not None:
+                session.connection.send({"op": RECONNECT, "d": None})
+                await session.connection.close()
+
+    def dispatch(self, event: str, data: JSON, *, intent: int = 0) -> None:
+        """Sends to every session whose intents ask for it."""
+        for session in self._sessions.values():
+            if not intent or session.intents & intent:
+                self._send(session, event, self._visible(session, event, data))
+
+    def guild(self) -> JSON:
+        world, store = self._stage.world, self._stage.store
+        chats = [chat for chat in store.chats("discord") if chat.kind != "dm"]
+        return server.guild(world) | {
+            "joined_at": payloads.instant(1_700_000_000),
+            "large": False,
+            "unavailable": False,
+            "member_count": len(world.people),
+            "members": [payloads.member(person) for person in world.people],
+            "channels": [payloads.channel(chat, world) for chat in chats],
+            "threads": [payloads.thread_channel(c, t, world) for c in chats for t in c.threads.values()],
+            "voice_states": [],
+            "presences": [],
+            "stage_instances": [],
+            "guild_scheduled_events": [],
+            "soundboard_sounds": [],
+        }
+
+    def _send(self, session: Session, event: str, data: JSON) -> None:
+        session.sequence += 1
+        frame = {"op": DISPATCH, "t": event, "s": session.sequence, "d": data}
+        session.past.append(frame)
+        if session.connection is not None:
+            session.connection.send(frame)
+
+    def _visible(self, session: Session, event: str, data: JSON) -> JSON:
+        """Without the message-content intent a bot reads direct messages, mentions of it and its own words only."""
+        if not event.startswith("MESSAGE_") or session.intents & MESSAGE_CONTENT or "guild_id" not in data:
+            return data
+        bot = self._stage.world.person(BOT).ids["discord"]
+        addressed = any(user["id"] == bot for user in data.get("mentions", []))
+        return data if addressed or data["author"]["id"] == bot else {**data, "content": ""}
+
+    def _changed(self, change: Change) -> None:
+        if change.chat.platform != "discord":
+            return
+        for event, data, intent in gateway_events(change, self._stage):
+            self.dispatch(event, data, intent=intent)
+            if event == "MESSAGE_CREATE" and data["author"]["id"] != self._stage.world.person(BOT).ids["discord"]:
+                while self._stage.faults.take_redelivery("discord"):
+                    self.dispatch(event, data, intent=intent)

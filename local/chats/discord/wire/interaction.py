@@ -1,0 +1,63 @@
+"""One use of a slash command, and how Discord tells the application of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from local.chats.discord.wire import payloads
+from local.chats.discord.wire.commands import command_id
+from local.chats.simulator.stage import Stage
+from local.chats.simulator.store import Chat, Message, Thread
+from local.chats.simulator.world import Person
+
+JSON = dict[str, Any]
+APPLICATION_COMMAND, CHAT_INPUT, STRING = 2, 1, 3
+
+
+@dataclass
+class Interaction:
+    """Who used which command where. Its token answers for it `until` then."""
+
+    id: str
+    token: str
+    chat: Chat
+    thread: Thread | None
+    person: Person
+    name: str
+    rest: str
+    until: float
+    answered: bool = False
+    original: Message | None = None
+
+
+def payload(interaction: Interaction, stage: Stage) -> JSON:
+    world, chat, thread = stage.world, interaction.chat, interaction.thread
+    guild_id = world.workspace.discord_guild
+    where = payloads.thread_channel(chat, thread, world) if thread else payloads.channel(chat, world)
+    data: JSON = {"id": command_id(stage, interaction.name), "name": interaction.name, "type": CHAT_INPUT}
+    option = stage.commands[interaction.name]
+    if option and interaction.rest:
+        data["options"] = [{"name": option, "type": STRING, "value": interaction.rest}]
+    result: JSON = {
+        "id": interaction.id,
+        "application_id": world.workspace.discord_application,
+        "type": APPLICATION_COMMAND,
+        "token": interaction.token,
+        "version": 1,
+        "data": data,
+        "channel_id": where["id"],
+        "channel": where,
+        "locale": "en-US",
+        "entitlements": [],
+        "attachment_size_limit": 10_485_760,
+        "app_permissions": payloads.ALL_PERMISSIONS,
+        "authorizing_integration_owners": {"0": guild_id},
+    }
+    if chat.kind == "dm":
+        return result | {"user": payloads.user(interaction.person), "context": 1}
+    return result | {
+        "guild_id": guild_id,
+        "guild": {"id": guild_id, "locale": "en-US", "features": []},
+        "guild_locale": "en-US",
+        "member": payloads.member(interaction.person) | {"permissions": payloads.ALL_PERMISSIONS},
+        "context": 0,
+    }

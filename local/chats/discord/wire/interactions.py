@@ -1,0 +1,147 @@
+"""Slash commands: signed out to the application, its answer and its follow-ups back in."""
+
+import json
+import secrets
+from typing import Any
+
+from local.chats.discord.wire import payloads, refusals
+from local.chats.discord.wire.channels import Channels
+from local.chats.discord.wire.gateway import Gateway
+from local.chats.discord.wire.interaction import Interaction, payload
+from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.handshake import Handshake, ask
+from local.chats.simulator.stage import Stage
+from local.chats.simulator.store import Chat, Message, Thread
+from local.chats.simulator.world import Person
+
+JSON = dict[str, Any]
+PING, PONG, MESSAGE, DEFERRED = 1, 1, 4, 5
+TOKEN_SECONDS = 900.0
+# Three seconds to answer, and no second try: the person sees that the application did not respond.
+POLICY = Policy(timeout=3.0, retries=tuple, in_order=False)
+_SILENT = {"content": "The application did not respond", "flags": payloads.EPHEMERAL}
+
+
+class Interactions:
+    """What people start with a slash, and the application's ways to answer."""
+
+    def __init__(self, stage: Stage, channels: Channels, gateway: Gateway) -> None:
+        self._stage, self._channels, self._gateway = stage, channels, gateway
+        self._open: dict[str, Interaction] = {}
+
+    def use(self, chat: Chat, thread: Thread | None, person: Person, name: str, rest: str) -> Message:
+        """A person uses a command. It goes to the endpoint where one is set, else through the Gateway."""
+        until = self._stage.clock() + TOKEN_SECONDS
+        interaction = Interaction(
+            self._channels.next_id(), secrets.token_urlsafe(48), chat, thread, person, name, rest, until
+        )
+        self._open[interaction.token] = interaction
+        shown = payload(interaction, self._stage)
+        if self._stage.webhook("discord") is None and self._gateway.connected:
+            self._gateway.dispatch("INTERACTION_CREATE", shown)
+        else:
+            self._send(interaction, json.dumps(shown, ensure_ascii=False).encode())
+        return Message(interaction.id, person.key, f"/{name} {rest}".rstrip(), self._stage.clock())
+
+    def _send(self, interaction: Interaction, body: bytes) -> None:
+        event = Event(
+            platform="discord",
+            id=interaction.id,
+            lane=None,
+            url=lambda: self._stage.webhook("discord"),
+            body=body,
+            sign=lambda *_: self.signature(body),
+            policy=POLICY,
+            answered=lambda answer: self._answered(interaction, answer),
+            failed=lambda: self._silent(interaction),
+        )
+        self._stage.deliveries.send(event)
+
+    def signature(self, body: bytes) -> dict[str, str]:
+        """Discord's Ed25519 signature over a fresh timestamp and the raw bytes."""
+        timestamp = str(int(self._stage.clock()))
+        signed = self._stage.credentials.discord_signing_key.sign(timestamp.encode() + body)
+        return {"X-Signature-Ed25519": signed.signature.hex(), "X-Signature-Timestamp": timestamp}
+
+    async def verify(self) -> Handshake:
+        """PING must be answered with PONG, and the same with a wrong signature must be refused."""
+        if (url := self._stage.webhook("discord")) is None:
+            return Handshake(ok=False, detail="there is no webhook URL yet")
+        application = self._stage.world.workspace.discord_application
+        ping = {"id": self._channels.next_id(), "application_id": application, "type": PING, "version": 1, "token": "x"}
+        body = json.dumps(ping).encode()
+        status, answer = await ask(url, body, self.signature(body))
+        forged, _ = await ask(url, body, {**self.signature(body), "X-Signature-Ed25519": "00" * 64})
+        ok = status == 200 and isinstance(answer, dict) and answer.get("type") == PONG and forged == 401
+        return Handshake(ok=ok, detail=f"PING was answered with {status}, a forged one with {forged}")
+
+    def callback(self, token: str, body: JSON) -> None:
+        """The answer to one that came through the Gateway."""
+        self._respond(self._by_token(token), body)
+
+    def follow_up(self, token: str, body: JSON) -> JSON:
+        interaction = self._by_token(token)
+        message = self._channels.write(interaction.chat, interaction.thread, body)
+        return self._shown(interaction, message)
+
+    def edit(self, token: str, message_id: str, body: JSON) -> JSON:
+        """Edits the answer, or writes it where it was deferred."""
+        interaction = self._by_token(token)
+        if message_id == "@original" and interaction.original is None:
+            if not interaction.answered:
+                raise refusals.unknown("Webhook")
+            interaction.original = self._channels.write(interaction.chat, interaction.thread, body)
+            return self._shown(interaction, interaction.original)
+        message = self._message(interaction, message_id)
+        self._stage.store.edit(interaction.chat, interaction.thread, message, self._channels.content(body))
+        return self._shown(interaction, message)
+
+    def show(self, token: str, message_id: str) -> JSON:
+        interaction = self._by_token(token)
+        return self._shown(interaction, self._message(interaction, message_id))
+
+    def delete(self, token: str, message_id: str) -> None:
+        interaction = self._by_token(token)
+        message = self._message(interaction, message_id)
+        self._stage.store.remove_message(interaction.chat, interaction.thread, message)
+
+    def _answered(self, interaction: Interaction, answer: bytes) -> None:
+        try:
+            self._respond(interaction, json.loads(answer))
+        except (ValueError, TypeError, AttributeError, refusals.Refused):
+            self._silent(interaction)
+
+    def _respond(self, interaction: Interaction, body: JSON) -> None:
+        if interaction.answered:
+            raise refusals.Refused(400, 40060, "Interaction has already been acknowledged.")
+        if body.get("type") == MESSAGE:
+            data = body.get("data") or {}
+            interaction.original = self._channels.write(interaction.chat, interaction.thread, data)
+        elif body.get("type") == DEFERRED:
+            where = interaction.thread.id if interaction.thread else None
+            self._stage.store.typing(interaction.chat, where, TOKEN_SECONDS)
+        else:
+            raise refusals.form("type", "BASE_TYPE_CHOICES", "Value must be one of {1, 4, 5, 6, 7, 8, 9, 10, 12}.")
+        interaction.answered = True
+
+    def _silent(self, interaction: Interaction) -> None:
+        self._channels.write(interaction.chat, interaction.thread, _SILENT)
+
+    def _by_token(self, token: str) -> Interaction:
+        interaction = self._open.get(token)
+        if interaction is None or self._stage.clock() > interaction.until:
+            raise refusals.unknown("Webhook")
+        return interaction
+
+    def _message(self, interaction: Interaction, message_id: str) -> Message:
+        if message_id == "@original" and interaction.original is not None:
+            return interaction.original
+        place = interaction.thread or interaction.chat
+        found = next((m for m in place.messages if m.id == message_id), None)
+        if found is None:
+            raise refusals.unknown("Message")
+        return found
+
+    def _shown(self, interaction: Interaction, message: Message) -> JSON:
+        shown = payloads.message(message, interaction.chat, interaction.thread, self._stage.world)
+        return shown | {"webhook_id": self._stage.world.workspace.discord_application}

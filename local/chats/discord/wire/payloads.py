@@ -1,0 +1,135 @@
+"""Discord's objects as JSON: users, members, messages, channels, threads, the guild, the application."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from local.chats.simulator.store import Chat, Message, Thread
+from local.chats.simulator.world import BOT, Person, World
+
+JSON = dict[str, Any]
+TEXT, DM, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = 0, 1, 11, 12, 15
+TYPES = {"text": TEXT, "dm": DM, "forum": FORUM}
+HAS_THREAD, EPHEMERAL = 1 << 5, 1 << 6
+ALL_PERMISSIONS = str((1 << 50) - 1)
+
+
+def instant(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
+
+
+def user(person: Person) -> JSON:
+    result: JSON = {
+        "id": person.ids["discord"],
+        "username": person.handle,
+        "avatar": None,
+        "discriminator": "0",
+        "public_flags": 0,
+        "flags": 0,
+        "global_name": person.name,
+        "primary_guild": None,
+        "clan": None,
+    }
+    return result | ({"bot": True} if person.key == BOT else {})
+
+
+def me(world: World) -> JSON:
+    return user(world.person(BOT)) | {"mfa_enabled": True, "locale": "en-US", "verified": True, "email": None}
+
+
+def member(person: Person) -> JSON:
+    return {
+        "user": user(person),
+        "nick": None,
+        "avatar": None,
+        "banner": None,
+        "roles": [],
+        "joined_at": instant(1_700_000_000),
+        "premium_since": None,
+        "communication_disabled_until": None,
+        "deaf": False,
+        "mute": False,
+        "flags": 0,
+        "pending": False,
+    }
+
+
+def message(item: Message, chat: Chat, thread: Thread | None, world: World) -> JSON:
+    result: JSON = {
+        "type": item.extra.get("type", 0),
+        "content": item.text,
+        "mentions": [user(p) for p in world.people if f"<@{p.ids['discord']}>" in item.text],
+        "mention_roles": [],
+        "attachments": [],
+        "embeds": [],
+        "timestamp": instant(item.at),
+        "edited_timestamp": None if item.edited_at is None else instant(item.edited_at),
+        "flags": item.extra.get("flags", 0),
+        "components": [],
+        "id": item.id,
+        "channel_id": thread.id if thread else chat.id,
+        "author": user(world.person(item.author)),
+        "pinned": False,
+        "mention_everyone": item.extra.get("mention_everyone", False),
+        "tts": False,
+    }
+    if item.extra.get("nonce") is not None:
+        result["nonce"] = item.extra["nonce"]
+    if thread is None and item.id in chat.threads:
+        result["flags"] |= HAS_THREAD
+        result["thread"] = thread_channel(chat, chat.threads[item.id], world)
+    return result
+
+
+def channel(chat: Chat, world: World) -> JSON:
+    last = chat.messages[-1].id if chat.messages else None
+    if chat.kind == "dm":
+        recipients = [user(world.person(key)) for key in chat.people]
+        return {"id": chat.id, "type": DM, "flags": 0, "last_message_id": last, "recipients": recipients}
+    result: JSON = {
+        "id": chat.id,
+        "type": TYPES[chat.kind],
+        "flags": 0,
+        "last_message_id": last,
+        "guild_id": world.workspace.discord_guild,
+        "name": chat.title,
+        "parent_id": None,
+        "rate_limit_per_user": 0,
+        "topic": None,
+        "position": 0,
+        "permission_overwrites": [],
+        "nsfw": False,
+    }
+    if chat.kind == "forum":
+        result |= {"available_tags": [], "default_reaction_emoji": None, "default_sort_order": None}
+        result |= {"default_forum_layout": 0, "default_thread_rate_limit_per_user": 0}
+    return result
+
+
+def thread_channel(chat: Chat, thread: Thread, world: World) -> JSON:
+    count = len(thread.messages)
+    return {
+        "id": thread.id,
+        "type": PRIVATE_THREAD if thread.private else PUBLIC_THREAD,
+        "flags": 0,
+        "last_message_id": thread.messages[-1].id if thread.messages else None,
+        "guild_id": world.workspace.discord_guild,
+        "name": thread.title,
+        "parent_id": chat.id,
+        "rate_limit_per_user": 0,
+        "owner_id": world.person(thread.opener).ids["discord"],
+        "thread_metadata": {
+            "archived": thread.extra["archived"],
+            "archive_timestamp": instant(thread.at),
+            "auto_archive_duration": thread.extra["auto_archive_duration"],
+            "locked": False,
+            "create_timestamp": instant(thread.at),
+        },
+        "message_count": count,
+        "member_count": len(thread.members),
+        "total_message_sent": count,
+        **({"applied_tags": []} if chat.kind == "forum" else {}),
+    }
+
+
+def thread_member(thread: Thread, person: Person) -> JSON:
+    return {"id": thread.id, "user_id": person.ids["discord"], "join_timestamp": instant(thread.at), "flags": 0}

@@ -1,0 +1,71 @@
+"""The Discord server and the application as JSON: what stands around the channels."""
+
+from typing import Any
+
+from local.chats.discord.wire.payloads import ALL_PERMISSIONS, user
+from local.chats.simulator.world import BOT, World
+
+JSON = dict[str, Any]
+
+
+def guild(world: World) -> JSON:
+    guild_id = world.workspace.discord_guild
+    everyone: JSON = {
+        "id": guild_id,
+        "name": "@everyone",
+        "description": None,
+        "permissions": ALL_PERMISSIONS,
+        "position": 0,
+        "color": 0,
+        "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
+        "hoist": False,
+        "managed": False,
+        "mentionable": False,
+        "icon": None,
+        "unicode_emoji": None,
+        "flags": 0,
+    }
+    return {
+        "id": guild_id,
+        "name": "Handoff",
+        "icon": None,
+        "owner_id": world.person("owner").ids["discord"],
+        "features": [],
+        "verification_level": 0,
+        "default_message_notifications": 0,
+        "explicit_content_filter": 0,
+        "mfa_level": 0,
+        "nsfw_level": 0,
+        "preferred_locale": "en-US",
+        "premium_tier": 0,
+        "system_channel_id": None,
+        "roles": [everyone],
+        "emojis": [],
+        "stickers": [],
+    }
+
+
+def application(world: World, public_key: str, endpoint: str | None) -> JSON:
+    return {
+        "id": world.workspace.discord_application,
+        "name": "Handoff",
+        "icon": None,
+        "description": "",
+        "type": None,
+        "bot": user(world.person(BOT)),
+        "bot_public": False,
+        "bot_require_code_grant": False,
+        "verify_key": public_key,
+        "flags": 1 << 19,
+        "flags_new": str(1 << 19),
+        "redirect_uris": [],
+        "interactions_endpoint_url": endpoint,
+        "role_connections_verification_url": None,
+        "owner": user(world.person("owner")),
+        "approximate_guild_count": 1,
+        "approximate_user_install_count": 0,
+        "approximate_user_authorization_count": 0,
+        "explicit_content_filter": 0,
+        "team": None,
+        "eligible_oauth2_scopes": [],
+    }

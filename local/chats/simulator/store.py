@@ -1,0 +1,181 @@
+"""The one store behind all wire protocols: chats, threads, messages and who is typing. Pure, in memory, no HTTP."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from local.chats.simulator.world import Place, Platform, World
+
+
+class Missing(LookupError):
+    """There is no such chat, thread or message (any more)."""
+
+
+@dataclass
+class Message:
+    """What somebody said; `author` is a person's key, `extra` belongs to the platform's protocol."""
+
+    id: str
+    author: str
+    text: str
+    at: float
+    edited_at: float | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Thread:
+    """A place inside a chat; `starter` is the message it hangs on, where the platform has one."""
+
+    id: str
+    title: str
+    opener: str
+    at: float
+    messages: list[Message] = field(default_factory=list)
+    members: set[str] = field(default_factory=set)
+    starter: str | None = None
+    private: bool = False  # only its members see it
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Chat:
+    """A chat with its own messages and its threads, both in order."""
+
+    platform: Platform
+    id: str
+    title: str
+    kind: str
+    people: tuple[str, ...]
+    home: bool
+    messages: list[Message] = field(default_factory=list)
+    threads: dict[str, Thread] = field(default_factory=dict)
+
+    def who_sees(self, thread: Thread | None) -> list[str]:
+        """The people who can read and write there; the bot is not one of them."""
+        return [key for key in self.people if thread is None or not thread.private or key in thread.members]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that listeners may want to show: chat, thread, message, edit, typing or gone."""
+
+    kind: str
+    chat: Chat
+    thread_id: str | None = None
+    message: Message | None = None
+    title: str | None = None
+    people: tuple[str, ...] | None = None
+    until: float | None = None
+
+
+class Store:
+    """Holds everything that was said. Only the simulator's own event loop touches it, so it needs no lock."""
+
+    def __init__(self, world: World, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._chats: dict[tuple[Platform, str], Chat] = {}
+        self._typing: dict[tuple[Platform, str, str | None], float] = {}
+        self._listeners: list[Callable[[Change], None]] = []
+        for place in world.places:
+            self.add_chat(place)
+
+    def listen(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        """Calls `listener` on every change until the returned function is called."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def add_chat(self, place: Place) -> Chat:
+        chat = Chat(place.platform, place.id, place.title, place.kind, place.people, place.home)
+        self._chats[place.platform, place.id] = chat
+        self._tell(Change("chat", chat, title=chat.title))
+        return chat
+
+    def chats(self, platform: Platform) -> list[Chat]:
+        return [chat for chat in self._chats.values() if chat.platform == platform]
+
+    def chat(self, platform: Platform, chat_id: str) -> Chat:
+        try:
+            return self._chats[platform, chat_id]
+        except KeyError:
+            raise Missing(f"{platform} has no chat {chat_id}") from None
+
+    def thread(self, chat: Chat, thread_id: str) -> Thread:
+        try:
+            return chat.threads[thread_id]
+        except KeyError:
+            raise Missing(f"{chat.platform} chat {chat.id} has no thread {thread_id}") from None
+
+    def find(self, chat: Chat, message_id: str) -> tuple[Thread | None, Message]:
+        """The message of that id in the chat or in any of its threads."""
+        for thread in (None, *chat.threads.values()):
+            for message in reversed((thread or chat).messages):
+                if message.id == message_id:
+                    return thread, message
+        raise Missing(f"{chat.platform} chat {chat.id} has no message {message_id}")
+
+    def open_thread(
+        self,
+        chat: Chat,
+        thread_id: str,
+        title: str,
+        opener: str,
+        *,
+        starter: str | None = None,
+        private: bool = False,
+        **extra: Any,
+    ) -> Thread:
+        thread = Thread(thread_id, title, opener, self._clock(), starter=starter, private=private, extra=extra)
+        thread.members.add(opener)
+        chat.threads[thread_id] = thread
+        self.thread_changed(chat, thread)
+        return thread
+
+    def thread_changed(self, chat: Chat, thread: Thread) -> None:
+        """Its title, its members or the platform's own notes on it are others now."""
+        self._tell(Change("thread", chat, thread.id, title=thread.title, people=tuple(chat.who_sees(thread))))
+
+    def post(self, chat: Chat, thread: Thread | None, message_id: str, author: str, text: str, **extra: Any) -> Message:
+        """Adds a message and ends its author's typing there."""
+        message = Message(message_id, author, text, self._clock(), extra=extra)
+        (thread or chat).messages.append(message)
+        if thread is not None:
+            thread.members.add(author)
+        self._typing.pop((chat.platform, chat.id, _id(thread)), None)
+        self._tell(Change("message", chat, _id(thread), message))
+        return message
+
+    def edit(self, chat: Chat, thread: Thread | None, message: Message, text: str, **extra: Any) -> None:
+        message.text, message.edited_at = text, self._clock()
+        message.extra.update(extra)
+        self._tell(Change("edit", chat, _id(thread), message))
+
+    def remove_message(self, chat: Chat, thread: Thread | None, message: Message) -> None:
+        (thread or chat).messages.remove(message)
+        self._tell(Change("gone", chat, _id(thread), message))
+
+    def remove_thread(self, chat: Chat, thread: Thread) -> None:
+        del chat.threads[thread.id]
+        self._tell(Change("gone", chat, thread.id))
+
+    def remove_chat(self, chat: Chat) -> None:
+        del self._chats[chat.platform, chat.id]
+        self._tell(Change("gone", chat))
+
+    def typing(self, chat: Chat, thread_id: str | None, seconds: float) -> None:
+        """The bot is typing there for that long; zero ends it. The thread may be one that nobody replied in yet."""
+        until = self._clock() + seconds
+        self._typing[chat.platform, chat.id, thread_id] = until
+        self._tell(Change("typing", chat, thread_id, until=until))
+
+    def typing_in(self, chat: Chat) -> dict[str | None, float]:
+        """Until when the bot types in the chat and in each of its threads."""
+        return {key[2]: until for key, until in self._typing.items() if key[:2] == (chat.platform, chat.id)}
+
+    def _tell(self, change: Change) -> None:
+        for listener in tuple(self._listeners):
+            listener(change)
+
+
+def _id(thread: Thread | None) -> str | None:
+    return thread.id if thread else None

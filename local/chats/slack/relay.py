@@ -1,0 +1,139 @@
+"""Slack by Socket Mode: events over a connection that the laptop opens."""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import logging
+from collections.abc import Callable, Mapping
+from urllib.parse import urlencode
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.socket_mode.response import SocketModeResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from local.chats.relays.backoff import Backoff
+from local.chats.relays.redaction import quiet_libraries
+from local.chats.relays.relay import Relay, Unusable
+from local.chats.relays.webhook import FORM, JSON, Webhook
+
+log = logging.getLogger(__name__)
+
+_CONNECT_SECONDS = 30
+# What Slack answers to an app token that it will never accept.
+_REFUSED = frozenset(
+    {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "not_allowed_token_type", "missing_scope"}
+)
+
+
+class SlackRelay(Relay):
+    """Acknowledges an envelope only after the webhook has taken its event; until then Slack delivers it again."""
+
+    platform = "slack"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        app_token: str,
+        signing_secret: str,
+        api_url: str,
+        ping_seconds: float = 5.0,
+        pauses: Callable[[], Backoff] = Backoff,
+    ) -> None:
+        super().__init__()
+        self._app_token = app_token
+        self._api_url = api_url
+        self._ping_seconds = ping_seconds
+        self._pauses = pauses
+
+        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:
+            timestamp = str(now // 1000)
+            signature = hmac.new(signing_secret.encode(), f"v0:{timestamp}:".encode() + raw, hashlib.sha256)
+            return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={signature.hexdigest()}"}
+
+        self._webhook = Webhook(url, self.platform, sign, pauses=pauses)
+
+    async def run(self) -> None:
+        """See Relay."""
+        quiet_libraries()
+        backoff = self._pauses()
+        async with aiohttp.ClientSession() as session:
+            while True:
+                try:
+                    await self._connection(session, backoff)
+                except (SlackClientError, aiohttp.ClientError, OSError) as error:
+                    _raise_if_refused(error)
+                    log.warning("no connection to Slack (%s); trying again", type(error).__name__)
+                await backoff.pause()
+
+    async def _connection(self, session: aiohttp.ClientSession, backoff: Backoff) -> None:
+        """One client of the SDK, which renews its own connection; ends when it no longer manages to."""
+        web = AsyncWebClient(base_url=self._api_url)
+        client = SocketModeClient(self._app_token, web_client=web, ping_interval=self._ping_seconds)
+        in_order = asyncio.Lock()
+
+        async def listen(_: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+            # The SDK starts listeners in the order of arrival, but lets them run at once: the lock keeps the order.
+            async with in_order:
+                await self._hand(client, session, request)
+
+        client.socket_mode_request_listeners.append(listen)
+        try:
+            # Asked here and not by the SDK, which would go on for ever with a token that is refused.
+            client.wss_uri = await client.issue_new_wss_url()
+            await asyncio.wait_for(client.connect(), _CONNECT_SECONDS)  # type: ignore[no-untyped-call]  # the SDK's
+            self.connected.set()
+            backoff.reset()
+            away = 0.0
+            while away < _CONNECT_SECONDS:
+                await asyncio.sleep(self._ping_seconds)
+                away = 0.0 if await client.is_connected() else away + self._ping_seconds
+            log.warning("the connection to Slack was lost and did not come back; opening another")
+        finally:
+            await client.close()  # type: ignore[no-untyped-call]  # the SDK's
+
+    async def _hand(self, client: SocketModeClient, session: aiohttp.ClientSession, request: SocketModeRequest) -> None:
+        raw, kind = as_sent_by_http(request)
+        headers = {"X-Slack-Retry-Num": str(request.retry_attempt)} if request.retry_attempt else {}
+        handed = await self._webhook.hand(
+            session, raw, event=request.envelope_id, kind=kind, headers=headers, only_now=kind == FORM
+        )
+        if not handed.accepted:
+            return
+        payload = _json(handed.body) if request.accepts_response_payload else None
+        try:
+            await client.send_socket_mode_response(SocketModeResponse(request.envelope_id, payload))
+        except (ConnectionError, aiohttp.ClientError) as error:
+            # Slack delivers it again, and the service knows that it has it.
+            log.info("an acknowledgement did not reach Slack (%s)", type(error).__name__)
+
+
+def as_sent_by_http(request: SocketModeRequest) -> tuple[bytes, str]:
+    """The body of the request that Slack would have made: events come as JSON, commands and clicks as forms."""
+    payload = request.payload
+    if request.type == "slash_commands":
+        return urlencode({key: value for key, value in payload.items() if value is not None}).encode(), FORM
+    if request.type == "interactive":
+        return urlencode({"payload": json.dumps(payload)}).encode(), FORM
+    return json.dumps(payload, ensure_ascii=False).encode(), JSON
+
+
+def _json(body: bytes) -> dict[str, object] | None:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and found else None
+
+
+def _raise_if_refused(error: Exception) -> None:
+    if isinstance(error, SlackApiError) and error.response.get("error") in _REFUSED:
+        raise Unusable(
+            f"Slack does not accept SLACK_APP_TOKEN ({error.response['error']}). "
+            "Make an app-level token with connections:write, and switch Socket Mode on."
+        ) from None

@@ -1,0 +1,139 @@
+"""`/api/<method>`: who may call, which method it is, and how answers and errors look."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from local.chats.simulator.faults import Fault, Operation
+from local.chats.simulator.handshake import Handshake
+from local.chats.simulator.stage import Refusals, Stage
+from local.chats.simulator.store import Chat, Message, Missing, Thread
+from local.chats.simulator.world import BOT, Person
+from local.chats.slack.wire.arguments import Arguments, Refused, arguments_of
+from local.chats.slack.wire.conversations import Conversations
+from local.chats.slack.wire.events import Events
+from local.chats.slack.wire.posting import Posting
+from local.chats.slack.wire.sockets import Sockets
+
+Call = Callable[[Arguments], dict[str, Any]]
+
+
+def _answer(body: dict[str, Any], *, status: int = 200, **headers: str) -> web.Response:
+    return web.json_response(body, status=status, headers=headers)
+
+
+def _rate_limited(fault: Fault) -> web.Response:
+    headers = {"Retry-After": str(math.ceil(fault.seconds))}
+    return _answer({"ok": False, "error": "ratelimited"}, status=429, **headers)
+
+
+_REFUSALS: Refusals = {
+    "rate_limit": _rate_limited,
+    "forbidden": lambda _: _answer({"ok": False, "error": "restricted_action"}),
+    "server_error": lambda _: _answer({"ok": False, "error": "service_unavailable"}, status=503),
+}
+
+
+class Slack:
+    """One app in one workspace: its Web API, its events, and what people say."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._sockets = Sockets(stage)
+        self._conversations = conversations = Conversations(stage)
+        self._events = Events(stage, self._sockets)
+        self._posting = posting = Posting(stage, conversations, self._events)
+        self._methods: dict[str, tuple[Operation, Call]] = {
+            "auth.test": ("read", self._auth_test),
+            "chat.postMessage": ("send", posting.post),
+            "chat.update": ("edit", posting.update),
+            "chat.delete": ("edit", posting.delete),
+            "chat.getPermalink": ("read", posting.permalink),
+            "conversations.history": ("read", conversations.history),
+            "conversations.replies": ("read", conversations.replies),
+            "conversations.info": ("read", conversations.info),
+            "conversations.members": ("read", conversations.members),
+            "conversations.open": ("read", conversations.open),
+            "users.info": ("read", conversations.user_info),
+            "assistant.threads.setStatus": ("typing", posting.set_status),
+        }
+
+    def routes(self) -> list[web.RouteDef]:
+        path = "/slack/api/{method}"
+        return [web.get(path, self._call), web.post(path, self._call), web.get("/slack/link", self._sockets.accept)]
+
+    def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
+        chat = self._stage.store.chat("slack", chat_id)
+        if thread_id is None:
+            return chat, None
+        if (thread := self._posting.thread(chat, thread_id)) is None:
+            raise Missing(f"slack channel {chat_id} has no message {thread_id} to reply to")
+        return chat, thread
+
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
+        return self._posting.say(chat, thread, person.key, text)
+
+    def remove_thread(self, chat: Chat, thread_id: str) -> None:
+        """A thread goes with the message that it hangs on."""
+        self._stage.store.remove_message(chat, *self._stage.store.find(chat, thread_id))
+        if thread_id in chat.threads:
+            self._stage.store.remove_thread(chat, chat.threads[thread_id])
+
+    async def verify(self) -> Handshake:
+        return await self._events.verify()
+
+    def webhook_changed(self) -> None:
+        pass  # events that wait for a URL look again by themselves
+
+    async def disconnect(self) -> None:
+        await self._sockets.disconnect()
+
+    def _auth_test(self, _: Arguments) -> dict[str, Any]:
+        workspace, bot = self._stage.world.workspace, self._stage.world.person(BOT)
+        return {
+            "url": "https://handoff.slack.com/",
+            "team": "Handoff",
+            "user": bot.handle,
+            "team_id": workspace.slack_team,
+            "user_id": bot.ids["slack"],
+            "bot_id": workspace.slack_bot,
+            "is_enterprise_install": False,
+        }
+
+    async def _call(self, request: web.Request) -> web.Response:
+        method = request.match_info["method"]
+        try:
+            arguments = await arguments_of(request)
+            self._authorize(request, arguments, method)
+        except Refused as refused:
+            return _answer({"ok": False, "error": refused.error})
+        if method == "apps.connections.open":
+            return _answer({"ok": True, "url": self._sockets.ticket()})
+        if (named := self._methods.get(method)) is None:
+            return _answer({"ok": False, "error": "unknown_method", "req_method": method})
+        operation, call = named
+
+        self._stage.record("slack", method, arguments.all())
+
+        async def act() -> web.Response:
+            try:
+                answer = _answer({"ok": True, **call(arguments)})
+            except Refused as refused:
+                answer = _answer({"ok": False, "error": refused.error})
+            answer.headers["x-oauth-scopes"] = ",".join(self._stage.world.slack_scopes)
+            return answer
+
+        return await self._stage.perform(request, "slack", operation, act, _REFUSALS)
+
+    def _authorize(self, request: web.Request, arguments: Arguments, method: str) -> None:
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ") or arguments.text("token")
+        credentials = self._stage.credentials
+        wanted = credentials.slack_app_token if method == "apps.connections.open" else credentials.slack_bot_token
+        if not token:
+            raise Refused("not_authed")
+        if token not in {credentials.slack_app_token, credentials.slack_bot_token}:
+            raise Refused("invalid_auth")
+        if token != wanted:
+            raise Refused("not_allowed_token_type")

@@ -1,0 +1,120 @@
+"""What Slack tells the app: event callbacks, signed over HTTP or through a socket."""
+
+import hashlib
+import hmac
+import itertools
+import json
+import secrets
+from typing import Any
+
+from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.handshake import Handshake, ask
+from local.chats.simulator.stage import Stage
+from local.chats.simulator.store import Chat, Message, Thread
+from local.chats.simulator.world import BOT
+from local.chats.slack.wire import payloads
+from local.chats.slack.wire.sockets import Sockets
+
+JSON = dict[str, Any]
+# Three seconds to answer; then three more tries: at once, after a minute, after five. Others do not wait for them.
+POLICY = Policy(timeout=3.0, retries=lambda: (0.0, 60.0, 300.0), in_order=False)
+
+
+class Events:
+    """Makes events and sends them: to sockets once the app asked for one, else to the webhook."""
+
+    def __init__(self, stage: Stage, sockets: Sockets) -> None:
+        self._stage, self._sockets = stage, sockets
+        self._ids = itertools.count(1)
+
+    def message(self, chat: Chat, thread: Thread | None, message: Message) -> None:
+        """`message`, and `app_mention` besides when the bot is called by name in a channel."""
+        shown = payloads.message(message, self._stage.world, thread=thread)
+        kind = {"channel": chat.id, "event_ts": message.id, "channel_type": chat.kind}
+        self._send(chat, message, {**shown, **kind})
+        mention = f"<@{self._stage.world.person(BOT).ids['slack']}>"
+        if mention in shown["text"] and chat.kind == "channel" and message.author != BOT:
+            self._send(chat, message, {**shown, "type": "app_mention", "channel": chat.id, "event_ts": message.id})
+
+    def changed(self, chat: Chat, thread: Thread | None, message: Message, before: JSON) -> None:
+        event = {
+            "type": "message",
+            "subtype": "message_changed",
+            "hidden": True,
+            "channel": chat.id,
+            "channel_type": chat.kind,
+            "ts": f"{message.edited_at:.6f}",
+            "event_ts": f"{message.edited_at:.6f}",
+            "message": payloads.message(message, self._stage.world, thread=thread),
+            "previous_message": before,
+        }
+        self._send(chat, message, event)
+
+    def _send(self, chat: Chat, message: Message, event: JSON) -> None:
+        workspace = self._stage.world.workspace
+        event_id = f"Ev0{next(self._ids):09d}"
+        callback = {
+            "token": "deprecated",
+            "team_id": workspace.slack_team,
+            "context_team_id": workspace.slack_team,
+            "context_enterprise_id": None,
+            "api_app_id": workspace.slack_app,
+            "event": event,
+            "type": "event_callback",
+            "event_id": event_id,
+            "event_time": int(message.at),
+            "authorizations": [
+                {
+                    "enterprise_id": None,
+                    "team_id": workspace.slack_team,
+                    "user_id": self._stage.world.person(BOT).ids["slack"],
+                    "is_bot": True,
+                    "is_enterprise_install": False,
+                }
+            ],
+            "is_ext_shared_channel": False,
+            "event_context": f"4-{secrets.token_hex(8)}",
+        }
+        if self._sockets.wanted:
+            self._sockets.send(callback)
+            return
+        body = json.dumps(callback, ensure_ascii=False).encode()
+
+        def sign(number: int, last_status: int | None) -> dict[str, str]:
+            return self.signature(body) | retry_headers(number, last_status)
+
+        self._stage.deliveries.send(
+            Event(
+                platform="slack",
+                id=event_id,
+                lane=chat.id,
+                url=lambda: self._stage.webhook("slack"),
+                body=body,
+                sign=sign,
+                policy=POLICY,
+            )
+        )
+
+    async def verify(self) -> Handshake:
+        """`url_verification`: the webhook must send the challenge back, as JSON or as plain text."""
+        challenge = secrets.token_urlsafe(32)
+        body = json.dumps({"token": "deprecated", "challenge": challenge, "type": "url_verification"}).encode()
+        if (url := self._stage.webhook("slack")) is None:
+            return Handshake(ok=False, detail="there is no webhook URL yet")
+        status, answer = await ask(url, body, self.signature(body))
+        returned = answer.get("challenge") if isinstance(answer, dict) else answer
+        return Handshake(ok=status == 200 and returned == challenge, detail=f"the challenge was answered with {status}")
+
+    def signature(self, body: bytes) -> dict[str, str]:
+        """Slack's v0 signature, over a fresh timestamp and the raw bytes."""
+        timestamp = str(int(self._stage.clock()))
+        key = self._stage.credentials.slack_signing_secret.encode()
+        digest = hmac.new(key, b"v0:" + timestamp.encode() + b":" + body, hashlib.sha256).hexdigest()
+        return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
+
+
+def retry_headers(number: int, last_status: int | None) -> dict[str, str]:
+    if number == 0:
+        return {}
+    reason = "http_timeout" if last_status is None else "http_error"
+    return {"X-Slack-Retry-Num": str(number), "X-Slack-Retry-Reason": reason}

@@ -1,0 +1,104 @@
+"""Slack's objects as JSON: messages, channels, users."""
+
+import html
+from typing import Any
+
+from local.chats.simulator.store import Chat, Message, Thread
+from local.chats.simulator.world import BOT, Person, World
+
+JSON = dict[str, Any]
+
+
+def escaped(text: str, world: World) -> str:
+    """What a person typed, as Slack hands it on: three characters escaped, the bot's @name as a mention."""
+    bot = world.person(BOT)
+    return html.escape(text, quote=False).replace(f"@{bot.handle}", f"<@{bot.ids['slack']}>")
+
+
+def message(item: Message, world: World, *, thread: Thread | None = None, metadata: bool = False) -> JSON:
+    """A message; `thread` is the one that it belongs to or started."""
+    workspace, person = world.workspace, world.person(item.author)
+    result: JSON = {"type": "message", "user": person.ids["slack"], "ts": item.id, "team": workspace.slack_team}
+    if item.author == BOT:
+        result |= {
+            "bot_id": workspace.slack_bot,
+            "app_id": workspace.slack_app,
+            "text": item.text,
+            "bot_profile": {
+                "id": workspace.slack_bot,
+                "app_id": workspace.slack_app,
+                "name": person.name,
+                "team_id": workspace.slack_team,
+                "deleted": False,
+            },
+        }
+    else:
+        result |= {"client_msg_id": item.extra["client_msg_id"], "text": escaped(item.text, world)}
+    result["blocks"] = item.extra.get("blocks") or [_rich_text(result["text"])]
+    if item.edited_at is not None:
+        result["edited"] = {"user": person.ids["slack"], "ts": f"{item.edited_at:.6f}"}
+    if metadata and item.extra.get("metadata"):
+        result["metadata"] = item.extra["metadata"]
+    if thread is not None:
+        result |= _in_thread(item, thread, world)
+    return result
+
+
+def _in_thread(item: Message, thread: Thread, world: World) -> JSON:
+    if item.id != thread.id:
+        return {"thread_ts": thread.id, "parent_user_id": world.person(thread.opener).ids["slack"]}
+    users = list(dict.fromkeys(world.person(reply.author).ids["slack"] for reply in thread.messages))
+    return {
+        "thread_ts": thread.id,
+        "reply_count": len(thread.messages),
+        "reply_users_count": len(users),
+        "reply_users": users,
+        "latest_reply": thread.messages[-1].id if thread.messages else thread.id,
+        "is_locked": False,
+        "subscribed": True,
+    }
+
+
+def _rich_text(text: str) -> JSON:
+    section = {"type": "rich_text_section", "elements": [{"type": "text", "text": text}]}
+    return {"type": "rich_text", "block_id": "b1", "elements": [section]}
+
+
+def channel(chat: Chat, world: World) -> JSON:
+    direct = chat.kind == "im"
+    result: JSON = {
+        "id": chat.id,
+        "created": 1_700_000_000,
+        "is_im": direct,
+        "is_channel": not direct,
+        "is_group": False,
+        "is_mpim": False,
+        "is_private": direct,
+        "is_archived": False,
+        "is_org_shared": False,
+        "context_team_id": world.workspace.slack_team,
+    }
+    if direct:
+        return result | {"user": world.person(chat.people[0]).ids["slack"], "is_open": True}
+    return result | {
+        "name": chat.title,
+        "name_normalized": chat.title,
+        "is_general": chat.title == "general",
+        "is_member": True,
+        "creator": world.person(chat.people[0]).ids["slack"],
+        "topic": {"value": "", "creator": "", "last_set": 0},
+        "purpose": {"value": "", "creator": "", "last_set": 0},
+        "num_members": len(chat.people) + 1,
+    }
+
+
+def user(person: Person, world: World) -> JSON:
+    return {
+        "id": person.ids["slack"],
+        "team_id": world.workspace.slack_team,
+        "name": person.handle,
+        "real_name": person.name,
+        "deleted": False,
+        "is_bot": person.key == BOT,
+        "profile": {"real_name": person.name, "display_name": person.handle},
+    }

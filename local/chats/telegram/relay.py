@@ -1,0 +1,109 @@
+"""Telegram by long polling: what a person's laptop can do where Telegram cannot reach it."""
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import aiohttp
+
+from local.chats.relays.backoff import Backoff
+from local.chats.relays.relay import Relay, Unusable
+from local.chats.relays.webhook import Webhook
+
+log = logging.getLogger(__name__)
+
+_WEBHOOK_ACTIVE = "webhook is active"
+
+
+class TelegramRelay(Relay):
+    """Polls `getUpdates` and confirms an update (by asking for the next one) only after the webhook has taken it.
+
+    It speaks plain HTTP and no SDK: an update is handed on as it came, and one that an SDK cannot read blocks nothing.
+    """
+
+    platform = "telegram"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str,
+        secret: str,
+        api_url: str,
+        replace_webhook: bool = False,
+        poll_seconds: int = 50,
+        pauses: Callable[[], Backoff] = Backoff,
+    ) -> None:
+        """`replace_webhook` removes a webhook that is set for the bot: a bot has one or polls, never both."""
+        super().__init__()
+        self._methods = f"{api_url}{token}"
+        self._replace_webhook = replace_webhook
+        self._poll_seconds = poll_seconds
+        self._pauses = pauses
+
+        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:  # noqa: ARG001  # Telegram's is a shared secret
+            return {"X-Telegram-Bot-Api-Secret-Token": secret}
+
+        self._webhook = Webhook(url, self.platform, sign, pauses=pauses)
+
+    async def run(self) -> None:
+        """See Relay."""
+        offset = 0
+        backoff = self._pauses()
+        async with aiohttp.ClientSession() as session:
+            while True:
+                try:
+                    updates = await self._poll(session, offset)
+                except (aiohttp.ClientError, OSError, ValueError, _Later) as error:
+                    wait = error.after if isinstance(error, _Later) else 0.0
+                    log.warning("Telegram did not answer a poll (%s); asking again", _name(error))
+                    await backoff.pause(at_least=wait)
+                    continue
+                backoff.reset()
+                self.connected.set()
+                for update in updates:
+                    raw = json.dumps(update, ensure_ascii=False).encode()
+                    await self._webhook.hand(session, raw, event=str(update["update_id"]))
+                    offset = update["update_id"] + 1
+
+    async def _poll(self, session: aiohttp.ClientSession, offset: int) -> list[dict[str, Any]]:
+        seconds = self._poll_seconds if self.connected.is_set() else 0  # the first answer tells that all is well
+        asked = {"offset": offset, "timeout": seconds, "allowed_updates": ["message"]}
+        answer = await self._call(session, "getUpdates", asked)
+        if answer.get("ok"):
+            updates: list[dict[str, Any]] = answer["result"]
+            return updates
+        code, text = answer.get("error_code"), str(answer.get("description", ""))
+        if code in (401, 404):
+            raise Unusable("Telegram does not accept TELEGRAM_BOT_TOKEN. Get a valid one from @BotFather.")
+        if code == 409 and _WEBHOOK_ACTIVE in text:
+            await self._remove_webhook(session)
+        raise _Later(f"{code} {text}"[:200], float(answer.get("parameters", {}).get("retry_after", 0)))
+
+    async def _remove_webhook(self, session: aiohttp.ClientSession) -> None:
+        if not self._replace_webhook:
+            raise Unusable(
+                "This bot has a webhook: its messages go there. Use another bot for this machine, "
+                "or take this one over with `python -m local.chats.relays telegram --replace-webhook`."
+            )
+        await self._call(session, "deleteWebhook", {"drop_pending_updates": False})
+
+    async def _call(self, session: aiohttp.ClientSession, method: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        timeout = aiohttp.ClientTimeout(total=self._poll_seconds + 15)
+        async with session.post(f"{self._methods}/{method}", json=body, timeout=timeout) as answer:
+            found: dict[str, Any] = json.loads(await answer.read())
+            return found
+
+
+class _Later(Exception):
+    """Telegram asks to come again, not before `after` seconds."""
+
+    def __init__(self, why: str, after: float) -> None:
+        super().__init__(why)
+        self.after = after
+
+
+def _name(error: Exception) -> str:
+    # Errors of the HTTP library may hold the URL, and the URL holds the token.
+    return str(error) if isinstance(error, _Later) else type(error).__name__

@@ -1,0 +1,126 @@
+"""`/bot<token>/<method>`: who may call, which method it is, and how answers and errors look."""
+
+import math
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+
+from local.chats.simulator.faults import Fault, Operation
+from local.chats.simulator.handshake import Handshake
+from local.chats.simulator.stage import Refusals, Stage
+from local.chats.simulator.store import Chat, Message, Thread
+from local.chats.simulator.world import Person
+from local.chats.telegram.wire import payloads
+from local.chats.telegram.wire.arguments import Arguments, Refused, arguments_of
+from local.chats.telegram.wire.methods import Chats
+from local.chats.telegram.wire.updates import Updates
+
+Call = Callable[[Arguments], Any]
+
+
+def _error(code: int, text: str, **more: Any) -> web.Response:
+    return web.json_response({"ok": False, "error_code": code, "description": text, **more}, status=code)
+
+
+def _rate_limited(fault: Fault) -> web.Response:
+    seconds = math.ceil(fault.seconds)
+    answer = _error(429, f"Too Many Requests: retry after {seconds}", parameters={"retry_after": seconds})
+    answer.headers["Retry-After"] = str(seconds)
+    return answer
+
+
+_FORBIDDEN = {
+    "private": "Forbidden: bot was blocked by the user",
+    "group": "Forbidden: bot was kicked from the group chat",
+    "forum": "Forbidden: bot was kicked from the supergroup chat",
+}
+
+
+class Telegram:
+    """One bot on Telegram: its HTTP API, and what people say to it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._chats = chats = Chats(stage)
+        self._updates = updates = Updates(stage)
+        # Telegram takes method names in any case.
+        self._methods: dict[str, tuple[Operation, Call]] = {
+            "getme": ("read", chats.get_me),
+            "getchat": ("read", chats.get_chat),
+            "getchatmember": ("read", chats.get_chat_member),
+            "createforumtopic": ("open_thread", chats.create_forum_topic),
+            "editforumtopic": ("edit", chats.edit_forum_topic),
+            "deleteforumtopic": ("edit", chats.delete_forum_topic),
+            "sendmessage": ("send", chats.send_message),
+            "editmessagetext": ("edit", chats.edit_message_text),
+            "deletemessage": ("edit", chats.delete_message),
+            "sendchataction": ("typing", chats.send_chat_action),
+            "getupdates": ("read", updates.get),
+            "setwebhook": ("read", updates.set_webhook),
+            "deletewebhook": ("read", updates.set_webhook),
+            "getwebhookinfo": ("read", lambda _: updates.info()),
+        }
+
+    def routes(self) -> list[web.RouteDef]:
+        path = "/telegram/bot{token}/{method}"
+        return [web.get(path, self._call), web.post(path, self._call)]
+
+    def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
+        chat = self._stage.store.chat("telegram", chat_id)
+        return chat, self._stage.store.thread(chat, thread_id) if thread_id else None
+
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
+        """A person writes: the message is there, and the bot hears of it."""
+        message = self._stage.store.post(chat, thread, self._chats.next_id(chat), person.key, text)
+        self._updates.add("message", payloads.message(message, chat, thread, self._stage.world))
+        return message
+
+    def remove_thread(self, chat: Chat, thread_id: str) -> None:
+        self._stage.store.remove_thread(chat, self._stage.store.thread(chat, thread_id))
+
+    async def verify(self) -> Handshake:
+        return Handshake(ok=self._updates.webhook_url is not None, detail="Telegram asks nothing, it only needs a URL")
+
+    def webhook_changed(self) -> None:
+        self._updates.flush()
+
+    async def disconnect(self) -> None:
+        pass  # a poll is one request; there is no connection to end
+
+    async def _call(self, request: web.Request) -> web.Response:
+        if request.match_info["token"] != self._stage.credentials.telegram_token:
+            return _error(401, "Unauthorized")
+        if (named := self._methods.get(request.match_info["method"].lower())) is None:
+            return _error(404, "Not Found")
+        operation, method = named
+        try:
+            arguments = await arguments_of(request)
+        except Refused as refused:
+            return _error(refused.code, refused.text)
+
+        self._stage.record("telegram", request.match_info["method"], arguments.all())
+
+        async def act() -> web.Response:
+            try:
+                result = method(arguments)
+                if isinstance(result, Awaitable):
+                    result = await result
+            except Refused as refused:
+                return _error(refused.code, refused.text)
+            return web.json_response({"ok": True, "result": result})
+
+        return await self._stage.perform(request, "telegram", operation, act, self._refusals(arguments))
+
+    def _refusals(self, arguments: Arguments) -> Refusals:
+        def forbidden(_: Fault) -> web.Response:
+            try:
+                return _error(403, _FORBIDDEN[self._chats.chat(arguments).kind])
+            except Refused as refused:
+                return _error(refused.code, refused.text)
+
+        return {
+            "rate_limit": _rate_limited,
+            "forbidden": forbidden,
+            "server_error": lambda _: _error(502, "Bad Gateway"),
+        }

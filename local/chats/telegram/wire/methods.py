@@ -1,0 +1,162 @@
+"""What a bot can do in chats: Telegram's methods on the store, with its limits and error texts."""
+
+import itertools
+from typing import Any
+
+from local.chats.simulator.stage import Stage
+from local.chats.simulator.store import Chat, Message, Missing, Thread
+from local.chats.simulator.world import BOT
+from local.chats.telegram.wire import payloads
+from local.chats.telegram.wire.arguments import Arguments, Refused
+
+MAX_TEXT = 4096
+MAX_TOPIC_NAME = 128
+MAX_ENTITIES = 100
+GENERAL = "1"
+TYPING_SECONDS = 5.0
+NOT_MODIFIED = (
+    "Bad Request: message is not modified: specified new message content and reply markup are exactly the same "
+    "as a current content and reply markup of the message"
+)
+
+
+class Chats:
+    """The methods; each takes the call's arguments and returns what stands in `result`."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        # Supergroups number their messages for themselves; private chats and groups share the bot's numbers.
+        self._numbers: dict[str, itertools.count[int]] = {}
+
+    def next_id(self, chat: Chat) -> str:
+        key = chat.id if chat.kind == "forum" else "shared"
+        return str(next(self._numbers.setdefault(key, itertools.count(2))))
+
+    def get_me(self, _: Arguments) -> Any:
+        return payloads.me(self._stage.world)
+
+    def get_chat(self, arguments: Arguments) -> Any:
+        return payloads.full_chat(self.chat(arguments), self._stage.world)
+
+    def get_chat_member(self, arguments: Arguments) -> Any:
+        chat, wanted = self.chat(arguments), arguments.text("user_id")
+        person = next((p for p in self._stage.world.people if p.ids["telegram"] == wanted), None)
+        member = payloads.member(person, chat, self._stage.world) if person else None
+        if member is None:
+            raise Refused("Bad Request: user not found")
+        return member
+
+    def create_forum_topic(self, arguments: Arguments) -> Any:
+        chat = self._forum(arguments)
+        name = self._topic_name(arguments)
+        thread = self._stage.store.open_thread(chat, self.next_id(chat), name, BOT, first_title=name)
+        return payloads.topic(thread)
+
+    def edit_forum_topic(self, arguments: Arguments) -> Any:
+        chat = self._forum(arguments)
+        thread = self._thread(chat, arguments, missing="Bad Request: TOPIC_ID_INVALID")
+        name = arguments.text("name")
+        if name:
+            if name == thread.title:
+                raise Refused("Bad Request: TOPIC_NOT_MODIFIED")
+            thread.title = self._topic_name(arguments)
+            self._stage.store.thread_changed(chat, thread)
+        return True
+
+    def delete_forum_topic(self, arguments: Arguments) -> Any:
+        chat = self._forum(arguments)
+        self._stage.store.remove_thread(chat, self._thread(chat, arguments, missing="Bad Request: TOPIC_ID_INVALID"))
+        return True
+
+    def send_message(self, arguments: Arguments) -> Any:
+        chat = self.chat(arguments)
+        thread = self._place(chat, arguments)
+        text, entities = self._content(arguments, too_long="Bad Request: message is too long")
+        message = self._stage.store.post(chat, thread, self.next_id(chat), BOT, text, entities=entities)
+        return payloads.message(message, chat, thread, self._stage.world)
+
+    def edit_message_text(self, arguments: Arguments) -> Any:
+        chat = self.chat(arguments)
+        thread, message = self._message(chat, arguments, "Bad Request: message to edit not found")
+        if message.author != BOT:
+            raise Refused("Bad Request: message can't be edited")
+        text, entities = self._content(arguments, too_long="Bad Request: MESSAGE_TOO_LONG")
+        if (text, entities) == (message.text, message.extra.get("entities")):
+            raise Refused(NOT_MODIFIED)
+        self._stage.store.edit(chat, thread, message, text, entities=entities)
+        return payloads.message(message, chat, thread, self._stage.world)
+
+    def delete_message(self, arguments: Arguments) -> Any:
+        chat = self.chat(arguments)
+        self._stage.store.remove_message(
+            chat, *self._message(chat, arguments, "Bad Request: message to delete not found")
+        )
+        return True
+
+    def send_chat_action(self, arguments: Arguments) -> Any:
+        chat = self.chat(arguments)
+        if arguments.text("action") != "typing":
+            raise Refused("Bad Request: wrong parameter action in request")
+        thread = self._place(chat, arguments)
+        self._stage.store.typing(chat, thread.id if thread else None, TYPING_SECONDS)
+        return True
+
+    def chat(self, arguments: Arguments) -> Chat:
+        chat_id = arguments.text("chat_id")
+        if not chat_id:
+            raise Refused("Bad Request: chat_id is empty")
+        try:
+            return self._stage.store.chat("telegram", chat_id)
+        except Missing:
+            raise Refused("Bad Request: chat not found") from None
+
+    def _forum(self, arguments: Arguments) -> Chat:
+        """The chat, if the bot may have topics in it."""
+        chat = self.chat(arguments)
+        if chat.kind == "group" or (chat.kind == "private" and not self._stage.world.telegram_topics):
+            raise Refused("Bad Request: the chat is not a forum")
+        if chat.kind == "forum" and not self._stage.world.telegram_admin:
+            raise Refused("Bad Request: not enough rights to create a topic")
+        return chat
+
+    def _topic_name(self, arguments: Arguments) -> str:
+        name = arguments.text("name").strip()
+        if not name:
+            raise Refused("Bad Request: TOPIC_TITLE_EMPTY")
+        return name[:MAX_TOPIC_NAME]
+
+    def _place(self, chat: Chat, arguments: Arguments) -> Thread | None:
+        """The topic that was named. A chat that cannot have topics ignores the name, as Telegram does."""
+        if not arguments.integer("message_thread_id") or chat.kind == "group":
+            return None
+        return self._thread(chat, arguments, missing="Bad Request: message thread not found")
+
+    def _thread(self, chat: Chat, arguments: Arguments, *, missing: str) -> Thread:
+        try:
+            return self._stage.store.thread(chat, arguments.text("message_thread_id"))
+        except Missing:
+            raise Refused(missing) from None
+
+    def _message(self, chat: Chat, arguments: Arguments, missing: str) -> tuple[Thread | None, Message]:
+        try:
+            return self._stage.store.find(chat, arguments.text("message_id"))
+        except Missing:
+            raise Refused(missing) from None
+
+    def _content(self, arguments: Arguments, *, too_long: str) -> tuple[str, list[Any]]:
+        if arguments.text("parse_mode"):
+            raise Refused("Bad Request: unsupported parse_mode")  # entities are understood here, markup is not
+        entities = arguments.items("entities")[:MAX_ENTITIES]
+        text = arguments.text("text").rstrip() if entities else arguments.text("text").strip()
+        length = payloads.utf16_length(text)
+        if not text:
+            raise Refused("Bad Request: message text is empty")
+        if length > MAX_TEXT:
+            raise Refused(too_long)
+        for entity in entities:
+            if entity["offset"] + entity["length"] > payloads.utf16_length(arguments.text("text")):
+                raise Refused(
+                    f"Bad Request: entity beginning at UTF-16 offset {entity['offset']} "
+                    f"ends after the end of the text at UTF-16 offset {entity['offset'] + entity['length']}"
+                )
+        return text, [{**e, "length": min(e["length"], length - e["offset"])} for e in entities]

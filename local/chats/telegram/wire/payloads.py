@@ -1,0 +1,131 @@
+"""Telegram's objects as JSON: users, chats, messages, members."""
+
+import re
+from typing import Any
+
+from local.chats.simulator.store import Chat, Message, Thread
+from local.chats.simulator.world import BOT, Person, World
+
+JSON = dict[str, Any]
+ICON_COLOR = 7322096
+_COMMAND = re.compile(r"(?<!\S)/[a-z0-9_]{1,32}(?:@\w+)?", re.ASCII | re.IGNORECASE)
+
+
+def utf16_length(text: str) -> int:
+    """Telegram counts in UTF-16 code units: an emoji is two."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def user(person: Person) -> JSON:
+    result: JSON = {"id": int(person.ids["telegram"]), "is_bot": person.key == BOT, "first_name": person.first_name}
+    if person.last_name:
+        result["last_name"] = person.last_name
+    result["username"] = person.handle
+    if person.key != BOT:
+        result["language_code"] = "en"
+    return result
+
+
+def me(world: World) -> JSON:
+    return user(world.person(BOT)) | {
+        "can_join_groups": True,
+        "can_read_all_group_messages": True,
+        "supports_inline_queries": False,
+        "can_connect_to_business": False,
+        "has_main_web_app": False,
+        "has_topics_enabled": world.telegram_topics,
+        "allows_users_to_create_topics": world.telegram_topics,
+    }
+
+
+def chat(item: Chat, world: World) -> JSON:
+    if item.kind == "private":
+        person = world.person(item.people[0])
+        named = {"first_name": person.first_name, "last_name": person.last_name, "username": person.handle}
+        return {"id": int(item.id), **named, "type": "private"}
+    if item.kind == "group":
+        return {"id": int(item.id), "title": item.title, "type": "group", "all_members_are_administrators": False}
+    return {"id": int(item.id), "title": item.title, "type": "supergroup", "is_forum": True}
+
+
+def full_chat(item: Chat, world: World) -> JSON:
+    gifts = dict.fromkeys(("unlimited_gifts", "limited_gifts", "unique_gifts", "premium_subscription"), False)
+    gifts["gifts_from_channels"] = False
+    return chat(item, world) | {
+        "accent_color_id": 0,
+        "max_reaction_count": 11,
+        "accepted_gift_types": gifts,
+        **({} if item.kind == "private" else {"permissions": {"can_send_messages": True, "can_manage_topics": False}}),
+    }
+
+
+def message(item: Message, where: Chat, thread: Thread | None, world: World) -> JSON:
+    """A message as it is in updates and answers; in a forum's topic it replies to the topic's creation."""
+    result: JSON = {
+        "message_id": int(item.id),
+        "from": user(world.person(item.author)),
+        "chat": chat(where, world),
+        "date": int(item.at),
+    }
+    if item.edited_at is not None:
+        result["edit_date"] = int(item.edited_at)
+    if thread is not None:
+        result |= {"message_thread_id": int(thread.id), "is_topic_message": True}
+        if where.kind == "forum":
+            result["reply_to_message"] = topic_created(where, thread, world)
+    result["text"] = item.text
+    entities = item.extra.get("entities") or commands(item.text)
+    if entities:
+        result["entities"] = entities
+    return result
+
+
+def topic_created(where: Chat, thread: Thread, world: World) -> JSON:
+    """The service message that stands at the start of a topic and gives it its id."""
+    return {
+        "message_id": int(thread.id),
+        "from": user(world.person(thread.opener)),
+        "chat": chat(where, world),
+        "date": int(thread.at),
+        "message_thread_id": int(thread.id),
+        "is_topic_message": True,
+        "forum_topic_created": {"name": thread.extra["first_title"], "icon_color": ICON_COLOR},
+    }
+
+
+def topic(thread: Thread) -> JSON:
+    return {"message_thread_id": int(thread.id), "name": thread.title, "icon_color": ICON_COLOR}
+
+
+def commands(text: str) -> list[JSON]:
+    """What Telegram marks by itself in a person's text: the bot commands."""
+    return [
+        {
+            "type": "bot_command",
+            "offset": utf16_length(text[: found.start()]),
+            "length": utf16_length(found.group()),
+        }
+        for found in _COMMAND.finditer(text)
+    ]
+
+
+def member(person: Person, where: Chat, world: World) -> JSON | None:
+    """The person in that chat, or None if they never were there."""
+    if person.key == BOT:
+        if where.kind == "forum" and world.telegram_admin:
+            return _administrator(person)
+        return {"status": "member", "user": user(person)}
+    if person.key not in where.people:
+        return None
+    return {"status": "member", "user": user(person)}
+
+
+def _administrator(person: Person) -> JSON:
+    granted = ("can_manage_chat", "can_manage_topics", "can_pin_messages", "can_delete_messages", "can_invite_users")
+    withheld = (
+        *("can_be_edited", "is_anonymous", "can_manage_video_chats", "can_restrict_members", "can_promote_members"),
+        *("can_change_info", "can_post_stories", "can_edit_stories", "can_delete_stories", "can_manage_tags"),
+        "can_send_welcome_messages",
+    )
+    rights = dict.fromkeys(granted, True) | dict.fromkeys(withheld, False)
+    return {"status": "administrator", "user": user(person), **rights}

@@ -1,0 +1,141 @@
+"""Updates on their way to the bot: kept until fetched by long polling, or sent to its webhook."""
+
+import asyncio
+import itertools
+import json
+from http.client import responses
+from typing import Any
+
+from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.stage import Stage
+from local.chats.telegram.wire.arguments import Arguments, Refused
+
+_ACTIVE = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
+_OTHER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+_SET = "Conflict: terminated by setWebhook request"
+
+
+def _pauses() -> "itertools.chain[float]":
+    """1, 2, 4, … 60 seconds, and on: Telegram does not give up on an update within a day."""
+    return itertools.chain((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), itertools.repeat(60.0))
+
+
+POLICY = Policy(timeout=60.0, retries=_pauses, in_order=True)
+
+
+class Updates:
+    """One bot's updates. A webhook, where one is set, gets each; else they wait to be polled."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._ids = itertools.count(100_001)
+        self._waiting: list[dict[str, Any]] = []
+        self._again: list[dict[str, Any]] = []
+        self._arrived = asyncio.Event()
+        self._poll: asyncio.Future[str] | None = None
+        self._polled = False  # deleteWebhook was called: the bot polls, whatever the simulator's own URL is
+        self._own_url: str | None = None
+        self._own_secret: str | None = None
+        self._on_their_way: set[int] = set()
+        self._last_error: dict[str, Any] = {}
+
+    @property
+    def webhook_url(self) -> str | None:
+        """What setWebhook set; without it the simulator's own setting, unless the bot asked to poll."""
+        return self._own_url or (None if self._polled else self._stage.webhook("telegram"))
+
+    def add(self, kind: str, content: dict[str, Any]) -> None:
+        update = {"update_id": next(self._ids), kind: content}
+        self._waiting.append(update)
+        self._arrived.set()
+        if self.webhook_url is not None:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hands what waits to the webhook."""
+        if self.webhook_url is None:
+            return
+        for update in self._waiting:
+            self._send(update)
+        self._waiting.clear()
+
+    def _send(self, update: dict[str, Any]) -> None:
+        number: int = update["update_id"]
+        self._on_their_way.add(number)
+        self._stage.deliveries.send(
+            Event(
+                platform="telegram",
+                id=str(number),
+                lane=str(next(c["chat"]["id"] for c in update.values() if isinstance(c, dict))),
+                url=lambda: self.webhook_url,
+                body=json.dumps(update, ensure_ascii=False).encode(),
+                sign=self._headers,
+                policy=POLICY,
+                answered=lambda _: self._on_their_way.discard(number),
+                missed=self._missed,
+            )
+        )
+
+    def _missed(self, status: int | None) -> None:
+        """What getWebhookInfo tells of a webhook that does not take an update."""
+        text = "Connection refused"
+        if status is not None:
+            text = f"Wrong response from the webhook: {status} {responses.get(status, '')}".rstrip()
+        self._last_error = {"last_error_date": int(self._stage.clock()), "last_error_message": text}
+
+    def _headers(self, _number: int, _last_status: int | None) -> dict[str, str]:
+        secret = self._own_secret if self._own_url else self._stage.credentials.telegram_webhook_secret
+        return {"X-Telegram-Bot-Api-Secret-Token": secret} if secret else {}
+
+    def set_webhook(self, arguments: Arguments) -> bool:
+        url = arguments.text("url")
+        if url and not url.startswith(("http://127.0.0.1", "http://localhost", "https://")):
+            raise Refused("Bad Request: bad webhook: An HTTPS URL must be provided for webhook")
+        if url and self._poll is not None and not self._poll.done():
+            self._poll.set_result(_SET)
+        self._own_url, self._own_secret = url or None, arguments.text("secret_token") or None
+        self._polled = not url
+        self._last_error = {}
+        if arguments.flag("drop_pending_updates"):
+            self._waiting.clear()
+        self.flush()
+        self._stage.deliveries.wake()
+        return True
+
+    def info(self) -> dict[str, Any]:
+        url = self.webhook_url
+        waiting = len(self._waiting) + len(self._on_their_way)
+        result = {"url": url or "", "has_custom_certificate": False, "pending_update_count": waiting}
+        return result | ({"max_connections": 40, "ip_address": "127.0.0.1", **self._last_error} if url else {})
+
+    async def get(self, arguments: Arguments) -> list[dict[str, Any]]:
+        """Long polling: what is unconfirmed, or what arrives within `timeout`. A newer poll ends an older one."""
+        if self.webhook_url is not None:
+            raise Refused(_ACTIVE, code=409)
+        if self._poll is not None and not self._poll.done():
+            self._poll.set_result(_OTHER)
+        self._poll = ended = asyncio.get_running_loop().create_future()
+        self._confirm(arguments.integer("offset"))
+        limit = min(max(arguments.integer("limit", 100), 1), 100)
+        if not self._waiting and not self._again:
+            self._arrived.clear()
+            arrived = asyncio.ensure_future(self._arrived.wait())
+            await asyncio.wait(
+                (arrived, ended), timeout=arguments.integer("timeout"), return_when=asyncio.FIRST_COMPLETED
+            )
+            arrived.cancel()
+        if ended.done():
+            raise Refused(ended.result(), code=409)
+        ended.cancel()
+        found = (self._again + self._waiting)[:limit]
+        self._again = []
+        return found
+
+    def _confirm(self, offset: int) -> None:
+        """Forgets what lies below the offset, except what is to be delivered again on purpose."""
+        if offset < 0:
+            self._waiting = self._waiting[offset:]
+            return
+        confirmed = [update for update in self._waiting if update["update_id"] < offset]
+        self._waiting = [update for update in self._waiting if update["update_id"] >= offset]
+        self._again = [update for update in confirmed if self._stage.faults.take_redelivery("telegram")]

@@ -1,0 +1,1 @@
+"""Runs a SAM template on one machine: moto with patches, event sources, the Lambda runtime."""

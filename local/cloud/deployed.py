@@ -1,0 +1,140 @@
+"""Reads a deployed stack's resources into the plain data of local/cloud/stack.py."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from local.cloud.stack import FunctionConfig, QueueMapping, Route, Schedule, Stack, StreamMapping
+
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+
+
+class UnreadableScheduleError(ValueError):
+    """A schedule that is no plain rate."""
+
+    def __init__(self, expression: str) -> None:
+        super().__init__(f"The local run keeps rates such as rate(1 minute), not {expression!r}. Nothing was started.")
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """The translated template's resources, resolved: logical id to (type, properties), and to physical id."""
+
+    resources: Mapping[str, tuple[str, Mapping[str, Any]]]
+    physical: Mapping[str, str]
+    outputs: Mapping[str, str]
+
+    def of_type(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        return ((name, properties) for name, (type_, properties) in self.resources.items() if type_ == kind)
+
+    def function(self, reference: str) -> str:
+        """The logical id of a function that is named by its name or ARN, maybe inside a longer text."""
+        for name, _ in self.of_type("AWS::Lambda::Function"):
+            if re.search(rf"(^|:){re.escape(self.physical[name])}($|/)", reference):
+                return name
+        raise LookupError(f"No function in the template is called {reference}.")
+
+    def queue_url(self, arn: str) -> str:
+        """The URL of the queue that has this ARN."""
+        for name, _ in self.of_type("AWS::SQS::Queue"):
+            if self.physical[name].rpartition("/")[2] == arn.rpartition(":")[2]:
+                return self.physical[name]
+        raise LookupError(f"No queue in the template has the ARN {arn}.")
+
+
+def read_stack(deployed: Deployed) -> Stack:
+    """The stack as event sources and runtimes want to know it."""
+    mappings = [properties for _, properties in deployed.of_type("AWS::Lambda::EventSourceMapping")]
+    streams = [mapping for mapping in mappings if ":dynamodb:" in mapping["EventSourceArn"]]
+    queues = [mapping for mapping in mappings if ":sqs:" in mapping["EventSourceArn"]]
+    return Stack(
+        functions=_functions(deployed),
+        routes=tuple(_routes(deployed)),
+        streams=tuple(_stream(deployed, mapping) for mapping in streams),
+        queues=tuple(_queue(deployed, mapping) for mapping in queues),
+        schedules=tuple(
+            _schedule(deployed, properties) for _, properties in deployed.of_type("AWS::Scheduler::Schedule")
+        ),
+        outputs=dict(deployed.outputs),
+        resources=dict(deployed.physical),
+    )
+
+
+def _functions(deployed: Deployed) -> dict[str, FunctionConfig]:
+    return {
+        name: FunctionConfig(
+            logical_id=name,
+            name=deployed.physical[name],
+            handler=function["Handler"],
+            timeout=float(function["Timeout"]),
+            memory=int(function["MemorySize"]),
+            environment={key: str(value) for key, value in function["Environment"]["Variables"].items()},
+            role_arn=function["Role"],
+            log_format=function["LoggingConfig"]["LogFormat"],
+        )
+        for name, function in deployed.of_type("AWS::Lambda::Function")
+    }
+
+
+def _routes(deployed: Deployed) -> Iterator[Route]:
+    for _, api in deployed.of_type("AWS::ApiGatewayV2::Api"):
+        for path, methods in api["Body"]["paths"].items():
+            for method, operation in methods.items():
+                uri = operation["x-amazon-apigateway-integration"]["uri"]
+                yield Route(method.upper(), path, deployed.function(uri))
+
+
+def _stream(deployed: Deployed, mapping: Mapping[str, Any]) -> StreamMapping:
+    on_failure = mapping.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
+    return StreamMapping(
+        function=deployed.function(mapping["FunctionName"]),
+        stream_arn=mapping["EventSourceArn"],
+        batch_size=int(mapping.get("BatchSize", 100)),
+        window_seconds=float(mapping.get("MaximumBatchingWindowInSeconds", 0)),
+        filters=tuple(json.loads(f["Pattern"]) for f in mapping.get("FilterCriteria", {}).get("Filters", [])),
+        max_retries=int(mapping.get("MaximumRetryAttempts", -1)),
+        max_age_seconds=int(mapping.get("MaximumRecordAgeInSeconds", -1)),
+        bisect=_is_true(mapping.get("BisectBatchOnFunctionError", False)),
+        parallelization=int(mapping.get("ParallelizationFactor", 1)),
+        partial_failures=_reports_failures(mapping),
+        on_failure_queue_url=deployed.queue_url(on_failure) if on_failure else None,
+        starting_position=mapping["StartingPosition"],
+    )
+
+
+def _queue(deployed: Deployed, mapping: Mapping[str, Any]) -> QueueMapping:
+    limit = mapping.get("ScalingConfig", {}).get("MaximumConcurrency")
+    return QueueMapping(
+        function=deployed.function(mapping["FunctionName"]),
+        queue_url=deployed.queue_url(mapping["EventSourceArn"]),
+        queue_arn=mapping["EventSourceArn"],
+        batch_size=int(mapping.get("BatchSize", 10)),
+        partial_failures=_reports_failures(mapping),
+        max_concurrency=int(limit) if limit is not None else None,
+    )
+
+
+def _schedule(deployed: Deployed, properties: Mapping[str, Any]) -> Schedule:
+    target = properties["Target"]
+    return Schedule(
+        function=deployed.function(target["Arn"]),
+        rate_seconds=_rate(properties["ScheduleExpression"]),
+        payload=json.loads(target.get("Input", "{}")),
+    )
+
+
+def _rate(expression: str) -> float:
+    found = re.fullmatch(r"rate\((\d+) (second|minute|hour|day)s?\)", expression)
+    if found is None:
+        raise UnreadableScheduleError(expression)
+    return float(int(found[1]) * SECONDS[found[2]])
+
+
+def _reports_failures(mapping: Mapping[str, Any]) -> bool:
+    return "ReportBatchItemFailures" in mapping.get("FunctionResponseTypes", [])
+
+
+def _is_true(value: Any) -> bool:
+    return str(value).lower() == "true"

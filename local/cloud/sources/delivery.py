@@ -1,0 +1,107 @@
+"""Getting one batch of stream records done: partial failures, retries, bisection, age, and what is given up."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from local.cloud.invoke import Result
+from local.cloud.sources.partial import failed_ids
+from local.cloud.sources.record import Record
+from local.cloud.stack import StreamMapping
+
+Batch = Sequence[Record]
+
+# A batch that fails as a whole, with bisection and one retry; x is the poison record:
+#
+#   [a b x d]  fails   → halves, which costs no retry
+#   [a b]      works
+#   [x d]      fails   → halves
+#   [x]        fails   → tried once more after a pause, fails → on-failure queue
+#   [d]        works
+
+
+@dataclass(frozen=True)
+class Discarded:
+    """Records that the function will not see again, why, after how many calls, and the last call's result."""
+
+    records: Batch
+    condition: str
+    invocations: int
+    result: Result | None
+
+
+@dataclass(frozen=True)
+class _Piece:
+    records: Batch
+    failures: int
+    result: Result | None = None
+
+
+def growing_pause(failures: int) -> float:
+    """Seconds before the next try: 0.1, 0.2, 0.4, ... but never more than five."""
+    return float(min(0.1 * 2 ** min(failures - 1, 10), 5.0))
+
+
+class Delivery:
+    """Delivers batches in order. `pause(seconds)` answers False when the source stops: then the rest is left undone."""
+
+    def __init__(
+        self,
+        mapping: StreamMapping,
+        *,
+        invoke: Callable[[Batch], Result],
+        discard: Callable[[Discarded], None],
+        now: Callable[[], float],
+        pause: Callable[[float], bool],
+        backoff: Callable[[int], float] = growing_pause,
+    ) -> None:
+        self._mapping = mapping
+        self._invoke = invoke
+        self._discard = discard
+        self._now = now
+        self._pause = pause
+        self._backoff = backoff
+
+    def deliver(self, records: Batch) -> None:
+        """Returns when every record was either processed or discarded."""
+        pieces = deque([_Piece(records, 0)])
+        while pieces:
+            piece = self._without_expired(pieces.popleft())
+            if not piece.records:
+                continue
+            rest = self._attempt(piece)
+            if rest and rest[0].failures > piece.failures and not self._pause(self._backoff(rest[0].failures)):
+                return
+            pieces.extendleft(reversed(rest))
+
+    def _attempt(self, piece: _Piece) -> list[_Piece]:
+        """Calls the function once; returns what is left to do, in order."""
+        result = self._invoke(piece.records)
+        ids = [record.sequence for record in piece.records]
+        failed = failed_ids(result, ids, partial_failures=self._mapping.partial_failures)
+        first = next((at for at, sequence in enumerate(ids) if sequence in failed), None)
+        if first is None:
+            return []
+        if first > 0:  # those before it are done; the rest is a batch of its own that has failed once
+            return self._tried(_Piece(piece.records[first:], 1, result))
+        if self._mapping.bisect and len(ids) > 1:
+            middle = len(ids) // 2
+            halves = piece.records[:middle], piece.records[middle:]
+            return [_Piece(half, piece.failures, result) for half in halves]
+        return self._tried(_Piece(piece.records, piece.failures + 1, result))
+
+    def _tried(self, piece: _Piece) -> list[_Piece]:
+        limit = self._mapping.max_retries
+        if limit < 0 or piece.failures <= limit:
+            return [piece]
+        self._discard(Discarded(piece.records, "RetryAttemptsExhausted", piece.failures, piece.result))
+        return []
+
+    def _without_expired(self, piece: _Piece) -> _Piece:
+        """Drops the records that are too old: they lead the batch, for it is ordered by time."""
+        limit = self._mapping.max_age_seconds
+        young = [at for at, one in enumerate(piece.records) if limit < 0 or self._now() - one.created_at <= limit]
+        first = young[0] if young else len(piece.records)
+        if first > 0:
+            self._discard(Discarded(piece.records[:first], "RecordAgeExceeded", piece.failures, piece.result))
+        return _Piece(piece.records[first:], piece.failures, piece.result)

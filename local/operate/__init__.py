@@ -1,0 +1,1 @@
+"""Tools for operators of a deployment."""

@@ -1,0 +1,49 @@
+"""A conversation in the wire format of Bedrock's Converse."""
+
+from typing import Any
+
+from shared.agents.transcript.conversation import Conversation, Entry
+
+
+def to_converse(conversation: Conversation) -> dict[str, Any]:
+    """`messages`, `system` and `toolConfig`, each only where there is something to say.
+
+    Converse knows two roles: a tool's result is a block of the user's, in one message with what the user says next.
+    """
+    messages: list[dict[str, Any]] = []
+    for entry in conversation.entries:
+        _add(messages, entry.role, _said(entry))
+        _add(messages, "user", [_result(call.id, call.result) for call in entry.calls])
+    request: dict[str, Any] = {"messages": messages}
+    if conversation.instructions:
+        request["system"] = [{"text": conversation.instructions}]
+    if conversation.has_calls:
+        request["toolConfig"] = {"tools": _tools(conversation)}
+    return request
+
+
+def _add(messages: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) -> None:
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"] += blocks
+    elif blocks:
+        messages.append({"role": role, "content": blocks})
+
+
+def _said(entry: Entry) -> list[dict[str, Any]]:
+    text = [{"text": entry.text}] if entry.text.strip() else []
+    uses = [
+        {"toolUse": {"toolUseId": call.id, "name": call.name, "input": dict(call.arguments)}} for call in entry.calls
+    ]
+    return text + uses
+
+
+def _result(call_id: str, result: str) -> dict[str, Any]:
+    return {"toolResult": {"toolUseId": call_id, "content": [{"text": result}]}}
+
+
+def _tools(conversation: Conversation) -> list[dict[str, Any]]:
+    """The tools that were used, since Converse refuses tool blocks whose tools are not named."""
+    names = dict.fromkeys(call.name for entry in conversation.entries for call in entry.calls)
+    schema = {"json": {"type": "object"}}
+    about = "Was used earlier in this conversation; cannot be called here."
+    return [{"toolSpec": {"name": name, "description": about, "inputSchema": schema}} for name in names]

@@ -1,0 +1,1 @@
+"""An agent behind a URL."""

@@ -1,0 +1,52 @@
+"""Any OpenAI-compatible chat completions endpoint, by base URL, key and model."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+
+from shared.agents.correspondence import Correspondence, Post
+from shared.agents.http_client import agent_key
+from shared.agents.openai.answers import read_completion
+from shared.agents.openai.messages import to_openai
+from shared.agents.transcript.conversation import Conversation
+from shared.domain.messages import Message
+from shared.errors import AgentFailed
+from shared.ports.clock import Clock
+from shared.ports.secrets import Secrets
+from shared.settings import Settings
+
+OPENAI_URL = "https://api.openai.com/v1"
+NO_MODEL = "No model is set for this agent. Whoever runs this service names one in HANDOFF_AGENT_MODEL."
+
+
+class OpenAIAgent:
+    """OpenAI, OpenRouter, Ollama, vLLM, LM Studio and their kin. The key is optional: local servers want none."""
+
+    def __init__(
+        self, settings: Settings, secrets: Secrets, clock: Clock, *, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._url = _completions_url(settings.agent_url or OPENAI_URL)
+        self._model = settings.agent_model
+        self._secrets = secrets
+        self._clock = clock
+        self._correspondence = Correspondence(settings.agent_window, clock, pause)
+
+    def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
+        """Ask the model. Raises AgentUnavailable or AgentFailed; no text of theirs holds the key."""
+        if not self._model:
+            raise AgentFailed(NO_MODEL)
+        key = agent_key(self._secrets)
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+
+        def ask(given: Conversation, post: Post) -> str:
+            body = json.dumps({"model": self._model, "messages": to_openai(given)}).encode()
+            answer = post(self._url, body, headers)
+            return read_completion(answer, model=self._model, key=key, now=self._clock.now())
+
+        return self._correspondence.reply(ask, messages, note=note, deadline=deadline)
+
+
+def _completions_url(base: str) -> str:
+    path = "/chat/completions"
+    base = base.rstrip("/")
+    return base if base.endswith(path) else base + path

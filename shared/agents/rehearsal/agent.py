@@ -1,0 +1,100 @@
+"""The built-in agent: no key, no network, no model. It proves what it was given, and fails on request."""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+
+from shared.agents.rehearsal.long import LONG_ANSWER
+from shared.domain.messages import Message, count_by_role, text_of
+from shared.errors import AgentFailed, AgentUnavailable
+from shared.ports.clock import Clock
+from shared.ports.secrets import Secrets
+from shared.settings import Settings
+
+_QUOTE = 160
+_COMMAND = re.compile(r"rehearse:\s*(long|fail|unavailable|slow)(?:\s+(\d+(?:\.\d+)?))?", re.IGNORECASE)
+
+
+class RehearsalAgent:
+    """Answers the same to the same messages, after `rehearsal_seconds` or what the person asks for.
+
+    In the person's words: `rehearse: long` (a 20,000-character answer), `rehearse: slow 3` (seconds),
+    `rehearse: fail` (AgentFailed), `rehearse: unavailable [5]` (AgentUnavailable, after so many seconds).
+    """
+
+    def __init__(
+        self, settings: Settings, secrets: Secrets, clock: Clock, *, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        del secrets  # every agent is made alike; this one needs none
+        self._seconds = settings.rehearsal_seconds
+        self._clock = clock
+        self._pause = pause
+
+    def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
+        """Say how many messages came, by role, and what the last one was."""
+        asked = _latest(messages)
+        command, number = _command(" ".join(text_of(message) for message in asked))
+        self._work(number if command == "slow" and number is not None else self._seconds, deadline)
+        if command == "fail":
+            raise AgentFailed("The rehearsal agent was asked to fail. Ask it anything else and it answers.")
+        if command == "unavailable":
+            raise AgentUnavailable("The rehearsal agent was asked to be unavailable.", after=number)
+        if command == "long":
+            return LONG_ANSWER
+        return _confirmation(messages) if asked and asked[-1].get("internal") else _answer(messages, asked, note)
+
+    def _work(self, seconds: float, deadline: int) -> None:
+        left = max(0.0, (deadline - self._clock.now()) / 1000)
+        self._pause(min(seconds, left))
+        if seconds > left:
+            raise AgentUnavailable(f"The rehearsal agent takes {seconds:g} s, and the turn's time ran out.")
+
+
+def _latest(messages: Sequence[Message]) -> list[Message]:
+    """What this turn must answer: the kickoff, or all that was said since the agent last spoke."""
+    if messages and messages[-1].get("internal"):
+        return [messages[-1]]
+    return list(takewhile(lambda message: message["role"] == "user", reversed(messages)))[::-1]
+
+
+def _command(text: str) -> tuple[str | None, float | None]:
+    found = _COMMAND.search(text)
+    return (found[1].lower(), float(found[2]) if found[2] else None) if found else (None, None)
+
+
+def _confirmation(messages: Sequence[Message]) -> str:
+    before = messages[:-1]
+    if not before:
+        return f"Confirmed: this session arrived with 0 messages. {_WHO} Go on here whenever you like."
+    return (
+        f"Confirmed: this session arrived whole, with {_counted(before)}. {_last(before)}\n\n"
+        f"{_WHO} Go on here whenever you like."
+    )
+
+
+def _answer(messages: Sequence[Message], asked: Sequence[Message], note: str | None) -> str:
+    noted = " and a note on what happened meanwhile" if note else ""
+    said = "\n>\n".join(f"> {_quote(message)}" for message in asked)
+    words = f"You said:\n\n{said}" if asked else _last(messages)
+    return f"{words}\n\nI was given {_counted(messages)}{noted}. {_WHO}"
+
+
+def _counted(messages: Sequence[Message]) -> str:
+    roles = ", ".join(f"{count} {role}" for role, count in count_by_role(messages).items())
+    return f"{len(messages)} message{'' if len(messages) == 1 else 's'} ({roles})" if messages else "0 messages"
+
+
+def _last(messages: Sequence[Message]) -> str:
+    return (
+        f"The last one, from {messages[-1]['role']}: “{_quote(messages[-1])}”" if messages else "Nothing was said yet."
+    )
+
+
+def _quote(message: Message) -> str:
+    """The beginning of a message on one line; without backticks, so that a cut leaves no code span open."""
+    line = " ".join(text_of(message).replace("`", "'").split()) or "(no words)"
+    return line if len(line) <= _QUOTE else line[:_QUOTE].rstrip() + "…"
+
+
+_WHO = "I am the rehearsal agent: no model behind me, I only show what reached me."

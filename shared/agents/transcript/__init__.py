@@ -1,0 +1,1 @@
+"""A stored transcript prepared for a model."""

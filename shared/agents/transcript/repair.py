@@ -1,0 +1,121 @@
+"""Mend a transcript: whatever a terminal stored becomes entries that a model accepts, and nothing said is lost."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any, Literal
+
+from shared.agents.transcript.conversation import Call, Entry
+from shared.domain.messages import Message
+
+NO_RESULT = "(no result: the call was interrupted)"
+NO_OUTPUT = "(no output)"
+
+
+@dataclass
+class _Draft:
+    """An entry while results may still arrive: `results` by the position of the call."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    calls: list[Mapping[str, Any]] = field(default_factory=list)
+    results: dict[int, str] = field(default_factory=dict)
+    messages: int = 1
+
+
+def repair(messages: Sequence[Message]) -> tuple[str, list[Entry]]:
+    """The leading system text, and every other message as an entry, in order.
+
+    Results go to their call, wherever they stood; a call without one says so; a result without a call, and a system
+    message in the middle, become words of the user's side; empty messages go. Calls are numbered anew, since terminals
+    repeat ids across turns and providers differ on what an id may look like.
+    """
+    head = list(takewhile(lambda message: message["role"] == "system", messages))
+    system = "\n\n".join(filter(str.strip, (plain_text(message.get("content")) for message in head)))
+    drafts: list[_Draft] = []
+    waiting: dict[str, tuple[_Draft, int]] = {}  # call id -> where its result belongs; the latest call of an id wins
+    for message in messages[len(head) :]:
+        text = plain_text(message.get("content"))
+        if message["role"] == "tool":
+            _settle(message, text, drafts, waiting)
+        elif message["role"] == "assistant":
+            draft = _Draft("assistant", text, calls=_calls(message))
+            waiting |= {str(call["id"]): (draft, at) for at, call in enumerate(draft.calls) if call.get("id")}
+            drafts.append(draft)
+        else:
+            drafts.append(_Draft("user", f"[System] {text}" if message["role"] == "system" and text.strip() else text))
+    return system, _entries(drafts)
+
+
+def _settle(message: Message, text: str, drafts: list[_Draft], waiting: dict[str, tuple[_Draft, int]]) -> None:
+    """Give a result to its call; one that nobody asked for is kept as words."""
+    draft, at = waiting.pop(str(message.get("tool_call_id")), (None, 0))
+    if draft is None:
+        drafts.append(_Draft("user", f"[Result of a tool call that is not shown] {text}" if text.strip() else ""))
+        return
+    draft.results[at] = text if text.strip() else NO_OUTPUT
+    draft.messages += 1
+
+
+def _entries(drafts: Sequence[_Draft]) -> list[Entry]:
+    entries, number = [], 0
+    for draft in drafts:
+        calls = []
+        for at, call in enumerate(draft.calls):
+            number += 1
+            name, arguments = _function(call)
+            calls.append(Call(_call_id(number), name, arguments, draft.results.get(at, NO_RESULT)))
+        if calls or draft.text.strip():
+            entries.append(Entry(draft.role, draft.text, tuple(calls), draft.messages))
+    return entries
+
+
+def _call_id(number: int) -> str:
+    """Nine letters and digits: the one form that OpenAI, Bedrock and Mistral all take."""
+    return f"call{number:05d}"
+
+
+def _calls(message: Message) -> list[Mapping[str, Any]]:
+    calls = message.get("tool_calls")
+    return [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list | tuple) else []
+
+
+def _function(call: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The name and the arguments of a call, in whichever of the known shapes it was stored."""
+    function = call.get("function")
+    stored = function if isinstance(function, Mapping) else call
+    name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(stored.get("name") or "tool"))[:64]
+    raw: object = next((stored[key] for key in ("arguments", "input", "args") if stored.get(key) is not None), {})
+    try:
+        parsed = json.loads(raw) if isinstance(raw, str) and raw.strip() else raw or {}
+        # There and back: what no strict JSON can carry on (NaN, endless numbers) is kept as words instead.
+        arguments = json.loads(_clean(json.dumps(parsed, ensure_ascii=False, allow_nan=False)))
+    except (ValueError, TypeError, RecursionError):
+        arguments = None
+    return name, arguments if isinstance(arguments, dict) else {"arguments": _clean(str(raw))}
+
+
+def plain_text(content: object, *, depth: int = 8) -> str:
+    """The words of a content, be it text or a list of parts; a part without words leaves its kind, as in `[image]`."""
+    if content is None or not depth:
+        return ""
+    if isinstance(content, str):
+        return _clean(content)
+    if isinstance(content, Mapping):
+        if isinstance(content.get("text"), str):
+            return _clean(content["text"])
+        inner = content.get("content")
+        return (
+            plain_text(inner, depth=depth - 1) if inner is not None else f"[{_clean(str(content.get('type', 'part')))}]"
+        )
+    if isinstance(content, list | tuple):
+        return "\n".join(filter(None, (plain_text(part, depth=depth - 1) for part in content)))
+    return _clean(str(content))
+
+
+def _clean(text: str) -> str:
+    """Without what no JSON body may hold: halves of a surrogate pair and NUL."""
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\x00", "\ufffd")

@@ -1,0 +1,189 @@
+"""Discord: threads in text and forum channels, spoken to over REST, heard over interactions and our relay."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from shared.domain.routes import Place
+from shared.errors import Ambiguous, NotSent, PlatformError, Rejected
+from shared.platforms.discord import diagnosis, inbound, signatures, threads
+from shared.platforms.discord.links import DiscordLinks
+from shared.platforms.discord.render import for_discord
+from shared.platforms.discord.seeds import NO_MENTIONS, nonce
+from shared.platforms.loop import run
+from shared.platforms.markdown.clean import clean, neutralise
+from shared.platforms.markdown.split import split
+from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.ports.platforms import Capabilities, Finding, Part
+from shared.ports.secrets import Secrets
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.platforms.discord.rest import DiscordHttp
+
+T = TypeVar("T")
+
+LIMIT = 2000
+# Whoever delivers has 30 s for three calls. Short rate limits are obeyed within a call, longer ones are the queue's.
+CALL_SECONDS = 9.0
+PATIENCE_SECONDS = 3.0
+_THREAD_SECONDS = 30.0  # several calls, and far inside the lease of a handoff
+
+
+class Discord:
+    """The Platform port on discord.py. A thread is a channel of its own: its place has no second part."""
+
+    name = "discord"
+    capabilities = Capabilities(threads=True, limit=LIMIT, idempotency="key")
+
+    def __init__(
+        self,
+        settings: Settings,
+        secrets: Secrets,
+        *,
+        call_seconds: float = CALL_SECONDS,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._settings = settings
+        self._secrets = secrets
+        self._call_seconds = call_seconds
+        self._patience_seconds = patience_seconds
+        self._connection: DiscordHttp | None = None
+        self._links = DiscordLinks(settings.discord_link_url)
+        self._lock = threading.Lock()
+
+    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
+        """See the port; how it is made safe to repeat stands in threads."""
+
+        async def work() -> Place:
+            channel = await self._channel(home)
+            thread = await threads.open_thread(self._http, channel, title, key=key, people=people)
+            self._links.note_thread(thread.chat, channel)
+            return thread
+
+        return self._run(work(), seconds=_THREAD_SECONDS)
+
+    def find_thread(self, home: Place, *, key: str) -> Place | None:
+        """See the port."""
+
+        async def work() -> Place | None:
+            channel = await self._channel(home)
+            thread = await threads.find_thread(self._http, channel, key=key)
+            if thread is not None:
+                self._links.note_thread(thread.chat, channel)
+            return thread
+
+        try:
+            return self._run(work(), seconds=_THREAD_SECONDS)
+        except Ambiguous as error:
+            raise NotSent(str(error)) from error  # whatever it did may be done again
+
+    def send(self, place: Place, part: Part, *, key: str) -> str:
+        """Post one part. Within minutes the same key posts nothing new and returns the first message's id."""
+        body = {
+            "content": part.text,
+            "nonce": nonce(key),
+            "enforce_nonce": True,
+            "allowed_mentions": NO_MENTIONS,
+        }
+        message = self._call("POST", "/channels/{channel_id}/messages", body, channel_id=_channel_id(place))
+        return str(message["id"])
+
+    def find_message(self, place: Place, *, key: str) -> str | None:
+        """The message that carries the key's nonce, while Discord still shows it (minutes); `send` again is as safe."""
+        path = "/channels/{channel_id}/messages"
+        newest = self._call("GET", path, params={"limit": 50}, channel_id=_channel_id(place))
+        wanted = nonce(key)
+        return next((str(message["id"]) for message in newest if str(message.get("nonce")) == wanted), None)
+
+    def edit(self, place: Place, message_id: str, part: Part) -> None:
+        """See the port."""
+        body = {"content": part.text, "allowed_mentions": NO_MENTIONS}
+        path = "/channels/{channel_id}/messages/{message_id}"
+        self._call("PATCH", path, body, channel_id=_channel_id(place), message_id=message_id)
+
+    def typing(self, place: Place) -> None:
+        """See the port."""
+        try:
+            self._call("POST", "/channels/{channel_id}/typing", channel_id=_channel_id(place))
+        except PlatformError:
+            return
+
+    def render(self, markdown: str) -> list[Part]:
+        """See the port."""
+        return [Part(text) for text in split(for_discord(neutralise(clean(markdown))), LIMIT)]
+
+    def link(self, place: Place) -> str:
+        """The channel's URL; asks Discord once for a channel of which it is not known yet where it belongs."""
+        channel_id = _channel_id(place)
+        if not self._links.knows(channel_id):
+            self._links.note(self._run(self._channel(place)))
+        return self._links.to(channel_id)
+
+    def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:
+        """See the port: Discord's own signature, or our relay's."""
+        if _is_interaction(headers):
+            public_key = self._secrets.get("discord/public_key")
+            return signatures.from_discord(headers, raw, public_key=public_key, now=now)
+        secret = self._secrets.get("discord/relay_secret")
+        return signatures.from_relay(headers, raw, secret=secret, now=now)
+
+    def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
+        """See the port."""
+        return inbound.parse(raw, relayed=not _is_interaction(headers))
+
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # nothing that Discord tells has an age
+        """See the port."""
+
+        def ask(path: str, *, seconds: float, **ids: str) -> Any:
+            return self._run(self._http.call("GET", path, None, **ids), seconds=seconds)
+
+        known = bool(self._settings.public_url)
+        return diagnosis.diagnose(ask, self._secrets, home, webhook_url=webhook_url, certain=known, seconds=seconds)
+
+    def close(self) -> None:
+        """End the connections; for tests, as a function's container simply ends."""
+        if self._connection is not None:
+            run(self._connection.close(), timeout=5)
+
+    async def _channel(self, place: Place) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = await self._http.call("GET", "/channels/{channel_id}", channel_id=_channel_id(place))
+        return found
+
+    def _call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, params: Any = None, **ids: str
+    ) -> Any:
+        return self._run(self._http.call(method, path, body, params=params, **ids))
+
+    def _run(self, work: Coroutine[Any, Any, T], *, seconds: float | None = None) -> T:
+        # Each call ends by itself, with an error that says what is known; for one call this only guards against a hang.
+        try:
+            return run(work, timeout=seconds or self._call_seconds + 1)
+        except TimeoutError as error:
+            raise Ambiguous("Discord did not answer in time") from error
+
+    @property
+    def _http(self) -> DiscordHttp:
+        with self._lock:
+            if self._connection is None:
+                self._connection = self._connect()
+            return self._connection
+
+    def _connect(self) -> DiscordHttp:
+        from shared.platforms.discord.rest import DiscordHttp  # noqa: PLC0415  # the SDK, only where it is used
+
+        token = self._secrets.get("discord/bot_token")
+        if not token:
+            raise Rejected("no bot token is set for Discord")
+        url = self._settings.discord_api_url
+        return DiscordHttp(url, token, limit=self._call_seconds, patience=self._patience_seconds)
+
+
+def _channel_id(place: Place) -> str:
+    return place.thread or place.chat
+
+
+def _is_interaction(headers: Mapping[str, str]) -> bool:
+    return signatures.DISCORD_SIGNATURE in headers

@@ -1,0 +1,118 @@
+"""What can be seen of a Discord application: its token, its two ways in, and its rights at home."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.domain.routes import Place
+from shared.errors import PlatformError
+from shared.platforms.diagnosis import Diagnosis
+from shared.platforms.discord import rights
+from shared.platforms.discord.threads import ANNOUNCEMENTS, FORUM, MEDIA, TEXT, THREADS
+from shared.ports.platforms import Finding
+from shared.ports.secrets import Secrets
+
+# One read-only call: a path with placeholders, what fills them in, and how many seconds it may take.
+Ask = Callable[..., Any]
+Json = Mapping[str, Any]
+
+_NEW_TOKEN = "Reset the token on the application's page Bot and set it as the secret discord/bot_token."  # noqa: S105  # advice
+_OTHER_HOME = "Let the bot see the channel, or choose another one: handoff config home discord CHANNEL."
+_READS_MESSAGES = 1 << 18 | 1 << 19  # the message content intent, of a large and of a small application
+_SHARED_NEEDS = {
+    "View Channel": rights.VIEW_CHANNEL,
+    "Read Message History": rights.READ_MESSAGE_HISTORY,
+    "Send Messages in Threads": rights.SEND_MESSAGES_IN_THREADS,
+}
+_IN_CHANNEL = {
+    "Send Messages": rights.SEND_MESSAGES,
+    "Create Public Threads": rights.CREATE_PUBLIC_THREADS,
+    **_SHARED_NEEDS,
+}
+_IN_FORUM = {"Create Posts": rights.SEND_MESSAGES, **_SHARED_NEEDS}
+_NEEDS = {TEXT: _IN_CHANNEL, ANNOUNCEMENTS: _IN_CHANNEL, FORUM: _IN_FORUM, MEDIA: _IN_FORUM}
+
+
+def diagnose(
+    ask: Ask, secrets: Secrets, home: Place | None, *, webhook_url: str, certain: bool, seconds: float
+) -> Sequence[Finding]:
+    """See `Platform.diagnose`."""
+    found = Diagnosis("discord", seconds=seconds)
+    try:
+        application = ask("/applications/@me", seconds=found.left)
+    except PlatformError as error:
+        found.trouble("bot", error, _NEW_TOKEN)
+        return found.findings
+    found.good("bot", f"{application['bot']['username']} answers.")
+    ways = _Ways(secrets.get("discord/public_key"), secrets.get("discord/relay_secret"), webhook_url)
+    found.signing({"discord/public_key": ways.public_key, "discord/relay_secret": ways.relay_secret})
+    _commands(found, application, ways, certain=certain)
+    _messages(found, application, ways)
+    if home is not None:
+        _home(found, ask, home.thread or home.chat, application["bot"]["id"])
+    return found.findings
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """The two ways in: interactions by HTTP, and messages through the relay. Each is closed until its secret is set."""
+
+    public_key: str | None = field(repr=False)
+    relay_secret: str | None = field(repr=False)
+    webhook_url: str
+
+
+def _commands(found: Diagnosis, application: Json, ways: _Ways, *, certain: bool) -> None:
+    endpoint = application.get("interactions_endpoint_url") or ""
+    page = "On the application's page General Information"
+    fix = f"{page}, set the Interactions Endpoint URL to {ways.webhook_url}."
+    if endpoint and not ways.public_key:
+        detail = "Discord posts slash commands, and they are refused: discord/public_key is not set."
+        found.bad("webhook", detail, f"{page}, copy the Public Key and set it as the secret discord/public_key.")
+    elif ways.public_key and ways.public_key.lower() != application.get("verify_key", ways.public_key).lower():
+        detail = "discord/public_key is another application's: everything that Discord posts is refused."
+        found.bad("webhook", detail, f"{page}, copy the Public Key and set it as the secret discord/public_key.")
+    elif endpoint:
+        found.address(endpoint, ways.webhook_url, certain=certain, fix=fix)
+    elif ways.relay_secret:
+        found.good("webhook", "No Interactions Endpoint URL is set: slash commands come through the relay.")
+    else:
+        found.bad("webhook", "No Interactions Endpoint URL is set: nothing that is said arrives.", fix)
+
+
+def _messages(found: Diagnosis, application: Json, ways: _Ways) -> None:
+    if not ways.relay_secret:
+        detail = "Ordinary messages need the relay, and it has no secret: only slash commands are heard."
+        run = f"python -m local.chats.relays discord --url {ways.webhook_url.partition('/webhooks/')[0]}"
+        found.unsure("messages", detail, f"To hear them, set the secret discord/relay_secret and run `{run}`.")
+    elif not int(application.get("flags") or 0) & _READS_MESSAGES:
+        detail = "Ordinary messages come without their text: the bot has no message content intent."
+        found.bad("messages", detail, "On the application's page Bot, switch on Message Content Intent.")
+    else:
+        found.good("messages", "Ordinary messages are heard while the relay runs, which cannot be seen from here.")
+
+
+def _home(found: Diagnosis, ask: Ask, channel_id: str, me: str) -> None:
+    try:
+        channel = ask("/channels/{channel_id}", channel_id=channel_id, seconds=found.left)
+    except PlatformError as error:
+        found.trouble("home", error, _OTHER_HOME)
+        return
+    found.good("home", f"The bot sees #{channel['name']}." if channel.get("name") else "The bot sees the chat.")
+    if (needs := _NEEDS.get(channel["type"])) is None:
+        kind = "A thread" if channel["type"] in THREADS else "This kind of chat"
+        detail = f"{kind} cannot hold threads: handoffs arrive in the chat itself."
+        found.bad("thread", detail, "Choose a text or forum channel: handoff config home discord CHANNEL.")
+        return
+    try:
+        guild = ask("/guilds/{guild_id}", guild_id=channel["guild_id"], seconds=found.left)
+        member = ask("/guilds/{guild_id}/members/{user_id}", guild_id=guild["id"], user_id=me, seconds=found.left)
+    except PlatformError as error:
+        found.trouble("thread", error, "Invite the bot to the server again, with its rights.")
+        return
+    held = rights.rights(guild, member, channel)
+    if lacking := [name for name, bit in needs.items() if not held & bit]:
+        fix = "Give them to the bot's role, in the channel's settings under Permissions."
+        found.bad("thread", f"At home the bot lacks the rights: {', '.join(lacking)}.", fix)
+    else:
+        found.good("thread", "The bot may open threads at home, and write in them.")

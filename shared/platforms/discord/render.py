@@ -1,0 +1,99 @@
+"""An agent's Markdown as Discord shows it: tables as code, one kind of fence, three levels of headings."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from shared.platforms.markdown.fences import Fence
+
+# Discord knows one fence, and ends it at the next three backticks wherever they stand.
+_FENCE = "```"
+_BACKTICKS = re.compile(r"`{3,}")
+_APART = "\u200b"
+_LANGUAGE = re.compile(r"[\w+.#-]*")
+_DEEP_HEADING = re.compile(r"^#{4,6}[ \t]+(.+?)[ \t]*#*$")
+_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_CELL_END = re.compile(r"(?<!\\)\|")
+# Beyond this a column is not filled up: one long cell would fill the message with blanks.
+_WIDEST_COLUMN = 40
+
+
+def for_discord(markdown: str) -> str:
+    """The same text, so that Discord shows it as it was meant. Pure; nothing but markup changes."""
+    lines = re.sub(r"\r\n?", "\n", markdown).split("\n")
+    written: list[str] = []
+    fence: Fence | None = None
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if fence is not None and not fence.holds(line):
+            written.append(fence.containers + _FENCE)
+            fence = None
+        if fence is not None:
+            closed = fence.closed_by(line)
+            written.append(fence.containers + _FENCE if closed else _kept_apart(line))
+            fence = None if closed else fence
+        elif opened := Fence.opened_by(line):
+            written += _opening(line[: len(opened.containers)], opened)
+            fence = opened
+        elif rows := _table(lines, at):
+            written += [_FENCE, *_aligned(rows), _FENCE]
+            at += len(rows)  # the rule below the head is no row: it makes up for the step below
+        else:
+            written.append(_DEEP_HEADING.sub(r"**\1**", _kept_apart(line)))
+        at += 1
+    if fence is not None:
+        written.append(fence.containers + _FENCE)
+    return "\n".join(written)
+
+
+def _opening(margin: str, fence: Fence) -> list[str]:
+    """The fence's first line; what Discord would not read as a language is shown as code."""
+    if _LANGUAGE.fullmatch(fence.info):
+        return [margin + _FENCE + fence.info]
+    return [margin + _FENCE, fence.containers + _kept_apart(fence.info)]
+
+
+def _table(lines: Sequence[str], at: int) -> list[list[str]]:
+    """The rows of the table that begins at this line, without the rule below its head; empty if none does."""
+    if "|" not in lines[at] or at + 1 == len(lines) or not _RULE.match(lines[at + 1]):
+        return []
+    head = _cells(lines[at])
+    if len(head) != len(_cells(lines[at + 1])):
+        return []
+    rows = [head]
+    for line in lines[at + 2 :]:
+        if "|" not in line or not line.strip() or Fence.opened_by(line):
+            break
+        rows.append(_cells(line))
+    return rows
+
+
+def _cells(row: str) -> list[str]:
+    inner = row.strip().removeprefix("|")
+    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
+    return [cell.strip().replace("\\|", "|") for cell in _CELL_END.split(inner)]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    columns = max(len(row) for row in rows)
+    widths = [
+        max((w for row in rows if column < len(row) and (w := _width(row[column])) <= _WIDEST_COLUMN), default=0)
+        for column in range(columns)
+    ]
+    lines = [_row(row, widths) for row in rows]
+    return [lines[0], "-+-".join("-" * width for width in widths), *lines[1:]]
+
+
+def _row(row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = [cell + " " * max(0, width - _width(cell)) for cell, width in zip(row, widths, strict=False)]
+    return _kept_apart(" | ".join(cells).rstrip())
+
+
+def _width(text: str) -> int:
+    """The columns that a text takes in a fixed-width font: East Asian letters and emoji take two."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _kept_apart(line: str) -> str:
+    return _BACKTICKS.sub(lambda run: _APART.join(run[0]), line)

@@ -1,0 +1,116 @@
+"""Discord's REST API through discord.py, without its Gateway and without its sleeping."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import aiohttp
+import discord
+from discord.http import HTTPClient, Ratelimit, Route
+
+from shared.errors import NotSent, PlatformError, RateLimited, Rejected
+from shared.platforms.discord.attempts import Attempt, traced
+from shared.platforms.discord.refusals import refusal
+
+# discord.py logs whole requests and answers at DEBUG: chat text, which belongs into no log.
+logging.getLogger("discord").setLevel(logging.INFO)
+
+Body = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+# Discord lets an idle connection live longer; a function that was frozen meanwhile must not trust it.
+_KEEP_ALIVE_SECONDS = 10
+_CONNECT_SECONDS = 5
+
+
+class _Http(HTTPClient):
+    def get_ratelimit(self, key: str) -> Ratelimit:  # noqa: ARG002  # signature is discord.py's
+        """No memory of buckets: discord.py would sleep on them, before a request and even after a sent message.
+
+        A tiny time-out makes it skip the sleep after; a fresh bucket has none before. Discord's 429 tells us instead.
+        """
+        return Ratelimit(1e-9)
+
+
+class DiscordHttp:
+    """Calls that end within `limit` seconds, of which at most `patience` are spent on obeying rate limits."""
+
+    def __init__(self, base_url: str, token: str, *, limit: float, patience: float) -> None:
+        self._token = token
+        self._limit = limit
+        self._patience = patience
+        self._base_url = base_url.rstrip("/")
+        # A route of our own: `Route.BASE` is one for the whole process.
+        self._route: type[Route] = type("_Route", (Route,), {"BASE": self._base_url})
+        self._http: HTTPClient | None = None
+        self._logging_in: asyncio.Lock | None = None
+        self.me = ""
+
+    async def call(self, method: str, path: str, body: Body | None = None, *, params: Any = None, **ids: str) -> Any:
+        """One REST call: `path` holds `{channel_id}` and the like, `ids` fill them in. Returns the parsed answer."""
+        now = asyncio.get_running_loop().time
+        deadline, patience = now() + self._limit, self._patience
+        while True:
+            try:
+                return await self._once(method, path, body, params, ids, seconds=deadline - now())
+            except RateLimited as limited:
+                if limited.after > min(patience, (deadline - now()) / 2):
+                    raise
+                patience -= max(limited.after, 0.1)
+                await asyncio.sleep(limited.after)
+
+    async def close(self) -> None:
+        """End the connections."""
+        if self._http is not None:
+            await self._http.close()
+            self._http = None
+
+    async def _once(
+        self, method: str, path: str, body: Body | None, params: Any, ids: Mapping[str, str], *, seconds: float
+    ) -> Any:
+        attempt = Attempt(method)
+        timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
+        given: dict[str, Any] = {"trace_request_ctx": attempt, "timeout": timeout}
+        if body is not None:
+            given["json"] = body
+        if params is not None:
+            given["params"] = params
+        try:
+            async with asyncio.timeout(seconds):
+                http = await self._logged_in()
+                return await http.request(self._route(method, path, **ids), **given)
+        except discord.HTTPException as error:
+            raise _refused(error, attempt) from error
+        except (aiohttp.ClientError, OSError) as error:  # a TimeoutError is an OSError
+            raise attempt.lost(f"no answer from Discord ({type(error).__name__})") from error
+        except ValueError as error:
+            raise attempt.lost("an answer from Discord that is no JSON") from error
+
+    async def _logged_in(self) -> HTTPClient:
+        """The client, made at the first call on the loop that all calls run on."""
+        self._logging_in = self._logging_in or asyncio.Lock()
+        async with self._logging_in:
+            if self._http is None:
+                self._http = await self._log_in()
+            return self._http
+
+    async def _log_in(self) -> HTTPClient:
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_SECONDS)
+        http = _Http(asyncio.get_running_loop(), connector, http_trace=traced())
+        Route.BASE = self._base_url
+        try:
+            self.me = str((await http.static_login(self._token))["id"])
+        except BaseException as error:
+            await http.close()
+            if isinstance(error, discord.LoginFailure):
+                raise Rejected("Discord does not accept the bot's token") from error
+            if isinstance(error, aiohttp.ClientError | OSError | discord.HTTPException):
+                raise NotSent(f"no login at Discord ({type(error).__name__})") from error
+            raise
+        return http
+
+
+def _refused(error: discord.HTTPException, attempt: Attempt) -> PlatformError:
+    if error.status >= 500:
+        return attempt.lost(f"Discord answered {error.status}")
+    return refusal(error.status, error.code, error.text)

@@ -1,0 +1,1 @@
+"""Markdown cut into parts that a platform accepts."""

@@ -1,0 +1,133 @@
+"""Slack: a thread hangs on a message of ours, in channels and direct messages."""
+
+import contextlib
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
+
+from shared.domain.routes import Place
+from shared.errors import PlaceGone, PlatformError, Rejected
+from shared.platforms import links
+from shared.platforms.markdown.clean import clean, neutralise
+from shared.platforms.markdown.clean import title as as_title
+from shared.platforms.markdown.split import split
+from shared.platforms.slack import diagnosis, inbound
+from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.ports.platforms import Capabilities, Finding, Part
+from shared.ports.secrets import Secrets
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.platforms.slack.api import Api
+
+_LONGEST_TITLE = 150
+_PERSON = re.compile(r"[UW][A-Z0-9]+")
+
+
+class Slack:
+    """One app in one workspace. Keys travel in the messages' metadata, so that what was posted can be found again."""
+
+    name = "slack"
+    capabilities = Capabilities(threads=True, limit=12_000, idempotency="readback")
+
+    def __init__(self, settings: Settings, secrets: Secrets) -> None:
+        self._settings, self._secrets = settings, secrets
+        self._lock = threading.Lock()
+        self._made: Api | None = None
+        self._workspace: str | None = None
+
+    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
+        channel = self._channel(home)
+        # A direct message notifies its person by itself; in a channel only who is called sees a thread.
+        called = [] if channel.startswith("D") else [f"<@{person}>" for person in people if _PERSON.fullmatch(person)]
+        posted = self._api.post_seed(
+            channel, as_title(title, _LONGEST_TITLE), " ".join(called), _metadata("handoff_thread", key)
+        )
+        return Place(self.name, str(posted["channel"]), str(posted["ts"]))
+
+    def find_thread(self, home: Place, *, key: str) -> Place | None:
+        channel = Place(self.name, self._channel(home))
+        ts = self._find(channel, _metadata("handoff_thread", key))
+        return Place(self.name, channel.chat, ts) if ts else None
+
+    def send(self, place: Place, part: Part, *, key: str) -> str:
+        posted = self._api.post(place.chat, place.thread, part.text, _metadata("handoff_message", key))
+        ts = str(posted["ts"])
+        if place.thread and (posted.get("message") or {}).get("thread_ts") != place.thread:
+            # Slack posts the answer to a message that is gone into the open channel, where it does not belong.
+            with contextlib.suppress(PlatformError):
+                self._api.delete(str(posted["channel"]), ts)
+            raise PlaceGone("The Slack thread is no longer there")
+        return ts
+
+    def find_message(self, place: Place, *, key: str) -> str | None:
+        return self._find(place, _metadata("handoff_message", key))
+
+    def edit(self, place: Place, message_id: str, part: Part) -> None:
+        self._api.update(place.chat, message_id, part.text)
+
+    def typing(self, place: Place) -> None:
+        if place.thread:
+            with contextlib.suppress(PlatformError):
+                self._api.set_status(place.chat, place.thread, "is thinking…")
+
+    def render(self, markdown: str) -> list[Part]:
+        return [Part(text) for text in split(neutralise(clean(markdown)), self.capabilities.limit)]
+
+    def link(self, place: Place) -> str:
+        base = self._settings.slack_link_url
+        if not (urlsplit(base).hostname or "").endswith("slack.com"):
+            return links.below(base, place)
+        if self._workspace is None:
+            with contextlib.suppress(PlatformError):
+                self._workspace = self._api.workspace_url().rstrip("/")
+        if self._workspace is None:
+            return f"{base}?{urlencode({'channel': place.chat})}"
+        archive = f"{self._workspace}/archives/{place.chat}"
+        if not place.thread:
+            return archive
+        return f"{archive}/p{place.thread.replace('.', '')}?{urlencode({'thread_ts': place.thread, 'cid': place.chat})}"
+
+    def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:
+        return inbound.is_from_slack(headers, raw, self._secrets.get("slack/signing_secret"), now=now)
+
+    def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
+        return inbound.read(headers, raw)
+
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # nothing that Slack tells has an age
+        return diagnosis.diagnose(self._api, self._secrets, home, webhook_url=webhook_url, seconds=seconds)
+
+    def _channel(self, home: Place) -> str:
+        """A home may be named by its person; what is said there comes from the channel."""
+        return self._api.direct(home.chat) if _PERSON.fullmatch(home.chat) else home.chat
+
+    def _find(self, place: Place, wanted: Mapping[str, Any]) -> str | None:
+        try:
+            for message in self._api.messages(place.chat, place.thread):
+                metadata = message.get("metadata") or {}
+                if all(metadata.get(name) == value for name, value in wanted.items()):
+                    return str(message["ts"])
+        except PlaceGone:
+            pass  # then nothing was posted there
+        return None
+
+    @property
+    def _api(self) -> "Api":
+        with self._lock:
+            if self._made is None:
+                self._made = self._new_api()
+            return self._made
+
+    def _new_api(self) -> "Api":
+        from shared.platforms.slack.api import Api  # noqa: PLC0415  # a webhook is read without the SDK
+
+        token = self._secrets.get("slack/bot_token")
+        if not token:
+            raise Rejected("Slack's bot token is not set")
+        return Api(self._settings.slack_api_url, token)
+
+
+def _metadata(kind: str, key: str) -> dict[str, Any]:
+    return {"event_type": kind, "event_payload": {"key": key}}

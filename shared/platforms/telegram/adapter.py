@@ -1,0 +1,121 @@
+"""Telegram: topics in forums and private chats, through a bot."""
+
+import contextlib
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from shared.domain.routes import Place
+from shared.errors import PlatformError, Rejected
+from shared.platforms import links
+from shared.platforms.markdown.clean import title as as_title
+from shared.platforms.markdown.split import utf16
+from shared.platforms.telegram import diagnosis, inbound
+from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.ports.platforms import Capabilities, Finding, Part
+from shared.ports.secrets import Secrets
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.platforms.telegram.api import Api
+
+_LONGEST_TITLE = 128
+_ROOM_TO_MARK = 96  # Telegram knows no idempotency: a part that is sent again says so at its end
+_GENERAL = "1"  # a forum's own first topic: Telegram refuses its id, and takes a message without one
+_SUPERGROUPS = -(10**12)  # their ids begin below this; plain groups have smaller ones
+
+
+class Telegram:
+    """One bot on Telegram. It can neither list topics nor find a message again: the journal remembers both."""
+
+    name = "telegram"
+    capabilities = Capabilities(threads=True, limit=4096, idempotency="none")
+
+    def __init__(self, settings: Settings, secrets: Secrets) -> None:
+        self._settings, self._secrets = settings, secrets
+        self._lock = threading.Lock()
+        self._made: Api | None = None
+        self._username: str | None = None
+
+    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # a topic is open to the whole chat, and Telegram takes no key
+        chat = home.chat if _is_number(home.chat) else str(self._api.chat_id(home.chat))
+        return Place(self.name, chat, str(self._api.create_topic(chat, as_title(title, _LONGEST_TITLE, utf16))))
+
+    def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # topics cannot be listed
+        return None
+
+    def send(self, place: Place, part: Part, *, key: str) -> str:  # noqa: ARG002  # Telegram takes no key
+        return str(self._api.send(place.chat, _thread(place), part.text, part.extra.get("entities", ())))
+
+    def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # a bot cannot read back
+        return None
+
+    def edit(self, place: Place, message_id: str, part: Part) -> None:
+        self._api.edit(place.chat, int(message_id), part.text, part.extra.get("entities", ()))
+
+    def typing(self, place: Place) -> None:
+        with contextlib.suppress(PlatformError):
+            self._api.typing(place.chat, _thread(place))
+
+    def render(self, markdown: str) -> list[Part]:
+        from shared.platforms.telegram.render import render  # noqa: PLC0415  # a webhook is read without the converter
+
+        return render(markdown, self.capabilities.limit - _ROOM_TO_MARK)
+
+    def link(self, place: Place) -> str:
+        base = self._settings.telegram_link_url
+        if urlsplit(base).hostname != "t.me":
+            return links.below(base, place)
+        if _is_number(place.chat) and (number := int(place.chat)) < 0:
+            if number < _SUPERGROUPS:
+                return f"{base}/c/{_SUPERGROUPS - number}/{place.thread or _GENERAL}"
+            return f"tg://openmessage?chat_id={-number}"
+        if place.chat.startswith("@"):
+            return f"{base}/{place.chat.removeprefix('@')}"
+        return self._link_to_bot(base)
+
+    def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:  # noqa: ARG002  # a shared secret
+        return inbound.is_from_telegram(headers, self._secrets.get("telegram/webhook_secret"))
+
+    def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:  # noqa: ARG002  # all is in the body
+        return inbound.read(raw)
+
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:
+        known = bool(self._settings.public_url)
+        return diagnosis.diagnose(
+            self._api, self._secrets, home, webhook_url=webhook_url, certain=known, now=now, seconds=seconds
+        )
+
+    def _link_to_bot(self, base: str) -> str:
+        """A private chat has no link of its own: for its person it is the chat with the bot."""
+        if self._username is None:
+            with contextlib.suppress(PlatformError):
+                self._username = self._api.username()
+        return f"{base}/{self._username}" if self._username else f"tg://user?id={self._token.partition(':')[0]}"
+
+    @property
+    def _token(self) -> str:
+        return self._secrets.get("telegram/bot_token") or ""
+
+    @property
+    def _api(self) -> "Api":
+        with self._lock:
+            if self._made is None:
+                self._made = self._new_api()
+            return self._made
+
+    def _new_api(self) -> "Api":
+        from shared.platforms.telegram.api import Api  # noqa: PLC0415  # a webhook is read without the SDK
+
+        if not self._token:
+            raise Rejected("Telegram's bot token is not set")
+        return Api(self._settings.telegram_api_url, self._token)
+
+
+def _is_number(chat: str) -> bool:
+    return chat.removeprefix("-").isdigit()
+
+
+def _thread(place: Place) -> int | None:
+    return None if place.thread in (None, _GENERAL) else int(str(place.thread))

@@ -1,0 +1,105 @@
+"""What can be seen of a Telegram bot: its token, its webhook, and its rights at home."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shared.domain.routes import Place
+from shared.errors import PlatformError
+from shared.platforms.diagnosis import Diagnosis, is_out_of_reach
+from shared.ports.platforms import Finding
+from shared.ports.secrets import Secrets
+
+if TYPE_CHECKING:
+    from telegram import ChatFullInfo, ChatMember, User, WebhookInfo
+
+    from shared.platforms.telegram.api import Api
+
+_NEW_TOKEN = "Get the bot's token from @BotFather and set it as the secret telegram/bot_token."  # noqa: S105  # advice
+_OTHER_HOME = "Write to the bot, or add it to the group; or choose another chat: handoff config home telegram CHAT."
+_TOPICS = {
+    "private": "Switch on the bot's Threaded Mode in @BotFather.",
+    "group": "Switch on Topics in the group's settings.",
+    "supergroup": "Switch on Topics in the group's settings.",
+    "channel": "Choose a private chat or a group: handoff config home telegram CHAT.",
+}
+_A_WHILE = 600  # seconds for which an error of the webhook is news
+
+
+def diagnose(
+    api: "Api", secrets: Secrets, home: Place | None, *, webhook_url: str, certain: bool, now: int, seconds: float
+) -> Sequence[Finding]:
+    """See `Platform.diagnose`."""
+    found = Diagnosis("telegram", seconds=seconds)
+    try:
+        me = api.ask(lambda bot: bot.get_me(), seconds=found.left)
+    except PlatformError as error:
+        found.trouble("bot", error, _NEW_TOKEN)
+        return found.findings
+    found.good("bot", f"@{me.username} answers.")
+    found.signing({"telegram/webhook_secret": secrets.get("telegram/webhook_secret")})
+    try:
+        info = api.ask(lambda bot: bot.get_webhook_info(), seconds=found.left)
+        _webhook(found, info, webhook_url, certain=certain, now=now)
+    except PlatformError as error:
+        found.trouble("webhook", error, "Look again in a minute.")
+    if home is not None:
+        _home(found, api, home.chat, me)
+    return found.findings
+
+
+def _webhook(found: Diagnosis, info: "WebhookInfo", wanted: str, *, certain: bool, now: int) -> None:
+    fix = f"Call setWebhook with url={wanted} and secret_token as in telegram/webhook_secret."
+    waiting = f"{info.pending_update_count} waiting" if info.pending_update_count else "none waiting"
+    failed_at = info.last_error_date.timestamp() if info.last_error_date else 0
+    if not info.url and is_out_of_reach(wanted):
+        detail = f"No webhook is set: messages come while a relay fetches them ({waiting})."
+        found.unsure("webhook", detail, "Let `make run` or `python -m local.chats.relays telegram` run.")
+    elif not info.url:
+        found.bad("webhook", f"No webhook is set: nothing that is said arrives ({waiting}).", fix)
+    elif info.allowed_updates and "message" not in info.allowed_updates:
+        found.bad("webhook", "Telegram posts events, but no messages.", f'{fix} Allow "message" updates.')
+    elif info.pending_update_count and now / 1000 - failed_at < _A_WHILE:
+        why = (info.last_error_message or "no reason given").rstrip(".")
+        found.bad("webhook", f"Telegram's last try to post failed: {why} ({waiting}).", fix)
+    else:
+        found.address(info.url, wanted, certain=certain, fix=fix)
+
+
+def _home(found: Diagnosis, api: "Api", chat_id: str, me: "User") -> None:
+    try:
+        chat = api.ask(lambda bot: bot.get_chat(chat_id), seconds=found.left)
+        member = None
+        if chat.type != "private":
+            member = api.ask(lambda bot: bot.get_chat_member(chat_id, me.id), seconds=found.left)
+    except PlatformError as error:
+        found.trouble("home", error, _OTHER_HOME)
+        return
+    name = chat.title or f"the chat with {chat.full_name}"
+    if member is not None and member.status in ("left", "kicked"):
+        found.bad("home", f"The bot is not in {name}.", _OTHER_HOME)
+        return
+    found.good("home", f"The bot is in {name}.")
+    _thread(found, chat, member, me)
+    if member is not None:
+        _hearing(found, member, me)
+
+
+def _thread(found: Diagnosis, chat: "ChatFullInfo", member: "ChatMember | None", me: "User") -> None:
+    has_topics = me.has_topics_enabled if member is None else chat.is_forum
+    if not has_topics:
+        detail = "There are no topics at home: handoffs arrive in the chat itself."
+        found.bad("thread", detail, _TOPICS[chat.type])
+    elif member is None or member.status == "creator" or getattr(member, "can_manage_topics", False):
+        found.good("thread", "The bot may open topics at home.")
+    else:
+        detail = "The bot may not open topics at home: handoffs arrive in the chat itself."
+        found.bad("thread", detail, "Make it an administrator of the group, with the right to manage topics.")
+
+
+def _hearing(found: Diagnosis, member: "ChatMember", me: "User") -> None:
+    """In privacy mode a bot that is no administrator hears nothing but commands."""
+    if member.status in ("administrator", "creator") or me.can_read_all_group_messages:
+        found.good("messages", "The bot hears what is said in the group.")
+    else:
+        fix = "In @BotFather: /setprivacy, Disable; then add the bot to the group again. Or make it an administrator."
+        found.bad("messages", "The bot hears only commands in this group.", fix)

@@ -1,0 +1,138 @@
+"""Commands that people type in a chat: `/resume`, `/new`, `/sethome`, `/status`, `/stop`, `/help`."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from shared.domain.sessions import Session
+from shared.errors import PlaceBusy
+from shared.ports.inbox import InboxRow
+from shared.services import Services
+from shared.use_cases.chat.locate_session import bring_here, is_somebody_elses, start_fresh
+
+_COMMAND = re.compile(r"/([a-z]+)(?:@\w+)?(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
+LISTED = 10
+SOMEBODY_ELSES = "Somebody else's session lives here, and stays. Do this in a chat or thread of your own."
+
+HELP = """\
+**Commands here**
+- `/resume [title or id]` brings one of your sessions here; without a name it lists them
+- `/new` starts a fresh session here
+- `/sethome` makes this chat the one where your handoffs arrive
+- `/status` says which session lives here
+- `/stop` stops the agent's current turn
+- `/help` shows this
+
+To move a session from the terminal to a chat, type `/handoff` there."""
+
+
+def command_of(text: str) -> tuple[str, str] | None:
+    """The command and its argument, if a text is one of ours; Telegram's `/cmd@bot` form included."""
+    matched = _COMMAND.fullmatch(text.strip())
+    if matched is None or matched[1].lower() not in COMMANDS:
+        return None
+    return matched[1].lower(), (matched[2] or "").strip()
+
+
+def is_stop(text: str) -> bool:
+    """Whether a text is `/stop`, which must not wait in the queue."""
+    command = command_of(text)
+    return command is not None and command[0] == "stop"
+
+
+def run_command(services: Services, row: InboxRow, command: str, argument: str) -> str:
+    """Do what a command says and return the words to answer with. Safe to repeat."""
+    try:
+        return COMMANDS[command](services, row, argument)
+    except PlaceBusy:  # it came a moment ago
+        return SOMEBODY_ELSES
+
+
+def _help(_: Services, __: InboxRow, ___: str) -> str:
+    return HELP
+
+
+def _handoff(_: Services, __: InboxRow, ___: str) -> str:
+    return "`/handoff` is the terminal's: type it there to move a session here. In a chat, `/resume` brings one."
+
+
+def _stop(_: Services, __: InboxRow, ___: str) -> str:
+    return "Stopped. What was being worked on is dropped; the session goes on with your next message."
+
+
+def _sethome(services: Services, row: InboxRow, _: str) -> str:
+    home = row.place.home
+    services.store.accounts.set_home(row.user_id, home)
+    return f"This chat is now your home on {home.platform}: handoffs arrive here."
+
+
+def _status(services: Services, row: InboxRow, _: str) -> str:
+    session_id = services.store.sessions.at(row.place)
+    session = services.store.sessions.get(session_id) if session_id else None
+    if session is None or session.user_id != row.user_id:
+        return "No session lives here. `/resume` lists yours; `/new` starts one."
+    where = "here" if session.owner == row.place else _whereabouts(session)
+    busy = " The agent is working on it." if session.has_live_turn(services.clock.now()) else ""
+    return f"**{session.shown_title}** (`{session.id}`) lives {where}: {session.message_count} messages.{busy}"
+
+
+def _new(services: Services, row: InboxRow, _: str) -> str:
+    if is_somebody_elses(services, row):
+        return SOMEBODY_ELSES
+    start_fresh(services, row, seed=f"new {row.event_id}")
+    return "A fresh session begins here. What lived here before is kept: `/resume` lists it."
+
+
+def _resume(services: Services, row: InboxRow, wanted: str) -> str:
+    sessions = services.store.sessions.list(row.user_id, limit=100).sessions
+    exact = services.store.sessions.get(wanted) if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", wanted) else None
+    is_mine = exact is not None and exact.user_id == row.user_id
+    matches = [exact] if exact is not None and is_mine else _matching(sessions, wanted)
+    if not wanted or not matches:
+        intro = "Your sessions:" if not wanted else f"No session is called “{wanted}”. Yours are:"
+        return _listing(intro, sessions) if sessions else "You have no sessions yet. `/new` starts one."
+    if len(matches) > 1:
+        return _listing(f"“{wanted}” could be any of these:", matches)
+    session = matches[0]
+    if session.owner == row.place:
+        return f"**{session.shown_title}** lives here already."
+    if is_somebody_elses(services, row):
+        return SOMEBODY_ELSES
+    bring_here(services, row.user_id, session.id, row.place)
+    return f"**{session.shown_title}** is here now, with {session.message_count} messages. Go on."
+
+
+def _matching(sessions: Sequence[Session], wanted: str) -> list[Session]:
+    low = wanted.casefold()
+    titled = [session for session in sessions if (session.title or "").casefold() == low]
+    return titled or [
+        session
+        for session in sessions
+        if (session.title or "").casefold().startswith(low) or session.id.startswith(wanted)
+    ]
+
+
+def _listing(intro: str, sessions: Sequence[Session]) -> str:
+    lines = [
+        f"- **{session.shown_title}** — {_whereabouts(session)} — `/resume {session.id}`"
+        for session in sessions[:LISTED]
+    ]
+    return "\n".join([intro, *lines])
+
+
+def _whereabouts(session: Session) -> str:
+    return "in the terminal" if session.owner.is_cli else f"at {session.link or session.owner.route}"
+
+
+COMMANDS: Mapping[str, Callable[[Services, InboxRow, str], str]] = MappingProxyType(
+    {
+        "resume": _resume,
+        "new": _new,
+        "sethome": _sethome,
+        "status": _status,
+        "stop": _stop,
+        "help": _help,
+        "start": _help,
+        "handoff": _handoff,
+    }
+)

@@ -1,0 +1,64 @@
+"""Take in what a chat platform posts: verify, write down once, wake a turn. Never runs the agent."""
+
+import logging
+from collections.abc import Mapping
+
+from shared.errors import Unauthenticated
+from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.ports.inbox import InboxRow
+from shared.ports.queue import TurnMessage
+from shared.services import Services
+from shared.use_cases.chat.commands import is_stop
+
+log = logging.getLogger(__name__)
+RECEIVED = Answer({"ok": True})
+
+
+def receive_message(services: Services, platform_name: str, headers: Mapping[str, str], raw: bytes) -> Answer:
+    """Returns what to answer once the message is durable. Raises Unauthenticated, or a refusal for an unknown platform.
+
+    Redelivery is harmless: the row's key is the platform's message id, and a row that is done wakes nobody.
+    """
+    platform = services.platforms.get(platform_name)
+    now = services.clock.now()
+    if not platform.verify(headers, raw, now=now):
+        raise Unauthenticated
+    match platform.parse(headers, raw):
+        case Answer() as answer:
+            return answer
+        case Ignored(why):
+            log.info("%s: ignored (%s)", platform_name, why)
+            return RECEIVED
+        case Inbound() as inbound:
+            _take_in(services, inbound, now)
+            return inbound.answer or RECEIVED
+
+
+def _take_in(services: Services, inbound: Inbound, now: int) -> None:
+    place = inbound.place
+    user_id = services.store.accounts.user_of(place.platform, inbound.sender)
+    if user_id is None:
+        log.info("%s: ignored, %s is not allowed here", place.platform, inbound.sender)
+        return
+    if is_stop(inbound.text):
+        _stop(services, inbound, user_id)
+    row = InboxRow(place, inbound.event_id, inbound.sender, inbound.text, now, user_id)
+    if not services.store.inbox.put(row):
+        known = services.store.inbox.get(place, inbound.event_id)
+        if known is not None and known.done_by is not None:
+            return
+    services.queue.send(
+        TurnMessage(place, event_id=inbound.event_id),
+        dedupe=f"said {place.route} {inbound.event_id}",
+        line=f"stop {place.route}" if is_stop(inbound.text) else None,
+    )
+
+
+def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
+    """`/stop` cannot wait behind the turn that it stops: what its sender said before it is closed now.
+
+    That turn will commit nothing, and `/stop` itself is answered in a line of its own.
+    """
+    waiting = services.store.inbox.new(inbound.place, limit=100)
+    earlier = [row for row in waiting if row.event_id < inbound.event_id and row.user_id == user_id]
+    services.store.inbox.close(earlier, by="stopped")

@@ -1,0 +1,1 @@
+"""Handoffs, from the request to the end."""

@@ -1,0 +1,150 @@
+"""Ask for a session to be moved: the checks that leave it untouched, then one transaction."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from shared.domain.handoffs import Handoff, State, Step
+from shared.domain.routes import Place
+from shared.domain.sessions import Session
+from shared.errors import (
+    IdempotencyKeyReused,
+    Moved,
+    NoHome,
+    PlaceBusy,
+    PlatformNotConfigured,
+    PlatformNotSupported,
+    UnknownPlatform,
+)
+from shared.ports.platforms import Platforms
+from shared.services import Services
+from shared.use_cases.retry import on_conflict
+from shared.use_cases.sessions.save_session import own_session
+
+
+@dataclass(frozen=True)
+class HandoffRequest:
+    """What the terminal asks for. `target` is a chat on the platform; without it, the person's home.
+
+    `content` stands for a conversation that came with the request: another one is another request.
+    """
+
+    session_id: str
+    platform: str
+    epoch: int
+    target: str | None = None
+    message: str | None = None
+    require_thread: bool = False
+    replace: bool = False
+    content: str | None = None
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A handoff as it was asked for, and its session as it was read for that."""
+
+    handoff: Handoff
+    session: Session | None
+
+
+def request_handoff(
+    services: Services, user_id: str, asked: HandoffRequest, *, idempotency_key: str | None
+) -> Accepted:
+    """Write a pending handoff; the table's stream does the rest. The same key and body give the same handoff.
+
+    Raises IdempotencyKeyReused first, then the refusals in the order in which a person would meet them.
+    """
+    handoff_id = id_for(user_id, idempotency_key) if idempotency_key else services.new_id()
+    earlier = services.store.handoffs.get(handoff_id) if idempotency_key else None
+    if earlier is not None:
+        return accepted_before(services, earlier, asked)
+    target = destination(services, user_id, asked.platform, asked.target)
+    session = own_session(services, user_id, asked.session_id)
+    return write_request(services, handoff_id, session, asked, target)
+
+
+def accepted_before(services: Services, earlier: Handoff, asked: HandoffRequest) -> Accepted:
+    """The handoff that the same key asked for before. Raises IdempotencyKeyReused if it asked for something else."""
+    if earlier.body_hash != _hash(asdict(asked)):
+        raise IdempotencyKeyReused
+    return Accepted(earlier, services.store.sessions.get(earlier.session_id))
+
+
+def write_request(
+    services: Services, handoff_id: str, session: Session, asked: HandoffRequest, target: Place
+) -> Accepted:
+    """One transaction that holds only at the epoch at which the session was read: where it is then is where it was.
+
+    Raises Moved at any other epoch, unless the same request was accepted meanwhile.
+    """
+    if session.epoch != asked.epoch:
+        earlier = services.store.handoffs.get(handoff_id)
+        if earlier is None:
+            raise Moved(session)
+        return accepted_before(services, earlier, asked)
+
+    def request() -> Accepted:
+        now = services.clock.now()
+        handoff = Handoff(
+            id=handoff_id,
+            session_id=session.id,
+            user_id=session.user_id,
+            platform=asked.platform,
+            target=target,
+            origin=session.owner,
+            request_epoch=asked.epoch,
+            body_hash=_hash(asdict(asked)),
+            state=State.PENDING,
+            deadline=now + services.settings.deadline,
+            created_at=now,
+            updated_at=now,
+            message=asked.message,
+            require_thread=asked.require_thread,
+            replace=asked.replace,
+            steps={Step.REQUESTED.value: now},
+        )
+        accepted = services.store.handoffs.request(handoff, now=now)
+        is_another = accepted is not handoff  # of the same request, which was quicker
+        return Accepted(accepted, services.store.sessions.get(session.id) if is_another else session)
+
+    return on_conflict(request)
+
+
+def id_for(user_id: str, idempotency_key: str) -> str:
+    """The id that a user's Idempotency-Key always leads to."""
+    return hashlib.sha256(f"{user_id}\n{idempotency_key}".encode()).hexdigest()[:32]
+
+
+def check_platform(platforms: Platforms, name: str) -> None:
+    """Refuse a platform that is unknown, not supported yet, or not configured. Loads no chat SDK."""
+    known = platforms.known()
+    supported = [platform for platform, is_supported in known.items() if is_supported]
+    if name not in known:
+        raise UnknownPlatform(name, supported)
+    if not known[name]:
+        raise PlatformNotSupported(name, supported)
+    if not platforms.is_configured(name):
+        raise PlatformNotConfigured(name)
+
+
+def destination(services: Services, user_id: str, platform: str, target: str | None) -> Place:
+    """Where a handoff is to arrive: the chat that was named, else the person's home."""
+    check_platform(services.platforms, platform)
+    if target:
+        return open_to(services, user_id, Place(platform, target))
+    home = services.store.accounts.home(user_id, platform)
+    if home is None:
+        raise NoHome(platform)
+    return home
+
+
+def open_to(services: Services, user_id: str, chat: Place) -> Place:
+    """The chat, unless it is another user's private one: on some platforms that has its person's id. Raises PlaceBusy."""
+    if services.store.accounts.user_of(chat.platform, chat.chat) not in (None, user_id):
+        raise PlaceBusy(chat.route, is_mine=False)
+    return chat
+
+
+def _hash(body: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,88 @@
+"""Hand off a session that the client keeps itself: store the conversation, then ask. Each part is idempotent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from shared.domain.messages import Message, digest
+from shared.domain.sessions import Session, new_session
+from shared.errors import HandoffInFlight, Refused, SessionBusy, UnknownSession
+from shared.services import Services
+from shared.use_cases.handoffs.request_handoff import (
+    Accepted,
+    HandoffRequest,
+    accepted_before,
+    destination,
+    id_for,
+    write_request,
+)
+from shared.use_cases.sessions.append_messages import append_messages, refuse_elsewhere
+from shared.use_cases.sessions.save_session import change_session, own_session
+
+
+@dataclass(frozen=True)
+class WholeSession:
+    """A conversation from its first message. Without an id of its own it gets one, the same for the same key."""
+
+    messages: Sequence[Message]
+    id: str | None = None
+    title: str | None = None
+    epoch: int | None = None
+
+
+def request_whole(
+    services: Services, user_id: str, whole: WholeSession, asked: HandoffRequest, *, idempotency_key: str | None
+) -> Accepted:
+    """What can be refused is refused before anything is written. `asked` is completed with the session's id and epoch.
+
+    The same key with another conversation is another request, and refused as one. Of two that are the same, both get the
+    handoff of the quicker one, also if that makes the session look busy or moved to the other.
+    """
+    key = idempotency_key
+    session_id = whole.id or (id_for(user_id, f"session of {key}") if key else services.new_id())
+    asked = replace(asked, session_id=session_id, content=f"{whole.title} {digest(whole.messages)}")
+    handoff_id = id_for(user_id, key) if key else services.new_id()
+    earlier = services.store.handoffs.get(handoff_id) if key else None
+    if earlier is None:
+        try:
+            return _request(services, user_id, handoff_id, whole, asked)
+        except Refused:
+            earlier = services.store.handoffs.get(handoff_id) if key else None
+            if earlier is None:
+                raise
+    epoch = earlier.request_epoch if whole.epoch is None else whole.epoch
+    return accepted_before(services, earlier, replace(asked, epoch=epoch))
+
+
+def _request(services: Services, user_id: str, handoff_id: str, whole: WholeSession, asked: HandoffRequest) -> Accepted:
+    target = destination(services, user_id, asked.platform, asked.target)
+    session = _store(services, user_id, asked.session_id, whole)
+    return write_request(services, handoff_id, session, replace(asked, epoch=session.epoch), target)
+
+
+def _store(services: Services, user_id: str, session_id: str, whole: WholeSession) -> Session:
+    """Store the conversation where nothing forbids it. The session is the one that this was decided of: at its epoch."""
+    session = services.store.sessions.get(session_id) if whole.id else None  # an id of ours is hardly ever taken
+    if session is None:
+        if whole.epoch:
+            raise UnknownSession(session_id)
+        fresh = replace(new_session(session_id, user_id, now=services.clock.now()), title=whole.title)
+        session = fresh if services.store.sessions.create(fresh) else own_session(services, user_id, session_id)
+    if session.user_id != user_id:
+        raise UnknownSession(session_id)
+    epoch = session.epoch if whole.epoch is None else whole.epoch
+    _refuse_busy(services, session, epoch)
+    session = append_messages(
+        services, user_id, session_id, epoch=epoch, after=0, messages=whole.messages, known=session
+    )
+    if whole.title and session.title != whole.title:
+        session = change_session(services, user_id, session_id, {"title": whole.title})
+        refuse_elsewhere(session, epoch)  # it was read again
+    return session
+
+
+def _refuse_busy(services: Services, session: Session, epoch: int) -> None:
+    refuse_elsewhere(session, epoch)
+    if session.active_handoff:
+        raise HandoffInFlight(session.id, session.active_handoff)
+    if session.has_live_turn(services.clock.now()):
+        raise SessionBusy(session.id)

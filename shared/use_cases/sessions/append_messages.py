@@ -1,0 +1,53 @@
+"""Add messages to a transcript from the terminal that owns it."""
+
+from collections.abc import Sequence
+
+from shared.domain.messages import Message, canonical
+from shared.domain.sessions import Session
+from shared.errors import Moved, OutOfSequence, SessionBusy
+from shared.services import Services
+from shared.use_cases.retry import on_conflict
+from shared.use_cases.sessions.save_session import own_session
+
+
+def append_messages(
+    services: Services,
+    user_id: str,
+    session_id: str,
+    *,
+    epoch: int,
+    after: int,
+    messages: Sequence[Message],
+    known: Session | None = None,
+) -> Session:
+    """Store `messages` behind the first `after`. Idempotent: what is stored already is compared, not written again.
+
+    `known` is the user's session as it was just read. Raises Moved, OutOfSequence or SessionBusy.
+    """
+
+    def append() -> Session:
+        nonlocal known
+        session, known = known or own_session(services, user_id, session_id), None
+        refuse_elsewhere(session, epoch)
+        held = session.message_count - after
+        if held < 0 or not _same(services, session, after, messages[:held]):
+            raise OutOfSequence(session_id, session.message_count)
+        rest = messages[held:]
+        if not rest:
+            return session
+        if session.has_live_turn(services.clock.now()):
+            raise SessionBusy(session_id)
+        return services.store.transcripts.append(session, rest, now=services.clock.now())
+
+    return on_conflict(append)
+
+
+def refuse_elsewhere(session: Session, epoch: int) -> None:
+    """Refuse a terminal that does not own the session: it moved away, or another terminal took it."""
+    if not session.owner.is_cli or session.epoch != epoch:
+        raise Moved(session)
+
+
+def _same(services: Services, session: Session, after: int, messages: Sequence[Message]) -> bool:
+    stored = services.store.transcripts.load(session.id, after=after, limit=len(messages)) if messages else ()
+    return [canonical(message) for message in stored] == [canonical(message) for message in messages]

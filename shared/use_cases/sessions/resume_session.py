@@ -1,0 +1,66 @@
+"""Bring a session back to the terminal, or copy it there."""
+
+from dataclasses import replace
+
+from shared.domain.messages import Message, canonical
+from shared.domain.sessions import MAX_TITLE, Session, new_session
+from shared.errors import Moved
+from shared.ports.queue import TurnMessage
+from shared.services import Services
+from shared.use_cases.handoffs.request_handoff import id_for
+from shared.use_cases.retry import on_conflict
+from shared.use_cases.sessions.save_session import own_session
+
+COPY_BATCH = 1024 * 1024
+"""How much of a transcript is copied in one transaction."""
+
+
+def resume_session(services: Services, user_id: str, session_id: str, *, epoch: int) -> Session:
+    """Owner = terminal, epoch + 1; a handoff in flight ends as cancelled. Raises Moved if `epoch` is no longer true.
+
+    The thread that it leaves is told, through the queue, so that what people type there next does not surprise them.
+    """
+
+    def resume() -> tuple[Session, Session]:
+        session = own_session(services, user_id, session_id)
+        if session.epoch != epoch:
+            raise Moved(session)
+        return session, services.store.handoffs.resume(session, now=services.clock.now())
+
+    left, resumed = on_conflict(resume)
+    if not left.owner.is_cli:
+        words = f"This session went back to the terminal. `/resume {session_id}` brings it here again."
+        services.queue.send(
+            TurnMessage(left.owner, event_id=f"resumed-{session_id}-{resumed.epoch}", notice=words),
+            dedupe=f"resumed {session_id} {resumed.epoch}",
+        )
+    return resumed
+
+
+def fork_session(services: Services, user_id: str, session_id: str, *, idempotency_key: str | None = None) -> Session:
+    """A copy of a session, with its transcript, owned by the terminal; the original stays where it lives.
+
+    The same key gives the same copy, and goes on with one that was broken off.
+    """
+    now = services.clock.now()
+    original = own_session(services, user_id, session_id)
+    copy_id = id_for(user_id, f"copy {idempotency_key}") if idempotency_key else services.new_id()
+    fresh = replace(
+        new_session(copy_id, user_id, now=now),
+        title=f"{original.shown_title} (copy)"[:MAX_TITLE],
+        source=original.source,
+        cwd=original.cwd,
+        model=original.model,
+    )
+    copy = fresh if services.store.sessions.create(fresh) else own_session(services, user_id, copy_id)
+    if copy.epoch > 0 or copy.message_count >= original.message_count:
+        return copy
+    batch: list[Message] = []
+    size = 0
+    for message in services.store.transcripts.load(session_id, after=copy.message_count):
+        batch.append(message)
+        size += len(canonical(message))
+        if size > COPY_BATCH:
+            copy = services.store.transcripts.append(copy, batch, now=now)
+            batch, size = [], 0
+    return services.store.transcripts.append(copy, batch, now=now) if batch else copy

@@ -1,0 +1,1 @@
+"""Turns: running the agent and delivering its replies."""

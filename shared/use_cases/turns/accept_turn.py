@@ -1,0 +1,49 @@
+"""A turn from the terminal: accepted durably, answered through the queue like every other."""
+
+from dataclasses import replace
+
+from shared.domain.routes import cli_place
+from shared.domain.sessions import Session, TurnLease
+from shared.errors import HandoffInFlight, SessionBusy, SessionSuspended
+from shared.ports.inbox import InboxRow
+from shared.ports.queue import TurnMessage
+from shared.services import Services
+from shared.use_cases.retry import on_conflict
+from shared.use_cases.sessions.append_messages import refuse_elsewhere
+from shared.use_cases.sessions.save_session import own_session
+from shared.use_cases.turns.answer_inbox import accepted_turn
+
+ACCEPTED_LEASE = 300_000
+"""How long an accepted turn may wait in the queue before the session is no longer busy with it."""
+
+
+def accept_turn(services: Services, user_id: str, session_id: str, *, epoch: int, turn_id: str, text: str) -> Session:
+    """Write down what the person said and wake a turn. Idempotent by `turn_id`. Raises Moved, SessionBusy, HandoffInFlight.
+
+    The session is marked busy when the turn is accepted, not when it runs: a handoff and a turn exclude one another.
+    """
+    place = cli_place(session_id)
+    row = InboxRow(place, turn_id, user_id, text, services.clock.now(), user_id)
+
+    def accept() -> Session:
+        session = own_session(services, user_id, session_id)
+        if services.store.inbox.get(place, turn_id) is not None:
+            return session
+        refuse_elsewhere(session, epoch)
+        now = services.clock.now()
+        if session.suspended:
+            raise SessionSuspended(session_id)
+        if session.active_handoff:
+            raise HandoffInFlight(session_id, session.active_handoff)
+        mine = accepted_turn(row)
+        if session.turn is not None and session.turn.id == mine and session.has_live_turn(now):
+            return session
+        if session.has_live_turn(now):
+            raise SessionBusy(session_id)
+        busy = replace(session, turn=TurnLease(mine, now + ACCEPTED_LEASE), updated_at=now)
+        return services.store.sessions.replace(session, busy)
+
+    session = on_conflict(accept)
+    services.store.inbox.put(row)
+    services.queue.send(TurnMessage(place, event_id=turn_id), dedupe=f"turn {place.route} {turn_id}")
+    return session

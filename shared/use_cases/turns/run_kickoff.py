@@ -1,0 +1,135 @@
+"""The kickoff turn: the agent, with the whole transcript behind it, confirms in the new thread."""
+
+import logging
+from collections.abc import Sequence
+
+from shared.domain.handoffs import Handoff, Reason, Receipt, State
+from shared.domain.interruptions import note_for
+from shared.domain.messages import Message, count_by_role, digest
+from shared.domain.sessions import Session
+from shared.errors import AgentError, AgentUnavailable, Conflict, NotYet, Rejected
+from shared.ports.queue import Visibility
+from shared.ports.turns import TurnCommit
+from shared.services import Services
+from shared.use_cases.handoffs.take_over import take_over
+from shared.use_cases.retry import on_conflict
+from shared.use_cases.turns.deliver import deliver, parts_for
+from shared.use_cases.turns.hold_turn import kept_alive, let_go, start_turn
+
+log = logging.getLogger(__name__)
+AGENT_TRIES = 3
+
+
+def run_kickoff(services: Services, handoff_id: str, *, visibility: Visibility, deadline: int, tries: int) -> None:
+    """Run the kickoff of a handoff, or finish one that was committed before. Safe to run twice.
+
+    Its failures fail the handoff, with the session back where it came from; they never strike the session. Raises
+    NotYet to be woken again later, Conflict to be woken again at once.
+    """
+    handoff = services.store.handoffs.get(handoff_id)
+    if handoff is None or not handoff.is_open:
+        return
+    if not handoff.is_bound:
+        _wake_when_due(services, handoff)
+        return
+    if not handoff.confirmed and not _confirm(services, handoff, visibility, deadline=deadline, tries=tries):
+        return
+    finish(services, handoff)
+
+
+def _wake_when_due(services: Services, handoff: Handoff) -> None:
+    """Its session has not moved yet: it has to wait (a rate limit), or whoever works on it may have died.
+
+    It is shown to the stream again when its time has come, or when the lease is over. Raises NotYet until then.
+    """
+    now = services.clock.now()
+    due = handoff.not_before if handoff.state is State.PENDING else handoff.lease_until
+    if due > now:
+        raise NotYet((due - now) / 1000)
+    if handoff.state is State.PENDING:
+        services.store.handoffs.nudge(handoff, now=now)
+    else:
+        take_over(services, handoff)
+
+
+def finish(services: Services, handoff: Handoff) -> None:
+    """Deliver a committed confirmation, then complete; only a delivery that is rejected for good fails it."""
+    now = services.clock.now()
+    try:
+        deliver(services, handoff.session_id, handoff.kickoff_turn)
+    except Rejected as rejected:
+        reason = Reason("delivery_rejected", f"The confirmation could not be posted: {rejected}.")
+        on_conflict(lambda: services.store.handoffs.fail(handoff, reason, now=now, rejected_delivery=True))
+        log.info("handoff %s: failed (%s)", handoff.id, reason.code)
+        return
+    completed = on_conflict(lambda: services.store.handoffs.complete(handoff, now=services.clock.now()))
+    log.info("handoff %s: %s", handoff.id, "completed" if completed else "ended elsewhere")
+
+
+def _confirm(services: Services, handoff: Handoff, visibility: Visibility, *, deadline: int, tries: int) -> bool:
+    """Let the agent answer the kickoff and commit its words; False if the handoff came to an end instead."""
+    session = services.store.sessions.get(handoff.session_id)
+    if session is None or handoff.thread is None or session.owner != handoff.thread.place:
+        return False
+    session = start_turn(services, session, counts=False)
+    transcript = list(services.store.transcripts.load(session.id))
+    kickoff = kickoff_message(session, handoff)
+    try:
+        with kept_alive(services, session, session.owner, visibility):
+            note = note_for(session, transcript, has_new_message=False)
+            in_time = min(deadline, handoff.deadline)
+            reply = services.agent().reply([*transcript, kickoff], note=note, deadline=in_time)
+        _commit(services, handoff, session, transcript, said=(kickoff, reply))
+    except AgentError as error:
+        let_go(services, session)
+        in_time = services.clock.now() < min(deadline, handoff.deadline)
+        if isinstance(error, AgentUnavailable) and tries < AGENT_TRIES and in_time:
+            raise NotYet(error.after or 5.0) from error
+        _fail(services, handoff, Reason("agent_failed", str(error)))
+        return False
+    except Conflict:
+        let_go(services, session)
+        raise
+    return True
+
+
+def _commit(
+    services: Services,
+    handoff: Handoff,
+    session: Session,
+    transcript: Sequence[Message],
+    *,
+    said: tuple[Message, str],
+) -> None:
+    kickoff, reply = said
+    words = reply if not handoff.notice else f"{reply}\n\n_{handoff.notice}_"
+    receipt = Receipt(count_by_role(transcript), digest(transcript), len(transcript))
+    services.store.turns.commit(
+        TurnCommit(
+            session=session,
+            messages=[kickoff, {"role": "assistant", "content": reply}],
+            turn_id=handoff.kickoff_turn,
+            parts=parts_for(services, session.id, handoff.kickoff_turn, session.owner, words),
+            handoff=handoff,
+            receipt=receipt,
+        ),
+        now=services.clock.now(),
+    )
+    log.info("handoff %s: agent confirmed (%d messages)", handoff.id, len(transcript))
+
+
+def kickoff_message(session: Session, handoff: Handoff) -> Message:
+    """What the agent is asked. It is marked internal, and made here only: nobody can send one from outside."""
+    words = (
+        f"This session ({session.shown_title}) was just handed off from the terminal to this "
+        f"{handoff.platform} chat. The whole conversation so far is above. Confirm briefly that you are here, and "
+        "sum up in a few sentences where things stand."
+    )
+    if handoff.message:
+        words += f"\n\n{handoff.message}"
+    return {"role": "user", "content": words, "internal": True, "id": handoff.kickoff_turn}
+
+
+def _fail(services: Services, handoff: Handoff, reason: Reason) -> None:
+    on_conflict(lambda: services.store.handoffs.fail(handoff, reason, now=services.clock.now()))
+    log.info("handoff %s: failed (%s)", handoff.id, reason.code)

@@ -1,0 +1,35 @@
+"""A simulated platform on one side, a webhook on the other; the relay under test stands between."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+
+from local.chats.relays.relay import Relay
+from local.chats.simulator import Simulator
+from local.chats.simulator.world import Platform
+from tests.local.chats.relays.receiver import Receiver
+from tests.local.chats.relays.relays import Relaying, relay_for, running
+
+
+@pytest.fixture
+def simulator() -> Iterator[Simulator]:
+    with Simulator(retry_scale=0.01) as running:
+        yield running
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as running:
+        yield running
+
+
+@pytest.fixture
+def relaying(platform: Platform, simulator: Simulator, receiver: Receiver) -> Relaying:
+    """Runs the relay of `platform`, which a test module says, between the two."""
+
+    def start(*, url: str = "", **more: Any) -> AbstractContextManager[Relay]:
+        return running(relay_for(platform, simulator, url or receiver.url, **more))
+
+    return start

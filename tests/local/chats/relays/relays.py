@@ -1,0 +1,78 @@
+"""The relay of each platform, between a simulated platform and a webhook; they are quick to try again."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from local.chats.discord.relay import DiscordRelay
+from local.chats.relays.backoff import Backoff
+from local.chats.relays.relay import Relay
+from local.chats.simulator import Simulator
+from local.chats.simulator.world import Platform
+from local.chats.slack.relay import SlackRelay
+from local.chats.telegram.relay import TelegramRelay
+from tests.local.chats.relays.receiver import Posted
+
+Relaying = Callable[..., AbstractContextManager[Relay]]
+CHATS: Mapping[Platform, str] = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}
+_WORDS: Mapping[str, Callable[[Any], str]] = {
+    "telegram": lambda event: event["message"]["text"],
+    "slack": lambda event: event["event"]["text"],
+    "discord": lambda event: event["d"]["content"],
+}
+
+
+def relay_for(platform: Platform, simulator: Simulator, url: str, *, token: str = "", **more: Any) -> Relay:
+    """A relay that hands on to `url` what is said at the simulator, with the simulator's own secrets."""
+    own = simulator.credentials
+
+    def quick() -> Backoff:
+        return Backoff(0.01, 0.05)
+
+    match platform:
+        case "telegram":
+            return TelegramRelay(
+                url,
+                token=token or own.telegram_token,
+                secret=own.telegram_webhook_secret,
+                api_url=simulator.telegram_api_url,
+                poll_seconds=5,
+                pauses=quick,
+                **more,
+            )
+        case "slack":
+            return SlackRelay(
+                url,
+                app_token=token or own.slack_app_token,
+                signing_secret=own.slack_signing_secret,
+                api_url=simulator.slack_api_url,
+                ping_seconds=0.2,
+                pauses=quick,
+                **more,
+            )
+        case "discord":
+            return DiscordRelay(
+                url,
+                token=token or own.discord_bot_token,
+                secret=own.discord_relay_secret,
+                api_url=simulator.discord_api_url,
+                gateway_url=simulator.discord_gateway_url,
+                pauses=quick,
+                **more,
+            )
+
+
+@contextmanager
+def running(relay: Relay) -> Iterator[Relay]:
+    """The relay, started, and stopped in the end."""
+    relay.start()
+    try:
+        yield relay
+    finally:
+        relay.stop()
+
+
+def texts(posted: list[Posted]) -> list[str]:
+    """What was said in events, of whichever platform."""
+    return [_WORDS[one.platform](json.loads(one.raw)) for one in posted]

@@ -1,0 +1,44 @@
+"""No token reaches a log, whoever wrote the line."""
+
+import logging
+
+import pytest
+
+from local.chats.relays.redaction import Redaction, quiet_libraries
+
+
+def logged(secret: str) -> str:
+    """A line with the secret in its message, its arguments and its traceback, as a handler writes it."""
+    try:
+        int(f"at https://host/bot{secret}/getMe")
+    except ValueError as error:
+        given = (type(error), error, error.__traceback__)
+        record = logging.LogRecord("x", logging.ERROR, "f", 1, f"{secret}: %s failed", (secret,), given)
+    assert Redaction(["s3cret", "s3cret-and-longer", ""]).filter(record)
+    return logging.Formatter().format(record)
+
+
+@pytest.mark.parametrize("secret", ["s3cret", "s3cret-and-longer"])
+def test_secrets_are_hidden_in_messages_arguments_and_tracebacks(secret: str) -> None:
+    shown = logged(secret)
+    assert "s3cret" not in shown
+    assert "longer" not in shown
+    assert "failed" in shown
+    assert "getMe" in shown
+
+
+def test_libraries_do_not_log_what_they_carry() -> None:
+    logging.getLogger("discord").setLevel(logging.DEBUG)
+    quiet_libraries()
+    assert not logging.getLogger("discord.gateway").isEnabledFor(logging.DEBUG)
+    assert not logging.getLogger("slack_sdk.socket_mode.aiohttp").isEnabledFor(logging.DEBUG)
+
+
+def test_a_lost_connection_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    quiet_libraries()
+    try:
+        int("no number")
+    except ValueError:
+        logging.getLogger("discord.client").exception("Attempting a reconnect in %.2fs", 1)
+    assert [record.getMessage() for record in caplog.records] == ["Attempting a reconnect in 1.00s"]
+    assert "Traceback" not in caplog.text

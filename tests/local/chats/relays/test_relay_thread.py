@@ -1,0 +1,60 @@
+"""A relay runs on a thread of its own, and whoever started it learns how it ended."""
+
+import asyncio
+import threading
+
+from local.chats.relays.relay import Relay, Unusable
+from tests.local.chats.relays.receiver import PATIENCE
+
+
+class Scripted(Relay):
+    """Ends as it is told, or runs on."""
+
+    platform = "telegram"
+
+    def __init__(self, ends_with: Exception | None = None) -> None:
+        super().__init__()
+        self.running = threading.Event()
+        self.was_cancelled = False
+        self._ends_with = ends_with
+
+    async def run(self) -> None:
+        self.running.set()
+        if self._ends_with is not None:
+            raise self._ends_with
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.was_cancelled = True
+            raise
+
+
+def test_a_relay_runs_until_it_is_stopped() -> None:
+    relay = Scripted()
+    relay.start()
+    assert relay.running.wait(PATIENCE)
+    assert not relay.wait(0)
+    relay.stop()
+    assert relay.wait(0)
+    assert relay.was_cancelled
+    assert relay.problem is None
+
+
+def test_what_no_retry_mends_is_told() -> None:
+    relay = Scripted(Unusable("Get another token."))
+    relay.start()
+    assert relay.wait(PATIENCE)
+    assert relay.problem == "Get another token."
+
+
+def test_an_error_of_its_own_is_told_too() -> None:
+    relay = Scripted(KeyError("surprise"))
+    relay.start()
+    assert relay.wait(PATIENCE)
+    assert "KeyError" in str(relay.problem)
+
+
+def test_a_relay_that_never_started_can_be_stopped() -> None:
+    relay = Scripted()
+    relay.stop()
+    assert not relay.running.is_set()

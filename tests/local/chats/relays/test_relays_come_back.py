@@ -1,0 +1,62 @@
+"""A platform that goes away and comes back finds its relay again."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from local.chats.simulator import Simulator
+from local.chats.simulator.credentials import Credentials
+from local.chats.simulator.world import Platform
+from tests.local.chats.relays.receiver import PATIENCE, Posted, Receiver
+from tests.local.chats.relays.relays import CHATS, relay_for, running
+
+
+def heard_when_back(simulator: Simulator, platform: Platform, receiver: Receiver) -> list[Posted]:
+    """Speak until it is heard: the SDKs take their time to come back, and Slack forgets who used sockets."""
+    for _ in range(60):
+        simulator.say(platform, CHATS[platform], "back again")
+        with contextlib.suppress(AssertionError):
+            return receiver.accepted(1, within=1)
+    return receiver.accepted(1)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number: int = free.getsockname()[1]
+        return number
+
+
+@contextlib.contextmanager
+def simulator_at(port: int, credentials: Credentials) -> Iterator[Simulator]:
+    simulator = Simulator(credentials=credentials)
+    simulator.start(port)
+    try:
+        yield simulator
+    finally:
+        simulator.stop()
+
+
+@pytest.mark.parametrize("platform", CHATS)
+def test_a_relay_outlives_its_platforms_restart(receiver: Receiver, port: int, platform: Platform) -> None:
+    credentials = Credentials()
+    with simulator_at(port, credentials) as first, running(relay_for(platform, first, receiver.url)) as relay:
+        assert relay.connected.wait(PATIENCE)
+        first.stop()
+        with simulator_at(port, credentials) as second:
+            (posted,) = heard_when_back(second, platform, receiver)
+    assert b"back again" in posted.raw
+
+
+@pytest.mark.parametrize("platform", CHATS)
+def test_a_relay_that_starts_first_waits_for_its_platform(receiver: Receiver, port: int, platform: Platform) -> None:
+    credentials = Credentials()
+    with simulator_at(port, credentials) as gone:
+        relay = relay_for(platform, gone, receiver.url)
+    with running(relay):
+        assert not relay.connected.wait(0.3)
+        with simulator_at(port, credentials):
+            assert relay.connected.wait(PATIENCE)

@@ -1,0 +1,106 @@
+"""Slack by Socket Mode: an envelope is acknowledged only when the webhook has its event."""
+
+import time
+
+import pytest
+from slack_sdk.socket_mode.request import SocketModeRequest
+
+from local.chats.simulator import Simulator
+from local.chats.simulator.world import Platform
+from local.chats.slack.relay import as_sent_by_http
+from shared.domain.routes import Place
+from shared.platforms.slack.adapter import Slack
+from shared.ports.inbound import Inbound
+from shared.settings import Settings
+from tests.local.chats.relays.receiver import PATIENCE, Posted, Receiver
+from tests.local.chats.relays.relays import Relaying, texts
+
+CHANNEL, DIRECT = "C0HOME", "D0OWNER"
+
+
+@pytest.fixture
+def platform() -> Platform:
+    return "slack"
+
+
+def adapter(simulator: Simulator) -> Slack:
+    class Secrets:
+        def get(self, name: str) -> str | None:
+            return simulator.credentials.slack_signing_secret if name == "slack/signing_secret" else None
+
+    return Slack(Settings("handoffs", "sessions", "turns"), Secrets())
+
+
+def unique_texts(posted: list[Posted]) -> list[str]:
+    return list(dict.fromkeys(texts(posted)))
+
+
+@pytest.mark.parametrize("chat", [CHANNEL, DIRECT])
+def test_a_message_arrives_as_slacks_own_webhook_would_bring_it(
+    simulator: Simulator, receiver: Receiver, relaying: Relaying, chat: str
+) -> None:
+    with relaying() as relay:
+        assert relay.connected.wait(PATIENCE)
+        simulator.say("slack", chat, "is it ☕ time?")
+        (posted,) = receiver.accepted(1)
+    slack = adapter(simulator)
+    assert posted.platform == "slack"
+    assert slack.verify(posted.headers, posted.raw, now=int(time.time() * 1000))
+    assert not slack.verify(posted.headers, posted.raw + b" ", now=int(time.time() * 1000))
+    heard = slack.parse(posted.headers, posted.raw)
+    assert isinstance(heard, Inbound)
+    assert (heard.place, heard.sender, heard.text) == (Place("slack", chat), "U7001", "is it ☕ time?")
+
+
+def test_an_acknowledged_event_does_not_come_again(
+    simulator: Simulator, receiver: Receiver, relaying: Relaying
+) -> None:
+    with relaying() as relay:
+        assert relay.connected.wait(PATIENCE)
+        simulator.say("slack", CHANNEL, "once")
+        receiver.accepted(1)
+        simulator.say("slack", CHANNEL, "and on")
+        receiver.accepted(2)
+    with relaying():
+        simulator.say("slack", CHANNEL, "after")
+        assert texts(receiver.accepted(3)) == ["once", "and on", "after"]
+
+
+def test_what_slack_delivers_again_says_so(simulator: Simulator, receiver: Receiver, relaying: Relaying) -> None:
+    simulator.arm("slack", "redeliver", 1)
+    with relaying() as relay:
+        assert relay.connected.wait(PATIENCE)
+        simulator.say("slack", CHANNEL, "again")
+        first, second = receiver.accepted(2)
+    assert "x-slack-retry-num" not in first.headers
+    assert second.headers["x-slack-retry-num"] == "1"
+
+
+def test_a_connection_that_slack_ends_is_opened_again_and_loses_nothing(
+    simulator: Simulator, receiver: Receiver, relaying: Relaying
+) -> None:
+    with relaying() as relay:
+        assert relay.connected.wait(PATIENCE)
+        for number in range(3):
+            simulator.say("slack", CHANNEL, f"before {number}")
+            simulator.disconnect("slack")
+            simulator.say("slack", CHANNEL, f"after {number}")
+        said = [f"{when} {number}" for number in range(3) for when in ("before", "after")]
+        deadline = time.monotonic() + PATIENCE
+        count = len(said)
+        while sorted(unique_texts(receiver.accepted(count))) != sorted(said):
+            assert time.monotonic() < deadline
+            count += 1
+
+
+def test_a_slash_command_becomes_the_form_that_slack_would_post(simulator: Simulator) -> None:
+    payload = {"command": "/resume", "text": "fix & go", "channel_id": CHANNEL, "user_id": "U7001", "trigger_id": "1.2"}
+    raw, kind = as_sent_by_http(SocketModeRequest("slash_commands", "e1", payload))
+    heard = adapter(simulator).parse({"content-type": kind, "x-slack-request-timestamp": "1790000000"}, raw)
+    assert isinstance(heard, Inbound)
+    assert heard.text == "/resume fix & go"
+
+
+def test_a_click_becomes_the_form_that_slack_would_post() -> None:
+    raw, kind = as_sent_by_http(SocketModeRequest("interactive", "e1", {"type": "block_actions"}))
+    assert (raw, kind) == (b"payload=%7B%22type%22%3A+%22block_actions%22%7D", "application/x-www-form-urlencoded")

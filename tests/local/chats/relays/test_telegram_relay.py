@@ -1,0 +1,113 @@
+"""Telegram by long polling: an update leaves Telegram only when the webhook has it."""
+
+import logging
+
+import httpx
+import pytest
+
+from local.chats.simulator import Simulator
+from local.chats.simulator.world import Platform
+from shared.domain.routes import Place
+from shared.platforms.telegram.adapter import Telegram
+from shared.ports.inbound import Inbound
+from shared.settings import Settings
+from tests.local.chats.relays.receiver import PATIENCE, Receiver
+from tests.local.chats.relays.relays import Relaying, texts
+
+CHAT = "7001"
+
+
+@pytest.fixture
+def platform() -> Platform:
+    return "telegram"
+
+
+def waiting(simulator: Simulator) -> int:
+    """How many updates Telegram still keeps for the bot."""
+    url = f"{simulator.telegram_api_url}{simulator.credentials.telegram_token}/getWebhookInfo"
+    count: int = httpx.get(url).json()["result"]["pending_update_count"]
+    return count
+
+
+def test_a_message_arrives_as_telegrams_own_webhook_would_bring_it(
+    simulator: Simulator, receiver: Receiver, relaying: Relaying
+) -> None:
+    class Secrets:
+        def get(self, name: str) -> str | None:
+            return simulator.credentials.telegram_webhook_secret if name == "telegram/webhook_secret" else None
+
+    adapter = Telegram(Settings("handoffs", "sessions", "turns"), Secrets())
+    with relaying() as relay:
+        assert relay.connected.wait(PATIENCE)
+        simulator.say("telegram", CHAT, "is it ☕ time?")
+        (posted,) = receiver.accepted(1)
+    assert posted.platform == "telegram"
+    assert adapter.verify(posted.headers, posted.raw, now=0)
+    heard = adapter.parse(posted.headers, posted.raw)
+    assert isinstance(heard, Inbound)
+    assert (heard.place, heard.sender, heard.text) == (Place("telegram", CHAT), "7001", "is it ☕ time?")
+
+
+def test_what_was_said_before_the_relay_ran_is_brought_too_and_in_order(
+    simulator: Simulator, receiver: Receiver, relaying: Relaying
+) -> None:
+    said = [f"word {number}" for number in range(120)]
+    for text in said:
+        simulator.say("telegram", CHAT, text)
+    with relaying():
+        assert texts(receiver.accepted(120)) == said
+
+
+def test_an_update_that_the_webhook_never_took_is_still_telegrams(
+    simulator: Simulator, receiver: Receiver, relaying: Relaying
+) -> None:
+    receiver.answer(500)
+    with relaying():
+        simulator.say("telegram", CHAT, "do not lose me")
+        receiver.posted(2)
+    assert waiting(simulator) == 1
+
+
+@pytest.mark.parametrize("kind", ["reset", "server_error", "rate_limit"])
+def test_a_poll_that_fails_is_repeated(simulator: Simulator, receiver: Receiver, relaying: Relaying, kind: str) -> None:
+    simulator.arm("telegram", kind, 2, on="read", seconds=0)
+    simulator.say("telegram", CHAT, "still there?")
+    with relaying():
+        assert texts(receiver.accepted(1)) == ["still there?"]
+
+
+def test_a_bot_with_a_webhook_is_left_alone_unless_told_otherwise(
+    simulator: Simulator, receiver: Receiver, relaying: Relaying
+) -> None:
+    methods = f"{simulator.telegram_api_url}{simulator.credentials.telegram_token}"
+    httpx.post(f"{methods}/setWebhook", json={"url": "http://127.0.0.1:9/nobody"})
+    with relaying() as relay:
+        assert relay.wait(PATIENCE)
+        assert "--replace-webhook" in str(relay.problem)
+    with relaying(replace_webhook=True) as relay:
+        assert relay.connected.wait(PATIENCE)
+        simulator.say("telegram", CHAT, "over here")
+        assert texts(receiver.accepted(1)) == ["over here"]
+
+
+def test_no_line_on_a_poll_that_fails_holds_the_token(
+    simulator: Simulator, relaying: Relaying, caplog: pytest.LogCaptureFixture
+) -> None:
+    token = simulator.credentials.telegram_token
+    with caplog.at_level(logging.DEBUG):
+        simulator.arm("telegram", "reset", 2, on="read")
+        simulator.say("telegram", CHAT, "a private word")
+        with relaying(url="http://127.0.0.1:9") as relay:
+            assert relay.connected.wait(PATIENCE)
+        lines = "\n".join(record.getMessage() for record in caplog.records)
+    assert "asking again" in lines
+    assert token not in lines
+    assert "a private word" not in lines
+
+
+def test_a_relay_may_be_stopped_twice_and_before_it_has_connected(relaying: Relaying) -> None:
+    with relaying() as relay:
+        relay.stop()
+        relay.stop()
+        assert relay.wait(0)
+        assert relay.problem is None

@@ -1,0 +1,107 @@
+"""A second opinion on the simulated Discord: its published OpenAPI description validates answers and requests."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import discord
+import httpx
+import jsonschema  # type: ignore[import-untyped]  # it publishes no types
+import pytest
+from discord.http import Route
+
+from local.chats.simulator import Simulator
+
+SCHEMAS = json.loads((Path(__file__).parent / "schemas" / "discord.json").read_text())
+HOME, FORUM, DIRECT = "6001000000000000001", "6002000000000000002", "6003000000000000003"
+APPLICATION = "9001000000000000001"
+
+
+def check(name: str, value: Any) -> None:
+    schema = {**SCHEMAS, "$ref": f"#/components/schemas/{name}"}
+    jsonschema.Draft202012Validator(schema).validate(value)
+
+
+@pytest.fixture
+def http(simulator: Simulator) -> httpx.Client:
+    headers = {"Authorization": f"Bot {simulator.credentials.discord_bot_token}"}
+    return httpx.Client(base_url=simulator.discord_api_url, headers=headers)
+
+
+def test_the_check_can_fail() -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        check("MessageResponse", {"id": "1"})
+
+
+@pytest.mark.parametrize(
+    ("path", "schema"),
+    [
+        ("/users/@me", "UserPIIResponse"),
+        ("/applications/@me", "PrivateApplicationResponse"),
+        ("/gateway/bot", "GatewayBotResponse"),
+        (f"/channels/{HOME}", "GuildChannelResponse"),
+        (f"/channels/{FORUM}", "GuildChannelResponse"),
+        (f"/channels/{DIRECT}", "PrivateChannelResponse"),
+        ("/channels/1", "ErrorResponse"),
+    ],
+)
+def test_what_is_read_is_as_published(http: httpx.Client, path: str, schema: str) -> None:
+    with http:
+        check(schema, http.get(path).json())
+
+
+def test_messages_and_threads_are_as_published(http: httpx.Client) -> None:
+    with http:
+        seed = http.post(f"/channels/{HOME}/messages", json={"content": "<@7001000000000000001>", "nonce": "a"}).json()
+        check("MessageResponse", seed)
+        thread = http.post(f"/channels/{HOME}/messages/{seed['id']}/threads", json={"name": "Tea"}).json()
+        check("ThreadResponse", thread)
+        check("MessageResponse", http.get(f"/channels/{HOME}/messages/{seed['id']}").json())
+        check("MessageResponse", http.patch(f"/channels/{HOME}/messages/{seed['id']}", json={"content": "x"}).json())
+        check("CreatedThreadResponse", http.post(f"/channels/{HOME}/threads", json={"name": "x", "type": 11}).json())
+        post = http.post(f"/channels/{FORUM}/threads", json={"name": "x", "message": {"content": "y"}}).json()
+        check("CreatedThreadResponse", post)
+        check("MessageResponse", post["message"])
+        check("ThreadResponse", http.get(f"/channels/{thread['id']}").json())
+        for member in http.get(f"/channels/{thread['id']}/thread-members").json():
+            check("ThreadMemberResponse", member)
+        for command in http.get(f"/applications/{APPLICATION}/commands").json():
+            check("ApplicationCommandResponse", command)
+
+
+def test_errors_are_as_published(simulator: Simulator, http: httpx.Client) -> None:
+    with http:
+        # Form errors name their inner codes as words, in Discord's guides and on the wire; the description says numbers.
+        check("Error", http.post(f"/channels/{HOME}/messages", json={"content": "x" * 2001}).json())
+        check("Error", http.post(f"/channels/{HOME}/threads", json={"name": ""}).json())
+        check("ErrorResponse", http.patch(f"/channels/{HOME}/messages/1", json={"content": "x"}).json())
+        simulator.arm("discord", "forbidden")
+        check("ErrorResponse", http.post(f"/channels/{HOME}/messages", json={"content": "x"}).json())
+        simulator.arm("discord", "rate_limit")
+        limited = http.post(f"/channels/{HOME}/messages", json={"content": "x"}).json()
+        check("RatelimitedResponse", {"code": 0, **limited})  # Discord's guide has the code on some limits only
+
+
+def test_what_the_sdk_sends_is_kept_and_as_published(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Route, "BASE", simulator.discord_api_url)  # the SDK has no other way to name its server
+
+    async def run() -> None:
+        async with discord.Client(intents=discord.Intents.none()) as client:
+            await client.login(simulator.credentials.discord_bot_token)
+            channel = await client.fetch_channel(int(HOME))
+            assert isinstance(channel, discord.TextChannel)
+            message = await channel.send("hello", nonce="abc")
+            await message.edit(content="there")
+            await message.create_thread(name="Tea")
+
+    asyncio.run(run())
+    schemas = {
+        "POST /channels/{channel}/messages": "MessageCreateRequest",
+        "PATCH /channels/{channel}/messages/{message}": "MessageEditRequestPartial",
+        "POST /channels/{channel}/messages/{message}/threads": "CreateTextThreadWithMessageRequest",
+    }
+    sent = {call.name: call.arguments for call in simulator.calls if call.name in schemas}
+    assert set(sent) == set(schemas)
+    for name, arguments in sent.items():
+        check(schemas[name], arguments)

@@ -1,0 +1,182 @@
+"""The simulated Discord Gateway with the real discord.py on the other end."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+import discord
+import pytest
+import yarl
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+
+from local.chats.simulator import Simulator
+
+HOME, FORUM, DIRECT = "6001000000000000001", "6002000000000000002", "6003000000000000003"
+PATIENCE = 20.0
+
+
+@pytest.fixture(autouse=True)
+def point_the_sdk_here(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Route, "BASE", simulator.discord_api_url)  # the SDK has no other way to name its server
+    monkeypatch.setattr(DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(simulator.discord_gateway_url))
+
+
+class Listener(discord.Client):
+    """Remembers what the Gateway told it."""
+
+    def __init__(self, *, message_content: bool = True) -> None:
+        intents = discord.Intents(guilds=True, messages=True, message_content=message_content)
+        super().__init__(intents=intents, guild_ready_timeout=0.1)
+        self.heard: asyncio.Queue[discord.Message] = asyncio.Queue()
+        self.opened: asyncio.Queue[discord.Thread] = asyncio.Queue()
+        self.gone: asyncio.Queue[int] = asyncio.Queue()
+        self.resumed = asyncio.Event()
+
+    async def on_message(self, message: discord.Message) -> None:
+        self.heard.put_nowait(message)
+
+    async def on_thread_create(self, thread: discord.Thread) -> None:
+        self.opened.put_nowait(thread)
+
+    async def on_raw_thread_delete(self, event: discord.RawThreadDeleteEvent) -> None:
+        self.gone.put_nowait(event.thread_id)
+
+    async def on_resumed(self) -> None:
+        self.resumed.set()
+
+    async def next(self) -> discord.Message:
+        return await asyncio.wait_for(self.heard.get(), PATIENCE)
+
+
+@asynccontextmanager
+async def listening(simulator: Simulator, *, message_content: bool = True) -> AsyncIterator[Listener]:
+    async with Listener(message_content=message_content) as listener:
+        running = asyncio.create_task(listener.start(simulator.credentials.discord_bot_token))
+        await asyncio.wait_for(listener.wait_until_ready(), PATIENCE)
+        yield listener
+        await listener.close()
+        await running
+
+
+async def say(simulator: Simulator, chat: str, text: str, *, thread: str | None = None) -> int:
+    return int(await asyncio.to_thread(simulator.say, "discord", chat, text, thread=thread))
+
+
+def test_the_guild_and_its_channels_are_known_when_ready(simulator: Simulator) -> None:
+    async def run() -> None:
+        async with listening(simulator) as listener:
+            (guild,) = listener.guilds
+            assert {str(channel.id) for channel in guild.channels} == {HOME, FORUM}
+            assert guild.me.guild_permissions.create_public_threads
+
+    asyncio.run(run())
+
+
+def test_messages_of_channels_threads_and_direct_chats_arrive(simulator: Simulator) -> None:
+    async def run() -> None:
+        async with listening(simulator) as listener:
+            channel = listener.get_channel(int(HOME))
+            assert isinstance(channel, discord.TextChannel)
+            thread = await channel.create_thread(name="Here", type=discord.ChannelType.public_thread)
+            assert (await asyncio.wait_for(listener.opened.get(), PATIENCE)).id == thread.id
+            for chat, inside, where in ((HOME, None, HOME), (HOME, str(thread.id), thread.id), (DIRECT, None, DIRECT)):
+                sent = await say(simulator, chat, "hello", thread=inside)
+                message = await listener.next()
+                assert (message.id, message.content) == (sent, "hello")
+                assert message.channel.id == int(where)
+                assert message.author.id == 7001000000000000001
+                assert (message.guild is None) == (chat == DIRECT)
+
+    asyncio.run(run())
+
+
+def test_the_bots_own_messages_arrive_too(simulator: Simulator) -> None:
+    async def run() -> None:
+        async with listening(simulator) as listener:
+            channel = listener.get_channel(int(HOME))
+            assert isinstance(channel, discord.TextChannel)
+            await channel.send("me")
+            assert (await listener.next()).author == listener.user
+
+    asyncio.run(run())
+
+
+def test_without_the_content_intent_only_mentions_can_be_read(simulator: Simulator) -> None:
+    async def run() -> None:
+        async with listening(simulator, message_content=False) as listener:
+            await say(simulator, HOME, "not for you")
+            await say(simulator, HOME, "<@9001000000000000001> for you")
+            assert [(await listener.next()).content for _ in range(2)] == ["", "<@9001000000000000001> for you"]
+
+    asyncio.run(run())
+
+
+def test_a_lost_connection_is_resumed_and_nothing_is_missed(simulator: Simulator) -> None:
+    async def run() -> None:
+        async with listening(simulator) as listener:
+            await asyncio.to_thread(simulator.disconnect, "discord")
+            sent = [await say(simulator, HOME, f"m{n}") for n in range(3)]
+            assert [(await listener.next()).id for _ in range(3)] == sent
+            await asyncio.wait_for(listener.resumed.wait(), PATIENCE)
+
+    asyncio.run(run())
+
+
+def test_redelivery_repeats_a_message_with_the_same_id(simulator: Simulator) -> None:
+    async def run() -> None:
+        async with listening(simulator) as listener:
+            await asyncio.to_thread(simulator.arm, "discord", "redeliver", 2)
+            sent = await say(simulator, HOME, "again")
+            assert [(await listener.next()).id for _ in range(3)] == [sent] * 3
+
+    asyncio.run(run())
+
+
+def test_a_removed_thread_is_told(simulator: Simulator) -> None:
+    async def run() -> None:
+        async with listening(simulator) as listener:
+            channel = listener.get_channel(int(HOME))
+            assert isinstance(channel, discord.TextChannel)
+            thread = await channel.create_thread(name="x", type=discord.ChannelType.public_thread)
+            await asyncio.to_thread(simulator.remove, "discord", HOME, str(thread.id))
+            assert await asyncio.wait_for(listener.gone.get(), PATIENCE) == thread.id
+
+    asyncio.run(run())
+
+
+def test_a_wrong_token_is_closed_with_its_code(simulator: Simulator) -> None:
+    async def run() -> int | None:
+        async with aiohttp.ClientSession() as session, session.ws_connect(simulator.discord_gateway_url) as socket:
+            assert (await socket.receive_json())["op"] == 10
+            await socket.send_json({"op": 2, "d": {"token": "wrong", "intents": 0, "properties": {}}})
+            assert (await socket.receive()).type == aiohttp.WSMsgType.CLOSE
+            return socket.close_code
+
+    assert asyncio.run(run()) == 4004
+
+
+@pytest.mark.parametrize(("frame", "code"), [("{", 4002), (json.dumps({"op": 8, "d": {}}), 4003)])
+def test_a_client_that_talks_nonsense_is_closed_with_the_reason(simulator: Simulator, frame: str, code: int) -> None:
+    async def run() -> int | None:
+        async with aiohttp.ClientSession() as session, session.ws_connect(simulator.discord_gateway_url) as socket:
+            await socket.receive_json()
+            await socket.send_str(frame)
+            await socket.receive()
+            return socket.close_code
+
+    assert asyncio.run(run()) == code
+
+
+def test_a_session_that_nobody_knows_cannot_be_resumed(simulator: Simulator) -> None:
+    async def run() -> dict[str, object]:
+        async with aiohttp.ClientSession() as session, session.ws_connect(simulator.discord_gateway_url) as socket:
+            await socket.receive_json()
+            token = simulator.credentials.discord_bot_token
+            await socket.send_json({"op": 6, "d": {"token": token, "session_id": "none", "seq": 1}})
+            answer: dict[str, object] = await socket.receive_json()
+            return answer
+
+    assert asyncio.run(run()) == {"op": 9, "d": False, "s": None, "t": None}

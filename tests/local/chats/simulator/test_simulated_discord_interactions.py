@@ -1,0 +1,97 @@
+"""Slash commands of the simulated Discord: signed out, answered, deferred, followed up."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from nacl.exceptions import BadSignatureError
+from nacl.signing import VerifyKey
+
+from local.chats.simulator import Simulator
+
+HOME, DIRECT = "6001000000000000001", "6003000000000000003"
+APPLICATION = "9001000000000000001"
+
+
+def messages(simulator: Simulator, chat: str = HOME) -> list[str]:
+    state = next(c for c in simulator.state()["platforms"]["discord"]["chats"] if c["id"] == chat)
+    return [m["text"] for m in state["messages"]]
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen within 10 s"
+
+
+def test_a_command_is_signed_so_that_nacl_agrees(simulator: Simulator, receiver: Any) -> None:
+    receiver.answers.put((200, json.dumps({"type": 4, "data": {"content": "Received"}}).encode()))
+    simulator.webhook_url = receiver.url
+    simulator.say("discord", HOME, "/say hello there")
+    call = receiver.next()
+    key = VerifyKey(bytes.fromhex(simulator.credentials.discord_public_key))
+    signed = call.headers["X-Signature-Timestamp"].encode() + call.body
+    signature = bytes.fromhex(call.headers["X-Signature-Ed25519"])
+    key.verify(signed, signature)
+    with pytest.raises(BadSignatureError):
+        key.verify(signed + b" ", signature)
+    interaction = json.loads(call.body)
+    assert (interaction["type"], interaction["channel_id"]) == (2, HOME)
+    assert interaction["data"]["name"] == "say"
+    assert interaction["data"]["options"] == [{"name": "text", "type": 3, "value": "hello there"}]
+    assert interaction["member"]["user"]["id"] == "7001000000000000001"
+    assert interaction["application_id"] == APPLICATION
+    eventually(lambda: messages(simulator) == ["Received"])
+
+
+def test_in_a_direct_chat_the_user_stands_at_the_top(simulator: Simulator, receiver: Any) -> None:
+    simulator.webhook_url = receiver.url
+    simulator.say("discord", DIRECT, "/status")
+    interaction = json.loads(receiver.next().body)
+    assert interaction["user"]["id"] == "7001000000000000001"
+    assert "member" not in interaction
+    assert "guild_id" not in interaction
+    assert "options" not in interaction["data"]
+
+
+def test_a_deferred_answer_is_written_later_and_followed_up(simulator: Simulator, receiver: Any) -> None:
+    receiver.answers.put((200, json.dumps({"type": 5}).encode()))
+    simulator.webhook_url = receiver.url
+    simulator.say("discord", HOME, "/resume tea")
+    token = json.loads(receiver.next().body)["token"]
+    hook = f"{simulator.discord_api_url}/webhooks/{APPLICATION}/{token}"
+    original = f"{hook}/messages/@original"
+    eventually(lambda: httpx.patch(original, json={"content": "Here"}).status_code == 200)
+    assert httpx.post(hook, json={"content": "And more"}).status_code == 200
+    assert httpx.patch(original, json={"content": "There"}).json()["content"] == "There"
+    assert httpx.get(original).json()["content"] == "There"
+    assert messages(simulator) == ["There", "And more"]
+    assert httpx.delete(original).status_code == 204
+    assert messages(simulator) == ["And more"]
+    assert httpx.post(f"{simulator.discord_api_url}/webhooks/{APPLICATION}/wrong", json={}).json()["code"] == 10015
+
+
+@pytest.mark.parametrize("answer", [(500, b""), (200, b"not json"), (200, b'{"type": 99}'), (200, b"[]")])
+def test_a_person_sees_that_an_application_did_not_respond(
+    simulator: Simulator, receiver: Any, answer: tuple[int, bytes]
+) -> None:
+    receiver.answers.put(answer)
+    simulator.webhook_url = receiver.url
+    simulator.say("discord", HOME, "/help")
+    receiver.next()
+    eventually(lambda: messages(simulator) == ["The application did not respond"])
+    assert receiver.calls.empty()  # Discord tries once
+
+
+def test_registered_commands_replace_the_seeded_ones(simulator: Simulator) -> None:
+    headers = {"Authorization": f"Bot {simulator.credentials.discord_bot_token}"}
+    url = f"{simulator.discord_api_url}/applications/{APPLICATION}/commands"
+    wanted = [{"name": "ask", "description": "Ask", "options": [{"type": 3, "name": "what", "description": "x"}]}]
+    assert [c["name"] for c in httpx.put(url, json=wanted, headers=headers).json()] == ["ask"]
+    assert httpx.post(url, json={"name": "more", "description": "x"}, headers=headers).status_code == 201
+    assert [c["name"] for c in httpx.get(url, headers=headers).json()] == ["ask", "more"]
+    simulator.say("discord", HOME, "/help is only text now")
+    assert messages(simulator) == ["/help is only text now"]

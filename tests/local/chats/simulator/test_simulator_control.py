@@ -1,0 +1,123 @@
+"""The simulator's own interface: state, say, faults, remove, and its start and stop."""
+
+import json
+import socket
+from typing import Any
+
+import httpx
+import pytest
+
+from local.chats.simulator import Simulator
+
+
+def test_the_state_has_exactly_the_documented_shape(simulator: Simulator) -> None:
+    simulator.say("telegram", "7001", "hello")
+    state = httpx.get(f"{simulator.url}/state").json()
+    assert list(state) == ["platforms"]
+    assert list(state["platforms"]) == ["telegram", "slack", "discord"]
+    for platform in state["platforms"].values():
+        assert list(platform) == ["chats"]
+        for chat in platform["chats"]:
+            assert list(chat) == ["id", "title", "threads", "messages"]
+    (message,) = state["platforms"]["telegram"]["chats"][0]["messages"]
+    assert list(message) == ["id", "from", "text", "at"]
+    assert message["from"] == "owner"
+    assert message["at"].endswith("Z")
+
+
+def test_saying_answers_with_the_message_and_takes_numbers_for_ids(simulator: Simulator) -> None:
+    body = {"platform": "telegram", "chat": -1002, "user": "stranger", "text": "hi"}
+    answer = httpx.post(f"{simulator.url}/say", content=json.dumps(body)).json()
+    assert (answer["chat"], answer["from"], answer["text"]) == ("-1002", "stranger", "hi")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "words"),
+    [
+        ("/say", {"platform": "icq", "chat": "1", "text": "x"}, 422, "telegram, slack, discord"),
+        ("/say", {"platform": "telegram", "chat": "7001", "text": "  "}, 422, "text is missing"),
+        ("/say", {"platform": "telegram", "chat": "7001", "text": "x", "user": "bot"}, 422, "owner, stranger"),
+        ("/say", {"platform": "telegram", "chat": "7001", "text": "x", "user": "stranger"}, 422, "is not there"),
+        ("/say", {"platform": "telegram", "chat": "1", "text": "x"}, 404, "no chat 1"),
+        ("/say", {"platform": "telegram", "chat": "7001", "thread": "9", "text": "x"}, 404, "no thread 9"),
+        ("/say", ["x"], 400, "JSON object"),
+        ("/faults", {"platform": "slack", "kind": "gremlins", "count": 1}, 422, "rate_limit"),
+        ("/faults", {"platform": "slack", "kind": "reset", "count": -1}, 422, "whole number"),
+        ("/faults", {"platform": "slack", "kind": "slow", "seconds": "long"}, 422, "seconds"),
+        ("/faults", {"platform": "slack", "kind": "slow", "on": "sing"}, 422, "open_thread"),
+        ("/remove", {"platform": "slack", "chat": "C0NOPE"}, 404, "no chat C0NOPE"),
+    ],
+)
+def test_a_wrong_request_is_answered_with_what_would_be_right(
+    simulator: Simulator, path: str, body: Any, status: int, words: str
+) -> None:
+    answer = httpx.post(f"{simulator.url}{path}", json=body)
+    assert answer.status_code == status
+    assert words in answer.json()["error"]
+
+
+def test_a_body_that_is_no_json_is_refused(simulator: Simulator) -> None:
+    assert httpx.post(f"{simulator.url}/say", content="{").status_code == 400
+
+
+def test_another_sites_page_may_not_speak(simulator: Simulator) -> None:
+    body = {"platform": "telegram", "chat": "7001", "text": "x"}
+    answer = httpx.post(f"{simulator.url}/say", json=body, headers={"Origin": "http://evil.example"})
+    assert answer.status_code == 403
+    assert simulator.state()["platforms"]["telegram"]["chats"][0]["messages"] == []
+
+
+def test_faults_add_up_and_zero_disarms(simulator: Simulator) -> None:
+    simulator.arm("telegram", "reset", 2)
+    simulator.arm("slack", "slow", seconds=1.5, on="typing")
+    answer = httpx.post(f"{simulator.url}/faults", json={"platform": "telegram", "kind": "reset", "count": 0}).json()
+    assert answer == {
+        "armed": [{"platform": "slack", "kind": "slow", "count": 1, "seconds": 1.5, "on": "typing"}],
+    }
+
+
+def test_live_sends_the_scene_and_then_each_change(simulator: Simulator) -> None:
+    with httpx.stream("GET", f"{simulator.url}/live", timeout=10) as stream:
+        lines = (line for line in stream.iter_lines() if line)
+        assert next(lines) == "event: scene"
+        scene = json.loads(next(lines).removeprefix("data: "))
+        assert scene["people"]["owner"] == "Olivia Owner"
+        simulator.say("telegram", "-1002", "<b>hello</b>")
+        assert next(lines) == "event: change"
+        change = json.loads(next(lines).removeprefix("data: "))
+        assert (change["kind"], change["chat"], change["message"]["text"]) == ("message", "-1002", "<b>hello</b>")
+        simulator.arm("discord", "forbidden")
+        assert next(lines) == "event: faults"
+        assert json.loads(next(lines).removeprefix("data: "))[0]["kind"] == "forbidden"
+
+
+def test_a_taken_port_is_an_error_and_leaves_nothing_behind() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        simulator = Simulator()
+        with pytest.raises(OSError, match="address already in use"):
+            simulator.start(taken.getsockname()[1])
+        simulator.stop()
+
+
+def test_stopping_twice_is_fine_and_ends_open_streams() -> None:
+    simulator = Simulator()
+    simulator.start()
+    with httpx.stream("GET", f"{simulator.url}/live", timeout=10) as stream:
+        lines = stream.iter_lines()
+        next(lines)
+        simulator.stop()
+        assert list(lines)[-1:] == [""]
+    simulator.stop()
+
+
+def test_links_open_a_thread_on_the_page(simulator: Simulator) -> None:
+    assert simulator.link_url("telegram") == f"{simulator.url}/#/telegram"
+    assert simulator.link_url("telegram", "-1002", "17") == f"{simulator.url}/#/telegram/-1002/17"
+    assert httpx.get(f"{simulator.url}/").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/static/..%2fpage.py", "/static/page.py", "/static/none.js"])
+def test_only_the_pages_own_files_are_served(simulator: Simulator, path: str) -> None:
+    assert httpx.get(f"{simulator.url}{path}").status_code == 404

@@ -1,0 +1,274 @@
+"""The simulator's page in a real Chromium: live, deep links, answering, faults, phone, keyboard, dark."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from local.chats.simulator import Simulator
+from tests.local.chats.simulator.browser import DOWN, ENTER, ESCAPE, NULL, SHIFT, TAB, Browser, missing
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(missing() is not None, reason=missing() or ""),
+]
+DISCORD_HOME = "6001000000000000001"
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text()
+NASTY = "<img src=x onerror=\"document.title='owned'\"> **<script>alert(1)</script>** `<b>` & done"
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[Browser]:
+    with Browser() as running:
+        yield running
+
+
+@pytest.fixture
+def browser(window: Browser) -> Iterator[Browser]:
+    window.resize(1280, 860)
+    yield window
+    complaints = window.complaints()
+    window.open("about:blank")
+    assert complaints == []
+
+
+def telegram(simulator: Simulator, method: str, **arguments: Any) -> Any:
+    url = f"{simulator.telegram_api_url}{simulator.credentials.telegram_token}/{method}"
+    return httpx.post(url, json=arguments).json()["result"]
+
+
+def topic(simulator: Simulator, title: str = "Handoff — tea") -> str:
+    return str(telegram(simulator, "createForumTopic", chat_id=7001, name=title)["message_thread_id"])
+
+
+def slack(simulator: Simulator, **arguments: Any) -> str:
+    headers = {"Authorization": f"Bearer {simulator.credentials.slack_bot_token}"}
+    answer = httpx.post(f"{simulator.slack_api_url}chat.postMessage", json=arguments, headers=headers).json()
+    return str(answer["ts"])
+
+
+def look(browser: Browser, url: str) -> None:
+    browser.open(url)
+    browser.until(lambda: browser.text("#live-text") == "live")
+
+
+def test_all_platforms_and_their_homes_are_listed(simulator: Simulator, browser: Browser) -> None:
+    look(browser, simulator.url)
+    assert browser.texts("#places h2") == ["Telegram", "Slack", "Discord"]
+    homes = "return [...document.querySelectorAll('#places .home')].map(e => e.parentElement.querySelector('.title').innerText)"
+    assert browser.run(homes) == ["Olivia and the bot", "agents", "agents"]
+
+
+def test_a_thread_appears_by_itself_and_its_link_opens_it(simulator: Simulator, browser: Browser) -> None:
+    look(browser, simulator.url)
+    thread = topic(simulator)
+    browser.until(lambda: "Handoff — tea" in browser.texts("#places .thread .title"))
+    browser.until(lambda: "New on Telegram" in browser.text("#toast"))
+    look(browser, simulator.link_url("telegram", "7001", thread))
+    assert browser.text("#talk-title") == "Handoff — tea"
+    telegram(simulator, "sendMessage", chat_id=7001, message_thread_id=thread, text="Here I am")
+    browser.until(lambda: browser.texts(".message .text") == ["Here I am"])
+    assert browser.run("return document.title") == "Handoff — tea · Chat simulator"
+
+
+def test_a_link_to_a_discord_thread_needs_no_channel(simulator: Simulator, browser: Browser) -> None:
+    headers = {"Authorization": f"Bot {simulator.credentials.discord_bot_token}"}
+    url = f"{simulator.discord_api_url}/channels/{DISCORD_HOME}/threads"
+    thread = httpx.post(url, json={"name": "Cache", "type": 11}, headers=headers).json()["id"]
+    look(browser, simulator.link_url("discord", thread))
+    assert browser.text("#talk-title") == "Cache"
+    assert "agents" in browser.text("#crumbs")
+
+
+def test_a_link_to_a_thread_that_is_not_there_says_so(simulator: Simulator, browser: Browser) -> None:
+    look(browser, simulator.link_url("telegram", "7001", "999"))
+    assert "not there yet" in browser.text("#empty")
+
+
+def test_an_answer_reaches_the_bot_and_the_box_is_free_again(
+    simulator: Simulator, browser: Browser, receiver: Any
+) -> None:
+    simulator.webhook_url = receiver.url
+    thread = topic(simulator)
+    look(browser, simulator.link_url("telegram", "7001", thread))
+    browser.type("#words", f"two{SHIFT}{ENTER}{NULL}lines{ENTER}")
+    browser.until(lambda: browser.texts(".from-owner .text") == ["two\nlines"])
+    browser.until(lambda: browser.run("return document.getElementById('words').value") == "")
+    message = json.loads(receiver.next().body)["message"]
+    assert (message["text"], message["message_thread_id"]) == ("two\nlines", int(thread))
+
+
+def test_the_stranger_can_speak_where_they_are(simulator: Simulator, browser: Browser, receiver: Any) -> None:
+    simulator.webhook_url = receiver.url
+    look(browser, simulator.link_url("slack", "C0HOME"))
+    browser.run("document.getElementById('speaker').value = 'stranger'")
+    browser.type("#words", "let me in")
+    browser.click("#send")
+    browser.until(lambda: browser.texts(".from-stranger .name") == ["Sam Stranger"])
+    assert json.loads(receiver.next().body)["event"]["user"] == "U7002"
+    look(browser, simulator.link_url("telegram", "7001"))
+    assert browser.texts("#speaker option") == ["Olivia Owner"]
+
+
+def test_what_could_not_be_sent_stays_in_the_box(simulator: Simulator, browser: Browser) -> None:
+    thread = topic(simulator)
+    look(browser, simulator.link_url("telegram", "7001", thread))
+    browser.run("window.fetch = () => Promise.reject(new Error('no way'))")
+    browser.type("#words", f"important{ENTER}")
+    browser.until(lambda: "Not sent: no way" in browser.text("#problem"))
+    assert browser.run("return document.getElementById('words').value") == "important"
+
+
+@pytest.mark.parametrize("platform", ["telegram", "slack"])
+def test_what_people_and_bots_say_is_never_markup(simulator: Simulator, browser: Browser, platform: str) -> None:
+    if platform == "telegram":
+        thread = topic(simulator, NASTY[:128])
+        telegram(simulator, "sendMessage", chat_id=7001, message_thread_id=thread, text=NASTY)
+        simulator.say("telegram", "7001", NASTY, thread=thread)
+        look(browser, simulator.link_url("telegram", "7001", thread))
+    else:
+        thread = slack(simulator, channel="C0HOME", text=NASTY)
+        slack(simulator, channel="C0HOME", thread_ts=thread, markdown_text=NASTY)
+        simulator.say("slack", "C0HOME", NASTY, thread=thread)
+        look(browser, simulator.link_url("slack", "C0HOME", thread))
+    browser.until(lambda: len(browser.texts(".message")) >= 2)
+    assert browser.run("return document.querySelectorAll('#talk img, #talk script, #talk b, #places img').length") == 0
+    assert browser.run("return document.title.startsWith('owned')") is False
+    for shown in browser.texts(".message .text"):
+        assert "<img src=x onerror=" in shown
+        assert "<script>alert(1)</script>" in shown
+
+
+def test_formatting_shows(simulator: Simulator, browser: Browser) -> None:
+    seed = slack(simulator, channel="C0HOME", text="seed")
+    text = "**bold** and `code`\n```\nfenced *text*\n```\nafter"
+    slack(simulator, channel="C0HOME", thread_ts=seed, markdown_text=text)
+    look(browser, simulator.link_url("slack", "C0HOME", seed))
+    browser.until(lambda: len(browser.texts(".message")) == 2)
+    assert (browser.text(".text strong"), browser.text(".text code")) == ("bold", "code")
+    assert browser.text(".text pre") == "fenced *text*"
+    entities = [{"type": "bold", "offset": 3, "length": 4}]
+    telegram(simulator, "sendMessage", chat_id=7001, text="😀 bold 😀", entities=entities)
+    look(browser, simulator.link_url("telegram", "7001"))
+    browser.until(lambda: browser.text(".text strong") == "bold")
+
+
+def test_a_mention_shows_the_name_behind_it(simulator: Simulator, browser: Browser) -> None:
+    seed = slack(simulator, channel="C0HOME", text="Handoff for <@U7001> & <@U404>")
+    look(browser, simulator.link_url("slack", "C0HOME", seed))
+    assert browser.text(".message .text") == "Handoff for @Olivia Owner & @U404"
+    assert browser.text("#talk-title") == "Handoff for @Olivia Owner & @U404"
+
+
+def test_typing_shows_until_the_message_is_there(simulator: Simulator, browser: Browser) -> None:
+    thread = topic(simulator)
+    look(browser, simulator.link_url("telegram", "7001", thread))
+    telegram(simulator, "sendChatAction", chat_id=7001, message_thread_id=thread, action="typing")
+    browser.until(lambda: browser.text("#typing") == "Handoff is typing")
+    telegram(simulator, "sendMessage", chat_id=7001, message_thread_id=thread, text="…")
+    browser.until(lambda: browser.text("#typing") == "")
+    message = telegram(simulator, "sendMessage", chat_id=7001, message_thread_id=thread, text="draft")["message_id"]
+    telegram(simulator, "editMessageText", chat_id=7001, message_id=message, text="final")
+    browser.until(lambda: browser.texts(".message .text") == ["…", "final"])
+    assert "edited" in browser.texts(".message .who")[1]
+
+
+def test_messages_elsewhere_are_counted_until_they_are_read(simulator: Simulator, browser: Browser) -> None:
+    look(browser, simulator.link_url("telegram", "7001"))
+    slack(simulator, channel="C0GENERAL", text="one")
+    slack(simulator, channel="C0GENERAL", text="two")
+    browser.until(lambda: browser.text("a[href='#/slack/C0GENERAL'] .badge").startswith("2"))
+    browser.click("a[href='#/slack/C0GENERAL']")
+    browser.until(lambda: browser.texts("#places .badge") == [])
+
+
+def test_a_slack_message_can_be_answered_in_a_thread(simulator: Simulator, browser: Browser) -> None:
+    slack(simulator, channel="C0HOME", text="Anybody?")
+    look(browser, simulator.link_url("slack", "C0HOME"))
+    browser.click(".replies")
+    browser.until(lambda: browser.text("#talk-title") == "Anybody?")
+    browser.type("#words", f"Me{ENTER}")
+    browser.until(lambda: browser.texts(".message .text") == ["Anybody?", "Me"])
+    browser.click("#crumbs a")
+    browser.until(lambda: browser.text(".replies") == "1 reply")
+
+
+def test_faults_are_armed_shown_used_up_and_disarmed(simulator: Simulator, browser: Browser) -> None:
+    look(browser, simulator.link_url("telegram", "7001"))
+    assert "Everything works" in browser.text("#armed")
+    browser.click("[data-kind='forbidden']")
+    browser.until(lambda: "Telegram: Forbidden, 1 ×" in browser.text("#armed"))
+    url = f"{simulator.telegram_api_url}{simulator.credentials.telegram_token}/sendMessage"
+    assert httpx.post(url, json={"chat_id": 7001, "text": "x"}).status_code == 403
+    browser.until(lambda: "Everything works" in browser.text("#armed"))
+    browser.run(
+        "document.getElementById('fault-count').value = '3'; document.getElementById('fault-seconds').value = '9'"
+    )
+    browser.click("#fault-platforms label[data-platform='discord']")
+    browser.click("[data-kind='rate_limit']")
+    browser.until(lambda: "Discord: Rate limit, 3 ×" in browser.text("#armed"))
+    browser.click("#armed button")
+    browser.until(lambda: "Everything works" in browser.text("#armed"))
+
+
+def test_a_phone_shows_one_thing_at_a_time_and_never_scrolls_sideways(simulator: Simulator, browser: Browser) -> None:
+    browser.resize(390, 844, phone=True)
+    thread = topic(simulator, "A title that is much longer than a phone is wide, and then some")
+    wide = "word " * 30 + "\n" + "x" * 200
+    code = {"type": "pre", "offset": 0, "length": len(wide)}
+    telegram(simulator, "sendMessage", chat_id=7001, message_thread_id=thread, text=wide, entities=[code])
+    look(browser, simulator.url)
+    visible = "return [...document.querySelectorAll('#places, #talk')].filter(e => e.checkVisibility()).map(e => e.id)"
+    sideways = "return document.documentElement.scrollWidth - innerWidth"
+    assert (browser.run(visible), browser.run(sideways)) == (["places"], 0)
+    browser.click(f"a[href='#/telegram/7001/{thread}']")
+    browser.until(lambda: browser.run(visible) == ["talk"])
+    small = "return ['#send', '#words', '#back', '#faults-toggle'].map(s => document.querySelector(s).getBoundingClientRect())"
+    assert all(box["height"] >= 40 and box["right"] <= 390 for box in browser.run(small))
+    assert browser.run(sideways) == 0
+    browser.click("#faults-toggle")
+    assert browser.run("return document.querySelector('#faults').getBoundingClientRect().right") <= 390
+    browser.press(ESCAPE)
+    assert browser.run("return document.querySelector('#faults').checkVisibility()") is False
+    browser.click("#back")
+    browser.until(lambda: browser.run(visible) == ["places"])
+
+
+def test_everything_can_be_done_from_the_keyboard(simulator: Simulator, browser: Browser) -> None:
+    look(browser, simulator.url)
+    browser.press(TAB)
+    assert browser.run("return document.activeElement.className") == "skip"
+    browser.press(TAB)
+    browser.press(DOWN)
+    browser.press(ENTER)
+    browser.until(lambda: browser.text("#talk-title") == "Project forum")
+    browser.until(lambda: browser.run("return document.activeElement.id") == "words")
+    browser.press(f"hello{ENTER}")
+    browser.until(lambda: browser.texts(".from-owner .text") == ["hello"])
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_stands_out_in_light_and_dark(simulator: Simulator, browser: Browser, *, dark: bool) -> None:
+    browser.prefer("dark" if dark else "light")
+    thread = topic(simulator)
+    simulator.say("telegram", "7001", "hello", thread=thread)
+    simulator.say("telegram", "-1002", "hello", user="stranger")
+    for place in (("7001", thread), ("-1002", None)):
+        look(browser, simulator.link_url("telegram", *place))
+        browser.until(lambda: browser.text(".message .text") == "hello")
+        assert browser.run(CONTRAST) == []
+    lightness = browser.run("return getComputedStyle(document.body).backgroundColor")
+    assert lightness == ("rgb(20, 22, 26)" if dark else "rgb(246, 247, 249)")
+
+
+def test_nothing_comes_from_elsewhere_and_a_lost_connection_is_told(simulator: Simulator, browser: Browser) -> None:
+    look(browser, simulator.link_url("telegram", "7001"))
+    loaded = browser.run("return performance.getEntriesByType('resource').map(e => new URL(e.name).origin)")
+    assert set(loaded) == {simulator.url}
+    assert len(loaded) > 5
+    simulator.stop()
+    browser.until(lambda: "trying again" in browser.text("#live"))
+    browser.complaints()  # the browser says so in its console too, rightly

@@ -1,0 +1,87 @@
+"""The store behind the protocols, and the faults, without any HTTP."""
+
+import pytest
+
+from local.chats.simulator.faults import Fault, Faults
+from local.chats.simulator.store import Change, Missing, Store
+from local.chats.simulator.world import World
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store(World(), clock=lambda: 1000.0)
+
+
+def test_what_happens_is_told_in_order_until_nobody_listens(store: Store) -> None:
+    heard: list[Change] = []
+    stop = store.listen(heard.append)
+    chat = store.chat("telegram", "7001")
+    thread = store.open_thread(chat, "2", "Tea", "bot")
+    message = store.post(chat, thread, "3", "bot", "hello")
+    store.edit(chat, thread, message, "there")
+    store.typing(chat, "2", 5.0)
+    store.remove_thread(chat, thread)
+    stop()
+    store.post(chat, None, "4", "owner", "unheard")
+    assert [change.kind for change in heard] == ["thread", "message", "edit", "typing", "gone"]
+    assert {change.thread_id for change in heard} == {"2"}
+
+
+def test_a_message_ends_the_typing_in_its_place_only(store: Store) -> None:
+    chat = store.chat("telegram", "7001")
+    thread = store.open_thread(chat, "2", "Tea", "bot")
+    store.typing(chat, None, 5.0)
+    store.typing(chat, "2", 5.0)
+    store.post(chat, thread, "3", "bot", "hello")
+    assert store.typing_in(chat) == {None: 1005.0}
+
+
+def test_what_is_not_there_is_missing(store: Store) -> None:
+    chat = store.chat("slack", "C0HOME")
+    with pytest.raises(Missing, match="no chat C0NOPE"):
+        store.chat("slack", "C0NOPE")
+    with pytest.raises(Missing, match="no thread 1"):
+        store.thread(chat, "1")
+    with pytest.raises(Missing, match="no message 1"):
+        store.find(chat, "1")
+
+
+def test_who_writes_in_a_thread_is_in_it(store: Store) -> None:
+    chat = store.chat("discord", "6001000000000000001")
+    thread = store.open_thread(chat, "2", "Tea", "bot")
+    store.post(chat, thread, "3", "owner", "hello")
+    assert thread.members == {"bot", "owner"}
+
+
+def test_a_fault_is_used_up_by_what_it_fits_and_by_nothing_else() -> None:
+    faults = Faults()
+    faults.arm(Fault("telegram", "reset", 2, 0.0))
+    assert faults.take("slack", "send") is None
+    assert faults.take("telegram", "typing") is None
+    assert faults.take("telegram", "send") is not None
+    assert faults.take("telegram", "open_thread") is not None
+    assert faults.take("telegram", "send") is None
+    assert faults.armed == ()
+
+
+def test_a_fault_on_one_operation_spares_the_others() -> None:
+    faults = Faults()
+    faults.arm(Fault("discord", "slow", 1, 1.0, on="typing"))
+    assert faults.take("discord", "send") is None
+    assert faults.take("discord", "typing") is not None
+
+
+def test_faults_strike_in_the_order_in_which_they_were_armed() -> None:
+    faults = Faults()
+    faults.arm(Fault("slack", "reset", 1, 0.0))
+    faults.arm(Fault("slack", "forbidden", 1, 0.0))
+    taken = [faults.take("slack", "send"), faults.take("slack", "edit")]
+    assert [fault.kind for fault in taken if fault] == ["reset", "forbidden"]
+
+
+def test_redelivery_is_no_fault_of_a_call() -> None:
+    faults = Faults()
+    faults.arm(Fault("slack", "redeliver", 1, 0.0))
+    assert faults.take("slack", "send") is None
+    assert faults.take_redelivery("slack")
+    assert not faults.take_redelivery("slack")

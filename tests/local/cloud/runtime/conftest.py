@@ -1,0 +1,160 @@
+"""A function whose behaviour the event decides, run by the real runtime."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.credentials import Credentials
+
+from local.cloud.runtime import RuntimeInvoker
+from local.cloud.stack import FunctionConfig, Stack
+
+APP = '''
+import os, random, socket, sys, threading, uuid
+print("module loaded")
+count = 0
+
+def handler(event, context):
+    global count
+    count += 1
+    return globals()[event["do"]](event, context)
+
+def echo(event, context):
+    return {"event": event, "count": count, "pid": os.getpid()}
+
+def describe(event, context):
+    return {
+        "environment": dict(os.environ), "cwd": os.getcwd(), "argv": open("/proc/self/cmdline").read().split("\\0"),
+        "name": context.function_name, "arn": context.invoked_function_arn, "id": context.aws_request_id,
+        "memory": context.memory_limit_in_mb, "remaining": context.get_remaining_time_in_millis(),
+    }
+
+def draw(event, context):
+    return {"pid": os.getpid(), "numbers": [random.random(), uuid.uuid4().hex]}
+
+def fail(event, context):
+    raise KeyError("no such thing")
+
+def leave(event, context):
+    os._exit(7)
+
+def hang(event, context):
+    threading.Event().wait()
+
+def large(event, context):
+    return "x" * event["size"]
+
+def meet(event, context):
+    """Says hello at the gate, and goes on when it is let through."""
+    with socket.create_connection(("127.0.0.1", event["port"])) as gate:
+        gate.sendall(str(os.getpid()).encode() + b"\\n")
+        return gate.recv(1).decode()
+
+def speak(event, context):
+    print("to stdout")
+    print("to stderr", file=sys.stderr)
+'''
+
+
+class Gate:
+    """A door that functions knock at from inside an event."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.settimeout(20)
+        self.port: int = self._listener.getsockname()[1]
+        self._guests: list[socket.socket] = []
+
+    def arrival(self) -> tuple[socket.socket, int]:
+        """The next guest and the pid of its process."""
+        guest, _ = self._listener.accept()
+        guest.settimeout(20)
+        self._guests.append(guest)
+        return guest, int(guest.makefile().readline())
+
+    def close(self) -> None:
+        self._listener.close()
+        for guest in self._guests:
+            with suppress(OSError):
+                guest.close()
+
+
+@dataclass
+class Heard:
+    """All that the runtime said."""
+
+    lines: list[tuple[str, str]] = field(default_factory=list)
+    phases: list[tuple[str, str, int]] = field(default_factory=list)
+
+
+def function(
+    logical_id: str, handler: str = "app.handler", *, timeout: float = 20, **environment: str
+) -> FunctionConfig:
+    return FunctionConfig(
+        logical_id=logical_id,
+        name=f"handoff-{logical_id}",
+        handler=handler,
+        timeout=timeout,
+        memory=256,
+        environment=environment,
+        role_arn=f"arn:aws:iam::123456789012:role/{logical_id}",
+    )
+
+
+def stack_of(*functions: FunctionConfig) -> Stack:
+    return Stack({one.logical_id: one for one in functions}, (), (), (), (), {}, {})
+
+
+def credentials(role_arn: str) -> Credentials:
+    return Credentials(f"key of {role_arn.rpartition('/')[2]}", "s", "t")
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    gate = Gate()
+    yield gate
+    gate.close()
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture
+def app_root(tmp_path: Path) -> Path:
+    (tmp_path / "app.py").write_text(APP)
+    return tmp_path
+
+
+@pytest.fixture
+def start(app_root: Path, heard: Heard) -> Iterator[Callable[..., RuntimeInvoker]]:
+    """Starts invokers of the given functions and stops them at the end."""
+    started: list[RuntimeInvoker] = []
+
+    def start(*functions: FunctionConfig, **options: Any) -> RuntimeInvoker:
+        invoker = RuntimeInvoker(
+            stack_of(*(functions or (function("Echo"),))),
+            SimpleNamespace(url="http://127.0.0.1:1"),
+            root=app_root,
+            credentials=credentials,
+            on_log=lambda name, line: heard.lines.append((name, line)),
+            on_phase=options.pop("on_phase", lambda *phase: heard.phases.append(phase)),
+            **options,
+        )
+        started.append(invoker)
+        return invoker
+
+    yield start
+    for invoker in started:
+        invoker.close()
+
+
+@pytest.fixture
+def make_function() -> Callable[..., FunctionConfig]:
+    return function

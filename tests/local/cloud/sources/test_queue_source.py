@@ -1,0 +1,281 @@
+"""A FIFO queue, on the real local engine, waking a function."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from local.cloud.engine import Engine
+from local.cloud.invoke import Result
+from local.cloud.sources import QueueSource
+from local.cloud.stack import QueueMapping
+
+Start = Callable[..., QueueSource]
+
+
+class Fifo:
+    """A FIFO queue with a dead-letter queue, and short words for both."""
+
+    def __init__(self, engine: Engine, *, visibility: int = 60, receives: int = 100) -> None:
+        self._client = engine.client("sqs")
+        self.dead_url = self._make({})
+        dead_arn = self.arn(self.dead_url)
+        redrive = json.dumps({"deadLetterTargetArn": dead_arn, "maxReceiveCount": receives})
+        self.url = self._make({"VisibilityTimeout": str(visibility), "RedrivePolicy": redrive})
+
+    def _make(self, attributes: Mapping[str, str]) -> str:
+        name = f"{uuid4().hex}.fifo"
+        url: str = self._client.create_queue(QueueName=name, Attributes={"FifoQueue": "true", **attributes})["QueueUrl"]
+        return url
+
+    def arn(self, url: str) -> str:
+        answer = self._client.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+        arn: str = answer["Attributes"]["QueueArn"]
+        return arn
+
+    def send(self, body: str, group: str, **more: Any) -> None:
+        self._client.send_message(
+            QueueUrl=self.url, MessageBody=body, MessageGroupId=group, MessageDeduplicationId=uuid4().hex, **more
+        )
+
+    def release(self, record: Mapping[str, Any]) -> None:
+        """What a function does that wants its message again at once."""
+        self._client.change_message_visibility(
+            QueueUrl=self.url, ReceiptHandle=record["receiptHandle"], VisibilityTimeout=0
+        )
+
+    def left(self) -> tuple[int, int]:
+        """How many messages wait and how many are in flight."""
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        found = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]
+        return int(found[names[0]]), int(found[names[1]])
+
+    def next_dead(self) -> Mapping[str, Any]:
+        (message,) = self._client.receive_message(
+            QueueUrl=self.dead_url, WaitTimeSeconds=20, MessageSystemAttributeNames=["All"]
+        )["Messages"]
+        dead: Mapping[str, Any] = message
+        return dead
+
+
+@pytest.fixture
+def fifo(engine: Engine) -> Fifo:
+    return Fifo(engine)
+
+
+@pytest.fixture
+def start(engine: Engine, invoker: Any, role: Any) -> Iterator[Start]:
+    started: list[QueueSource] = []
+
+    def start(fifo: Fifo, **options: Any) -> QueueSource:
+        settings = {"batch_size": 1, "partial_failures": False, "max_concurrency": None, **options}
+        mapping = QueueMapping(function="Turn", queue_url=fifo.url, queue_arn=fifo.arn(fifo.url), **settings)
+        reads = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
+        role.allow(*((f"sqs:{action}", mapping.queue_arn) for action in reads))
+        source = QueueSource(mapping, role.function("Turn"), engine, invoker)
+        started.append(source)
+        source.start()
+        return source
+
+    yield start
+    for source in started:
+        source.stop()
+
+
+def bodies(event: Mapping[str, Any]) -> list[str]:
+    return [record["body"] for record in event["Records"]]
+
+
+def test_record_has_the_shape_of_the_real_sample(
+    start: Start, fifo: Fifo, invoker: Any, sample: Callable[[str], Any]
+) -> None:
+    (real,) = sample("queue_kickoff_turn")["Records"]
+    start(fifo)
+    fifo.send(real["body"], "telegram:1001:17")
+    (record,) = invoker.next()["Records"]
+    assert set(record) == set(real)
+    assert set(record["attributes"]) == set(real["attributes"])
+    assert record["body"] == real["body"]
+    assert record["md5OfBody"] == real["md5OfBody"]
+    assert record["attributes"]["ApproximateReceiveCount"] == "1"
+    assert record["attributes"]["MessageGroupId"] == "telegram:1001:17"
+    assert record["eventSourceARN"] == fifo.arn(fifo.url)
+    assert invoker.functions == ["Turn"]
+
+
+def test_message_attributes_travel_in_lambdas_shape(start: Start, fifo: Fifo, invoker: Any) -> None:
+    start(fifo)
+    fifo.send(
+        "x",
+        "g",
+        MessageAttributes={
+            "word": {"DataType": "String", "StringValue": "w"},
+            "raw": {"DataType": "Binary", "BinaryValue": b"\xff"},
+        },
+    )
+    (record,) = invoker.next()["Records"]
+    empty: dict[str, list[str]] = {"stringListValues": [], "binaryListValues": []}
+    assert record["messageAttributes"] == {
+        "word": {**empty, "dataType": "String", "stringValue": "w"},
+        "raw": {**empty, "dataType": "Binary", "binaryValue": "/w=="},
+    }
+
+
+def test_done_messages_are_deleted_and_the_next_of_the_group_follows_at_once(
+    start: Start, fifo: Fifo, invoker: Any
+) -> None:
+    source = start(fifo)
+    for number in range(5):
+        fifo.send(str(number), "g")
+    assert [bodies(invoker.next()) for _ in range(5)] == [["0"], ["1"], ["2"], ["3"], ["4"]]
+    source.stop()
+    assert fifo.left() == (0, 0)
+
+
+def test_groups_run_side_by_side_and_each_group_one_at_a_time(
+    start: Start, fifo: Fifo, invoker: Any, doors: Any
+) -> None:
+    invoker.answer = lambda event: doors.enter(bodies(event)[0])
+    start(fifo)
+    for group in "abcdefghij":
+        for number in (1, 2):
+            fifo.send(f"{group}{number}", group)
+    firsts = [f"{group}1" for group in "abcdefghij"]
+    doors.wait_inside(*firsts)
+    assert sorted(doors.inside()) == firsts
+    doors.release("c1")
+    doors.wait_inside("c2")
+    assert sorted(doors.inside()) == sorted([*set(firsts) - {"c1"}, "c2"])
+    doors.release(*(f"{group}{number}" for group in "abcdefghij" for number in (1, 2)))
+    for _ in range(20):
+        invoker.next()
+
+
+def test_maximum_concurrency_is_kept(start: Start, fifo: Fifo, invoker: Any, doors: Any) -> None:
+    invoker.answer = lambda event: doors.enter(bodies(event)[0])
+    start(fifo, max_concurrency=2)
+    for group in "abc":
+        fifo.send(group, group)
+    doors.wait_inside("a", "b")
+    assert fifo.left() == (1, 2)
+    doors.release("a")
+    doors.wait_inside("b", "c")
+    doors.release("b", "c")
+
+
+def test_failed_message_stays_hidden_and_holds_up_its_group_only(
+    start: Start, fifo: Fifo, invoker: Any, failed: Result
+) -> None:
+    invoker.answer = lambda event: failed if bodies(event) == ["bad"] else None
+    source = start(fifo)
+    fifo.send("bad", "a")
+    assert bodies(invoker.next()) == ["bad"]
+    fifo.send("behind it", "a")
+    fifo.send("other group", "b")
+    assert bodies(invoker.next()) == ["other group"]
+    source.stop()
+    assert fifo.left() == (1, 1)
+
+
+def test_time_out_leaves_the_message_to_its_visibility_time_out(start: Start, fifo: Fifo, invoker: Any) -> None:
+    invoker.answer = lambda _: Result(error={"errorMessage": "Task timed out"}, timed_out=True)
+    source = start(fifo)
+    fifo.send("slow", "a")
+    invoker.next()
+    source.stop()
+    assert fifo.left() == (0, 1)
+
+
+def test_failed_message_comes_back_when_its_visibility_ends(
+    start: Start, engine: Engine, invoker: Any, failed: Result
+) -> None:
+    fifo = Fifo(engine, visibility=1)
+    counts: list[str] = []
+
+    def answer(event: Mapping[str, Any]) -> Result | None:
+        counts.append(event["Records"][0]["attributes"]["ApproximateReceiveCount"])
+        return failed if len(counts) == 1 else None
+
+    invoker.answer = answer
+    start(fifo)
+    fifo.send("again", "a")
+    assert [bodies(invoker.next()) for _ in range(2)] == [["again"], ["again"]]
+    assert counts == ["1", "2"]
+
+
+def test_visibility_that_the_function_changed_is_respected(
+    start: Start, fifo: Fifo, invoker: Any, failed: Result
+) -> None:
+    def answer(event: Mapping[str, Any]) -> Result | None:
+        (record,) = event["Records"]
+        if record["attributes"]["ApproximateReceiveCount"] == "3":
+            return None
+        fifo.release(record)
+        return failed
+
+    invoker.answer = answer
+    source = start(fifo)
+    fifo.send("again", "a")
+    for _ in range(3):
+        assert bodies(invoker.next()) == ["again"]
+    source.stop()
+    assert fifo.left() == (0, 0)
+
+
+def test_message_received_too_often_goes_to_the_dead_letter_queue_and_frees_its_group(
+    start: Start, engine: Engine, invoker: Any, failed: Result
+) -> None:
+    fifo = Fifo(engine, receives=3)
+
+    def answer(event: Mapping[str, Any]) -> Result | None:
+        if bodies(event) == ["fine"]:
+            return None
+        fifo.release(event["Records"][0])
+        return failed
+
+    invoker.answer = answer
+    start(fifo)
+    fifo.send("poison", "a")
+    fifo.send("fine", "a")
+    assert [bodies(invoker.next()) for _ in range(4)] == [["poison"]] * 3 + [["fine"]]
+    dead = fifo.next_dead()
+    assert dead["Body"] == "poison"
+    assert dead["Attributes"]["MessageGroupId"] == "a"
+
+
+def test_partial_failure_deletes_the_others(start: Start, fifo: Fifo, invoker: Any) -> None:
+    def answer(event: Mapping[str, Any]) -> Any:
+        return {"batchItemFailures": [{"itemIdentifier": r["messageId"]} for r in event["Records"] if r["body"] == "2"]}
+
+    invoker.answer = answer
+    for number in range(3):
+        fifo.send(str(number), "a")
+    source = start(fifo, batch_size=10, partial_failures=True)
+    assert bodies(invoker.next()) == ["0", "1", "2"]
+    source.stop()
+    assert fifo.left() == (0, 1)
+
+
+def test_function_that_cannot_be_called_at_all_loses_no_message(start: Start, fifo: Fifo, invoker: Any) -> None:
+    def answer(_: Mapping[str, Any]) -> None:
+        raise LookupError("no such function")
+
+    invoker.answer = answer
+    source = start(fifo)
+    fifo.send("x", "a")
+    invoker.next()
+    source.stop()
+    assert fifo.left() == (0, 1)
+
+
+def test_stopped_source_takes_no_more_messages(start: Start, fifo: Fifo, invoker: Any) -> None:
+    source = start(fifo)
+    fifo.send("first", "a")
+    invoker.next()
+    source.stop()
+    fifo.send("second", "b")
+    other = start(fifo)
+    assert bodies(invoker.next()) == ["second"]
+    other.stop()

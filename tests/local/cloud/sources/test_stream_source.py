@@ -1,0 +1,331 @@
+"""A table's stream, on the real local engine, waking a function."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from botocore.credentials import Credentials
+
+from local.cloud.engine import Engine
+from local.cloud.invoke import Result
+from local.cloud.sources import StreamSource
+from local.cloud.sources.pattern import UnknownPatternError
+from local.cloud.stack import FunctionConfig, StreamMapping
+
+Start = Callable[..., StreamSource]
+
+
+class Table:
+    """A table with a stream, and short words for writing to it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.name = f"t{uuid4().hex}"
+        self._client = engine.client("dynamodb")
+        made = self._client.create_table(
+            TableName=self.name,
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        )
+        self.stream_arn: str = made["TableDescription"]["LatestStreamArn"]
+
+    def put(self, name: str, **attributes: Any) -> None:
+        self._client.put_item(TableName=self.name, Item={"id": {"S": name}, **attributes})
+
+    def delete(self, name: str) -> None:
+        self._client.delete_item(TableName=self.name, Key={"id": {"S": name}})
+
+
+@pytest.fixture
+def table(engine: Engine) -> Table:
+    return Table(engine)
+
+
+@pytest.fixture
+def mapping(table: Table) -> StreamMapping:
+    return StreamMapping(
+        function="Process",
+        stream_arn=table.stream_arn,
+        batch_size=10,
+        window_seconds=0,
+        filters=(),
+        max_retries=1,
+        max_age_seconds=-1,
+        bisect=True,
+        parallelization=1,
+        partial_failures=True,
+        on_failure_queue_url=None,
+        starting_position="TRIM_HORIZON",
+    )
+
+
+@pytest.fixture
+def function(role: Any, table: Table, on_failure: Any) -> FunctionConfig:
+    """What the mapping calls, and with whose role it reads and reports."""
+    reads = ("DescribeStream", "GetRecords", "GetShardIterator")
+    role.allow(("sqs:SendMessage", on_failure.arn))
+    role.allow(("dynamodb:ListStreams", "*"), *((f"dynamodb:{action}", table.stream_arn) for action in reads))
+    config: FunctionConfig = role.function("Process")
+    return config
+
+
+@pytest.fixture
+def start(engine: Engine, invoker: Any, function: FunctionConfig) -> Iterator[Start]:
+    """Starts sources whose pauses take no time, and stops them."""
+    started: list[StreamSource] = []
+
+    def start(mapping: StreamMapping, **options: Any) -> StreamSource:
+        source = StreamSource(mapping, function, engine, invoker, **{"pause": lambda _: True, **options})
+        started.append(source)
+        source.start()
+        return source
+
+    yield start
+    for source in started:
+        source.stop()
+
+
+def names(event: Mapping[str, Any]) -> list[str]:
+    return [record["dynamodb"]["Keys"]["id"]["S"] for record in event["Records"]]
+
+
+def shape(value: Any) -> Any:
+    """Names and types, without the values."""
+    return {key: shape(one) for key, one in value.items()} if isinstance(value, dict) else type(value)
+
+
+def test_record_has_the_shape_of_the_real_sample(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any, sample: Callable[[str], Any]
+) -> None:
+    start(mapping)
+    (real,) = sample("stream_pending_handoff")["Records"]
+    table.put("h1", **{key: value for key, value in real["dynamodb"]["NewImage"].items() if key != "handoff_id"})
+    (record,) = invoker.next()["Records"]
+    real["dynamodb"]["Keys"] = {"id": real["dynamodb"]["Keys"].pop("handoff_id")}
+    real["dynamodb"]["NewImage"]["id"] = real["dynamodb"]["NewImage"].pop("handoff_id")
+    assert shape(record) == shape(real)
+    assert record["eventName"] == "INSERT"
+    assert record["eventSourceARN"] == table.stream_arn
+    assert record["dynamodb"]["NewImage"]["state"] == {"S": "pending"}
+    assert invoker.functions == ["Process"]
+
+
+def test_changes_and_removals_carry_the_old_image_and_binaries_travel_as_base64(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+) -> None:
+    start(mapping)
+    table.put("a", data={"B": b"\x00\xff"})
+    assert invoker.next()["Records"][0]["dynamodb"]["NewImage"]["data"] == {"B": "AP8="}
+    table.put("a", data={"L": [{"B": b"\x01"}]})
+    (changed,) = invoker.next()["Records"]
+    assert changed["eventName"] == "MODIFY"
+    assert changed["dynamodb"]["OldImage"]["data"] == {"B": "AP8="}
+    assert changed["dynamodb"]["NewImage"]["data"] == {"L": [{"B": "AQ=="}]}
+    table.delete("a")
+    (removed,) = invoker.next()["Records"]
+    assert removed["eventName"] == "REMOVE"
+    assert "NewImage" not in removed["dynamodb"]
+
+
+def test_trim_horizon_sees_what_was_written_before_and_latest_does_not(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+) -> None:
+    table.put("before")
+    start(replace(mapping, starting_position="LATEST"))
+    table.put("after")
+    assert names(invoker.next()) == ["after"]
+    start(mapping)
+    assert {*names(invoker.next()), *names(invoker.next())} == {"before", "after"}
+
+
+def test_only_records_that_pass_a_filter_wake_the_function(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+) -> None:
+    pending = {"dynamodb": {"NewImage": {"state": {"S": ["pending"]}}}}
+    start(replace(mapping, filters=(pending,)))
+    table.put("a", state={"S": "running"})
+    table.put("b", state={"S": "pending"})
+    table.put("a", state={"S": "pending"})
+    assert {*names(invoker.next()), *names(invoker.next())} == {"a", "b"}
+    assert invoker.idle
+
+
+def test_pattern_that_nobody_can_decide_keeps_the_source_from_starting(start: Start, mapping: StreamMapping) -> None:
+    with pytest.raises(UnknownPatternError):
+        start(replace(mapping, filters=({"dynamodb": [{"wildcard": "*"}]},)))
+
+
+def test_window_collects_a_batch_and_a_full_batch_ends_the_window(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+) -> None:
+    start(replace(mapping, window_seconds=60, batch_size=3))
+    for number in range(6):
+        table.put("same item", n={"N": str(number)})
+    assert [len(invoker.next()["Records"]) for _ in range(2)] == [3, 3]
+
+
+def test_window_that_ends_delivers_what_there_is(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+) -> None:
+    start(replace(mapping, window_seconds=0.05))
+    table.put("a")
+    assert names(invoker.next()) == ["a"]
+
+
+def test_items_keep_their_order_and_a_busy_one_holds_up_no_other(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any, doors: Any
+) -> None:
+    seen: dict[str, list[str]] = {}
+
+    def answer(event: Mapping[str, Any]) -> None:
+        for record in event["Records"]:
+            name = record["dynamodb"]["Keys"]["id"]["S"]
+            seen.setdefault(name, []).append(record["dynamodb"]["NewImage"]["n"]["N"])
+            if record["dynamodb"]["NewImage"]["n"]["N"] == "0":
+                doors.enter(name)
+
+    invoker.answer = answer
+    start(replace(mapping, parallelization=10, batch_size=1))
+    busy = ["a", "b", "c", "e"]  # four items of different lanes
+    for number in range(3):
+        for name in busy:
+            table.put(name, n={"N": str(number)})
+    doors.wait_inside(*busy)
+    doors.release(*busy)
+    for _ in range(12):
+        invoker.next()
+    assert seen == {name: ["0", "1", "2"] for name in busy}
+
+
+def test_poison_record_ends_in_the_on_failure_queue_and_blocks_nobody(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any, on_failure: Any
+) -> None:
+    failed = Result(error={"errorType": "ValueError", "errorMessage": "no"}, request_id="r")
+    done: set[str] = set()
+    everyone = threading.Event()
+
+    def answer(event: Mapping[str, Any]) -> Result | None:
+        if "poison" in names(event):
+            return failed
+        done.update(names(event))
+        if len(done) == 20:
+            everyone.set()
+        return None
+
+    invoker.answer = answer
+    pauses: list[float] = []
+    start(
+        replace(mapping, on_failure_queue_url=on_failure.url, max_retries=2),
+        pause=lambda seconds: pauses.append(seconds) or True,
+        now=lambda: 1794822961.5,
+    )
+    for number in range(10):
+        table.put(f"before {number}")
+    table.put("poison")
+    for number in range(10):
+        table.put(f"after {number}")
+    assert everyone.wait(20)
+    body = on_failure.next()
+    info = body["DDBStreamBatchInfo"]
+    assert body["requestContext"] == {
+        "requestId": "r",
+        "functionArn": f"arn:aws:lambda:us-east-1:{table.stream_arn.split(':')[4]}:function:process",
+        "condition": "RetryAttemptsExhausted",
+        "approximateInvokeCount": 3,
+    }
+    assert body["responseContext"] == {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"}
+    assert (body["version"], body["timestamp"]) == ("1.0", "2026-11-16T09:56:01.500Z")
+    assert info["batchSize"] == 1
+    assert info["startSequenceNumber"] == info["endSequenceNumber"]
+    assert info["streamArn"] == table.stream_arn
+    assert info["shardId"].startswith("shardId-")
+    assert info["approximateArrivalOfFirstRecord"].endswith("Z")
+    assert pauses == [0.1, 0.2]
+
+
+def test_partial_failure_is_retried_from_the_failed_record(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+) -> None:
+    calls: list[list[str]] = []
+
+    def answer(event: Mapping[str, Any]) -> Any:
+        numbers = [record["dynamodb"]["NewImage"]["n"]["N"] for record in event["Records"]]
+        calls.append(numbers)
+        second = [
+            r["dynamodb"]["SequenceNumber"] for r in event["Records"] if r["dynamodb"]["NewImage"]["n"]["N"] == "1"
+        ]
+        return {"batchItemFailures": [{"itemIdentifier": second[0]}]} if len(calls) == 1 else None
+
+    invoker.answer = answer
+    for number in range(3):
+        table.put("same item", n={"N": str(number)})
+    start(mapping)
+    invoker.next()
+    invoker.next()
+    assert calls == [["0", "1", "2"], ["1", "2"]]
+
+
+def test_writes_to_other_tables_hide_none_of_ours(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any, engine: Engine
+) -> None:
+    start(replace(mapping, parallelization=2))
+    other = Table(engine)
+    with ThreadPoolExecutor() as pool:
+        for writer in (other, table):
+            pool.submit(lambda writer=writer: [writer.put(f"item {number}") for number in range(40)])
+    seen: set[str] = set()
+    while len(seen) < 40:
+        seen.update(names(invoker.next()))
+    table.put("one more")
+    assert names(invoker.next()) == ["one more"]
+
+
+def test_source_survives_an_engine_that_fails_for_a_while_and_loses_nothing(
+    mapping: StreamMapping, function: FunctionConfig, table: Table, invoker: Any, engine: Engine
+) -> None:
+    class Failing:
+        """The engine, whose streams answer nothing until they are mended."""
+
+        def __init__(self) -> None:
+            self.broken = False
+
+        def assume(self, role_arn: str) -> Credentials:
+            return engine.assume(role_arn)
+
+        def client(self, service: str, credentials: Credentials | None = None) -> Any:
+            return self if service == "dynamodbstreams" else engine.client(service, credentials)
+
+        def wait_for_writes(self, seen: int, timeout: float) -> int:
+            return engine.wait_for_writes(seen, timeout)
+
+        def __getattr__(self, operation: str) -> Any:
+            if self.broken:
+                raise ConnectionError("the engine is away")
+            return getattr(streams, operation)
+
+    streams, failing, errors = engine.client("dynamodbstreams"), Failing(), threading.Event()
+    source = StreamSource(mapping, function, failing, invoker, on_error=lambda _: errors.set())
+    source.start()
+    failing.broken = True
+    table.put("meanwhile")
+    assert errors.wait(20)
+    failing.broken = False
+    assert names(invoker.next()) == ["meanwhile"]
+    source.stop()
+
+
+def test_stop_ends_retries_and_takes_no_more_records(
+    start: Start, mapping: StreamMapping, table: Table, invoker: Any, failed: Result
+) -> None:
+    invoker.answer = lambda _: failed
+    source = start(replace(mapping, max_retries=-1), pause=None, backoff=lambda _: 60.0)
+    table.put("a")
+    invoker.next()
+    source.stop()
+    table.put("b")
+    assert invoker.idle

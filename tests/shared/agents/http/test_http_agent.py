@@ -1,0 +1,126 @@
+"""The contract to an agent of one's own: signed, with a deadline and an idempotency key."""
+
+import hashlib
+import hmac
+from collections.abc import Iterator
+
+import pytest
+
+from shared.agents.http.agent import HttpAgent
+from shared.domain.messages import Message
+from shared.errors import AgentFailed, AgentUnavailable
+from tests.contracts.agent_contract import KEY, HeldSecrets, HurriedClock, assistant, settings, user
+from tests.contracts.agent_contract_dialects import HttpDialect
+from tests.contracts.agent_contract_server import AgentServer, Response, agent_server
+
+DIALECT = HttpDialect()
+
+
+@pytest.fixture
+def server() -> Iterator[AgentServer]:
+    with agent_server() as running:
+        running.script = [DIALECT.says("hi")]
+        yield running
+
+
+@pytest.fixture
+def clock() -> HurriedClock:
+    return HurriedClock()
+
+
+@pytest.fixture
+def agent(server: AgentServer, clock: HurriedClock) -> HttpAgent:
+    return HttpAgent(settings(agent_url=f"{server.url}/turn"), HeldSecrets(), clock, pause=clock.pause)
+
+
+def ask(agent: HttpAgent, clock: HurriedClock, *messages: Message, note: str | None = None) -> str:
+    return agent.reply(messages or [user("hello")], note=note, deadline=clock.now() + 60_000)
+
+
+def test_the_signature_covers_the_time_and_every_byte(
+    agent: HttpAgent, server: AgentServer, clock: HurriedClock
+) -> None:
+    ask(agent, clock, user("hallo 👋"))
+    (request,) = server.requests
+    timestamp = request.headers["x-handoff-timestamp"]
+    expected = hmac.new(KEY.encode(), timestamp.encode() + b"." + request.raw, hashlib.sha256).hexdigest()
+    assert request.headers["x-handoff-signature"] == f"sha256={expected}"
+    assert abs(int(timestamp) - clock.now() / 1000) < 10
+
+
+def test_the_key_itself_is_never_sent(agent: HttpAgent, server: AgentServer, clock: HurriedClock) -> None:
+    ask(agent, clock)
+    (request,) = server.requests
+    assert KEY not in f"{request.headers} {request.raw!r} {request.path}"
+
+
+def test_the_body_is_the_documented_one(agent: HttpAgent, server: AgentServer, clock: HurriedClock) -> None:
+    ask(agent, clock, {"role": "system", "content": "Be kind."}, user("hello"), note="You were interrupted.")
+    body = server.requests[0].body
+    assert body["messages"] == [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hello"}]
+    assert body["note"] == "You were interrupted."
+    assert abs(body["deadline"] - clock.now()) < 70_000
+    assert body["idempotency_key"] == server.requests[0].headers["idempotency-key"]
+
+
+def test_a_turn_that_is_tried_again_keeps_its_key(agent: HttpAgent, server: AgentServer, clock: HurriedClock) -> None:
+    server.script = [DIALECT.error("broken"), DIALECT.says("hi")]
+    ask(agent, clock, user("hello"))
+    ask(agent, clock, user("hello"), note="The last turn was interrupted.")
+    ask(agent, clock, user("hello"), assistant("hi"), user("hello"))
+    ask(agent, clock, {**user("hello"), "id": "of another session"})
+    keys = [request.body["idempotency_key"] for request in server.requests]
+    assert keys[0] == keys[1] == keys[2]
+    assert len(set(keys)) == 3
+
+
+def test_each_try_is_signed_anew(agent: HttpAgent, server: AgentServer, clock: HurriedClock) -> None:
+    server.script = [DIALECT.error("rate_limited", after="5"), DIALECT.says("hi")]
+    ask(agent, clock)
+    first, second = (int(request.headers["x-handoff-timestamp"]) for request in server.requests)
+    assert second - first in (5, 6)
+
+
+@pytest.mark.parametrize("known", [{}, {"agent/key": " "}])
+def test_without_a_key_nothing_is_sent(server: AgentServer, clock: HurriedClock, known: dict[str, str]) -> None:
+    with pytest.raises(AgentFailed, match="agent/key"):
+        ask(HttpAgent(settings(agent_url=server.url), HeldSecrets(known), clock), clock)
+    assert server.requests == []
+
+
+def test_without_an_address_it_says_so(clock: HurriedClock) -> None:
+    with pytest.raises(AgentFailed, match="HANDOFF_AGENT_URL"):
+        ask(HttpAgent(settings(), HeldSecrets(), clock), clock)
+
+
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
+    agent: HttpAgent, clock: HurriedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:1")
+    assert ask(agent, clock) == "hi"
+
+
+def test_its_own_words_for_not_answering_reach_the_person(
+    agent: HttpAgent, server: AgentServer, clock: HurriedClock
+) -> None:
+    server.script = [Response(422, f'{{"error": "Your plan is over, {KEY}"}}'.encode())]
+    with pytest.raises(AgentFailed) as caught:
+        ask(agent, clock)
+    assert str(caught.value) == "The agent could not answer: Your plan is over, ***."
+
+
+def test_still_at_work_is_worth_another_try(agent: HttpAgent, server: AgentServer, clock: HurriedClock) -> None:
+    server.script = [Response(409, b"{}", {"retry-after": "30"})]
+    with pytest.raises(AgentUnavailable) as caught:
+        ask(agent, clock)
+    assert caught.value.after == 30
+
+
+@pytest.mark.parametrize("body", [b"[]", b'{"reply": "hi"}', b'{"text": 3}'])
+def test_an_answer_of_another_shape_is_told(
+    agent: HttpAgent, server: AgentServer, clock: HurriedClock, body: bytes
+) -> None:
+    server.script = [Response(200, body)]
+    with pytest.raises(AgentFailed, match=r"docs/agents\.md"):
+        ask(agent, clock)

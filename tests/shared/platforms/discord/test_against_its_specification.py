@@ -1,0 +1,98 @@
+"""Everything that we send to Discord fits its published OpenAPI description."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # it publishes no types
+import pytest
+
+from local.chats.discord.register_commands import COMMANDS, register
+from local.chats.simulator import Simulator
+from shared.domain.routes import Place
+from shared.platforms.discord.adapter import Discord
+from shared.ports.inbound import Answer, Inbound
+from shared.ports.platforms import Part
+
+TEXT, FORUM = "6001000000000000001", "6002000000000000002"
+OWNER = "7001000000000000001"
+FILES = (
+    Path(__file__).parents[3] / "local" / "chats" / "simulator" / "schemas" / "discord.json",
+    Path(__file__).parent / "schemas.json",
+)
+SCHEMAS: dict[str, Any] = {}
+for _file in FILES:
+    SCHEMAS |= json.loads(_file.read_text())["components"]["schemas"]
+
+REQUESTS = {
+    "POST /channels/{channel}/messages": "MessageCreateRequest",
+    "PATCH /channels/{channel}/messages/{message}": "MessageEditRequestPartial",
+    "POST /channels/{channel}/messages/{message}/threads": "CreateTextThreadWithMessageRequest",
+}
+
+
+def check(name: str, value: Any) -> None:
+    schema = {"components": {"schemas": SCHEMAS}, "$ref": f"#/components/schemas/{name}"}
+    jsonschema.Draft202012Validator(schema).validate(value)
+
+
+def sent(simulator: Simulator, name: str) -> list[Any]:
+    return [call.arguments for call in simulator.calls if call.platform == "discord" and call.name == name]
+
+
+def test_threads_and_messages_are_asked_for_as_published(simulator: Simulator, discord: Discord) -> None:
+    thread = discord.open_thread(Place("discord", TEXT), "Fix the build", key="h1", people=[OWNER])
+    message = discord.send(thread, Part("hello"), key="t1#0")
+    discord.edit(thread, message, Part("hello there"))
+    for name, schema in REQUESTS.items():
+        bodies = sent(simulator, name)
+        assert bodies
+        for body in bodies:
+            check(schema, body)
+
+
+def test_a_thread_without_a_message_is_asked_for_as_published(simulator: Simulator, discord: Discord) -> None:
+    simulator.arm("discord", "forbidden", 1, on="send")
+    discord.open_thread(Place("discord", TEXT), "Fix the build", key="h1", people=[])
+    (body,) = sent(simulator, "POST /channels/{channel}/threads")
+    check("CreateTextThreadWithoutMessageRequest", body)
+
+
+def test_a_forum_post_is_asked_for_as_published(simulator: Simulator, discord: Discord) -> None:
+    discord.open_thread(Place("discord", FORUM), "Fix the build", key="h1", people=[])
+    (body,) = sent(simulator, "POST /channels/{channel}/threads")
+    check("CreateForumThreadRequest", body)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command["name"])
+def test_commands_are_described_as_published(command: dict[str, Any]) -> None:
+    check("ApplicationCommandUpdateRequest", json.loads(json.dumps(command)))
+
+
+def test_every_registered_command_is_understood(simulator: Simulator, discord: Discord) -> None:
+    asyncio.run(register(simulator.credentials.discord_bot_token, api_url=simulator.discord_api_url))
+    for command in COMMANDS:
+        options = [{"name": option["name"], "type": 3, "value": "words"} for option in command["options"]]
+        event = {
+            "type": 2,
+            "id": "1334385200000000001",
+            "channel_id": TEXT,
+            "user": {"id": OWNER},
+            "data": {"name": command["name"], "options": options},
+        }
+        heard = discord.parse({"x-signature-ed25519": "verified before"}, json.dumps(event).encode())
+        assert isinstance(heard, Inbound)
+        assert heard.answer is not None
+        check("CreateMessageInteractionCallbackRequest", heard.answer.body)
+
+
+def test_a_pong_is_as_published(discord: Discord) -> None:
+    answer = discord.parse({"x-signature-ed25519": "verified before"}, b'{"type":1}')
+    assert isinstance(answer, Answer)
+    check("PongInteractionCallbackRequest", answer.body)
+
+
+def test_the_check_can_fail() -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        check("MessageCreateRequest", {"content": "x", "nonce": "x" * 26})

@@ -1,0 +1,108 @@
+"""What a look at a Slack app makes of Slack's answers."""
+
+from typing import Any
+
+import pytest
+
+from shared.domain.routes import Place
+from shared.platforms.slack.adapter import Slack
+from shared.ports.platforms import Finding
+from shared.settings import Settings
+from tests.shared.platforms.discord.scripted import FixedSecrets
+from tests.shared.platforms.scripted_answers import scripted
+
+OURS = "https://handoff.example/webhooks/slack"
+CHANNEL, PERSON = Place("slack", "C1"), Place("slack", "U1")
+ENOUGH = "chat:write,channels:history,groups:history,im:history,im:write"
+WHO = {"ok": True, "user": "handoff", "team": "Team", "url": "https://team.slack.com/"}
+HISTORY: dict[str, Any] = {"ok": True, "messages": [], "has_more": False}
+
+
+def refused(error: str, **more: str) -> dict[str, Any]:
+    return {"ok": False, "error": error, **more}
+
+
+def look(home: Place | None = CHANNEL, scopes: str | None = ENOUGH, **answers: Any) -> dict[str, Finding]:
+    named = {name.replace("_", "."): answer for name, answer in answers.items()}
+    script = {"auth.test": WHO, "conversations.history": HISTORY, **named}
+    with scripted(script, {"X-OAuth-Scopes": scopes} if scopes is not None else None) as url:
+        settings = Settings("h", "s", "q", slack_api_url=f"{url}/api/")
+        app = Slack(settings, FixedSecrets(slack__bot_token="xoxb-1", slack__signing_secret="secret"))
+        found = app.diagnose(home, webhook_url=OURS, now=0, seconds=10)
+    return {finding.name: finding for finding in found}
+
+
+def test_a_channel_that_the_bot_is_in_with_all_scopes_is_a_good_home() -> None:
+    found = look()
+
+    assert {name: finding.ok for name, finding in found.items()} == {
+        "bot": True,
+        "secrets": True,
+        "webhook": None,
+        "scopes": True,
+        "home": True,
+        "thread": True,
+    }
+    assert "@handoff" in found["bot"].detail
+    assert OURS in str(found["webhook"].fix)
+
+
+@pytest.mark.parametrize(
+    ("home", "scopes", "lacking"),
+    [
+        (CHANNEL, "chat:write", "channels:history, groups:history, im:history"),
+        (CHANNEL, "channels:history, groups:history, im:history", "chat:write"),
+        (PERSON, "chat:write,channels:history,groups:history,im:history", "im:write"),
+        (CHANNEL, "", "chat:write, channels:history"),
+    ],
+)
+def test_scopes_that_are_missing_are_named(home: Place, scopes: str, lacking: str) -> None:
+    found = look(home, scopes, conversations_open={"ok": True, "channel": {"id": "D1"}})
+
+    assert found["scopes"].ok is False
+    assert lacking in found["scopes"].detail
+    assert found["thread"].ok is ("chat:write" in scopes)
+
+
+def test_scopes_that_slack_does_not_tell_are_not_guessed() -> None:
+    assert look(scopes=None)["scopes"].ok is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (refused("not_in_channel"), "not in this Slack channel"),
+        (refused("channel_not_found"), "channel_not_found"),
+        (refused("missing_scope", needed="channels:history"), "lacks a scope"),
+    ],
+)
+def test_a_channel_that_the_bot_cannot_use_is_no_home(answer: dict[str, Any], says: str) -> None:
+    found = look(conversations_history=answer)
+
+    assert found["home"].ok is False
+    assert says in found["home"].detail
+    assert "/invite" in str(found["home"].fix)
+    assert "thread" not in found
+
+
+@pytest.mark.parametrize("answer", [refused("channel_not_found"), {"ok": True}, {"ok": True, "channel": None}])
+def test_direct_messages_that_are_not_open_yet_are_no_fault_and_are_not_opened(answer: dict[str, Any]) -> None:
+    found = look(PERSON, conversations_open=answer)
+
+    assert found["home"].ok is None
+    assert "first handoff" in str(found["home"].fix)
+
+
+def test_direct_messages_that_are_open_are_looked_at() -> None:
+    found = look(PERSON, conversations_open={"ok": True, "channel": {"id": "D1"}})
+
+    assert (found["home"].ok, found["home"].detail) == (True, "The bot is in D1.")
+
+
+@pytest.mark.parametrize("error", ["invalid_auth", "account_inactive", "token_revoked"])
+def test_a_token_that_slack_takes_back_is_told_with_what_to_do(error: str) -> None:
+    found = look(auth_test=refused(error))
+
+    assert list(found) == ["bot"]
+    assert found["bot"].ok is False
+    assert "slack/bot_token" in str(found["bot"].fix)

@@ -1,0 +1,185 @@
+"""Slack's callbacks, in the shapes in which they really come."""
+
+import json
+from urllib.parse import urlencode
+
+import pytest
+from slack_sdk.signature import Clock, SignatureVerifier
+
+from shared.domain.routes import Place
+from shared.platforms.slack.inbound import is_from_slack, read
+from shared.ports.inbound import Answer, Ignored, Inbound
+
+NOW = 1_790_000_000_000
+SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+
+
+def callback(**event):
+    given = {"type": "message", "user": "U7001", "text": "hi", "channel": "C0HOME", "channel_type": "channel", **event}
+    given.setdefault("ts", "1790000000.000100")
+    body = {
+        "type": "event_callback",
+        "team_id": "T1",
+        "event": {name: value for name, value in given.items() if value is not None},
+        "event_id": "Ev1",
+        "authorizations": [{"team_id": "T1", "user_id": "U9001", "is_bot": True}],
+    }
+    return json.dumps(body).encode()
+
+
+def heard(raw, headers=None):
+    inbound = read(headers or {}, raw)
+    assert isinstance(inbound, Inbound)
+    return inbound
+
+
+@pytest.mark.parametrize(
+    ("event", "place"),
+    [
+        ({}, Place("slack", "C0HOME")),
+        ({"thread_ts": "1789999999.000001"}, Place("slack", "C0HOME", "1789999999.000001")),
+        ({"thread_ts": "1790000000.000100"}, Place("slack", "C0HOME")),
+        ({"channel": "D0OWNER", "channel_type": "im"}, Place("slack", "D0OWNER")),
+        (
+            {"channel": "D0OWNER", "channel_type": "im", "thread_ts": "1789999999.000001"},
+            Place("slack", "D0OWNER", "1789999999.000001"),
+        ),
+        (
+            {"subtype": "thread_broadcast", "thread_ts": "1789999999.000001"},
+            Place("slack", "C0HOME", "1789999999.000001"),
+        ),
+    ],
+    ids=["channel", "thread", "a thread's own first message", "direct", "thread in direct", "also sent to the channel"],
+)
+def test_words_come_from_the_channel_or_its_thread(event, place):
+    inbound = heard(callback(**event))
+
+    assert (inbound.place, inbound.sender, inbound.text) == (place, "U7001", "hi")
+
+
+def test_a_message_and_the_mention_in_it_are_one_event():
+    plain = heard(callback(text="<@U9001> hi"))
+    mention = heard(callback(type="app_mention", text="<@U9001> hi", channel_type=None))
+
+    assert plain == mention
+    assert plain.text == "hi"
+
+
+def test_ids_sort_in_the_order_of_speaking():
+    moments = ["999999999.999999", "1790000000.000100", "1790000000.000101", "1790000001.000000"]
+    ids = [heard(callback(ts=ts)).event_id for ts in moments]
+
+    assert ids == sorted(ids)
+
+
+@pytest.mark.parametrize(
+    ("sent", "typed"),
+    [
+        ("a &lt;b&gt; &amp;&amp; c", "a <b> && c"),
+        ("see <https://e.org/a?b=1&amp;c=2>", "see https://e.org/a?b=1&c=2"),
+        ("see <https://e.org|e.org>", "see https://e.org"),
+        ("see <https://e.org|the docs>", "see the docs (https://e.org)"),
+        ("mail <mailto:me@e.org|me@e.org>", "mail me@e.org"),
+        ("in <#C1|general>, <!here> and <!subteam^S1|@team>", "in #general, @here and @team"),
+        ("<@U9001>: /resume Fix", "/resume Fix"),
+        ("ask <@U7002>", "ask <@U7002>"),
+    ],
+)
+def test_words_are_read_as_they_were_typed(sent, typed):
+    assert heard(callback(text=sent)).text == typed
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (callback(bot_id="B1"), "bot"),
+        (callback(user="U9001"), "bot"),
+        (callback(subtype="message_changed", message={}), "message_changed"),
+        (callback(subtype="channel_join"), "channel_join"),
+        (callback(type="reaction_added"), "another kind"),
+        (callback(text=""), "without text"),
+        (callback(text="<@U9001> "), "without text"),
+        (callback(ts="now"), "not a callback"),
+        (callback(user=None), "not a callback"),
+        (b'{"type": "app_rate_limited"}', "another kind"),
+        (b"{}", "not a callback"),
+        (b"\xff", "not a callback"),
+        (b"[" * 100_000, "not a callback"),
+    ],
+)
+def test_what_no_person_said_is_ignored_with_a_reason(raw, why):
+    ignored = read({}, raw)
+
+    assert isinstance(ignored, Ignored)
+    assert why in ignored.why
+
+
+def test_the_handshake_is_answered_with_its_challenge():
+    assert read({}, b'{"type": "url_verification", "token": "t", "challenge": "3eZbrw"}') == Answer(
+        {"challenge": "3eZbrw"}
+    )
+
+
+def test_a_slash_command_is_what_the_person_typed_and_is_answered_at_once():
+    form = {"command": "/resume", "text": "Fix it", "channel_id": "C0HOME", "user_id": "U7001", "trigger_id": "1.2.a"}
+    headers = {"content-type": "application/x-www-form-urlencoded", "x-slack-request-timestamp": "1790000000"}
+
+    inbound = heard(urlencode(form).encode(), headers)
+
+    assert (inbound.place, inbound.sender, inbound.text) == (Place("slack", "C0HOME"), "U7001", "/resume Fix it")
+    assert inbound.answer is not None
+    assert heard(urlencode(form).encode(), headers) == inbound
+    assert heard(urlencode(form | {"trigger_id": "1.2.b"}).encode(), headers).event_id != inbound.event_id
+
+
+class FixedClock(Clock):
+    def now(self):
+        return NOW / 1000
+
+
+def signed(raw, *, timestamp=str(NOW // 1000), secret=SECRET):
+    signature = SignatureVerifier(secret, FixedClock()).generate_signature(timestamp=timestamp, body=raw)
+    return {"x-slack-request-timestamp": timestamp, "x-slack-signature": signature}
+
+
+def test_what_slacks_own_verifier_signs_is_believed():
+    raw = callback(text="naïve 🚀")
+
+    assert is_from_slack(signed(raw), raw, SECRET, now=NOW)
+
+
+@pytest.mark.parametrize("seconds", [-301, 301, -86_400])
+def test_a_signature_of_another_time_is_not_believed(seconds):
+    raw = callback()
+
+    assert not is_from_slack(signed(raw, timestamp=str(NOW // 1000 + seconds)), raw, SECRET, now=NOW)
+
+
+@pytest.mark.parametrize("seconds", [-299, 299])
+def test_clocks_may_differ_by_minutes(seconds):
+    raw = callback()
+
+    assert is_from_slack(signed(raw, timestamp=str(NOW // 1000 + seconds)), raw, SECRET, now=NOW)
+
+
+@pytest.mark.parametrize("timestamp", ["", "soon", "-5", "１７９００００００００", "1e9", "9" * 400])
+def test_a_timestamp_that_is_no_number_is_not_believed(timestamp):
+    raw = callback()
+
+    assert not is_from_slack(signed(raw, timestamp=timestamp), raw, SECRET, now=NOW)
+
+
+def test_tampered_words_and_foreign_secrets_are_not_believed():
+    raw = callback()
+
+    assert not is_from_slack(signed(raw), raw + b" ", SECRET, now=NOW)
+    assert not is_from_slack(signed(raw, secret="other"), raw, SECRET, now=NOW)
+    assert not is_from_slack({**signed(raw), "x-slack-signature": "v0=ü"}, raw, SECRET, now=NOW)
+    assert not is_from_slack({}, raw, SECRET, now=NOW)
+
+
+@pytest.mark.parametrize("unset", [None, ""])
+def test_without_a_secret_nothing_is_believed(unset):
+    raw = callback()
+
+    assert not is_from_slack(signed(raw), raw, unset, now=NOW)

@@ -1,0 +1,98 @@
+"""Telegram's updates, in the shapes in which they really come."""
+
+import json
+
+import pytest
+
+from shared.domain.routes import Place
+from shared.platforms.telegram.inbound import SECRET_HEADER, is_from_telegram, read
+from shared.ports.inbound import Ignored, Inbound
+
+PERSON = {"id": 7001, "is_bot": False, "first_name": "Olivia", "language_code": "en"}
+BOT = {"id": 9001, "is_bot": True, "first_name": "Handoff", "username": "handoff_bot"}
+PRIVATE = {"id": 7001, "first_name": "Olivia", "type": "private"}
+FORUM = {"id": -1001000000001, "title": "Project", "type": "supergroup", "is_forum": True}
+SUPERGROUP = {"id": -1001000000002, "title": "Talk", "type": "supergroup"}
+GROUP = {"id": -1002, "title": "Friends", "type": "group"}
+
+
+def update(kind="message", **message):
+    given = {"message_id": 42, "from": PERSON, "chat": PRIVATE, "date": 1_790_000_000, "text": "hi", **message}
+    return json.dumps({"update_id": 100001, kind: given}).encode()
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ({}, Place("telegram", "7001")),
+        ({"message_thread_id": 5, "is_topic_message": True}, Place("telegram", "7001", "5")),
+        ({"chat": FORUM, "message_thread_id": 5, "is_topic_message": True}, Place("telegram", "-1001000000001", "5")),
+        ({"chat": FORUM}, Place("telegram", "-1001000000001")),
+        ({"chat": SUPERGROUP, "message_thread_id": 40, "reply_to_message": {}}, Place("telegram", "-1001000000002")),
+        ({"chat": GROUP}, Place("telegram", "-1002")),
+    ],
+    ids=["private", "private topic", "forum topic", "forum's General", "reply outside topics", "group"],
+)
+def test_words_come_from_the_chat_or_its_topic(message, place):
+    inbound = read(update(**message))
+
+    assert isinstance(inbound, Inbound)
+    assert (inbound.place, inbound.sender, inbound.text) == (place, "7001", "hi")
+
+
+def test_ids_sort_in_the_order_of_speaking():
+    ids = [read(update(message_id=n)).event_id for n in (1, 9, 10, 99, 100, 123_456_789_012)]
+
+    assert ids == sorted(ids)
+
+
+def test_a_caption_is_text():
+    assert read(update(text=None, caption="look", photo=[{}])).text == "look"
+
+
+def test_a_command_loses_the_name_of_the_bot_that_a_group_adds():
+    command = {"type": "bot_command", "offset": 0, "length": 19}
+
+    assert read(update(chat=GROUP, text="/resume@handoff_bot Fix a@b", entities=[command])).text == "/resume Fix a@b"
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (update(**{"from": BOT}), "bot"),
+        (update(text=None, forum_topic_created={"name": "x", "icon_color": 1}), "without text"),
+        (update(text=None, sticker={}), "without text"),
+        (update(text=" \n"), "without text"),
+        (update(is_automatic_forward=True), "channel's post"),
+        (update(**{"from": None}), "no person"),
+        (update("edited_message"), "edited_message"),
+        (update("channel_post"), "channel_post"),
+        (json.dumps({"update_id": 1, "callback_query": {}}).encode(), "callback_query"),
+        (b'{"update_id": 1}', "empty"),
+        (b"", "not an update"),
+        (b"\xff\xfe{", "not an update"),
+        (b"[1]", "not an update"),
+        (b'{"message": 3}', "not an update"),
+        (update(chat={"type": "private"}), "not an update"),
+        (update(message_id="../../x"), "not an update"),
+        (b"[" * 100_000, "not an update"),
+    ],
+)
+def test_what_no_person_said_is_ignored_with_a_reason(raw, why):
+    ignored = read(raw)
+
+    assert isinstance(ignored, Ignored)
+    assert why in ignored.why
+
+
+def test_only_the_secret_that_was_set_is_believed():
+    assert is_from_telegram({SECRET_HEADER: "s3cret"}, "s3cret")
+    assert not is_from_telegram({SECRET_HEADER: "s3cre"}, "s3cret")
+    assert not is_from_telegram({SECRET_HEADER: "ü"}, "s3cret")
+    assert not is_from_telegram({}, "s3cret")
+
+
+@pytest.mark.parametrize("unset", [None, ""])
+def test_without_a_secret_nothing_is_believed_not_even_an_empty_one(unset):
+    assert not is_from_telegram({SECRET_HEADER: ""}, unset)
+    assert not is_from_telegram({}, unset)

@@ -1,0 +1,128 @@
+"""What a platform posts: verified, written once, and waking a turn however often it comes and whatever broke before."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from shared.domain.routes import Place
+from shared.errors import Unauthenticated
+from shared.ports.queue import TurnMessage
+from shared.use_cases.chat.receive_message import receive_message
+from tests.support.use_case_world import HOME, World
+
+GOOD = {"signature": "good"}
+
+
+def post(world: World, event_id: str, thread: str, text: str, *, headers: dict[str, str] | None = None) -> None:
+    receive_message(world.services, "chat", headers or GOOD, f"{event_id}|{thread}|{text}".encode())
+
+
+def test_what_is_not_verified_leaves_nothing(world: World) -> None:
+    with pytest.raises(Unauthenticated):
+        post(world, "0001", "t1", "hi", headers={"signature": "bad"})
+    assert world.store.inbox.new(Place("chat", "home", "t1"), limit=5) == []
+    assert world.queue.waiting == []
+
+
+def test_a_redelivery_writes_nothing_and_one_that_is_answered_wakes_nobody(world: World) -> None:
+    _, place = world.moved()
+    for _ in range(3):
+        post(world, "0001", str(place.thread), "once")
+    assert len(world.queue.waiting) == 1
+    world.turns()
+
+    world.wait(600)  # the queue has forgotten it by now; the row has not
+    post(world, "0001", str(place.thread), "once")
+
+    assert world.queue.waiting == []
+    assert [message["content"] for message in world.transcript()].count("once") == 1
+
+
+def test_a_row_whose_wake_up_was_lost_is_woken_by_the_redelivery(world: World) -> None:
+    """The function died between the row and the queue; the platform got no answer and sends it again."""
+    _, place = world.moved()
+
+    class Broken:
+        def send(self, message: TurnMessage, *, dedupe: str, line: str | None = None) -> None:
+            raise ConnectionError(message, dedupe, line)
+
+    broken = replace(world.services, queue=Broken())
+    with pytest.raises(ConnectionError):
+        receive_message(broken, "chat", GOOD, f"0001|{place.thread}|hi".encode())
+
+    post(world, "0001", str(place.thread), "hi")
+    world.turns()
+
+    assert world.platform.said(place)[1:] == ["reply to 5"]
+
+
+def test_what_comes_during_a_turn_is_answered_together_by_the_next(world: World) -> None:
+    _, place = world.moved()
+
+    def meanwhile() -> str:
+        post(world, "0002", str(place.thread), "two")
+        post(world, "0003", str(place.thread), "three")
+        return "answer to one"
+
+    world.agent.next.append(meanwhile)
+    post(world, "0001", str(place.thread), "one")
+    world.turns()
+
+    assert world.platform.said(place)[1:] == ["answer to one", "reply to 8"]
+    assert [message["content"] for message in world.transcript()[4:]] == [
+        "one",
+        "answer to one",
+        "two",
+        "three",
+        "reply to 8",
+    ]
+
+
+def test_an_unknown_thread_waits_while_a_handoff_is_on_its_way_there_and_is_then_answered(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    answers: list[str] = []
+
+    def speak_early() -> None:
+        post(world, "0001", "t1", "am I early?")
+        world.turn()
+        answers.extend(world.platform.said(Place("chat", "home", "t1")))
+
+    world.platform.next["open_thread"].append(speak_early)
+    world.process(handoff)
+    world.turns()
+
+    assert answers == []
+    assert "am I early?" in [message["content"] for message in world.transcript()]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words"),
+    [
+        (lambda world: world.session(), "No session lives here"),
+        (lambda world: world.moved(), "No session lives here"),
+    ],
+    ids=["nothing was handed over", "another thread has one"],
+)
+def test_an_unknown_thread_never_begins_a_session(world: World, prepare: Callable[[World], object], words: str) -> None:
+    prepare(world)
+    elsewhere = Place("chat", "home", "t99")
+    post(world, "0001", "t99", "hello?")
+    world.turns()
+
+    (told,) = world.platform.said(elsewhere)
+    assert words in told
+    assert world.store.sessions.at(elsewhere) is None
+
+
+def test_the_home_chat_gets_a_session_of_its_own_and_keeps_it(world: World) -> None:
+    post(world, "0001", "", "hello")
+    world.turns()
+    first = world.store.sessions.at(HOME)
+    post(world, "0002", "", "still me")
+    world.turns()
+
+    assert first is not None
+    assert world.store.sessions.at(HOME) == first
+    assert world.platform.said(HOME) == ["reply to 1", "reply to 3"]

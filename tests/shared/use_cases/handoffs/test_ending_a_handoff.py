@@ -1,0 +1,289 @@
+"""Cancel, resume and turns of the terminal against a handoff in every phase: one place owns the session, and it knows."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from shared.domain.handoffs import Handoff, State, Step, Thread
+from shared.domain.routes import Place
+from shared.domain.sessions import Session
+from shared.errors import AgentFailed, Conflict, HandoffInFlight, Moved, NotSent, OutOfSequence, SessionBusy, TooLate
+from shared.services import Services
+from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
+from shared.use_cases.retry import TRIES
+from shared.use_cases.sessions.append_messages import append_messages
+from shared.use_cases.sessions.resume_session import resume_session
+from shared.use_cases.sessions.save_session import keep_session
+from shared.use_cases.turns.accept_turn import accept_turn
+from tests.support.use_case_world import LEASE, USER, World
+
+THREAD = Thread(Place("chat", "home", "t1"), "https://chat.test/home/t1")
+
+
+def pending(_: World, __: Handoff) -> None:
+    """Nobody has taken it yet."""
+
+
+def claimed(world: World, handoff: Handoff) -> None:
+    now = world.clock.now()
+    world.store.handoffs.claim(handoff.id, claimant="p", now=now, lease_until=now + LEASE)
+
+
+def opened(world: World, handoff: Handoff) -> None:
+    claimed(world, handoff)
+    world.store.handoffs.step(world.latest(handoff), Step.THREAD_OPENED, now=world.clock.now(), thread=THREAD)
+
+
+def bound(world: World, handoff: Handoff) -> None:
+    opened(world, handoff)
+    world.store.handoffs.rebind(world.latest(handoff), now=world.clock.now())
+
+
+def sent(world: World, handoff: Handoff) -> None:
+    world.process(handoff)
+
+
+def confirmed(world: World, handoff: Handoff) -> None:
+    """Committed, and the platform would not take it yet."""
+    world.process(handoff)
+    world.platform.next["send"].append(NotSent("down"))
+    world.turn()
+    assert world.latest(handoff).confirmed
+
+
+PHASES: list[Callable[[World, Handoff], None]] = [pending, claimed, opened, bound, sent, confirmed]
+UNMOVED = PHASES[:3]
+
+
+def names(phase: Callable[[World, Handoff], None]) -> str:
+    return phase.__name__
+
+
+def let_everything_happen(world: World, handoff: Handoff) -> None:
+    """Whatever is still under way comes to its end: records, wake-ups, sweeps."""
+    for _ in range(3):
+        world.process(handoff)
+        world.turns()
+        world.wait(LEASE / 1000)
+        world.sweep()
+    world.turns()
+
+
+@pytest.mark.parametrize("phase", PHASES, ids=names)
+def test_resume_during_a_handoff_ends_it_and_the_session_stays_in_the_terminal(
+    world: World, phase: Callable[[World, Handoff], None]
+) -> None:
+    world.session()
+    handoff = world.ask()
+    phase(world, handoff)
+    before = world.current()
+
+    resumed = resume_session(world.services, USER, "s-1", epoch=before.epoch)
+    let_everything_happen(world, handoff)
+
+    ended, session = world.latest(handoff), world.current()
+    assert ended.state == State.CANCELLED
+    assert ended.error is not None
+    assert ended.error.code == "resumed"
+    assert (session.owner, session.epoch) == (session.cli, before.epoch + 1) == (resumed.owner, resumed.epoch)
+    assert (session.active_handoff, session.turn, session.link) == (None, None, None)
+
+
+@pytest.mark.parametrize("phase", PHASES[3:], ids=names)
+def test_a_thread_that_a_session_leaves_is_told(world: World, phase: Callable[[World, Handoff], None]) -> None:
+    world.session()
+    handoff = world.ask()
+    phase(world, handoff)
+    place = world.current().owner
+
+    resume_session(world.services, USER, "s-1", epoch=1)
+    let_everything_happen(world, handoff)
+
+    assert ["went back to the terminal" in words for words in world.platform.said(place)] == [True]
+
+
+def test_resume_while_the_kickoff_runs_commits_nothing(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.process(handoff)
+
+    def resumed_meanwhile() -> str:
+        resume_session(world.services, USER, "s-1", epoch=1)
+        return "too late"
+
+    world.agent.next.append(resumed_meanwhile)
+    world.turns()
+
+    session = world.current()
+    assert (session.owner, session.epoch, world.latest(handoff).state) == (session.cli, 2, State.CANCELLED)
+    assert len(world.transcript()) == 2
+
+
+def test_resume_with_an_old_epoch_is_refused_and_changes_nothing(world: World) -> None:
+    session, _ = world.moved()
+    with pytest.raises(Moved):
+        resume_session(world.services, USER, "s-1", epoch=0)
+    assert world.current() == session
+
+
+class Outpaced:
+    """The `Handoffs` port for a resume before which somebody else is quicker, as often as it is told."""
+
+    def __init__(self, world: World, times: int) -> None:
+        self._world, self.times, self.resumes = world, times, 0
+
+    def resume(self, session: Session, *, now: int) -> Session:
+        self.resumes += 1
+        if self.resumes <= self.times:
+            keep_session(self._world.services, USER, session.id, {"title": f"renamed {self.resumes}"})
+        return self._world.store.handoffs.resume(session, now=now)
+
+
+def outpaced(world: World, times: int) -> tuple[Services, Outpaced]:
+    handoffs = Outpaced(world, times)
+    store = replace(world.store, handoffs=handoffs)  # type: ignore[arg-type]  # a resume asks no more of the port
+    return replace(world.services, store=store), handoffs
+
+
+def test_a_resume_that_others_outpace_is_tried_again(world: World) -> None:
+    session, _ = world.moved()
+    services, handoffs = outpaced(world, TRIES - 1)
+
+    resumed = resume_session(services, USER, "s-1", epoch=session.epoch)
+
+    assert handoffs.resumes == TRIES
+    assert (resumed.owner, resumed.title) == (session.cli, f"renamed {TRIES - 1}")
+    assert world.current() == resumed
+
+
+def test_a_resume_that_others_outpace_for_ever_gives_up_and_changes_nothing(world: World) -> None:
+    session, place = world.moved()
+    services, handoffs = outpaced(world, times=1000)
+
+    with pytest.raises(Conflict):
+        resume_session(services, USER, "s-1", epoch=session.epoch)
+
+    assert handoffs.resumes == TRIES
+    assert (world.current().owner, world.current().epoch) == (place, session.epoch)
+    assert not world.queue.waiting
+
+
+def test_a_session_whose_next_handoff_fails_is_back_in_its_thread_and_says_where(world: World) -> None:
+    session, place = world.moved()
+    onwards = world.ask(key="onwards", epoch=session.epoch)
+    world.process(onwards)
+    assert world.current().owner != place
+    world.agent.next.append(AgentFailed("no such model"))
+    world.turns()
+
+    assert world.latest(onwards).state is State.FAILED
+    assert (world.current().owner, world.current().link) == (place, world.platform.link(place))
+    with pytest.raises(Moved, match=world.platform.link(place)):
+        accept(world, session)
+
+
+@pytest.mark.parametrize("phase", UNMOVED, ids=names)
+def test_cancel_before_the_move_leaves_the_session_where_it_was(
+    world: World, phase: Callable[[World, Handoff], None]
+) -> None:
+    world.session()
+    handoff = world.ask()
+    phase(world, handoff)
+
+    first = cancel_handoff(world.services, USER, handoff.id)
+    again = cancel_handoff(world.services, USER, handoff.id)
+    let_everything_happen(world, handoff)
+
+    session = world.current()
+    assert first == again == world.latest(handoff)
+    assert first.state == State.CANCELLED
+    assert (session.owner, session.active_handoff) == (session.cli, None)
+    assert world.queue.waiting == []
+
+
+@pytest.mark.parametrize("phase", PHASES[3:], ids=names)
+def test_after_the_move_it_is_too_late_to_cancel(world: World, phase: Callable[[World, Handoff], None]) -> None:
+    world.session()
+    handoff = world.ask()
+    phase(world, handoff)
+    before = world.current()
+
+    with pytest.raises(TooLate):
+        cancel_handoff(world.services, USER, handoff.id)
+
+    assert world.current() == before
+    assert world.latest(handoff).is_open
+
+
+def test_a_cancelled_handoff_stays_cancelled_when_its_processor_comes_back(world: World) -> None:
+    """The platform was slow to open the thread, and the person had enough of waiting."""
+    world.session()
+    handoff = world.ask()
+
+    def cancel() -> None:
+        cancel_handoff(world.services, USER, handoff.id)
+
+    world.platform.next["open_thread"].append(cancel)
+
+    world.process(handoff)
+
+    assert world.latest(handoff).state == State.CANCELLED
+    assert world.current().owner == world.current().cli
+    assert world.queue.waiting == []
+
+
+# --- the terminal's own writes
+
+
+def accept(world: World, session: Session, turn_id: str = "t-1") -> Session:
+    return accept_turn(world.services, USER, session.id, epoch=session.epoch, turn_id=turn_id, text="go on")
+
+
+def test_a_handoff_is_refused_while_a_turn_of_the_terminal_is_accepted(world: World) -> None:
+    session = world.session()
+    accept(world, session)
+
+    with pytest.raises(SessionBusy):
+        world.ask()
+
+    world.turns()
+    world.process(world.ask(key="later"))
+    assert world.current().epoch == 1
+
+
+@pytest.mark.parametrize("phase", UNMOVED, ids=names)
+def test_a_turn_of_the_terminal_is_refused_while_a_handoff_is_in_flight(
+    world: World, phase: Callable[[World, Handoff], None]
+) -> None:
+    session = world.session()
+    phase(world, world.ask())
+
+    with pytest.raises(HandoffInFlight):
+        accept(world, session)
+
+    assert world.store.inbox.get(session.cli, "t-1") is None
+
+
+def test_after_the_move_the_terminal_is_refused_and_told_where(world: World) -> None:
+    old = world.session()
+    world.process(world.ask())
+    world.turns()
+
+    with pytest.raises(Moved, match="home/t1"):
+        accept(world, old)
+    with pytest.raises(Moved):
+        append_messages(world.services, USER, "s-1", epoch=0, after=4, messages=[{"role": "user", "content": "x"}])
+
+
+def test_a_terminals_turn_is_accepted_once_and_answered_once(world: World) -> None:
+    session = world.session()
+    accept(world, session)
+    accept(world, session)
+    world.turns()
+    accept(world, world.current())
+    world.turns()
+
+    assert [message["content"] for message in world.transcript()] == ["hi", "hello", "go on", "reply to 3"]
+    with pytest.raises(OutOfSequence):
+        append_messages(world.services, USER, "s-1", epoch=0, after=2, messages=[{"role": "user", "content": "x"}])

@@ -1,0 +1,264 @@
+"""The fast part of a handoff: what another attempt may help with goes back to pending, what it may not fails."""
+
+import pytest
+
+from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, State, Step
+from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
+from shared.ports.store import Store
+from shared.use_cases.handoffs.process_handoff import open_thread, rebind, send_kickoff
+from tests.support.use_case_world import DEADLINE, HOME, LEASE, World
+
+
+def test_a_handoff_moves_its_session_and_asks_for_the_kickoff(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+
+    world.process(handoff)
+
+    session, running = world.current(), world.latest(handoff)
+    assert (session.owner.route, session.epoch, session.active_handoff) == ("chat:home:t1", 1, handoff.id)
+    assert (running.state, running.bound_epoch) == (State.RUNNING, 1)
+    assert [one.message.handoff_id for one in world.queue.waiting] == [handoff.id]
+
+
+def test_processing_twice_is_processing_once(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.process(handoff)
+    before = world.latest(handoff)
+
+    world.process(handoff)
+
+    assert world.latest(handoff) == before
+    assert (len(world.platform.threads), len(world.queue.waiting)) == (1, 1)
+
+
+def claimed_by_a_dead_one(world: World, *, bound: bool = False) -> Handoff:
+    """A handoff whose first attempt died: before anything was done, or right after the session moved."""
+    world.session()
+    handoff = world.ask()
+    now = world.clock.now()
+    claimed = world.store.handoffs.claim(handoff.id, claimant="dead", now=now, lease_until=now + LEASE)
+    assert claimed is not None
+    if bound:
+        rebind(world.services, open_thread(world.services, claimed))
+    return handoff
+
+
+def test_a_record_that_comes_again_has_the_queue_look_when_the_lease_of_the_dead_is_over(world: World) -> None:
+    handoff = claimed_by_a_dead_one(world)
+
+    world.process(handoff)
+    world.turn()
+    assert world.latest(handoff).state is State.RUNNING
+    world.wait(LEASE / 1000)
+    world.turn()
+
+    assert world.latest(handoff).state is State.PENDING
+    assert not world.queue.waiting
+    world.process(handoff)
+    world.turns()
+    assert (world.latest(handoff).state, world.latest(handoff).attempt) == (State.COMPLETED, 1)
+
+
+def test_a_look_at_a_handoff_that_somebody_has_finished_meanwhile_changes_nothing(world: World) -> None:
+    handoff = claimed_by_a_dead_one(world)
+    world.process(handoff)  # a repeat; whoever claimed it lives after all
+    alive = world.latest(handoff)
+    send_kickoff(world.services, rebind(world.services, open_thread(world.services, alive)))
+
+    world.turns()
+
+    assert (world.latest(handoff).state, world.latest(handoff).attempt) == (State.COMPLETED, 0)
+    assert len(world.platform.posts[world.current().owner]) == 1
+
+
+def test_an_attempt_that_died_right_after_the_move_is_not_waited_for(world: World) -> None:
+    handoff = claimed_by_a_dead_one(world, bound=True)
+    began = world.clock.now()
+
+    world.process(handoff)
+    world.turns()
+
+    assert (world.latest(handoff).state, world.clock.now()) == (State.COMPLETED, began)
+    assert (len(world.platform.threads), len(world.platform.posts[world.current().owner])) == (1, 1)
+
+
+def test_a_rate_limit_sets_not_before_and_counts_no_attempt(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.platform.next["open_thread"].append(RateLimited(77))
+
+    world.process(handoff)
+    world.process(handoff)  # the stream shows that it is pending again: not before its time
+
+    waiting = world.latest(handoff)
+    assert (waiting.state, waiting.attempt, waiting.not_before) == (State.PENDING, 0, world.clock.now() + 77_000)
+    assert waiting.error is not None
+    assert waiting.error.code == "rate_limited"
+    assert world.platform.asked == ["open_thread"]
+    world.wait(77)
+    world.sweep()  # which nudges it: the stream shows it once more
+    world.process(handoff)
+    world.turns()
+    assert world.latest(handoff).state == State.COMPLETED
+    assert world.latest(handoff).error is None
+
+
+def test_a_rate_limit_is_waited_out_in_the_queue_and_blocks_no_place(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.platform.next["open_thread"].append(RateLimited(7))
+    world.process(handoff)
+
+    world.turn()
+    assert world.latest(handoff).nudges == 0
+    world.wait(7)
+    world.turn()
+
+    assert world.latest(handoff).nudges == 1
+    assert not world.queue.waiting
+    world.process(handoff)
+    world.turns()
+    assert world.latest(handoff).state == State.COMPLETED
+
+
+def test_a_rate_limit_beyond_the_deadline_fails_at_once_with_the_session_where_it_was(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.platform.next["open_thread"].append(RateLimited(DEADLINE / 1000 + 1))
+
+    world.process(handoff)
+
+    failed, session = world.latest(handoff), world.current()
+    assert failed.state == State.FAILED
+    assert failed.error is not None
+    assert failed.error.code == "rate_limited"
+    assert (session.owner, session.epoch, session.active_handoff) == (session.cli, 0, None)
+
+
+@pytest.mark.parametrize("trouble", [NotSent("down"), Ambiguous("reset")], ids=["not sent", "ambiguous"])
+def test_what_may_pass_is_tried_again_later_and_later_and_fails_after_the_last_attempt(
+    world: World, trouble: PlatformError
+) -> None:
+    world.session()
+    handoff = world.ask()
+    world.platform.next["open_thread"].extend([trouble] * MAX_ATTEMPTS)
+    pauses = []
+
+    for _ in range(MAX_ATTEMPTS):
+        now = world.latest(handoff)
+        pauses.append(max(0, now.not_before - world.clock.now()))
+        world.wait(pauses[-1] / 1000)
+        world.process(handoff)
+
+    failed, session = world.latest(handoff), world.current()
+    assert pauses == sorted(pauses)
+    assert (failed.state, failed.attempt) == (State.FAILED, MAX_ATTEMPTS - 1)
+    assert failed.error is not None
+    assert failed.error.code == "platform_unavailable"
+    assert (session.owner, session.active_handoff) == (session.cli, None)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "code"),
+    [
+        (Rejected("no rights"), "platform_refused"),
+        (PlaceGone("chat not found"), "chat_not_found"),
+    ],
+)
+def test_a_refusal_fails_at_once_and_says_why(world: World, refusal: Rejected, code: str) -> None:
+    world.session()
+    handoff = world.ask()
+    world.platform.next["open_thread"].append(refusal)
+
+    world.process(handoff)
+
+    failed = world.latest(handoff)
+    assert failed.state == State.FAILED
+    assert failed.error is not None
+    assert (failed.error.code, failed.error.message) == (code, str(refusal))
+    assert world.current().owner == world.current().cli
+    assert world.queue.waiting == []
+
+
+def test_a_chat_without_threads_is_used_itself_unless_a_thread_is_required(world: World) -> None:
+    world.session("s-1")
+    world.session("s-2")
+    plain, strict = world.ask("s-1"), world.ask("s-2", require_thread=True)
+    world.platform.next["open_thread"].extend([ThreadRefused("no topics"), ThreadRefused("no topics")])
+
+    world.process(plain)
+    world.process(strict)
+
+    moved, failed = world.latest(plain), world.latest(strict)
+    assert world.current("s-1").owner == HOME
+    assert moved.notice is not None
+    assert "no topics" in moved.notice
+    assert failed.error is not None
+    assert (failed.state, failed.error.code) == (State.FAILED, "thread_refused")
+
+
+def test_another_attempt_adopts_the_thread_that_an_interrupted_one_opened(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.platform.accepts_before_failing = True
+    world.platform.next["open_thread"].append(Ambiguous("reset after acceptance"))
+
+    world.process(handoff)
+    world.process(handoff)
+
+    assert list(world.platform.threads) == ["t1"]
+    assert world.current().owner.thread == "t1"
+    assert world.platform.asked == ["open_thread", "find_thread"]
+
+
+def test_where_threads_cannot_be_found_again_at_most_one_is_orphaned_and_one_is_bound(store: Store) -> None:
+    world = World(store, idempotency="none")
+    world.session()
+    handoff = world.ask()
+    world.platform.accepts_before_failing = True
+    world.platform.next["open_thread"].append(Ambiguous("reset after acceptance"))
+
+    world.process(handoff)
+    world.process(handoff)
+
+    assert list(world.platform.threads) == ["t1", "t2"]
+    assert world.current().owner.thread == "t2"
+
+
+def test_who_was_frozen_while_another_took_over_writes_nothing(world: World) -> None:
+    """The platform takes so long that the lease ends, and another invocation goes through in the meantime."""
+    world.session()
+    handoff = world.ask()
+
+    def take_over() -> None:
+        world.wait(LEASE / 1000)
+        world.sweep()
+        world.process(handoff)
+
+    world.platform.next["open_thread"].append(take_over)
+
+    world.process(handoff)
+    world.turns()
+
+    done, session = world.latest(handoff), world.current()
+    assert (done.state, done.fence, done.attempt) == (State.COMPLETED, 2, 1)
+    assert (session.epoch, session.owner.thread) == (1, "t1")
+    assert [len(world.platform.said(session.owner)), len(world.transcript())] == [1, 4]
+
+
+def test_a_session_that_moved_meanwhile_fails_the_handoff_and_stays_where_it_is(world: World) -> None:
+    session = world.session()
+    handoff = world.ask()
+
+    def resume() -> None:
+        world.store.handoffs.resume(world.current(), now=world.clock.now())
+
+    world.platform.next["open_thread"].append(resume)
+
+    world.process(handoff)
+
+    cancelled = world.latest(handoff)
+    assert (cancelled.state, cancelled.has_done(Step.MOVED)) == (State.CANCELLED, False)
+    assert (world.current().owner, world.current().epoch) == (session.cli, 1)

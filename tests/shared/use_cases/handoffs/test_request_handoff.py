@@ -1,0 +1,36 @@
+"""A handoff that is asked for: at the epoch at which the session was seen, and once per key."""
+
+from dataclasses import replace
+
+import pytest
+
+from shared.domain.handoffs import Handoff
+from shared.errors import Moved
+from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_handoff
+from tests.support.use_case_world import USER, Overtaken, World
+
+
+def test_a_session_that_moved_while_its_twin_was_asked_for_gives_both_the_same_handoff(world: World) -> None:
+    world.session()
+    first: list[Handoff] = []
+
+    def be_quicker() -> None:
+        first.append(world.ask())
+        world.process(first[0])
+
+    slow = replace(world.services, platforms=Overtaken(world, be_quicker))
+
+    second = request_handoff(slow, USER, HandoffRequest("s-1", "chat", 0), idempotency_key="k s-1")
+
+    assert second.handoff == world.latest(first[0])
+    assert second.session == world.current()
+
+
+@pytest.mark.parametrize("epoch", [-1, 1])
+def test_another_epoch_than_the_sessions_is_refused_and_nothing_is_written(world: World, epoch: int) -> None:
+    before = world.session()
+
+    with pytest.raises(Moved):
+        world.ask(epoch=epoch)
+
+    assert world.current() == before

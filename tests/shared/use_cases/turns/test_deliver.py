@@ -1,0 +1,166 @@
+"""Delivery under faults: no reply is lost; none is doubled where a platform lets us know; a repeat elsewhere says so."""
+
+import pytest
+
+from shared.domain.handoffs import State
+from shared.domain.routes import Place
+from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
+from shared.ports.store import Store
+from shared.use_cases.turns.deliver import REPEAT_MARK, REPEATING
+from tests.support.fake_platform import Idempotency
+from tests.support.use_case_world import HOME, World
+
+WAYS: list[Idempotency] = ["key", "readback", "none"]
+
+
+@pytest.fixture(params=WAYS)
+def any_world(store: Store, request: pytest.FixtureRequest) -> World:
+    return World(store, idempotency=request.param)
+
+
+def answered(world: World, place: Place) -> list[str]:
+    return world.platform.said(place)[1:]
+
+
+def test_a_long_retry_after_is_obeyed_through_the_queue(any_world: World) -> None:
+    world = any_world
+    _, place = world.moved()
+    world.platform.next["send"].append(RateLimited(1800))
+    world.say(place, "And?", "0001")
+
+    world.turn()
+    (waiting,) = world.queue.waiting
+
+    assert waiting.visible_at == world.clock.now() + 1_800_000
+    assert answered(world, place) == []
+    world.turns()
+    assert answered(world, place) == ["reply to 5"]
+    assert world.current().strikes == 0
+
+
+@pytest.mark.parametrize("trouble", [NotSent("down"), Ambiguous("reset")], ids=["not sent", "reset before acceptance"])
+def test_a_reply_that_was_not_taken_arrives_once(any_world: World, trouble: PlatformError) -> None:
+    world = any_world
+    _, place = world.moved()
+    world.platform.next["send"].extend([trouble, trouble])
+    world.say(place, "And?", "0001")
+
+    world.turns()
+
+    (reply,) = answered(world, place)
+    may_be_marked = world.idempotency == "none" and isinstance(trouble, Ambiguous)
+    assert reply == "reply to 5" + (REPEAT_MARK if may_be_marked else "")
+
+
+def test_a_reply_whose_answer_was_lost_is_not_doubled_or_says_that_it_is(any_world: World) -> None:
+    world = any_world
+    _, place = world.moved()
+    world.platform.accepts_before_failing = True
+    world.platform.next["send"].append(Ambiguous("reset after acceptance"))
+    world.say(place, "And?", "0001")
+
+    world.turns()
+
+    repeat = ["reply to 5" + REPEAT_MARK] if world.idempotency == "none" else []
+    assert answered(world, place) == ["reply to 5", *repeat]
+
+
+def test_where_nothing_tells_there_is_one_repeat_however_often_answers_are_lost(store: Store) -> None:
+    """Each lost answer may leave a line behind, and never another copy of the reply."""
+    world = World(store, idempotency="none")
+    _, place = world.moved()
+    world.platform.accepts_before_failing = True
+    world.platform.next["send"].extend([Ambiguous("reset after acceptance")] * 5)
+    world.platform.next["edit"].extend([Ambiguous("reset after acceptance")] * 2)
+    world.say(place, "And?", "0001")
+
+    world.turns()
+
+    said = answered(world, place)
+    assert [text for text in said if text != REPEATING] == ["reply to 5", "reply to 5" + REPEAT_MARK]
+    assert said.count(REPEATING) == 4
+
+
+def test_a_sender_that_died_is_followed_only_when_its_time_is_over(any_world: World) -> None:
+    world = any_world
+    _, place = world.moved()
+    world.say(place, "And?", "0001")
+    world.platform.next["send"].append(SystemError("the process dies here"))
+    with pytest.raises(SystemError):
+        world.turn()
+    world.queue.waiting[0].visible_at = world.clock.now()
+
+    world.turn()
+    assert answered(world, place) == []
+    world.turns()
+
+    (reply,) = answered(world, place)
+    assert (REPEAT_MARK in reply) == (world.idempotency == "none")
+
+
+def test_several_parts_keep_their_order_across_a_fault_in_the_middle(any_world: World) -> None:
+    world = any_world
+    _, place = world.moved()
+    text = "".join(f"{number:04}" for number in range(600))
+    world.agent.next.append(lambda: text)
+    world.platform.next["send"].extend([lambda: None, RateLimited(60)])
+    world.say(place, "And?", "0001")
+
+    world.turns()
+
+    assert "".join(answered(world, place)) == text
+
+
+@pytest.mark.parametrize("refusal", [Rejected("forbidden"), PlaceGone("deleted")], ids=["forbidden", "thread gone"])
+def test_a_confirmation_that_is_refused_fails_the_handoff_with_the_session_back(
+    any_world: World, refusal: Rejected
+) -> None:
+    world = any_world
+    world.session()
+    handoff = world.ask()
+    world.platform.next["send"].append(refusal)
+
+    world.process(handoff)
+    world.turns()
+
+    failed, session = world.latest(handoff), world.current()
+    assert failed.state == State.FAILED
+    assert failed.error is not None
+    assert failed.error.code == "delivery_rejected"
+    assert str(refusal) in failed.error.message
+    assert (session.owner, session.epoch, session.active_handoff) == (session.cli, 2, None)
+
+
+def test_a_reply_that_is_refused_is_kept_in_the_transcript_and_the_session_goes_on(world: World) -> None:
+    _, place = world.moved()
+    world.platform.next["send"].append(Rejected("forbidden"))
+    world.say(place, "And?", "0001")
+    world.turns()
+    world.say(place, "Still there?", "0002")
+    world.turns()
+
+    assert [message["content"] for message in world.transcript()][4:6] == ["And?", "reply to 5"]
+    assert answered(world, place) == ["reply to 7"]
+
+
+def test_where_the_thread_is_gone_the_chat_that_held_it_is_told(world: World) -> None:
+    _, place = world.moved()
+    world.platform.next["send"].append(PlaceGone("thread not found"))
+    world.say(place, "And?", "0001")
+
+    world.turns()
+
+    (told,) = world.platform.said(HOME)
+    assert "/resume s-1" in told
+    assert world.transcript()[-1]["content"] == "reply to 5"
+
+
+def test_where_the_thread_and_its_chat_are_gone_the_turn_ends_and_the_reply_is_kept(world: World) -> None:
+    _, place = world.moved()
+    world.platform.next["send"].extend([PlaceGone("thread not found"), PlaceGone("chat not found")])
+    world.say(place, "And?", "0001")
+
+    world.turns()
+
+    assert world.queue.waiting == []
+    assert world.transcript()[-1]["content"] == "reply to 5"

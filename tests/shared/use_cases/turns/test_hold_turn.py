@@ -1,0 +1,72 @@
+"""The hold on a turn: shortened first of all, renewed while the agent works, and lost without harm."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from shared.errors import NotYet
+from shared.ports.queue import TurnMessage
+from shared.use_cases.turns.hold_turn import kept_alive, let_go, start_turn
+from shared.use_cases.turns.run_turn import run_turn
+from tests.support.use_case_world import HOME, TURN_LEASE, World
+
+
+class Holds:
+    """Remembers how long the queue was asked to hold a message."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def set(self, seconds: int) -> None:
+        self.asked.append(seconds)
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 20
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)  # the heartbeat runs on the machine's clock
+    return holds()
+
+
+def test_every_wake_up_shortens_the_queues_hold_before_it_does_anything(world: World) -> None:
+    holds = Holds()
+    unknown = TurnMessage(HOME, event_id="nobody knows it")
+    run_turn(world.services, unknown, visibility=holds, deadline=world.clock.now() + 1, tries=1)
+    assert holds.asked == [TURN_LEASE // 1000]
+
+
+def test_lease_and_hold_are_renewed_while_the_agent_works_however_short_they_are(world: World) -> None:
+    world.with_settings(turn_lease=600)
+    held = start_turn(world.services, world.session(), counts=True)
+    holds = Holds()
+
+    with kept_alive(world.services, held, HOME, holds):
+        world.clock.time += 500
+        assert eventually(lambda: _lease(world) == world.clock.now() + 600)
+        assert eventually(lambda: 1 in holds.asked)
+
+
+def _lease(world: World) -> int:
+    turn = world.current().turn
+    return turn.lease_until if turn else 0
+
+
+def test_a_second_turn_is_told_when_to_come_back(world: World) -> None:
+    start_turn(world.services, world.session(), counts=True)
+    world.wait(30)
+
+    with pytest.raises(NotYet) as later:
+        start_turn(world.services, world.current(), counts=True)
+
+    assert later.value.after == TURN_LEASE / 1000 - 30
+
+
+def test_letting_go_of_a_turn_that_is_somebody_elses_by_now_changes_nothing(world: World) -> None:
+    mine = start_turn(world.services, world.session(), counts=True)
+    world.wait(TURN_LEASE / 1000)
+    theirs = start_turn(world.services, world.current(), counts=True)
+
+    let_go(world.services, mine, uncount=True)
+
+    assert world.current() == theirs

@@ -1,0 +1,326 @@
+"""Interrupted turns, as a person and an agent meet them: kept, noted, given up after three, and honestly told."""
+
+from dataclasses import replace
+
+import pytest
+
+from shared.domain.routes import Place
+from shared.domain.sessions import Interruption, ResumePending
+from shared.errors import AgentFailed, AgentUnavailable, Conflict, SessionSuspended
+from shared.use_cases.sessions.resume_session import resume_session
+from shared.use_cases.turns.accept_turn import accept_turn
+from tests.support.use_case_world import LIMIT, TURN_LEASE, USER, World
+
+HOUR = 3600
+
+
+class Died(BaseException):
+    """The process went away: nothing of it runs on."""
+
+
+def die() -> str:
+    raise Died
+
+
+def die_in_a_turn(world: World) -> None:
+    world.agent.next.append(die)
+    with pytest.raises(Died):
+        world.turn()
+
+
+def out_of_time(world: World) -> None:
+    def work_until_the_limit() -> str:
+        world.wait(LIMIT / 1000)
+        raise AgentUnavailable("the turn's time ran out")
+
+    world.agent.next.append(work_until_the_limit)
+    world.turn()
+
+
+def strike_out(world: World, place: Place) -> None:
+    """One message on which turn after turn runs out of time, and what comes of that."""
+    world.say(place, "poison", "0001")
+    for _ in range(3):
+        out_of_time(world)
+        world.wait(2)
+    world.turns()
+
+
+def answered(world: World, place: Place) -> list[str]:
+    return world.platform.said(place)[1:]
+
+
+@pytest.fixture
+def place(world: World) -> Place:
+    """The thread of a session that was handed over: four messages."""
+    return world.moved()[1]
+
+
+def test_a_killed_turn_is_taken_up_again_in_the_same_session_and_the_agent_is_told(world: World, place: Place) -> None:
+    world.say(place, "And?", "0001")
+    die_in_a_turn(world)
+    assert world.current().strikes == 1
+
+    world.turns()
+
+    note = world.agent.notes[-1]
+    assert note is not None
+    assert "its process went away" in note
+    assert answered(world, place) == ["reply to 5"]
+    session = world.current()
+    assert (session.strikes, session.resume_pending, session.suspended) == (0, None, False)
+
+
+def test_the_note_is_never_stored_nor_sent(world: World, place: Place) -> None:
+    world.say(place, "And?", "0001")
+    die_in_a_turn(world)
+    world.turns()
+
+    note = world.agent.notes[-1]
+    assert note is not None
+    stored = [str(message) for message in world.transcript()]
+    assert not [text for text in [*stored, *answered(world, place)] if "interrupted" in text or note in text]
+    assert [message["content"] for message in world.transcript()[4:]] == ["And?", "reply to 5"]
+
+
+def test_a_turn_out_of_time_marks_itself_stops_and_commits_nothing(world: World, place: Place) -> None:
+    world.say(place, "And?", "0001")
+
+    out_of_time(world)
+
+    session = world.current()
+    assert session.resume_pending == ResumePending(Interruption.OUT_OF_TIME, world.clock.now())
+    assert (session.turn, session.strikes, session.message_count) == (None, 1, 4)
+    assert answered(world, place) == []
+    world.turns()
+    assert answered(world, place) == ["reply to 5"]
+    assert "ran out of time" in str(world.agent.notes[-1])
+
+
+def test_a_turn_that_breaks_on_what_nobody_foresaw_is_marked_and_handed_out_again(world: World, place: Place) -> None:
+    world.say(place, "And?", "0001")
+    world.agent.next.append(RuntimeError("nobody foresaw this"))
+    with pytest.raises(RuntimeError):
+        world.turn()
+
+    marked = world.current()
+    assert marked.resume_pending is not None
+    assert (marked.resume_pending.reason, marked.turn, marked.strikes) == (Interruption.REDELIVERED, None, 1)
+    world.turns()
+    assert answered(world, place) == ["reply to 5"]
+    assert "handed out a second time" in str(world.agent.notes[-1])
+
+
+def test_a_committed_turn_clears_marks_and_strikes(world: World, place: Place) -> None:
+    for number in range(2):
+        world.say(place, f"again {number}", f"000{number}")
+        out_of_time(world)
+        assert world.current().strikes == 1
+        world.turns()
+        assert (world.current().strikes, world.current().resume_pending) == (0, None)
+
+
+def test_after_three_strikes_the_session_is_suspended_the_person_is_told_and_the_transcript_is_kept(
+    world: World, place: Place
+) -> None:
+    strike_out(world, place)
+
+    session = world.current()
+    assert (session.suspended, session.resume_pending, session.message_count) == (True, None, 4)
+    (told,) = answered(world, place)
+    assert "interrupted 3 times in a row" in told
+    assert "transcript is kept" in told
+    assert "/resume s-1" in told
+    assert "Your next message starts a fresh session" in told
+
+
+def test_the_next_message_after_a_suspension_starts_a_fresh_session_and_says_so(world: World, place: Place) -> None:
+    strike_out(world, place)
+
+    world.say(place, "hello again", "0002")
+    world.turns()
+
+    notice, reply = answered(world, place)[1:]
+    assert "suspended" in notice
+    assert "/resume s-1" in notice
+    assert reply == "reply to 1"
+    fresh_id = world.store.sessions.at(place)
+    assert fresh_id not in (None, "s-1")
+    old, fresh = world.current("s-1"), world.current(str(fresh_id))
+    assert (old.owner, old.suspended, len(world.transcript("s-1"))) == (old.cli, True, 4)
+    assert (fresh.owner, fresh.message_count) == (place, 2)
+    assert "suspended" not in str(world.transcript(fresh.id))
+
+
+def test_a_suspended_session_that_is_resumed_in_the_chat_goes_on(world: World, place: Place) -> None:
+    strike_out(world, place)
+    world.say(place, "hello again", "0002")
+    world.turns()
+
+    world.say(place, "/resume s-1", "0003")
+    world.turns()
+    world.say(place, "and on", "0004")
+    world.turns()
+
+    assert answered(world, place)[-1] == "reply to 5"
+    assert not world.current("s-1").suspended
+
+
+def test_a_terminal_is_refused_by_a_suspended_session_and_told_what_to_do(world: World) -> None:
+    session = world.session()
+    world.store.sessions.replace(session, replace(session, suspended=True))
+    with pytest.raises(SessionSuspended, match="transcript is kept"):
+        accept_turn(world.services, USER, "s-1", epoch=0, turn_id="t", text="hi")
+
+
+def test_within_the_freshness_window_a_new_message_goes_on_in_the_same_session(world: World, place: Place) -> None:
+    mark_interrupted(world, seconds_ago=HOUR)
+
+    world.say(place, "still here", "0001")
+    world.turns()
+
+    assert answered(world, place) == ["reply to 5"]
+    assert "Answer the new message first" in str(world.agent.notes[-1])
+    assert world.store.sessions.at(place) == "s-1"
+
+
+def test_past_the_freshness_window_a_fresh_session_begins_and_says_that_the_old_one_expired(
+    world: World, place: Place
+) -> None:
+    mark_interrupted(world, seconds_ago=HOUR + 1)
+
+    world.say(place, "anybody?", "0001")
+    world.turns()
+
+    notice, reply = answered(world, place)
+    assert "expired" in notice
+    assert "/resume s-1" in notice
+    assert reply == "reply to 1"
+    assert world.agent.notes[-1] is None
+    assert world.current("s-1").owner == world.current("s-1").cli
+
+
+def test_a_death_on_the_way_to_the_fresh_session_loses_and_doubles_nothing(world: World, place: Place) -> None:
+    mark_interrupted(world, seconds_ago=HOUR + 1)
+    world.say(place, "anybody?", "0001")
+    die_in_a_turn(world)
+
+    world.turns()
+
+    notice, reply = answered(world, place)
+    assert "expired" in notice
+    assert reply == "reply to 1"
+
+
+def mark_interrupted(world: World, *, seconds_ago: int) -> None:
+    session = world.current()
+    at = world.clock.now() - seconds_ago * 1000
+    marked = replace(session, resume_pending=ResumePending(Interruption.KILLED, at), strikes=1)
+    world.store.sessions.replace(session, marked)
+
+
+def test_an_agent_that_is_busy_costs_no_strike_and_is_asked_again(world: World, place: Place) -> None:
+    world.agent.next.extend([AgentUnavailable("busy", after=30)] * 3)
+    world.say(place, "And?", "0001")
+
+    world.turn()
+    assert (world.current().strikes, world.current().turn) == (0, None)
+    assert world.queue.waiting[0].visible_at == world.clock.now() + 30_000
+    world.turns()
+
+    assert answered(world, place) == ["reply to 5"]
+
+
+def test_an_agent_that_refuses_is_told_to_the_person_at_once_and_costs_no_strike(world: World, place: Place) -> None:
+    world.agent.next.append(AgentFailed("the key is wrong"))
+    world.say(place, "And?", "0001")
+
+    assert world.turns() == 1
+
+    (told,) = answered(world, place)
+    assert "I could not answer: the key is wrong" in told
+    assert "Your message is kept" in told
+    assert world.current().strikes == 0
+
+
+def test_a_conflict_costs_no_strike(world: World, place: Place) -> None:
+    def change_meanwhile() -> str:
+        resume_session(world.services, USER, "s-1", epoch=1)
+        return "too late"
+
+    world.agent.next.append(change_meanwhile)
+    world.say(place, "And?", "0001")
+    world.turns()
+
+    assert (world.current().strikes, world.current().resume_pending, len(world.transcript())) == (0, None, 4)
+    assert "now lives in the terminal" in "\n".join(answered(world, place))
+
+
+def test_kickoffs_that_die_never_strike_and_leave_no_mark(world: World) -> None:
+    world.session()
+    world.process(world.ask())
+    for _ in range(4):
+        die_in_a_turn(world)
+        world.wait(TURN_LEASE / 1000)
+        assert world.current().strikes == 0
+
+    world.turns()
+
+    session = world.current()
+    assert (session.strikes, session.resume_pending, session.suspended) == (0, None, False)
+    assert world.agent.notes == [None] * 5
+
+
+def test_a_kickoff_tells_the_agent_of_what_was_interrupted_in_the_terminal(world: World) -> None:
+    world.session()
+    mark_interrupted(world, seconds_ago=5)
+
+    world.process(world.ask())
+    world.turns()
+
+    assert "Say that you are back" in str(world.agent.notes[-1])
+    assert world.current().resume_pending is None
+
+
+def test_a_transcript_that_ends_in_an_unfinished_tool_call_gets_the_weaker_note(world: World) -> None:
+    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "function": {"name": "deploy"}}]}
+    world.session(messages=[{"role": "user", "content": "deploy it"}, call])
+
+    world.process(world.ask())
+    world.turns()
+
+    assert "tool call whose result never arrived" in str(world.agent.notes[-1])
+
+
+def test_a_session_is_not_given_up_while_its_last_turn_still_runs(world: World, place: Place) -> None:
+    session = world.current()
+    world.store.sessions.replace(session, replace(session, strikes=2))
+    world.say(place, "slow", "0001")
+
+    def meanwhile() -> str:
+        world.queue.waiting[0].visible_at = world.clock.now()
+        world.turn()  # the same wake-up once more, while this one is at work
+        assert not world.current().suspended
+        return "done after all"
+
+    world.agent.next.append(meanwhile)
+    world.turn()
+
+    assert answered(world, place) == ["done after all"]
+    assert world.current().strikes == 0
+
+
+def test_another_turn_waits_until_the_first_is_over(world: World, place: Place) -> None:
+    world.say(place, "one", "0001")
+    with pytest.raises(Conflict):
+        world.store.sessions.replace(replace(world.current(), version=0), world.current())
+    die_in_a_turn(world)
+    world.queue.waiting[0].visible_at = world.clock.now()
+
+    world.turn()
+
+    assert len(world.agent.given) == 2  # the kickoff, and the one that died: nobody else was asked
+    began = world.clock.now()
+    world.turns()  # it looks now and then; the next one is asked when the lease of the dead is over, and not before
+    assert began + TURN_LEASE <= world.clock.now() < began + 2 * TURN_LEASE
+    assert len(world.agent.given) == 3

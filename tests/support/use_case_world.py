@@ -1,0 +1,167 @@
+"""A world for use cases: the real store, and a clock, a platform, an agent and a queue that a test has in its hand."""
+
+# ruff: noqa: ARG002  # a fake takes what its port passes, and need not use it
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from shared.domain.handoffs import Handoff
+from shared.domain.messages import Message
+from shared.domain.routes import Place
+from shared.domain.sessions import Session
+from shared.errors import NotYet, Retryable
+from shared.ports.inbox import InboxRow
+from shared.ports.queue import TurnMessage
+from shared.ports.store import Store
+from shared.services import Services
+from shared.settings import Settings
+from shared.use_cases.handoffs.process_handoff import process_handoff
+from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_handoff
+from shared.use_cases.sessions.save_session import keep_session
+from shared.use_cases.sweep import sweep
+from shared.use_cases.turns.run_turn import run_turn
+from tests.support.fake_platform import Idempotency, MadePlatform, OnePlatform
+from tests.support.fake_queue import HandClock, HeldDeadTurns, HeldQueue, Hold, Waiting
+
+HOME = Place("chat", "home")
+USER = "ada"
+LEASE = 60_000
+TURN_LEASE = 90_000
+DEADLINE = 900_000
+LIMIT = 840_000
+
+
+class MadeAgent:
+    """Says how many messages it was given. `next` holds what its next turns do instead."""
+
+    def __init__(self) -> None:
+        self.next: deque[Exception | Callable[[], str]] = deque()
+        self.notes: list[str | None] = []
+        self.given: list[list[Message]] = []
+
+    def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
+        self.notes.append(note)
+        self.given.append(list(messages))
+        act = self.next.popleft() if self.next else lambda: f"reply to {len(messages)}"
+        if isinstance(act, Exception):
+            raise act
+        return act()
+
+
+@dataclass
+class World:
+    """Everything that a use case meets. Time passes only when a test says so."""
+
+    store: Store
+    idempotency: Idempotency = "readback"
+    clock: HandClock = field(default_factory=HandClock)
+    agent: MadeAgent = field(default_factory=MadeAgent)
+    dead: HeldDeadTurns = field(default_factory=HeldDeadTurns)
+    made: int = 0
+
+    def __post_init__(self) -> None:
+        self.platform = MadePlatform(self.idempotency)
+        self.queue = HeldQueue(self.clock)
+        self.store.accounts.set_home(USER, HOME)
+        self.store.accounts.add_identity(USER, "chat", "ada-there")
+        self.services = Services(
+            settings=Settings("handoffs", "sessions", "queue", lease=LEASE, turn_lease=TURN_LEASE, deadline=DEADLINE),
+            clock=self.clock,
+            store=self.store,
+            queue=self.queue,
+            visibility=lambda _: Hold(self.clock, Waiting(TurnMessage(HOME), "")),
+            dead_turns=self.dead,
+            platforms=OnePlatform(self.platform),
+            agent=lambda: self.agent,
+            new_id=self._new_id,
+        )
+
+    def _new_id(self) -> str:
+        self.made += 1
+        return f"id-{self.made}"
+
+    def wait(self, seconds: float) -> None:
+        self.clock.time += int(seconds * 1000)
+
+    def session(self, session_id: str = "s-1", messages: Sequence[Message] = ()) -> Session:
+        session, _ = keep_session(self.services, USER, session_id, {"title": "Parser"})
+        said = messages or [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+        return self.store.transcripts.append(session, said, now=self.clock.now())
+
+    def ask(self, session_id: str = "s-1", *, key: str = "k", epoch: int = 0, **more: Any) -> Handoff:
+        asked = HandoffRequest(session_id, "chat", epoch, **more)
+        return request_handoff(self.services, USER, asked, idempotency_key=f"{key} {session_id}").handoff
+
+    def process(self, handoff: Handoff) -> None:
+        process_handoff(self.services, handoff.id)
+
+    def sweep(self) -> int:
+        return sweep(self.services)
+
+    def turn(self, *, limit: int = LIMIT) -> Waiting | None:
+        """Receive and run one wake-up as the function does: True to its errors, it stays in the queue or is gone."""
+        received = self.queue.receive()
+        if received is None:
+            return None
+        hold, deadline = Hold(self.clock, received), self.clock.now() + limit
+        try:
+            run_turn(self.services, received.message, visibility=hold, deadline=deadline, tries=received.tries)
+        except Retryable as later:
+            hold.set(math.ceil(later.pause(received.tries)) if isinstance(later, NotYet) else 1)
+        else:
+            self.queue.waiting.remove(received)
+        return received
+
+    def turns(self, *, most: int = 50) -> int:
+        """Run wake-ups, letting time pass whenever all of them wait; returns how many runs that took."""
+        for run in range(most):
+            if not self.queue.waiting:
+                return run
+            if self.turn() is None:
+                self.clock.time = self.queue.next_at()
+        raise AssertionError(f"the queue is not empty after {most} runs: {self.queue.waiting}")
+
+    def moved(self, session_id: str = "s-1", **more: Any) -> tuple[Session, Place]:
+        """A session that was handed over, and its thread."""
+        self.session(session_id)
+        self.process(self.ask(session_id, **more))
+        self.turns()
+        session = self.current(session_id)
+        assert not session.owner.is_cli
+        return session, session.owner
+
+    def say(self, place: Place, text: str, event_id: str) -> None:
+        """A person said something at a place; what the webhook does once it is verified."""
+        self.store.inbox.put(InboxRow(place, event_id, "ada-there", text, self.clock.now(), USER))
+        self.queue.send(TurnMessage(place, event_id=event_id), dedupe=f"said {place.route} {event_id}")
+
+    def current(self, session_id: str = "s-1") -> Session:
+        session = self.store.sessions.get(session_id)
+        assert session is not None
+        return session
+
+    def latest(self, handoff: Handoff) -> Handoff:
+        found = self.store.handoffs.get(handoff.id)
+        assert found is not None
+        return found
+
+    def transcript(self, session_id: str = "s-1") -> list[Message]:
+        return list(self.store.transcripts.load(session_id))
+
+    def with_settings(self, **changes: Any) -> None:
+        self.services = replace(self.services, settings=replace(self.services.settings, **changes))
+
+
+class Overtaken(OnePlatform):
+    """Lets others be quicker: after a request was looked up, and before anything was read or written for it."""
+
+    def __init__(self, world: World, others: Callable[[], object]) -> None:
+        super().__init__(world.platform)
+        self._others = others
+
+    def is_configured(self, name: str) -> bool:
+        self._others()
+        return super().is_configured(name)
