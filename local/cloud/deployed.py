@@ -8,6 +8,7 @@ from typing import Any
 
 from local.cloud.stack import FunctionConfig, QueueMapping, Route, Schedule, Stack, StreamMapping
 
+ANY_METHOD = "x-amazon-apigateway-any-method"  # OpenAPI has no word for it
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
@@ -83,7 +84,7 @@ def _routes(deployed: Deployed) -> Iterator[Route]:
         for path, methods in api["Body"]["paths"].items():
             for method, operation in methods.items():
                 uri = operation["x-amazon-apigateway-integration"]["uri"]
-                yield Route(method.upper(), path, deployed.function(uri))
+                yield Route("ANY" if method == ANY_METHOD else method.upper(), path, deployed.function(uri))
 
 
 def _stream(deployed: Deployed, mapping: Mapping[str, Any]) -> StreamMapping:

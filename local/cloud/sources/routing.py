@@ -1,4 +1,4 @@
-"""Which function answers a request: the routes of an HTTP API, and API Gateway's order among those that fit."""
+"""Selects the route of an HTTP API for a request, with API Gateway's precedence rules."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,11 +8,12 @@ from local.cloud.stack import Route
 
 ANY = "ANY"
 DEFAULT = "$default"
+LITERAL, PLACEHOLDER, GREEDY = range(3)  # kinds of path segments, the most specific first
 
 
 @dataclass(frozen=True)
 class Match:
-    """The route that won, its key as functions see it, and what the path's placeholders stand for."""
+    """The selected route: its function, its key as events name it, and the values of the path parameters."""
 
     function: str
     route_key: str
@@ -20,16 +21,16 @@ class Match:
 
 
 class Router:
-    """A full match wins over a greedy one, a named segment over a placeholder, a method over ANY; then comes $default.
+    """Precedence: a full match before a greedy one, then the most specific path, then a method before ANY, last $default.
 
-    HEAD and OPTIONS are methods like all others: without a route of theirs (or ANY, or $default) nobody answers.
+    `{rest+}` matches one or more segments, never none. HEAD and OPTIONS need a route (or ANY, or $default) as any method does.
     """
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._routes = [_Compiled.of(route) for route in routes]
 
     def match(self, method: str, path: str) -> Match | None:
-        """`path` as it was sent, still percent-encoded. None: no such route."""
+        """Find the route for a path as it was sent, still percent-encoded. None: no such route."""
         fits = [(route, found) for route in self._routes if (found := route.fit(method, path)) is not None]
         if not fits:
             return None
@@ -48,16 +49,13 @@ class _Compiled:
     def of(cls, route: Route) -> "_Compiled":
         if DEFAULT in (route.method, route.path, route.path.lstrip("/")):
             return cls(ANY, None, route.function, DEFAULT)
-        method = ANY if route.method.lower() in ("any", "*", "x-amazon-apigateway-any-method") else route.method.upper()
-        return cls(method, tuple(route.path.split("/")[1:]), route.function, f"{method} {route.path}")
+        return cls(route.method, tuple(route.path.split("/")[1:]), route.function, f"{route.method} {route.path}")
 
     @property
-    def rank(self) -> tuple[bool, bool, int, bool]:
-        """The smallest comes first."""
-        segments = self.segments or ()
-        greedy = any(one.endswith("+}") for one in segments)
-        named = sum(not one.startswith("{") for one in segments)
-        return (self.segments is None, greedy, -named, self.method == ANY)
+    def rank(self) -> tuple[bool, bool, list[int], bool]:
+        """The smallest wins. Segments are compared from the left: a literal before a placeholder before a greedy one."""
+        kinds = [_kind(segment) for segment in self.segments or ()]
+        return (self.segments is None, GREEDY in kinds, kinds, self.method == ANY)
 
     def fit(self, method: str, path: str) -> Mapping[str, str] | None:
         if self.segments is None:
@@ -67,7 +65,7 @@ class _Compiled:
         parameters: dict[str, str] = {}
         given = path.split("/")[1:]
         for at, wanted in enumerate(self.segments):
-            if wanted.endswith("+}"):
+            if _kind(wanted) == GREEDY:
                 rest = "/".join(given[at:])
                 return {**parameters, wanted[1:-2]: unquote(rest)} if rest else None
             if at >= len(given) or not _segment_fits(wanted, given[at], parameters):
@@ -75,8 +73,14 @@ class _Compiled:
         return parameters if len(given) == len(self.segments) else None
 
 
+def _kind(segment: str) -> int:
+    if not segment.startswith("{"):
+        return LITERAL
+    return GREEDY if segment.endswith("+}") else PLACEHOLDER
+
+
 def _segment_fits(wanted: str, given: str, parameters: dict[str, str]) -> bool:
-    if not wanted.startswith("{"):
+    if _kind(wanted) == LITERAL:
         return wanted == unquote(given)
     parameters[wanted[1:-1]] = unquote(given)
     return bool(given)
