@@ -14,7 +14,9 @@ from shared.aws.secrets import SsmSecrets
 from shared.aws.store import dynamo_store
 from shared.clock import SystemClock
 from shared.log_redaction import hush
+from shared.platforms import PLATFORMS
 from shared.platforms.registry import PlatformRegistry, load_adapters
+from shared.platforms.spec import PlatformSpec
 from shared.ports.agents import Agent
 from shared.ports.clock import Clock
 from shared.services import Services
@@ -24,8 +26,14 @@ Handler = Callable[[Any, Any], Any]
 Client = Callable[[str], Any]
 
 
-def build_services(settings: Settings, *, client: Client = LazyClient, clock: Clock | None = None) -> Services:
-    """Everything on AWS, by default with lazily made boto3 clients; a test passes clients of its own."""
+def build_services(
+    settings: Settings,
+    *,
+    client: Client = LazyClient,
+    clock: Clock | None = None,
+    platforms: Sequence[PlatformSpec] = PLATFORMS,
+) -> Services:
+    """Everything on AWS, by default with lazily made boto3 clients and the listed platforms; a test passes others."""
     clock = clock or SystemClock()
     dynamodb, sqs = client("dynamodb"), client("sqs")
     secrets = SsmSecrets(client("ssm"), settings.secrets_prefix)
@@ -41,7 +49,7 @@ def build_services(settings: Settings, *, client: Client = LazyClient, clock: Cl
         queue=SqsTurnQueue(sqs, settings.turns_queue_url),
         visibility=lambda receipt_handle: SqsVisibility(sqs, settings.turns_queue_url, receipt_handle),
         dead_turns=SqsDeadTurns(sqs, settings.dead_turns_queue_url),
-        platforms=PlatformRegistry(settings, secrets),
+        platforms=PlatformRegistry(settings, secrets, platforms),
         agent=agent,
         new_id=lambda: uuid.uuid4().hex,
     )

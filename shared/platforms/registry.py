@@ -1,100 +1,64 @@
-"""The table of platforms, and their adapters, loaded only when used."""
+"""The adapters of the listed platforms, imported only when used."""
 
 import importlib
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from shared.errors import PlatformNotConfigured, PlatformNotSupported, UnknownPlatform
+from shared.platforms import PLATFORMS
+from shared.platforms.spec import PlatformSpec
 from shared.ports.platforms import Platform
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One platform: whether it knows threads, its adapter (`module:Class`, none: not built yet), its secrets, and the
-    modules that the adapter loads only when it first calls the platform.
-    """
-
-    threads: bool
-    adapter: str | None = None
-    secrets: tuple[str, ...] = ()
-    put_off: tuple[str, ...] = ()
-
-
-# Adding a platform: one module beside this one, and one entry here.
-PLATFORMS: Mapping[str, Entry] = {
-    "telegram": Entry(
-        threads=True,
-        adapter="shared.platforms.telegram.adapter:Telegram",
-        secrets=("telegram/bot_token", "telegram/webhook_secret"),
-        put_off=("shared.platforms.telegram.api", "shared.platforms.telegram.render", "httpcore", "anyio"),
-    ),
-    "slack": Entry(
-        threads=True,
-        adapter="shared.platforms.slack.adapter:Slack",
-        secrets=("slack/bot_token", "slack/signing_secret"),
-        put_off=("shared.platforms.slack.api",),
-    ),
-    "discord": Entry(
-        threads=True,
-        adapter="shared.platforms.discord.adapter:Discord",
-        secrets=("discord/bot_token",),  # of its two ways in, interactions and relay, each has a secret; one is enough
-        put_off=("shared.platforms.discord.rest",),
-    ),
-    "matrix": Entry(threads=True),
-    "whatsapp": Entry(threads=False),
-    "signal": Entry(threads=False),
-}
-
-
 class PlatformRegistry:
     """The platforms of this deployment; each adapter is made once, as `Class(settings, secrets)`. Thread-safe."""
 
-    def __init__(self, settings: Settings, secrets: Secrets, platforms: Mapping[str, Entry] = PLATFORMS) -> None:
-        self._settings, self._secrets, self._platforms = settings, secrets, platforms
-        self._made: dict[str, Platform] = {}
+    def __init__(self, settings: Settings, secrets: Secrets, platforms: Iterable[PlatformSpec] = PLATFORMS) -> None:
+        self._settings, self._secrets = settings, secrets
+        self._specs = {spec.name: spec for spec in platforms}
+        self._adapters: dict[str, Platform] = {}
         self._lock = threading.Lock()
 
     def get(self, name: str) -> Platform:
-        entry = self._entry(name)
-        if entry.adapter is None:
+        spec = self._spec(name)
+        if spec.adapter is None:
             raise PlatformNotSupported(name, [known for known, supported in self.known().items() if supported])
         if not self.is_configured(name):
             raise PlatformNotConfigured(name)
         with self._lock:
-            if name not in self._made:
-                module, _, adapter = entry.adapter.partition(":")
+            if name not in self._adapters:
+                module, _, adapter = spec.adapter.partition(":")
                 made = getattr(importlib.import_module(module), adapter)(self._settings, self._secrets)
-                self._made[name] = cast("Platform", made)
-            return self._made[name]
+                self._adapters[name] = cast("Platform", made)
+            return self._adapters[name]
 
     def known(self) -> Mapping[str, bool]:
-        return {name: entry.adapter is not None for name, entry in self._platforms.items()}
+        return {name: spec.is_supported for name, spec in self._specs.items()}
 
     def is_configured(self, name: str) -> bool:
-        entry = self._entry(name)
-        return entry.adapter is not None and all(self._secrets.get(secret) for secret in entry.secrets)
+        spec = self._spec(name)
+        return spec.is_supported and all(self._secrets.get(secret) for secret in spec.secrets)
 
     def lacks(self, name: str) -> Sequence[str]:
-        wanted = self._entry(name).secrets
+        wanted = self._spec(name).secrets
         unset = [secret for secret in wanted if not self._secrets.get(secret)]
         return unset if len(unset) < len(wanted) else []
 
     def has_threads(self, name: str) -> bool:
-        return self._entry(name).threads
+        return self._spec(name).threads
 
-    def _entry(self, name: str) -> Entry:
-        if name not in self._platforms:
-            raise UnknownPlatform(name, self._platforms)
-        return self._platforms[name]
+    def _spec(self, name: str) -> PlatformSpec:
+        if name not in self._specs:
+            raise UnknownPlatform(name, self._specs)
+        return self._specs[name]
 
 
-def load_adapters() -> None:
-    """Import every adapter with all that it puts off, for whoever has the time now and not later. Calls nobody."""
-    for entry in PLATFORMS.values():
-        if entry.adapter is not None:
-            for module in (entry.adapter.partition(":")[0], *entry.put_off):
+def load_adapters(platforms: Iterable[PlatformSpec] = PLATFORMS) -> None:
+    """Import every adapter and its lazy dependencies (for pre-initialised containers). Makes no calls."""
+    for spec in platforms:
+        if spec.adapter is not None:
+            for module in (spec.adapter.partition(":")[0], *spec.lazy_imports):
                 importlib.import_module(module)

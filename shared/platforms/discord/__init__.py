@@ -1,1 +1,16 @@
 """Discord."""
+
+from shared.platforms.spec import PlatformSpec
+
+SPEC = PlatformSpec(
+    name="discord",
+    title="Discord",
+    threads=True,
+    adapter="shared.platforms.discord.adapter:Discord",
+    secrets=("discord/bot_token",),
+    # Interactions are verified with the public key, relayed messages with the relay secret; either is enough to be used.
+    optional_secrets=("discord/public_key", "discord/relay_secret"),
+    api_url="https://discord.com/api/v10",
+    link_url="https://discord.com/channels",
+    lazy_imports=("shared.platforms.discord.rest",),
+)

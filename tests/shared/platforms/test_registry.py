@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from shared.errors import PlatformNotConfigured, PlatformNotSupported, UnknownPlatform
-from shared.platforms.registry import PLATFORMS, PlatformRegistry
+from shared.platforms import PLATFORMS, telegram
+from shared.platforms.registry import PlatformRegistry
 from shared.settings import Settings
 
 SETTINGS = Settings("handoffs", "sessions", "queue")
@@ -21,7 +22,7 @@ class SomeSecrets:
         return self.values.get(name)
 
 
-ALL = {secret: "1:secret" for entry in PLATFORMS.values() for secret in entry.secrets}
+ALL = {secret: "1:secret" for spec in PLATFORMS for secret in spec.secrets}
 
 
 def test_listed_platforms_say_whether_they_are_supported():
@@ -48,7 +49,7 @@ def test_a_listed_platform_that_is_not_built_says_which_are():
         PlatformRegistry(SETTINGS, SomeSecrets(ALL)).get("matrix")
 
 
-@pytest.mark.parametrize("missing", PLATFORMS["telegram"].secrets)
+@pytest.mark.parametrize("missing", telegram.SPEC.secrets)
 def test_a_platform_is_configured_only_with_all_its_secrets(missing):
     registry = PlatformRegistry(SETTINGS, SomeSecrets({**ALL, missing: ""}))
 
