@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from local.chats.relays.configuration import API_URLS
+from shared.domain.commands import COMMANDS as CHAT_COMMANDS
 from shared.errors import PlatformError
 from shared.platforms.discord.rest import DiscordHttp
 
@@ -31,16 +32,18 @@ def _option(name: str, description: str, *, required: bool) -> Mapping[str, Any]
 
 COMMANDS: Sequence[Mapping[str, Any]] = (
     _command("say", "Say something to the agent here", _option("text", "What to say", required=True)),
-    _command(
-        "resume", "Bring a session here", _option("session", "Its title or id; without it, a list", required=False)
-    ),
-    _command("new", "Start a fresh session here"),
-    _command("sethome", "Let your handoffs arrive in this channel"),
-    _command("status", "Show which session lives here"),
-    _command("stop", "Stop what the agent is doing here"),
-    _command("help", "Show what can be done here"),
-    _command(
-        "handoff", "Hand a session over (from a terminal)", _option("platform", "Where it should go", required=False)
+    *(
+        _command(
+            command.name,
+            command.description,
+            *(
+                [_option(command.argument.name, command.argument.description, required=False)]
+                if command.argument
+                else []
+            ),
+        )
+        for command in CHAT_COMMANDS.values()
+        if command.listed
     ),
 )
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from shared.domain.commands import COMMANDS as CHAT_COMMANDS
+
 Platform = Literal["telegram", "slack", "discord"]
 PLATFORMS: tuple[Platform, ...] = ("telegram", "slack", "discord")
 BOT = "bot"
@@ -74,13 +76,11 @@ PLACES = (
 # What Discord's own client would turn into a slash command: name → the option that takes the rest of the line.
 COMMANDS: Mapping[str, str | None] = {
     "say": "text",
-    "resume": "session",
-    "new": None,
-    "sethome": None,
-    "status": None,
-    "stop": None,
-    "help": None,
-    "handoff": "platform",
+    **{
+        command.name: command.argument.name if command.argument else None
+        for command in CHAT_COMMANDS.values()
+        if command.listed
+    },
 }
 
 

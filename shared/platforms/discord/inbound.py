@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from shared.domain.commands import COMMANDS
 from shared.domain.routes import Place
 from shared.ports.inbound import Answer, Ignored, Inbound
 
@@ -15,7 +16,6 @@ ONLY_FOR_THE_SENDER = 1 << 6
 _SPOKEN = frozenset({0, 19})
 
 SAY = "say"
-COMMANDS = frozenset({"resume", "new", "sethome", "status", "stop", "help", "handoff"})
 _QUOTE_LIMIT = 1800
 
 

@@ -1,55 +1,30 @@
-"""Commands that people type in a chat: `/resume`, `/new`, `/sethome`, `/status`, `/stop`, `/help`."""
+"""Run the commands of shared/domain/commands.py that people type in a chat."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from shared.domain.commands import help_text
 from shared.domain.sessions import Session
 from shared.errors import PlaceBusy
 from shared.ports.inbox import InboxRow
 from shared.services import Services
 from shared.use_cases.chat.locate_session import bring_here, is_somebody_elses, start_fresh
 
-_COMMAND = re.compile(r"/([a-z]+)(?:@\w+)?(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
 LISTED = 10
 SOMEBODY_ELSES = "Somebody else's session lives here, and stays. Do this in a chat or thread of your own."
-
-HELP = """\
-**Commands here**
-- `/resume [title or id]` brings one of your sessions here; without a name it lists them
-- `/new` starts a fresh session here
-- `/sethome` makes this chat the one where your handoffs arrive
-- `/status` says which session lives here
-- `/stop` stops the agent's current turn
-- `/help` shows this
-
-To move a session from the terminal to a chat, type `/handoff` there."""
-
-
-def command_of(text: str) -> tuple[str, str] | None:
-    """The command and its argument, if a text is one of ours; Telegram's `/cmd@bot` form included."""
-    matched = _COMMAND.fullmatch(text.strip())
-    if matched is None or matched[1].lower() not in COMMANDS:
-        return None
-    return matched[1].lower(), (matched[2] or "").strip()
-
-
-def is_stop(text: str) -> bool:
-    """Whether a text is `/stop`, which must not wait in the queue."""
-    command = command_of(text)
-    return command is not None and command[0] == "stop"
 
 
 def run_command(services: Services, row: InboxRow, command: str, argument: str) -> str:
     """Do what a command says and return the words to answer with. Safe to repeat."""
     try:
-        return COMMANDS[command](services, row, argument)
+        return HANDLERS[command](services, row, argument)
     except PlaceBusy:  # it came a moment ago
         return SOMEBODY_ELSES
 
 
 def _help(_: Services, __: InboxRow, ___: str) -> str:
-    return HELP
+    return help_text()
 
 
 def _handoff(_: Services, __: InboxRow, ___: str) -> str:
@@ -124,7 +99,7 @@ def _whereabouts(session: Session) -> str:
     return "in the terminal" if session.owner.is_cli else f"at {session.link or session.owner.route}"
 
 
-COMMANDS: Mapping[str, Callable[[Services, InboxRow, str], str]] = MappingProxyType(
+HANDLERS: Mapping[str, Callable[[Services, InboxRow, str], str]] = MappingProxyType(
     {
         "resume": _resume,
         "new": _new,

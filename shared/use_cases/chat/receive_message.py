@@ -3,12 +3,12 @@
 import logging
 from collections.abc import Mapping
 
+from shared.domain.commands import is_stop
 from shared.errors import Unauthenticated
 from shared.ports.inbound import Answer, Ignored, Inbound
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import TurnMessage
 from shared.services import Services
-from shared.use_cases.chat.commands import is_stop
 
 log = logging.getLogger(__name__)
 RECEIVED = Answer({"ok": True})

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from shared.domain.commands import parse_command
 from shared.domain.interruptions import note_for, suspend
 from shared.domain.messages import Message
 from shared.domain.sessions import Interruption, Session, TurnLease
@@ -14,7 +15,7 @@ from shared.ports.inbox import InboxRow
 from shared.ports.queue import TurnMessage, Visibility
 from shared.ports.turns import TurnCommit
 from shared.services import Services
-from shared.use_cases.chat.commands import command_of, run_command
+from shared.use_cases.chat.commands import run_command
 from shared.use_cases.chat.locate_session import Broken, Elsewhere, Found, Nothing, locate, replace_broken
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.turns.deliver import deliver, parts_for, say
@@ -87,7 +88,7 @@ def _answer_rows(services: Services, row: InboxRow, rows: Sequence[InboxRow], ru
 
 
 def _command(row: InboxRow) -> tuple[str, str] | None:
-    return None if row.place.is_cli else command_of(row.text)
+    return None if row.place.is_cli else parse_command(row.text)
 
 
 def _run_command(services: Services, row: InboxRow, command: str, argument: str) -> None:

@@ -1,0 +1,76 @@
+"""The table of chat commands; help texts, platform menus and the parser derive from it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+_COMMAND = re.compile(r"/([a-z]+)(?:@\w+)?(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """The optional text after a command."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class ChatCommand:
+    """`listed` commands appear in `/help` and in the menus of platforms that have them."""
+
+    name: str
+    description: str
+    argument: Argument | None = None
+    listed: bool = True
+
+
+COMMANDS: Mapping[str, ChatCommand] = MappingProxyType(
+    {
+        command.name: command
+        for command in (
+            ChatCommand(
+                "resume",
+                "Bring one of your sessions here, or list them",
+                Argument("session", "Its title or id; without it, a list"),
+            ),
+            ChatCommand("new", "Start a new session here"),
+            ChatCommand("sethome", "Let your handoffs arrive in this chat"),
+            ChatCommand("status", "Show which session lives here"),
+            ChatCommand("stop", "Stop the agent's current turn"),
+            ChatCommand("help", "List these commands"),
+            ChatCommand(
+                "handoff",
+                "Explain how to move a session here from a terminal",
+                Argument("platform", "Where the session should go"),
+            ),
+            # Telegram sends it when a person opens the chat with the bot for the first time.
+            ChatCommand("start", "List these commands", listed=False),
+        )
+    }
+)
+
+
+def parse_command(text: str) -> tuple[str, str] | None:
+    """The name and the argument of a known command, or None; accepts Telegram's `/name@bot`."""
+    matched = _COMMAND.fullmatch(text.strip())
+    if matched is None or matched[1].lower() not in COMMANDS:
+        return None
+    return matched[1].lower(), (matched[2] or "").strip()
+
+
+def is_stop(text: str) -> bool:
+    """Whether a text is `/stop`, which must not wait behind the turn that it stops."""
+    command = parse_command(text)
+    return command is not None and command[0] == "stop"
+
+
+def help_text() -> str:
+    """The answer to `/help`, in Markdown."""
+    lines = [f"- `{_usage(command)}` {command.description}" for command in COMMANDS.values() if command.listed]
+    return "\n".join(["**Commands here**", *lines])
+
+
+def _usage(command: ChatCommand) -> str:
+    return f"/{command.name} [{command.argument.name}]" if command.argument else f"/{command.name}"

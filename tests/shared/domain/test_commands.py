@@ -1,0 +1,48 @@
+"""The table of chat commands, its parser and its help text."""
+
+import pytest
+
+from shared.domain.commands import COMMANDS, help_text, is_stop, parse_command
+from shared.use_cases.chat.commands import HANDLERS
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("/new", ("new", "")),
+        ("  /Resume  Parser fixes ", ("resume", "Parser fixes")),
+        ("/status@handoff_bot", ("status", "")),
+        ("/resume@handoff_bot s-1", ("resume", "s-1")),
+        ("/resume two\nlines", ("resume", "two\nlines")),
+        ("/unknown", None),
+        ("please /stop", None),
+        ("stop", None),
+        ("", None),
+    ],
+)
+def test_a_text_is_parsed_as_a_command(text: str, parsed: tuple[str, str] | None) -> None:
+    assert parse_command(text) == parsed
+
+
+def test_only_stop_overtakes_the_queue() -> None:
+    assert [name for name in COMMANDS if is_stop(f"/{name}")] == ["stop"]
+
+
+def test_every_command_has_a_handler() -> None:
+    assert set(HANDLERS) == set(COMMANDS)
+
+
+def test_help_names_every_listed_command() -> None:
+    lines = help_text().splitlines()[1:]
+    listed = [command for command in COMMANDS.values() if command.listed]
+    assert len(lines) == len(listed)
+    for line, command in zip(lines, listed, strict=True):
+        assert f"/{command.name}" in line
+        assert command.description in line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_descriptions_fit_platform_menus(name: str) -> None:
+    command = COMMANDS[name]
+    texts = [command.description, *([command.argument.description] if command.argument else [])]
+    assert all(1 <= len(text) <= 100 for text in texts), "Discord's limit"
