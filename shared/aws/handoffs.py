@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from shared.aws import endings, moves
+from shared.aws import endings
 from shared.aws.conditions import (
     CONFIRMED_DUE_AFTER,
     KEEP_SECONDS,
@@ -49,8 +49,6 @@ from shared.aws.writes import (
     update,
 )
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step, Thread
-from shared.domain.routes import Place
-from shared.domain.sessions import Session
 from shared.errors import Conflict, HandoffInFlight, IdempotencyKeyReused, Moved, SessionBusy, UnknownSession
 
 log = logging.getLogger(__name__)
@@ -165,15 +163,6 @@ class DynamoHandoffs:
             set=result,
             first={f"steps.{step}": now},
         )
-
-    def rebind(self, handoff: Handoff, *, now: int) -> Handoff | None:
-        return moves.rebind(self._tables, handoff, now=now)
-
-    def resume(self, session: Session, *, now: int) -> Session:
-        return moves.resume(self._tables, session, now=now)
-
-    def bring(self, session: Session, place: Place, link: str, *, now: int) -> Session:
-        return moves.bring(self._tables, session, place, link, now=now)
 
     def kickoff_sent(self, handoff: Handoff, *, now: int) -> Handoff | None:
         mine = [allowed("kickoff_sent"), fence_is_mine(handoff)]

@@ -13,6 +13,22 @@ from shared.domain.sessions import Session
 from shared.errors import Conflict, Moved, PlaceBusy, UnknownSession
 
 
+class DynamoMoves:
+    """The `Moves` port."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def rebind(self, handoff: Handoff, *, now: int) -> Handoff | None:
+        return rebind(self._tables, handoff, now=now)
+
+    def to_terminal(self, session: Session, *, now: int) -> Session:
+        return to_terminal(self._tables, session, now=now)
+
+    def to_chat(self, session: Session, place: Place, link: str, *, now: int) -> Session:
+        return to_chat(self._tables, session, place, link, now=now)
+
+
 def rebind(tables: Tables, handoff: Handoff, *, now: int) -> Handoff | None:
     if handoff.thread is None:
         raise ValueError("a session moves into a thread that is recorded")
@@ -73,7 +89,7 @@ def _take_route(tables: Tables, place: Place, link: str, session_id: str, other:
     return Put(tables.sessions, {**route_key(place), "session_id": session_id, "link": link}, [either(*as_read)])
 
 
-def resume(tables: Tables, session: Session, *, now: int) -> Session:
+def to_terminal(tables: Tables, session: Session, *, now: int) -> Session:
     move = Update(
         tables.sessions,
         meta_key(session.id),
@@ -106,7 +122,7 @@ def _move(tables: Tables, session: Session, moved: Session, writes: Sequence[Wri
     return moved
 
 
-def bring(tables: Tables, session: Session, place: Place, link: str, *, now: int) -> Session:
+def to_chat(tables: Tables, session: Session, place: Place, link: str, *, now: int) -> Session:
     other, tenant = _tenant(tables, place, session.id)
     if tenant and tenant.owner == place:
         _refuse_to_park(tenant, place, session.user_id, replace_allowed=True)

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from shared.domain.handoffs import Handoff, Reason, Step, Thread
-from shared.domain.routes import Place
-from shared.domain.sessions import Session
 
 
 class Handoffs(Protocol):
@@ -31,13 +29,6 @@ class Handoffs(Protocol):
     ) -> Handoff | None:
         """Journal a step under the handoff's fence: an intent before an outside effect, its result right after."""
 
-    def rebind(self, handoff: Handoff, *, now: int) -> Handoff | None:
-        """Move the session to the handoff's thread: route, owner, epoch + 1, step, in one transaction.
-
-        Raises Moved if the session went elsewhere since the request, PlaceBusy if another one lives there: somebody
-        else's, or one's own and the handoff does not say `replace`.
-        """
-
     def kickoff_sent(self, handoff: Handoff, *, now: int) -> Handoff | None:
         """From here the queue carries the work: the lease runs to the deadline."""
 
@@ -52,19 +43,6 @@ class Handoffs(Protocol):
 
     def cancel(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
         """→ cancelled, while it is open and the session has not moved."""
-
-    def resume(self, session: Session, *, now: int) -> Session:
-        """The session back to its terminal, epoch + 1; a handoff in flight ends as cancelled, in the same transaction.
-
-        Raises Conflict if the session changed since it was read.
-        """
-
-    def bring(self, session: Session, place: Place, link: str, *, now: int) -> Session:
-        """The session to a chat where somebody asked for it, epoch + 1; who lived there goes back to its terminal.
-
-        A handoff in flight ends as cancelled. Raises PlaceBusy if somebody else's session lives there, Conflict if the
-        session or the place changed since they were read.
-        """
 
     def back_to_pending(
         self, handoff: Handoff, reason: Reason, *, now: int, not_before: int, counts: bool, abandoned: bool = False

@@ -1,39 +1,19 @@
-"""A turn's commit, and the journal of its delivery."""
+"""A turn's lease and commit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from shared.domain.handoffs import Handoff, Receipt
 from shared.domain.messages import Message
-from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.ports.inbox import InboxRow
-from shared.ports.platforms import Part
-
-
-@dataclass(frozen=True)
-class OutPart:
-    """One part of a committed reply in the delivery journal: waiting → sending → sent, or rejected."""
-
-    session_id: str
-    turn_id: str
-    number: int
-    place: Place
-    part: Part
-    state: Literal["waiting", "sending", "sent", "rejected"] = "waiting"
-    message_id: str | None = None
-    sending_until: int = 0
-
-    @property
-    def key(self) -> str:
-        """What makes a send of this part recognisable to the platform."""
-        return f"{self.turn_id}#{self.number}"
+from shared.ports.outbox import OutPart
 
 
 @dataclass(frozen=True)
 class TurnCommit:
-    """All that one turn writes, at once or not at all."""
+    """Everything that one turn writes, in one transaction."""
 
     session: Session
     messages: Sequence[Message]
@@ -45,7 +25,7 @@ class TurnCommit:
 
 
 class Turns(Protocol):
-    """One turn per session at a time, its commit, and the journal of its delivery."""
+    """One turn per session at a time: its lease and its commit."""
 
     def commit(self, commit: TurnCommit, *, now: int) -> Session:
         """Messages, rows done, journal and (for a kickoff) `confirmed`, in one transaction; ends the turn.
@@ -55,18 +35,3 @@ class Turns(Protocol):
 
     def extend(self, session: Session, *, until: int) -> bool:
         """Keep the lease of the turn that `session` is under; False if it is no longer this turn's."""
-
-    def post(self, parts: Sequence[OutPart], *, now: int) -> None:
-        """Put words of ours into the journal, without a turn. Parts that are there already stay as they are."""
-
-    def journal(self, session_id: str, turn_id: str) -> Sequence[OutPart]:
-        """The parts of a committed turn, in order; empty if it was never committed."""
-
-    def sending(self, part: OutPart, *, now: int, until: int) -> OutPart | None:
-        """Note the intent to send; None if it is sent already or somebody is sending it now."""
-
-    def sent(self, part: OutPart, message_id: str) -> None: ...
-    def rejected(self, part: OutPart) -> None: ...
-
-    def unsent(self, part: OutPart) -> None:
-        """Take the intent back: it surely was not sent."""

@@ -140,7 +140,7 @@ def bring_here(services: Services, user_id: str, session_id: str, place: Place) 
         if session.owner == place:
             return session
         link = services.platforms.get(place.platform).link(place)
-        return services.store.handoffs.bring(session, place, link, now=services.clock.now())
+        return services.store.moves.to_chat(session, place, link, now=services.clock.now())
 
     return on_conflict(bring)
 

@@ -103,7 +103,7 @@ def rebind(services: Services, handoff: Handoff) -> Handoff:
     if handoff.is_bound:
         return handoff
     current = handoff
-    moved = on_conflict(lambda: services.store.handoffs.rebind(current, now=services.clock.now()))
+    moved = on_conflict(lambda: services.store.moves.rebind(current, now=services.clock.now()))
     if moved is None:
         raise _LostFence
     log.info("handoff %s: session moved", handoff.id)

@@ -25,7 +25,7 @@ def resume_session(services: Services, user_id: str, session_id: str, *, epoch: 
         session = own_session(services, user_id, session_id)
         if session.epoch != epoch:
             raise Moved(session)
-        return session, services.store.handoffs.resume(session, now=services.clock.now())
+        return session, services.store.moves.to_terminal(session, now=services.clock.now())
 
     left, resumed = on_conflict(resume)
     if not left.owner.is_cli:

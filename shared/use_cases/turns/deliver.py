@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, Busy, NotSent, NotYet, RateLimited, Rejected
+from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part, Platform
-from shared.ports.turns import OutPart
 from shared.services import Services
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ def deliver(services: Services, session_id: str, turn_id: str) -> None:
     Raises NotYet to be called again later (rate limit, a platform that is down, another sender at work), Rejected where
     the platform refuses for good.
     """
-    for part in services.store.turns.journal(session_id, turn_id):
+    for part in services.store.outbox.journal(session_id, turn_id):
         if part.state == "rejected":
             raise Rejected(f"{part.place.platform} refused it earlier")
         if part.state != "sent" and not part.place.is_cli:
@@ -36,7 +36,7 @@ def deliver(services: Services, session_id: str, turn_id: str) -> None:
 def say(services: Services, place: Place, markdown: str, *, key: str) -> None:
     """Post words of ours at a place, once per `key`, through the same journal. Raises as `deliver` does."""
     whose = f"at-{place.route}"
-    services.store.turns.post(parts_for(services, whose, key, place, markdown), now=services.clock.now())
+    services.store.outbox.post(parts_for(services, whose, key, place, markdown), now=services.clock.now())
     deliver(services, whose, key)
 
 
@@ -60,7 +60,7 @@ def parts_for(services: Services, session_id: str, turn_id: str, place: Place, m
 def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None:
     now = services.clock.now()
     limit = min(SEND_LIMIT, services.settings.turn_lease)
-    claimed = services.store.turns.sending(part, now=now, until=now + limit)
+    claimed = services.store.outbox.sending(part, now=now, until=now + limit)
     if claimed is None:
         raise Busy(max(1.0, (part.sending_until - now) / 1000))
     may_have_arrived = part.state == "sending"
@@ -72,12 +72,12 @@ def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None
             continue
         except (RateLimited, NotSent) as trouble:
             if not may_have_arrived:
-                services.store.turns.unsent(claimed)
+                services.store.outbox.unsent(claimed)
             raise NotYet(trouble.after if isinstance(trouble, RateLimited) else 5.0) from trouble
         except Rejected:
-            services.store.turns.rejected(claimed)
+            services.store.outbox.rejected(claimed)
             raise
-        services.store.turns.sent(claimed, message_id)
+        services.store.outbox.sent(claimed, message_id)
         return
     raise NotYet(limit / 1000)
 

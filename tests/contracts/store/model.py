@@ -207,7 +207,7 @@ def _go_on(model: Model) -> Any:
         thread = model.thread(handoff)
         return model.store.handoffs.step(handoff, Step.THREAD_OPENED, now=model.now, thread=thread)
     if not handoff.is_bound:
-        return model.store.handoffs.rebind(handoff, now=model.now)
+        return model.store.moves.rebind(handoff, now=model.now)
     if session.turn is None or session.owner != handoff.thread.place:
         turn = TurnLease(handoff.kickoff_turn, model.now + LEASE)
         return model.store.sessions.replace(session, replace(session, turn=turn))
@@ -242,7 +242,7 @@ def _open(model: Model) -> Any:
 
 def _rebind(model: Model) -> Any:
     handoff = model.handoff()
-    return model.store.handoffs.rebind(handoff, now=model.now) if handoff.thread else None
+    return model.store.moves.rebind(handoff, now=model.now) if handoff.thread else None
 
 
 def _start_turn(model: Model) -> Any:
@@ -276,7 +276,7 @@ def _back(model: Model) -> Any:
 
 
 def _bring(model: Model) -> Any:
-    return model.store.handoffs.bring(model.session(), model.chance.choice(CHATS), "https://x", now=model.now)
+    return model.store.moves.to_chat(model.session(), model.chance.choice(CHATS), "https://x", now=model.now)
 
 
 def _rename(model: Model) -> Any:
@@ -302,7 +302,7 @@ ACTIONS: dict[str, tuple[int, Action]] = {
     "fail": (4, _fail),
     "expire": (4, lambda model: model.store.handoffs.expire(model.handoff(), WHY, now=model.now)),
     "cancel": (3, lambda model: model.store.handoffs.cancel(model.handoff(), WHY, now=model.now)),
-    "resume": (4, lambda model: model.store.handoffs.resume(model.session(), now=model.now)),
+    "resume": (4, lambda model: model.store.moves.to_terminal(model.session(), now=model.now)),
     "bring": (4, _bring),
     "back_to_pending": (6, _back),
     "nudge": (2, lambda model: model.store.handoffs.nudge(model.handoff(), now=model.now)),

@@ -8,7 +8,7 @@ from shared.domain.routes import cli_place
 from shared.domain.sessions import Session
 from shared.errors import Conflict, HandoffInFlight, PlaceBusy
 from shared.ports.inbox import InboxRow
-from shared.ports.turns import OutPart
+from shared.ports.outbox import OutPart
 from tests.contracts.store.racing import THREADS, insist, race, winners
 from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, RECEIPT, THREAD, Stage, World
 
@@ -112,7 +112,7 @@ def commits(world: World) -> None:
     (message,) = world.store.transcripts.load("s-1")
     assert message["content"] == str(outcomes.index(winner))
     assert world.current() == winner
-    assert len(world.store.turns.journal("s-1", handoff.kickoff_turn)) == 2
+    assert len(world.store.outbox.journal("s-1", handoff.kickoff_turn)) == 2
     assert world.store.inbox.new(THREAD.place, limit=5) == []
 
 
@@ -142,7 +142,7 @@ def cancellations_and_rebinds(world: World) -> None:
         return world.store.handoffs.cancel(opened, SAID_SO, now=NOW)
 
     def rebind() -> Handoff | None:
-        return world.store.handoffs.rebind(opened, now=NOW)
+        return world.store.moves.rebind(opened, now=NOW)
 
     (winner,) = winners(race(*[insist(cancel), insist(rebind)] * (THREADS // 2)))
     session = world.current()
@@ -158,10 +158,10 @@ def resumes_and_rebinds(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
 
     def resume() -> Session:
-        return world.store.handoffs.resume(world.current(), now=NOW)
+        return world.store.moves.to_terminal(world.current(), now=NOW)
 
     def rebind() -> Handoff | None:
-        return world.store.handoffs.rebind(opened, now=NOW)
+        return world.store.moves.rebind(opened, now=NOW)
 
     outcomes = race(insist(resume), *[insist(rebind)] * (THREADS - 1))
     bound = [outcome for outcome in winners(outcomes) if isinstance(outcome, Handoff)]
@@ -178,7 +178,7 @@ def tenants(world: World) -> None:
     opened = [world.handoff(Stage.OPENED, world.session(f"s-{number}"), thread=AT_HOME) for number in range(6)]
 
     def rebind(handoff: Handoff) -> Callable[[], Handoff | None]:
-        return insist(lambda: world.store.handoffs.rebind(handoff, now=NOW))
+        return insist(lambda: world.store.moves.rebind(handoff, now=NOW))
 
     outcomes = race(*(rebind(handoff) for handoff in opened))
     (winner,) = winners(outcomes)
@@ -195,7 +195,7 @@ def replacing_tenants(world: World) -> None:
     ]
 
     def rebind(handoff: Handoff) -> Callable[[], Handoff | None]:
-        return insist(lambda: world.store.handoffs.rebind(handoff, now=NOW))
+        return insist(lambda: world.store.moves.rebind(handoff, now=NOW))
 
     assert len(winners(race(*(rebind(handoff) for handoff in opened)))) == len(opened)
     sessions = [world.current(handoff.session_id) for handoff in opened]
@@ -259,10 +259,10 @@ def senders(world: World) -> None:
     (waiting,) = world.committed()
 
     def send(number: int) -> Callable[[], OutPart | None]:
-        return lambda: world.store.turns.sending(waiting, now=NOW, until=NOW + 1 + number)
+        return lambda: world.store.outbox.sending(waiting, now=NOW, until=NOW + 1 + number)
 
     (winner,) = winners(race(*(send(number) for number in CROWD)))
-    assert world.store.turns.journal("s-1", "t-1") == [winner]
+    assert world.store.outbox.journal("s-1", "t-1") == [winner]
 
 
 RACES: Mapping[str, Callable[[World], None]] = {

@@ -69,14 +69,14 @@ def hand_over(world: World) -> None:
     world.store.sessions.get(handoff.session_id)
     handoff = sure(handoffs.step(handoff, Step.OPENING_THREAD, now=now))
     handoff = sure(handoffs.step(handoff, Step.THREAD_OPENED, now=now, thread=THREAD))
-    handoff = sure(handoffs.rebind(handoff, now=now))
+    handoff = sure(world.store.moves.rebind(handoff, now=now))
     sure(handoffs.kickoff_sent(handoff, now=now))
     handoff = sure(handoffs.get(handoff.id))
     session = world.start_turn(world.current(), handoff.kickoff_turn)
     assert len(list(world.store.transcripts.load(session.id))) == 40
     world.store.turns.commit(world.turn_commit(session, handoff=handoff, receipt=RECEIPT), now=now)
-    for part in world.store.turns.journal(session.id, handoff.kickoff_turn):
-        world.store.turns.sent(sure(world.store.turns.sending(part, now=now, until=now + 1)), "m-1")
+    for part in world.store.outbox.journal(session.id, handoff.kickoff_turn):
+        world.store.outbox.sent(sure(world.store.outbox.sending(part, now=now, until=now + 1)), "m-1")
     sure(handoffs.complete(handoff, now=now))
 
 
@@ -115,7 +115,7 @@ def test_a_failure_with_roll_back_costs_one_transaction(metered: tuple[World, Me
     world, meter = metered
     opened = world.claim(world.requested(world.current()))
     opened = sure(world.store.handoffs.step(opened, Step.THREAD_OPENED, now=NOW, thread=THREAD))
-    bound = sure(world.store.handoffs.rebind(opened, now=NOW))
+    bound = sure(world.store.moves.rebind(opened, now=NOW))
     meter.requests.clear()
     sure(world.store.handoffs.fail(bound, BROKEN, now=NOW))
     assert meter.requests == {"GetItem": 3, "TransactWriteItems": 1}

@@ -33,7 +33,7 @@ Attempt = Callable[[World, Handoff], object]
 ATTEMPTS: Mapping[str, Attempt] = {
     "claim": lambda w, h: w.store.handoffs.claim(h.id, claimant="p-9", now=NOW, lease_until=NOW + 1),
     "step": lambda w, h: w.store.handoffs.step(h, Step.THREAD_OPENED, now=NOW, thread=THREAD),
-    "rebind": lambda w, h: w.store.handoffs.rebind(replace(h, thread=THREAD), now=NOW),
+    "rebind": lambda w, h: w.store.moves.rebind(replace(h, thread=THREAD), now=NOW),
     "kickoff_sent": lambda w, h: w.store.handoffs.kickoff_sent(h, now=NOW),
     "complete": lambda w, h: w.store.handoffs.complete(h, now=NOW),
     "fail": lambda w, h: w.store.handoffs.fail(h, BROKEN, now=NOW),
@@ -64,7 +64,7 @@ def test_a_kickoff_turn_of_an_ended_handoff_cannot_be_committed(world: World, en
         world.store.turns.commit(world.turn_commit(session, handoff=ended, receipt=RECEIPT), now=NOW)
     assert world.latest(ended) == ended
     assert world.current() == session
-    assert world.store.turns.journal("s-1", "t-1") == []
+    assert world.store.outbox.journal("s-1", "t-1") == []
 
 
 # --- complete
@@ -73,7 +73,7 @@ def test_a_kickoff_turn_of_an_ended_handoff_cannot_be_committed(world: World, en
 def test_a_confirmed_handoff_completes_clears_its_error_and_frees_the_session(world: World) -> None:
     claimed = world.handoff(Stage.OPENED)
     sure(world.store.handoffs.back_to_pending(claimed, BROKEN, now=NOW, not_before=0, counts=True))
-    bound = sure(world.store.handoffs.rebind(world.claim(claimed, "p-2"), now=NOW))
+    bound = sure(world.store.moves.rebind(world.claim(claimed, "p-2"), now=NOW))
     assert bound.error == BROKEN
     confirmed = world.confirm(bound)
 
@@ -140,7 +140,7 @@ def test_a_handoff_from_chat_to_chat_that_fails_brings_the_session_back_to_the_c
 
 
 def test_a_session_that_somebody_brought_to_a_chat_comes_back_there_with_the_chats_link(world: World) -> None:
-    begun = world.store.handoffs.bring(world.session(), HOME, "https://t.me/1001", now=NOW)
+    begun = world.store.moves.to_chat(world.session(), HOME, "https://t.me/1001", now=NOW)
     onwards = world.handoff(Stage.SENT, begun)
 
     sure(world.store.handoffs.expire(onwards, LATE, now=onwards.deadline + 1))
@@ -168,9 +168,7 @@ def test_the_handoff_of_a_session_that_is_parked_ends_with_it_and_is_not_failed_
     home = Thread(HOME, "https://t.me/1001")
     first = world.handoff(Stage.BOUND, thread=home)
     sure(
-        world.store.handoffs.rebind(
-            world.handoff(Stage.OPENED, world.session("s-2"), thread=home, replace=True), now=NOW
-        )
+        world.store.moves.rebind(world.handoff(Stage.OPENED, world.session("s-2"), thread=home, replace=True), now=NOW)
     )
     parked = world.current("s-1")
 
@@ -223,7 +221,7 @@ def test_a_failure_with_an_old_fence_is_refused(world: World) -> None:
 
 def test_a_failure_read_before_the_rebind_is_refused_lest_the_session_stay_behind(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
-    bound = sure(world.store.handoffs.rebind(opened, now=NOW))
+    bound = sure(world.store.moves.rebind(opened, now=NOW))
     assert world.store.handoffs.fail(opened, BROKEN, now=NOW) is None
     assert world.latest(bound) == bound
 
@@ -263,7 +261,7 @@ def test_a_bound_handoff_that_is_back_to_pending_is_not_cancelled_either(world: 
 
 def test_a_cancel_read_before_the_rebind_is_refused(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
-    bound = sure(world.store.handoffs.rebind(opened, now=NOW))
+    bound = sure(world.store.moves.rebind(opened, now=NOW))
     assert world.store.handoffs.cancel(opened, SAID_SO, now=NOW) is None
     assert world.latest(bound) == bound
 

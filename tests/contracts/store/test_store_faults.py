@@ -93,7 +93,7 @@ def test_a_rebind_whose_answer_was_lost_moves_once(retrying: tuple[World, Any]) 
     world, client = retrying
     opened = world.handoff(Stage.OPENED)
     with answer_lost(client, "TransactWriteItems") as lost:
-        bound = sure(world.store.handoffs.rebind(opened, now=NOW))
+        bound = sure(world.store.moves.rebind(opened, now=NOW))
     assert lost
     assert bound == world.latest(opened)
     assert world.current().epoch == 1
@@ -140,7 +140,7 @@ def test_a_commit_whose_answer_never_came_is_found_in_the_journal(once: tuple[Wo
 
     with pytest.raises(Conflict):
         world.store.turns.commit(commit, now=NOW)
-    assert world.store.turns.journal("s-1", sent.kickoff_turn) == list(commit.parts)
+    assert world.store.outbox.journal("s-1", sent.kickoff_turn) == list(commit.parts)
     assert sure(world.store.handoffs.complete(world.latest(sent), now=NOW)).state is State.COMPLETED
 
 
@@ -148,22 +148,22 @@ def test_a_rebind_whose_answer_never_came_shows_on_the_handoff(once: tuple[World
     world, client = once
     opened = world.handoff(Stage.OPENED)
     with answer_lost(client, "TransactWriteItems"), pytest.raises(ConnectionClosedError):
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
     assert world.latest(opened).is_bound
-    assert world.store.handoffs.rebind(opened, now=NOW) is None
+    assert world.store.moves.rebind(opened, now=NOW) is None
     assert world.current().owner == THREAD.place
 
 
 WRITES: dict[str, tuple[str, Stage, Callable[[World, Handoff], Any]]] = {
     "claim": ("UpdateItem", Stage.PENDING, lambda w, h: w.claim(h)),
-    "rebind": ("TransactWriteItems", Stage.OPENED, lambda w, h: w.store.handoffs.rebind(h, now=NOW)),
+    "rebind": ("TransactWriteItems", Stage.OPENED, lambda w, h: w.store.moves.rebind(h, now=NOW)),
     "kickoff_sent": ("UpdateItem", Stage.BOUND, lambda w, h: w.store.handoffs.kickoff_sent(h, now=NOW)),
     "complete": ("TransactWriteItems", Stage.CONFIRMED, lambda w, h: w.store.handoffs.complete(h, now=NOW)),
     "fail": ("TransactWriteItems", Stage.BOUND, lambda w, h: w.store.handoffs.fail(h, BROKEN, now=NOW)),
     "cancel": ("TransactWriteItems", Stage.OPENED, lambda w, h: w.store.handoffs.cancel(h, BROKEN, now=NOW)),
     "expire": ("TransactWriteItems", Stage.SENT, lambda w, h: w.store.handoffs.expire(h, BROKEN, now=h.deadline)),
-    "resume": ("TransactWriteItems", Stage.SENT, lambda w, _: w.store.handoffs.resume(w.current(), now=NOW)),
-    "bring": ("TransactWriteItems", Stage.SENT, lambda w, _: w.store.handoffs.bring(w.current(), HOME, "x", now=NOW)),
+    "resume": ("TransactWriteItems", Stage.SENT, lambda w, _: w.store.moves.to_terminal(w.current(), now=NOW)),
+    "bring": ("TransactWriteItems", Stage.SENT, lambda w, _: w.store.moves.to_chat(w.current(), HOME, "x", now=NOW)),
     "back_to_pending": (
         "UpdateItem",
         Stage.CLAIMED,
@@ -220,7 +220,7 @@ def test_a_transaction_cancelled_for_a_passing_reason_is_a_conflict(once: tuple[
         refused(client, "TransactWriteItems", "TransactionCanceledException", reasons=reasons),
         pytest.raises(Conflict),
     ):
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
     assert world.latest(opened) == opened
 
 
@@ -232,7 +232,7 @@ def test_a_transaction_cancelled_for_a_lasting_reason_crashes_visibly(once: tupl
         refused(client, "TransactWriteItems", "TransactionCanceledException", reasons=reasons),
         pytest.raises(ClientError, match="TransactionCanceled"),
     ):
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
 
 
 def test_a_replay_that_meets_its_own_first_writing_is_told_to_look_again(once: tuple[World, Any]) -> None:

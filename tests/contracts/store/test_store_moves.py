@@ -17,7 +17,7 @@ LINK = "https://slack/C7"
 def test_a_resumed_session_is_back_in_its_terminal_with_a_grown_epoch(world: World) -> None:
     world.ended(Ending.COMPLETED)
     there = world.current()
-    resumed = world.store.handoffs.resume(there, now=NOW + 5)
+    resumed = world.store.moves.to_terminal(there, now=NOW + 5)
     assert resumed == world.current()
     assert resumed == replace(
         there, owner=cli_place("s-1"), link=None, epoch=2, version=there.version + 1, updated_at=NOW + 5
@@ -29,7 +29,7 @@ def test_a_resume_ends_the_handoff_in_flight_as_cancelled_resumed(world: World, 
     handoff = world.handoff(stage)
     epoch = world.current().epoch
 
-    resumed = world.store.handoffs.resume(world.current(), now=NOW + 5)
+    resumed = world.store.moves.to_terminal(world.current(), now=NOW + 5)
 
     ended = world.latest(handoff)
     assert (ended.state, sure(ended.error).code) == (State.CANCELLED, "resumed")
@@ -41,7 +41,7 @@ def test_a_resume_ends_the_handoff_in_flight_as_cancelled_resumed(world: World, 
 def test_a_resume_ends_a_turn_under_way_so_that_its_commit_is_refused(world: World) -> None:
     world.ended(Ending.COMPLETED)
     running = world.start_turn(world.current())
-    resumed = world.store.handoffs.resume(running, now=NOW)
+    resumed = world.store.moves.to_terminal(running, now=NOW)
     assert resumed.turn is None
     with pytest.raises(Conflict):
         world.store.turns.commit(world.turn_commit(running), now=NOW)
@@ -53,7 +53,7 @@ def test_a_resume_of_a_session_that_changed_since_it_was_read_is_refused(world: 
     read = world.current()
     changed = world.store.sessions.replace(read, replace(read, title="new"))
     with pytest.raises(Conflict):
-        world.store.handoffs.resume(read, now=NOW)
+        world.store.moves.to_terminal(read, now=NOW)
     assert world.current() == changed
 
 
@@ -61,7 +61,7 @@ def test_a_resume_read_before_the_handoff_was_requested_is_refused_and_the_hando
     read = world.session()
     handoff = world.requested(read)
     with pytest.raises(Conflict):
-        world.store.handoffs.resume(read, now=NOW)
+        world.store.moves.to_terminal(read, now=NOW)
     assert world.latest(handoff) == handoff
 
 
@@ -70,27 +70,27 @@ def test_a_resume_read_before_the_handoff_completed_is_refused_and_it_stays_comp
     read = world.current()
     done = sure(world.store.handoffs.complete(confirmed, now=NOW))
     with pytest.raises(Conflict):
-        world.store.handoffs.resume(read, now=NOW)
+        world.store.moves.to_terminal(read, now=NOW)
     assert world.latest(done) == done
 
 
 def test_an_unknown_session_cannot_be_resumed_into_existence(world: World) -> None:
     with pytest.raises(Conflict):
-        world.store.handoffs.resume(replace(world.session(), id="s-404"), now=NOW)
+        world.store.moves.to_terminal(replace(world.session(), id="s-404"), now=NOW)
     assert world.store.sessions.get("s-404") is None
 
 
 def test_a_resume_keeps_what_happened_to_the_last_turn(world: World) -> None:
     pending = ResumePending(Interruption.OUT_OF_TIME, NOW - 5)
     session = world.session(strikes=2, resume_pending=pending, message_count=0)
-    resumed = world.store.handoffs.resume(session, now=NOW)
+    resumed = world.store.moves.to_terminal(session, now=NOW)
     assert (resumed.strikes, resumed.resume_pending) == (2, pending)
     assert world.current() == resumed
 
 
 def test_a_session_is_brought_to_the_chat_that_asked_for_it(world: World) -> None:
     session = world.session(suspended=True, strikes=3)
-    here = world.store.handoffs.bring(session, CHAT, LINK, now=NOW + 1)
+    here = world.store.moves.to_chat(session, CHAT, LINK, now=NOW + 1)
     assert here == world.current()
     assert (here.owner, here.link, here.epoch) == (CHAT, LINK, 1)
     assert (here.suspended, here.strikes) == (False, 0)
@@ -101,16 +101,16 @@ def test_a_session_is_brought_to_the_chat_that_asked_for_it(world: World) -> Non
 def test_bringing_a_session_ends_its_handoff_in_flight(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     epoch = world.current().epoch
-    here = world.store.handoffs.bring(world.current(), CHAT, LINK, now=NOW)
+    here = world.store.moves.to_chat(world.current(), CHAT, LINK, now=NOW)
     assert world.latest(handoff).state is State.CANCELLED
     assert (here.owner, here.epoch, here.active_handoff) == (CHAT, epoch + 1, None)
-    assert world.store.handoffs.rebind(replace(handoff, thread=THREAD), now=NOW) is None
+    assert world.store.moves.rebind(replace(handoff, thread=THREAD), now=NOW) is None
     assert world.current() == here
 
 
 def test_who_lived_in_the_chat_goes_back_to_its_terminal(world: World) -> None:
-    world.store.handoffs.bring(world.session("s-old"), CHAT, LINK, now=NOW)
-    world.store.handoffs.bring(world.session("s-new"), CHAT, LINK, now=NOW)
+    world.store.moves.to_chat(world.session("s-old"), CHAT, LINK, now=NOW)
+    world.store.moves.to_chat(world.session("s-new"), CHAT, LINK, now=NOW)
     old = world.current("s-old")
     assert (old.owner, old.epoch, old.link) == (cli_place("s-old"), 2, None)
     assert world.current("s-new").owner == CHAT
@@ -118,10 +118,10 @@ def test_who_lived_in_the_chat_goes_back_to_its_terminal(world: World) -> None:
 
 
 def test_a_chat_where_somebody_elses_session_lives_is_not_taken(world: World) -> None:
-    theirs = world.store.handoffs.bring(world.session("s-eve", user_id="eve"), CHAT, LINK, now=NOW)
+    theirs = world.store.moves.to_chat(world.session("s-eve", user_id="eve"), CHAT, LINK, now=NOW)
     mine = world.session()
     with pytest.raises(PlaceBusy):
-        world.store.handoffs.bring(mine, CHAT, LINK, now=NOW)
+        world.store.moves.to_chat(mine, CHAT, LINK, now=NOW)
     assert world.current("s-eve") == theirs
     assert world.current() == mine
 
@@ -130,14 +130,14 @@ def test_bringing_a_session_that_changed_since_it_was_read_is_refused(world: Wor
     read = world.session()
     handoff = world.requested(read)
     with pytest.raises(Conflict):
-        world.store.handoffs.bring(read, CHAT, LINK, now=NOW)
+        world.store.moves.to_chat(read, CHAT, LINK, now=NOW)
     assert world.latest(handoff) == handoff
     assert world.store.sessions.at(CHAT) is None
 
 
 def test_a_session_that_is_parked_on_its_way_is_free_and_its_handoff_has_ended(world: World) -> None:
     first = world.handoff(Stage.SENT, thread=Thread(HOME, "https://t.me/1001"))
-    world.store.handoffs.bring(world.session("s-2"), HOME, "https://t.me/1001", now=NOW)
+    world.store.moves.to_chat(world.session("s-2"), HOME, "https://t.me/1001", now=NOW)
     parked = world.current("s-1")
     assert (parked.owner, parked.epoch, parked.active_handoff) == (cli_place("s-1"), 2, None)
     assert sure(world.store.handoffs.get(first.id)).state is State.CANCELLED

@@ -28,7 +28,7 @@ def test_a_rebind_moves_the_session_into_its_thread_with_a_grown_epoch(world: Wo
     opened = world.handoff(Stage.OPENED)
     before = world.current()
 
-    bound = sure(world.store.handoffs.rebind(opened, now=NOW + 2))
+    bound = sure(world.store.moves.rebind(opened, now=NOW + 2))
 
     assert bound == world.latest(opened)
     assert bound.bound_epoch == 1
@@ -41,21 +41,21 @@ def test_a_rebind_moves_the_session_into_its_thread_with_a_grown_epoch(world: Wo
 
 def test_a_second_rebind_does_not_move_it_twice(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
-    bound = sure(world.store.handoffs.rebind(opened, now=NOW))
-    assert world.store.handoffs.rebind(opened, now=NOW) is None
+    bound = sure(world.store.moves.rebind(opened, now=NOW))
+    assert world.store.moves.rebind(opened, now=NOW) is None
     assert world.current().epoch == 1
     assert world.latest(opened) == bound
 
 
 def test_a_rebind_without_a_recorded_thread_is_a_mistake_of_ours(world: World) -> None:
     with pytest.raises(ValueError, match="recorded"):
-        world.store.handoffs.rebind(world.handoff(Stage.CLAIMED), now=NOW)
+        world.store.moves.rebind(world.handoff(Stage.CLAIMED), now=NOW)
 
 
 def test_a_session_moves_into_no_other_thread_than_the_one_that_is_recorded(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
     stray = Thread(Place("telegram", "1001", "99"), "https://t.me/c/1001/99")
-    assert world.store.handoffs.rebind(replace(opened, thread=stray), now=NOW) is None
+    assert world.store.moves.rebind(replace(opened, thread=stray), now=NOW) is None
     assert world.current().owner.is_cli
 
 
@@ -65,7 +65,7 @@ def test_a_rebind_with_an_old_fence_is_refused_and_moves_nothing(world: World) -
     current = world.claim(old, "p-2")
     before = world.current()
 
-    assert world.store.handoffs.rebind(old, now=NOW) is None
+    assert world.store.moves.rebind(old, now=NOW) is None
 
     assert world.current() == before
     assert world.latest(old) == current
@@ -80,7 +80,7 @@ def test_a_session_whose_epoch_has_grown_since_the_request_is_not_moved_again(wo
     before = world.current()
 
     with pytest.raises(Moved) as refusal:
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
 
     assert refusal.value.extra == {"owner": elsewhere.route, "epoch": 1, "link": "https://slack/1"}
     assert world.current() == before
@@ -93,7 +93,7 @@ def test_a_session_that_is_no_longer_marked_with_this_handoff_is_not_moved(world
     session = world.current()
     world.store.sessions.replace(session, replace(session, active_handoff="h-other"))
     with pytest.raises(Moved):
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
     assert world.current().owner.is_cli
 
 
@@ -102,12 +102,12 @@ def test_a_handoff_that_ended_meanwhile_moves_nothing(world: World, ending: Endi
     opened = world.handoff(Stage.OPENED)
     endings: dict[Ending, Callable[[], object]] = {
         Ending.CANCELLED: lambda: world.store.handoffs.cancel(opened, BROKEN, now=NOW),
-        Ending.RESUMED: lambda: world.store.handoffs.resume(world.current(), now=NOW),
+        Ending.RESUMED: lambda: world.store.moves.to_terminal(world.current(), now=NOW),
         Ending.FAILED: lambda: world.store.handoffs.fail(opened, BROKEN, now=NOW),
     }
     sure(endings[ending]())
     before = world.current()
-    assert world.store.handoffs.rebind(opened, now=NOW) is None
+    assert world.store.moves.rebind(opened, now=NOW) is None
     assert world.current() == before
     assert before.owner.is_cli
 
@@ -117,7 +117,7 @@ def test_a_session_that_was_deleted_meanwhile_is_not_brought_back(world: World) 
     world.store.sessions.delete(world.current())
     outcome: object = None
     try:
-        outcome = world.store.handoffs.rebind(opened, now=NOW)
+        outcome = world.store.moves.rebind(opened, now=NOW)
     except UnknownSession as refusal:
         outcome = refusal
     assert outcome is None or isinstance(outcome, UnknownSession)
@@ -129,7 +129,7 @@ def test_a_place_where_another_session_lives_is_busy(world: World) -> None:
     opened = world.handoff(Stage.OPENED, thread=AT_HOME)
 
     with pytest.raises(PlaceBusy, match="telegram:1001"):
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
 
     assert world.current("s-tenant") == lives_there
     assert world.current("s-1").owner.is_cli
@@ -141,7 +141,7 @@ def test_replace_parks_the_other_session_in_its_terminal_with_a_grown_epoch(worl
     world.start_turn(lives_there)
     opened = world.handoff(Stage.OPENED, thread=AT_HOME, replace=True)
 
-    sure(world.store.handoffs.rebind(opened, now=NOW))
+    sure(world.store.moves.rebind(opened, now=NOW))
 
     parked = world.current("s-tenant")
     assert parked.owner == cli_place("s-tenant")
@@ -154,10 +154,10 @@ def test_replace_parks_the_other_session_in_its_terminal_with_a_grown_epoch(worl
 
 
 def test_somebody_elses_session_is_never_parked(world: World) -> None:
-    theirs = world.store.handoffs.bring(world.session("s-eve", user_id="eve"), HOME, AT_HOME.url, now=NOW)
+    theirs = world.store.moves.to_chat(world.session("s-eve", user_id="eve"), HOME, AT_HOME.url, now=NOW)
     opened = world.handoff(Stage.OPENED, thread=AT_HOME, replace=True)
     with pytest.raises(PlaceBusy):
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
     assert world.current("s-eve") == theirs
     assert world.current("s-1").owner.is_cli
     assert world.store.sessions.at(HOME) == "s-eve"
@@ -165,10 +165,10 @@ def test_somebody_elses_session_is_never_parked(world: World) -> None:
 
 def test_a_session_that_has_moved_away_does_not_block_its_old_place(world: World) -> None:
     lived_there = tenant(world)
-    resumed = world.store.handoffs.resume(lived_there, now=NOW)
+    resumed = world.store.moves.to_terminal(lived_there, now=NOW)
     opened = world.handoff(Stage.OPENED, thread=AT_HOME)
 
-    sure(world.store.handoffs.rebind(opened, now=NOW))
+    sure(world.store.moves.rebind(opened, now=NOW))
 
     assert world.current("s-tenant") == resumed
     assert world.store.sessions.at(HOME) == "s-1"
@@ -181,23 +181,23 @@ def test_a_route_that_points_to_a_session_that_is_no_more_does_not_block_the_pla
     backend.client.delete_item(TableName=tables.sessions, Key={"pk": {"S": f"SESSION#{gone.id}"}, "sk": {"S": "META"}})
     assert world.store.sessions.at(HOME) == gone.id
     opened = world.handoff(Stage.OPENED, thread=AT_HOME)
-    sure(world.store.handoffs.rebind(opened, now=NOW))
+    sure(world.store.moves.rebind(opened, now=NOW))
     assert world.store.sessions.at(HOME) == "s-1"
 
 
 def test_a_session_may_come_back_to_a_place_whose_route_is_still_its_own(world: World) -> None:
-    world.store.handoffs.resume(tenant(world), now=NOW)
+    world.store.moves.to_terminal(tenant(world), now=NOW)
     again = world.handoff(Stage.OPENED, world.current("s-tenant"), thread=AT_HOME)
-    sure(world.store.handoffs.rebind(again, now=NOW))
+    sure(world.store.moves.rebind(again, now=NOW))
     assert world.current("s-tenant").owner == HOME
     assert world.current("s-tenant").epoch == again.request_epoch + 1
 
 
 def test_of_two_sessions_that_come_to_one_place_one_lives_there(world: World) -> None:
     opened = [world.handoff(Stage.OPENED, world.session(f"s-{n}"), thread=AT_HOME) for n in (1, 2)]
-    sure(world.store.handoffs.rebind(opened[0], now=NOW))
+    sure(world.store.moves.rebind(opened[0], now=NOW))
     with pytest.raises((PlaceBusy, Conflict)):
-        world.store.handoffs.rebind(opened[1], now=NOW)
+        world.store.moves.rebind(opened[1], now=NOW)
     assert [world.current(f"s-{n}").owner for n in (1, 2)] == [HOME, cli_place("s-2")]
 
 
@@ -211,7 +211,7 @@ def test_the_answer_of_a_rebind_never_carries_the_fence_of_a_successor(world: Wo
         world.claim(opened, "p-2")
 
     with meanwhile(backend.client, "TransactWriteItems", takes_over) as seen:
-        mine = sure(world.store.handoffs.rebind(opened, now=NOW))
+        mine = sure(world.store.moves.rebind(opened, now=NOW))
 
     assert seen
     assert mine.fence == opened.fence

@@ -9,8 +9,8 @@ from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
 from shared.errors import Conflict
 from shared.ports.inbox import InboxRow
+from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
-from shared.ports.turns import OutPart
 from tests.contracts.store.backends import LARGE_TRANSACTIONS, Backend
 from tests.contracts.store.world import HOME, NOW, REPLY, THREAD, USER, Ending, Stage, World, sure
 from tests.support.tables import TableNames
@@ -60,7 +60,7 @@ def test_a_session_is_created_once_and_the_first_stays(world: World) -> None:
 def test_a_place_points_to_the_session_that_came_last(world: World) -> None:
     assert world.store.sessions.at(HOME) is None
     for session in (world.session("s-1"), world.session("s-2")):
-        world.store.handoffs.bring(session, HOME, "https://t.me/1001", now=NOW)
+        world.store.moves.to_chat(session, HOME, "https://t.me/1001", now=NOW)
     assert world.store.sessions.at(HOME) == "s-2"
     assert world.store.sessions.at(THREAD.place) is None
 
@@ -163,13 +163,13 @@ def test_a_deleted_session_leaves_nothing_behind(world: World, backend: Backend,
     world.session("s-other", messages=[USER])
     before = everything(backend, tables)
     begun = world.session(messages=[USER] * 3)
-    world.store.handoffs.bring(begun, Place("discord", "9"), "https://discord.com/9", now=NOW)
+    world.store.moves.to_chat(begun, Place("discord", "9"), "https://discord.com/9", now=NOW)
     world.ended(Ending.CANCELLED, world.current())
     world.ended(Ending.COMPLETED, world.current())
     rows = [world.row("0001"), world.row("0002")]
     turn = world.start_turn(world.current())
     world.store.turns.commit(world.turn_commit(turn, parts=30, rows=rows[:1]), now=NOW)
-    world.store.turns.post([OutPart("s-1", "notice-1", 0, HOME, Part("told"))], now=NOW)
+    world.store.outbox.post([OutPart("s-1", "notice-1", 0, HOME, Part("told"))], now=NOW)
     world.store.inbox.put(InboxRow(cli_place("s-1"), "t-5", "ada", "words in the terminal", NOW, user_id="ada"))
     world.handoff(Stage.PENDING, world.current())
 
@@ -222,7 +222,7 @@ def test_the_words_of_who_lives_there_now_survive_the_deletion_of_who_lived_ther
     mine = world.row("0001", place=HOME)
     turn = world.start_turn(world.current("s-old"))
     world.store.turns.commit(world.turn_commit(turn, rows=[mine]), now=NOW)
-    world.store.handoffs.bring(world.session("s-new"), HOME, "https://t.me/1001", now=NOW)
+    world.store.moves.to_chat(world.session("s-new"), HOME, "https://t.me/1001", now=NOW)
     theirs = world.row("0002", place=HOME)
 
     world.store.sessions.delete(world.current("s-old"))

@@ -61,7 +61,7 @@ def test_an_append_to_a_session_that_changed_since_it_was_read_adds_nothing(worl
 
 def test_an_append_to_a_session_that_has_moved_adds_nothing(world: World) -> None:
     read = world.session(messages=numbered(2))
-    world.store.handoffs.resume(read, now=NOW)
+    world.store.moves.to_terminal(read, now=NOW)
     with pytest.raises(Conflict):
         world.store.transcripts.append(read, numbered(1, first=2), now=NOW)
     assert load(world) == numbered(2)

@@ -10,8 +10,8 @@ from shared.domain.handoffs import Step
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
 from shared.errors import Conflict
+from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
-from shared.ports.turns import OutPart
 from tests.contracts.store.backends import LARGE_TRANSACTIONS, Backend
 from tests.contracts.store.world import LEASE, NOW, RECEIPT, REPLY, THREAD, USER, Ending, Stage, World
 
@@ -19,7 +19,7 @@ from tests.contracts.store.world import LEASE, NOW, RECEIPT, REPLY, THREAD, USER
 def untouched(world: World, session: Session, turn_id: str = "t-1") -> None:
     """Nothing of a refused commit is there."""
     assert world.current() == session
-    assert world.store.turns.journal(session.id, turn_id) == []
+    assert world.store.outbox.journal(session.id, turn_id) == []
     assert len(list(world.store.transcripts.load(session.id))) == session.message_count
 
 
@@ -32,7 +32,7 @@ def test_a_commit_adds_the_messages_and_the_journal_and_ends_the_turn(world: Wor
     assert committed == world.current()
     assert committed == replace(session, turn=None, message_count=3, version=session.version + 1, updated_at=NOW + 7)
     assert list(world.store.transcripts.load("s-1")) == [USER, USER, REPLY]
-    assert world.store.turns.journal("s-1", "t-1") == list(commit.parts)
+    assert world.store.outbox.journal("s-1", "t-1") == list(commit.parts)
 
 
 def test_a_committed_turn_clears_strikes_and_the_interruption(world: World) -> None:
@@ -114,7 +114,7 @@ def test_a_commit_is_refused_unless_the_session_is_as_the_turn_found_it(world: W
     with pytest.raises(Conflict):
         world.store.turns.commit(world.turn_commit(session, rows=[row]), now=NOW)
     assert world.current() == changed
-    assert world.store.turns.journal("s-1", "t-1") == []
+    assert world.store.outbox.journal("s-1", "t-1") == []
     assert list(world.store.transcripts.load("s-1")) == []
     assert world.store.inbox.new(THREAD.place, limit=5) == [row]
 
@@ -133,7 +133,7 @@ def test_the_same_turn_is_committed_once(world: World) -> None:
     with pytest.raises(Conflict):
         world.store.turns.commit(commit, now=NOW)
     assert world.current() == committed
-    assert len(world.store.turns.journal("s-1", "t-1")) == 1
+    assert len(world.store.outbox.journal("s-1", "t-1")) == 1
 
 
 def test_a_commit_without_a_lease_is_a_mistake_of_ours(world: World) -> None:
@@ -158,7 +158,7 @@ def test_a_turn_answers_twenty_five_rows_in_thirty_parts_at_once(world: World, b
     rows = [world.row(f"{number:04}") for number in range(25)]
     world.store.turns.commit(world.turn_commit(session, parts=30, rows=rows), now=NOW)
     assert world.store.inbox.new(THREAD.place, limit=50) == []
-    assert [part.number for part in world.store.turns.journal("s-1", "t-1")] == list(range(30))
+    assert [part.number for part in world.store.outbox.journal("s-1", "t-1")] == list(range(30))
 
 
 # --- the lease
@@ -214,103 +214,103 @@ def test_parts_are_read_back_in_order_with_all_that_they_hold(world: World) -> N
         part("t-1", number, part=Part(f"🚀 {number}", {"n": number, "deep": {"x": [None, 1, "y"]}}))
         for number in range(12)
     ]
-    world.store.turns.post(parts, now=NOW)
-    assert world.store.turns.journal("s-1", "t-1") == parts
+    world.store.outbox.post(parts, now=NOW)
+    assert world.store.outbox.journal("s-1", "t-1") == parts
 
 
 def test_words_that_are_in_the_journal_already_stay_as_they_are(world: World) -> None:
-    world.store.turns.post([part("n-1")], now=NOW)
-    sending = world.store.turns.sending(part("n-1"), now=NOW, until=NOW + 9)
-    world.store.turns.post([part("n-1"), part("n-1", 1)], now=NOW)
-    assert world.store.turns.journal("s-1", "n-1") == [sending, part("n-1", 1)]
+    world.store.outbox.post([part("n-1")], now=NOW)
+    sending = world.store.outbox.sending(part("n-1"), now=NOW, until=NOW + 9)
+    world.store.outbox.post([part("n-1"), part("n-1", 1)], now=NOW)
+    assert world.store.outbox.journal("s-1", "n-1") == [sending, part("n-1", 1)]
 
 
 @pytest.mark.parametrize("other", ["t-10", "t-1#0001", "t-1#x", "t"])
 def test_the_journal_of_one_turn_holds_no_part_of_a_turn_with_a_similar_id(world: World, other: str) -> None:
-    world.store.turns.post([part("t-1"), part(other)], now=NOW)
-    assert world.store.turns.journal("s-1", "t-1") == [part("t-1")]
-    assert world.store.turns.journal("s-1", other) == [part(other)]
+    world.store.outbox.post([part("t-1"), part(other)], now=NOW)
+    assert world.store.outbox.journal("s-1", "t-1") == [part("t-1")]
+    assert world.store.outbox.journal("s-1", other) == [part(other)]
 
 
 def test_a_part_has_one_sender_at_a_time(world: World) -> None:
     (waiting,) = world.committed()
-    mine = world.store.turns.sending(waiting, now=NOW, until=NOW + 100)
+    mine = world.store.outbox.sending(waiting, now=NOW, until=NOW + 100)
     assert mine is not None
     assert (mine.state, mine.sending_until) == ("sending", NOW + 100)
-    assert world.store.turns.sending(waiting, now=NOW + 99, until=NOW + 200) is None
-    assert world.store.turns.sending(mine, now=NOW + 99, until=NOW + 200) is None
+    assert world.store.outbox.sending(waiting, now=NOW + 99, until=NOW + 200) is None
+    assert world.store.outbox.sending(mine, now=NOW + 99, until=NOW + 200) is None
 
 
 def test_a_sender_that_went_away_without_a_word_is_succeeded(world: World) -> None:
     (waiting,) = world.committed()
-    world.store.turns.sending(waiting, now=NOW, until=NOW + 100)
-    successor = world.store.turns.sending(waiting, now=NOW + 100, until=NOW + 200)
+    world.store.outbox.sending(waiting, now=NOW, until=NOW + 100)
+    successor = world.store.outbox.sending(waiting, now=NOW + 100, until=NOW + 200)
     assert successor is not None
     assert successor.sending_until == NOW + 200
 
 
 def test_a_part_that_was_sent_is_never_sent_again(world: World) -> None:
     (waiting,) = world.committed()
-    mine = world.store.turns.sending(waiting, now=NOW, until=NOW + 100)
+    mine = world.store.outbox.sending(waiting, now=NOW, until=NOW + 100)
     assert mine is not None
-    world.store.turns.sent(mine, "m-1")
-    assert world.store.turns.sending(waiting, now=NOW + 999, until=NOW + 9999) is None
-    (sent,) = world.store.turns.journal("s-1", "t-1")
+    world.store.outbox.sent(mine, "m-1")
+    assert world.store.outbox.sending(waiting, now=NOW + 999, until=NOW + 9999) is None
+    (sent,) = world.store.outbox.journal("s-1", "t-1")
     assert (sent.state, sent.message_id, sent.sending_until) == ("sent", "m-1", 0)
 
 
 def test_an_intent_that_was_taken_back_lets_the_next_one_send_at_once(world: World) -> None:
     (waiting,) = world.committed()
-    mine = world.store.turns.sending(waiting, now=NOW, until=NOW + 100)
+    mine = world.store.outbox.sending(waiting, now=NOW, until=NOW + 100)
     assert mine is not None
-    world.store.turns.unsent(mine)
-    assert world.store.turns.journal("s-1", "t-1") == [waiting]
-    assert world.store.turns.sending(waiting, now=NOW, until=NOW + 100) is not None
+    world.store.outbox.unsent(mine)
+    assert world.store.outbox.journal("s-1", "t-1") == [waiting]
+    assert world.store.outbox.sending(waiting, now=NOW, until=NOW + 100) is not None
 
 
 def test_a_slow_sender_cannot_take_back_the_intent_of_its_successor(world: World) -> None:
     (waiting,) = world.committed()
-    slow = world.store.turns.sending(waiting, now=NOW, until=NOW + 100)
-    successor = world.store.turns.sending(waiting, now=NOW + 100, until=NOW + 200)
+    slow = world.store.outbox.sending(waiting, now=NOW, until=NOW + 100)
+    successor = world.store.outbox.sending(waiting, now=NOW + 100, until=NOW + 200)
     assert slow is not None
-    world.store.turns.unsent(slow)
-    assert world.store.turns.journal("s-1", "t-1") == [successor]
+    world.store.outbox.unsent(slow)
+    assert world.store.outbox.journal("s-1", "t-1") == [successor]
 
 
 def test_a_slow_senders_word_counts_even_after_somebody_else_took_over(world: World) -> None:
     (waiting,) = world.committed()
-    slow = world.store.turns.sending(waiting, now=NOW, until=NOW + 100)
-    world.store.turns.sending(waiting, now=NOW + 100, until=NOW + 200)
+    slow = world.store.outbox.sending(waiting, now=NOW, until=NOW + 100)
+    world.store.outbox.sending(waiting, now=NOW + 100, until=NOW + 200)
     assert slow is not None
-    world.store.turns.sent(slow, "m-1")
-    (sent,) = world.store.turns.journal("s-1", "t-1")
+    world.store.outbox.sent(slow, "m-1")
+    (sent,) = world.store.outbox.journal("s-1", "t-1")
     assert (sent.state, sent.message_id) == ("sent", "m-1")
 
 
 def test_the_first_word_on_a_part_is_the_last(world: World) -> None:
     first, second = world.committed(parts=2)
-    world.store.turns.sent(first, "m-1")
-    world.store.turns.rejected(first)
-    world.store.turns.sent(first, "m-2")
-    world.store.turns.unsent(first)
-    world.store.turns.rejected(second)
-    world.store.turns.sent(second, "m-3")
-    states = [(part.state, part.message_id) for part in world.store.turns.journal("s-1", "t-1")]
+    world.store.outbox.sent(first, "m-1")
+    world.store.outbox.rejected(first)
+    world.store.outbox.sent(first, "m-2")
+    world.store.outbox.unsent(first)
+    world.store.outbox.rejected(second)
+    world.store.outbox.sent(second, "m-3")
+    states = [(part.state, part.message_id) for part in world.store.outbox.journal("s-1", "t-1")]
     assert states == [("sent", "m-1"), ("rejected", None)]
-    assert world.store.turns.sending(second, now=NOW + 999, until=NOW + 9999) is None
+    assert world.store.outbox.sending(second, now=NOW + 999, until=NOW + 9999) is None
 
 
 def test_a_word_on_a_part_that_is_gone_does_not_bring_it_back(world: World) -> None:
     (waiting,) = world.committed()
     world.store.sessions.delete(world.current())
-    world.store.turns.sent(waiting, "m-1")
-    assert world.store.turns.sending(waiting, now=NOW, until=NOW + 1) is None
-    assert world.store.turns.journal("s-1", "t-1") == []
+    world.store.outbox.sent(waiting, "m-1")
+    assert world.store.outbox.sending(waiting, now=NOW, until=NOW + 1) is None
+    assert world.store.outbox.journal("s-1", "t-1") == []
 
 
 def test_a_turn_that_was_never_committed_has_no_journal(world: World) -> None:
     world.ended(Ending.COMPLETED)
-    assert world.store.turns.journal("s-1", "t-404") == []
+    assert world.store.outbox.journal("s-1", "t-404") == []
 
 
 def test_each_part_has_a_key_of_its_own(world: World) -> None:

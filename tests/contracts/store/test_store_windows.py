@@ -21,7 +21,7 @@ def test_a_session_that_is_parked_while_its_handoff_fails_stays_where_it_was_par
     other = world.session("s-2")
 
     def park() -> None:
-        world.store.handoffs.bring(other, HOME, LINK, now=NOW)
+        world.store.moves.to_chat(other, HOME, LINK, now=NOW)
 
     with just_before(backend.client, TRANSACTION, park):
         assert world.store.handoffs.fail(bound, BROKEN, now=NOW) is None
@@ -38,7 +38,7 @@ def test_a_session_does_not_go_back_to_a_place_that_is_taken_at_that_moment(worl
     other = world.session("s-2")
 
     def settle() -> None:
-        world.store.handoffs.bring(other, HOME, LINK, now=NOW)
+        world.store.moves.to_chat(other, HOME, LINK, now=NOW)
 
     with just_before(backend.client, TRANSACTION, settle), pytest.raises(Conflict):
         world.store.handoffs.fail(second, BROKEN, now=NOW)
@@ -49,19 +49,19 @@ def test_a_session_does_not_go_back_to_a_place_that_is_taken_at_that_moment(worl
 
 
 def test_a_session_that_comes_back_at_that_moment_is_not_overlooked(world: World, backend: Backend) -> None:
-    world.store.handoffs.bring(world.session("s-old"), HOME, LINK, now=NOW)
-    away = world.store.handoffs.resume(world.current("s-old"), now=NOW)
+    world.store.moves.to_chat(world.session("s-old"), HOME, LINK, now=NOW)
+    away = world.store.moves.to_terminal(world.current("s-old"), now=NOW)
     opened = world.handoff(Stage.OPENED, thread=AT_HOME)
 
     def come_back() -> None:
-        world.store.handoffs.bring(away, HOME, LINK, now=NOW)
+        world.store.moves.to_chat(away, HOME, LINK, now=NOW)
 
     with just_before(backend.client, TRANSACTION, come_back), pytest.raises(Conflict):
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
     assert world.current("s-1").owner == cli_place("s-1")
 
     with pytest.raises(PlaceBusy):
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
     assert world.current("s-old").owner == HOME
 
 
@@ -72,27 +72,27 @@ def test_a_session_that_settles_at_an_empty_place_at_that_moment_is_not_overlook
     other = world.session("s-2")
 
     def settle() -> None:
-        world.store.handoffs.bring(other, HOME, LINK, now=NOW)
+        world.store.moves.to_chat(other, HOME, LINK, now=NOW)
 
     with just_before(backend.client, TRANSACTION, settle), pytest.raises(Conflict):
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
     with pytest.raises(PlaceBusy):
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
     assert (world.current("s-1").owner, world.current("s-2").owner) == (cli_place("s-1"), HOME)
 
 
 def test_a_session_that_leaves_at_that_moment_is_not_parked_a_second_time(world: World, backend: Backend) -> None:
-    world.store.handoffs.bring(world.session("s-old"), HOME, LINK, now=NOW)
+    world.store.moves.to_chat(world.session("s-old"), HOME, LINK, now=NOW)
     elsewhere = Place("slack", "C7")
     opened = world.handoff(Stage.OPENED, thread=AT_HOME, replace=True)
 
     def leave() -> None:
-        world.store.handoffs.bring(world.current("s-old"), elsewhere, "https://slack/C7", now=NOW)
+        world.store.moves.to_chat(world.current("s-old"), elsewhere, "https://slack/C7", now=NOW)
 
     with just_before(backend.client, TRANSACTION, leave), pytest.raises(Conflict):
-        world.store.handoffs.rebind(opened, now=NOW)
+        world.store.moves.rebind(opened, now=NOW)
 
-    sure(world.store.handoffs.rebind(opened, now=NOW))
+    sure(world.store.moves.rebind(opened, now=NOW))
     assert (world.current("s-old").owner, world.current("s-old").epoch) == (elsewhere, 2)
     assert world.current("s-1").owner == HOME
 
@@ -103,8 +103,8 @@ def test_two_sessions_brought_to_one_chat_at_one_moment_are_one_there_and_one_at
     first, second = world.session("s-1"), world.session("s-2")
 
     def quicker() -> None:
-        world.store.handoffs.bring(second, HOME, LINK, now=NOW)
+        world.store.moves.to_chat(second, HOME, LINK, now=NOW)
 
     with just_before(backend.client, TRANSACTION, quicker), pytest.raises(Conflict):
-        world.store.handoffs.bring(first, HOME, LINK, now=NOW)
+        world.store.moves.to_chat(first, HOME, LINK, now=NOW)
     assert (world.current("s-1").owner, world.current("s-2").owner) == (cli_place("s-1"), HOME)

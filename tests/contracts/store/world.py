@@ -10,9 +10,10 @@ from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.domain.sessions import Session, TurnLease, new_session
 from shared.ports.inbox import InboxRow
+from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
 from shared.ports.store import Store
-from shared.ports.turns import OutPart, TurnCommit
+from shared.ports.turns import TurnCommit
 
 T = TypeVar("T")
 NOW = 1_700_000_000_000
@@ -109,7 +110,7 @@ class World:
         steps: dict[Stage, Callable[[Handoff], Handoff | None]] = {
             Stage.CLAIMED: self.claim,
             Stage.OPENED: lambda h: handoffs.step(h, Step.THREAD_OPENED, now=self.now, thread=thread),
-            Stage.BOUND: lambda h: handoffs.rebind(h, now=self.now),
+            Stage.BOUND: lambda h: self.store.moves.rebind(h, now=self.now),
             Stage.SENT: lambda h: handoffs.kickoff_sent(h, now=self.now),
             Stage.CONFIRMED: self.confirm,
         }
@@ -133,7 +134,7 @@ class World:
             return sure(self.store.handoffs.fail(handoff, BROKEN, now=self.now))
         if ending is Ending.CANCELLED:
             return sure(self.store.handoffs.cancel(handoff, Reason("cancelled", "You said so."), now=self.now))
-        self.store.handoffs.resume(self.current(handoff.session_id), now=self.now)
+        self.store.moves.to_terminal(self.current(handoff.session_id), now=self.now)
         return self.latest(handoff)
 
     def start_turn(self, session: Session, turn_id: str = "t-1", *, lease: int = LEASE) -> Session:
@@ -153,7 +154,7 @@ class World:
         """The journal of a turn that is committed and not delivered."""
         session = self.start_turn(self.session())
         self.store.turns.commit(self.turn_commit(session, parts=parts), now=self.now)
-        return self.store.turns.journal(session.id, "t-1")
+        return self.store.outbox.journal(session.id, "t-1")
 
     def row(self, event_id: str = "0001", **changes: Any) -> InboxRow:
         """A stored row of the thread's inbox."""

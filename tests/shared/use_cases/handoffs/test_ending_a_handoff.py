@@ -37,7 +37,7 @@ def opened(world: World, handoff: Handoff) -> None:
 
 def bound(world: World, handoff: Handoff) -> None:
     opened(world, handoff)
-    world.store.handoffs.rebind(world.latest(handoff), now=world.clock.now())
+    world.store.moves.rebind(world.latest(handoff), now=world.clock.now())
 
 
 def sent(world: World, handoff: Handoff) -> None:
@@ -128,43 +128,43 @@ def test_resume_with_an_old_epoch_is_refused_and_changes_nothing(world: World) -
 
 
 class Outpaced:
-    """The `Handoffs` port for a resume before which somebody else is quicker, as often as it is told."""
+    """The `Moves` port of a store where the session changes just before the first `times` moves."""
 
     def __init__(self, world: World, times: int) -> None:
         self._world, self.times, self.resumes = world, times, 0
 
-    def resume(self, session: Session, *, now: int) -> Session:
+    def to_terminal(self, session: Session, *, now: int) -> Session:
         self.resumes += 1
         if self.resumes <= self.times:
             keep_session(self._world.services, USER, session.id, {"title": f"renamed {self.resumes}"})
-        return self._world.store.handoffs.resume(session, now=now)
+        return self._world.store.moves.to_terminal(session, now=now)
 
 
 def outpaced(world: World, times: int) -> tuple[Services, Outpaced]:
-    handoffs = Outpaced(world, times)
-    store = replace(world.store, handoffs=handoffs)  # type: ignore[arg-type]  # a resume asks no more of the port
-    return replace(world.services, store=store), handoffs
+    moves = Outpaced(world, times)
+    store = replace(world.store, moves=moves)  # type: ignore[arg-type]  # a resume calls only `to_terminal`
+    return replace(world.services, store=store), moves
 
 
 def test_a_resume_that_others_outpace_is_tried_again(world: World) -> None:
     session, _ = world.moved()
-    services, handoffs = outpaced(world, TRIES - 1)
+    services, moves = outpaced(world, TRIES - 1)
 
     resumed = resume_session(services, USER, "s-1", epoch=session.epoch)
 
-    assert handoffs.resumes == TRIES
+    assert moves.resumes == TRIES
     assert (resumed.owner, resumed.title) == (session.cli, f"renamed {TRIES - 1}")
     assert world.current() == resumed
 
 
 def test_a_resume_that_others_outpace_for_ever_gives_up_and_changes_nothing(world: World) -> None:
     session, place = world.moved()
-    services, handoffs = outpaced(world, times=1000)
+    services, moves = outpaced(world, times=1000)
 
     with pytest.raises(Conflict):
         resume_session(services, USER, "s-1", epoch=session.epoch)
 
-    assert handoffs.resumes == TRIES
+    assert moves.resumes == TRIES
     assert (world.current().owner, world.current().epoch) == (place, session.epoch)
     assert not world.queue.waiting
 

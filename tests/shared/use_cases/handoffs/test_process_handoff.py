@@ -253,7 +253,7 @@ def test_a_session_that_moved_meanwhile_fails_the_handoff_and_stays_where_it_is(
     handoff = world.ask()
 
     def resume() -> None:
-        world.store.handoffs.resume(world.current(), now=world.clock.now())
+        world.store.moves.to_terminal(world.current(), now=world.clock.now())
 
     world.platform.next["open_thread"].append(resume)
 

@@ -1,0 +1,46 @@
+"""The outbox: the journal of what is delivered to chats."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from shared.domain.routes import Place
+from shared.ports.platforms import Part
+
+
+@dataclass(frozen=True)
+class OutPart:
+    """One part of a committed reply in the delivery journal: waiting → sending → sent, or rejected."""
+
+    session_id: str
+    turn_id: str
+    number: int
+    place: Place
+    part: Part
+    state: Literal["waiting", "sending", "sent", "rejected"] = "waiting"
+    message_id: str | None = None
+    sending_until: int = 0
+
+    @property
+    def key(self) -> str:
+        """What makes a send of this part recognisable to the platform."""
+        return f"{self.turn_id}#{self.number}"
+
+
+class Outbox(Protocol):
+    """The delivery journal. The parts of a turn enter it with the turn's commit, notices with `post`."""
+
+    def post(self, parts: Sequence[OutPart], *, now: int) -> None:
+        """Add parts that belong to no turn. Parts that exist already stay as they are."""
+
+    def journal(self, session_id: str, turn_id: str) -> Sequence[OutPart]:
+        """The parts of a turn or notice, in order; empty if it was never committed or posted."""
+
+    def sending(self, part: OutPart, *, now: int, until: int) -> OutPart | None:
+        """Record the intent to send; None if the part is sent already or another worker is sending it."""
+
+    def sent(self, part: OutPart, message_id: str) -> None: ...
+    def rejected(self, part: OutPart) -> None: ...
+
+    def unsent(self, part: OutPart) -> None:
+        """Withdraw the intent: the part was certainly not sent."""
