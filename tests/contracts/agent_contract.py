@@ -5,7 +5,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +16,8 @@ from shared.errors import AgentFailed, AgentUnavailable
 from shared.ports.agents import Agent
 from shared.settings import Settings
 from tests.contracts.agent_contract_dialects import Dialect
-from tests.contracts.agent_contract_server import HANG, TRICKLE, AgentServer, Response
+from tests.support.secrets import FakeSecrets
+from tests.support.servers import HANG, TRICKLE, HttpServer, Response
 
 KEY = "a-very-secret-key-0123456789"  # unlike any provider's, so that only knowing it can hide it
 KICKOFF: Message = {"role": "user", "content": "Confirm briefly and summarise.", "internal": True}
@@ -34,16 +34,6 @@ class HurriedClock:
 
     def pause(self, seconds: float) -> None:
         self.pauses.append(seconds)
-
-
-@dataclass(frozen=True)
-class HeldSecrets:
-    """Secrets in memory."""
-
-    values: dict[str, str] = field(default_factory=lambda: {"agent/key": KEY})
-
-    def get(self, name: str) -> str | None:
-        return self.values.get(name)
 
 
 def settings(**changes: Any) -> Settings:
@@ -114,24 +104,26 @@ class RemoteAgentContract(AgentContract):
     kinds_that_fail = ("bad_key", "unknown_model", "refused")
 
     @pytest.fixture
-    def make(self, server: AgentServer, clock: HurriedClock) -> Callable[..., Agent]:
+    def make(self, server: HttpServer, clock: HurriedClock) -> Callable[..., Agent]:
         def make(**changes: Any) -> Agent:
             path = "/v1" if self.dialect.name == "openai" else ""
             given = {"agent": self.dialect.name, "agent_url": server.url + path, "agent_model": "some.model-v1:0"}
             known = settings(**(given | changes))
             module, name = AGENTS[self.dialect.name]
-            made: Agent = getattr(import_module(module), name)(known, HeldSecrets(), clock, pause=clock.pause)
+            made: Agent = getattr(import_module(module), name)(
+                known, FakeSecrets({"agent/key": KEY}), clock, pause=clock.pause
+            )
             return made
 
         return make
 
     @pytest.fixture
-    def agent(self, make: Callable[..., Agent], server: AgentServer) -> Agent:
+    def agent(self, make: Callable[..., Agent], server: HttpServer) -> Agent:
         server.script = [lambda request: self.dialect.answer(request, "a fine answer")]
         return make()
 
     @pytest.fixture
-    def slow_agent(self, make: Callable[..., Agent], server: AgentServer) -> Agent:
+    def slow_agent(self, make: Callable[..., Agent], server: HttpServer) -> Agent:
         server.script = [HANG]
         return make()
 
@@ -140,7 +132,7 @@ class RemoteAgentContract(AgentContract):
         return agent.reply(messages or [user("hello")], **given)
 
     def test_the_kickoff_brings_all_of_400_messages_in_their_role_and_order(
-        self, agent: Agent, server: AgentServer, clock: HurriedClock
+        self, agent: Agent, server: HttpServer, clock: HurriedClock
     ) -> None:
         transcript = long_transcript(400)
         assert self.ask(agent, clock, [*transcript, KICKOFF]) == "a fine answer"
@@ -152,15 +144,15 @@ class RemoteAgentContract(AgentContract):
         assert self.dialect.told(request) == [*expected, ("user", KICKOFF["content"])]
 
     def test_what_was_stored_beside_the_words_stays_here(
-        self, agent: Agent, server: AgentServer, clock: HurriedClock
+        self, agent: Agent, server: HttpServer, clock: HurriedClock
     ) -> None:
         odd = {"role": "user", "content": "hello", "sender": "PRIVATE", "internal": True, "cost": {"x": "PRIVATE"}}
         self.ask(agent, clock, [odd])
-        assert b"PRIVATE" not in server.requests[0].raw
-        assert b"internal" not in server.requests[0].raw
+        assert b"PRIVATE" not in server.requests[0].body
+        assert b"internal" not in server.requests[0].body
 
     def test_a_broken_transcript_is_mended_before_it_is_sent(
-        self, agent: Agent, server: AgentServer, clock: HurriedClock
+        self, agent: Agent, server: HttpServer, clock: HurriedClock
     ) -> None:
         messages: list[Message] = [
             assistant("I begin"),
@@ -191,12 +183,12 @@ class RemoteAgentContract(AgentContract):
         ):
             assert said in words
 
-    def test_the_note_reaches_the_agent(self, agent: Agent, server: AgentServer, clock: HurriedClock) -> None:
+    def test_the_note_reaches_the_agent(self, agent: Agent, server: HttpServer, clock: HurriedClock) -> None:
         self.ask(agent, clock, note="the last turn was interrupted")
         assert "the last turn was interrupted" in self.dialect.instructions(server.requests[0])
 
     def test_with_a_small_window_the_newest_fit_and_the_note_counts_the_rest(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [lambda request: self.dialect.answer(request, "fits")]
         transcript = long_transcript(400)
@@ -210,16 +202,16 @@ class RemoteAgentContract(AgentContract):
         assert f"The {left_out} oldest messages were left out" in self.dialect.instructions(server.requests[0])
 
     def test_a_model_that_finds_it_too_long_gets_less(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [self.dialect.error("too_long"), lambda request: self.dialect.answer(request, "fits")]
         assert self.ask(make(), clock, long_transcript(400)) == "fits"
         first, second = server.requests
-        assert len(second.raw) < len(first.raw)
+        assert len(second.body) < len(first.body)
         assert "were left out" in self.dialect.instructions(second)
 
     def test_one_message_that_is_too_long_fails_in_clear_words(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [self.dialect.error("too_long")]
         with pytest.raises(AgentFailed, match="longer than"):
@@ -227,14 +219,14 @@ class RemoteAgentContract(AgentContract):
         assert len(server.requests) == 1
 
     def test_a_rate_limit_is_waited_out_as_asked(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [self.dialect.error("rate_limited", after="7"), self.dialect.says("at last")]
         assert self.ask(make(), clock) == "at last"
         assert clock.pauses == [7.0]
 
     def test_a_rate_limit_beyond_the_deadline_is_left_to_the_queue(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [self.dialect.error("rate_limited", after="9")]
         with pytest.raises(AgentUnavailable) as caught:
@@ -243,7 +235,7 @@ class RemoteAgentContract(AgentContract):
         assert clock.pauses == []
 
     def test_a_long_rate_limit_is_not_slept_out_in_a_function(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [self.dialect.error("rate_limited", after="120")]
         with pytest.raises(AgentUnavailable) as caught:
@@ -253,7 +245,7 @@ class RemoteAgentContract(AgentContract):
 
     @pytest.mark.parametrize("kind", ["rate_limited", "overloaded", "broken"])
     def test_trouble_that_stays_is_tried_three_times(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock, kind: str
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock, kind: str
     ) -> None:
         server.script = [self.dialect.error(kind)]
         with pytest.raises(AgentUnavailable):
@@ -262,20 +254,20 @@ class RemoteAgentContract(AgentContract):
         assert clock.pauses == [0.5, 1.0]
 
     def test_an_answer_that_breaks_off_is_asked_for_again(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         whole = self.dialect.says("whole").body
         server.script = [Response(200, whole[:20], declared=len(whole)), self.dialect.says("whole")]
         assert self.ask(make(), clock) == "whole"
 
     def test_half_an_answer_that_claims_to_be_whole_is_asked_for_again(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [Response(200, self.dialect.says("whole").body[:20]), self.dialect.says("whole")]
         assert self.ask(make(), clock) == "whole"
 
     def test_a_server_that_is_not_there_is_worth_another_try(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         agent = make()
         server.stop()
@@ -283,7 +275,7 @@ class RemoteAgentContract(AgentContract):
             self.ask(agent, clock)
 
     def test_what_trying_again_cannot_mend_fails_at_once_and_names_no_key(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock, caplog: pytest.LogCaptureFixture
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock, caplog: pytest.LogCaptureFixture
     ) -> None:
         caplog.set_level(logging.DEBUG)
         for kind in self.kinds_that_fail:
@@ -306,7 +298,7 @@ class RemoteAgentContract(AgentContract):
         assert KEY not in caplog.text
 
     def test_nothing_said_is_asked_once_more_and_then_told(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [self.dialect.says("  "), self.dialect.says("now")]
         assert self.ask(make(), clock) == "now"
@@ -315,7 +307,7 @@ class RemoteAgentContract(AgentContract):
             self.ask(make(), clock)
 
     def test_ten_turns_at_once_get_their_own_answers(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         together = threading.Barrier(10, timeout=20)
 
@@ -341,7 +333,7 @@ class ModelContract(RemoteAgentContract):
 
     @pytest.mark.parametrize(("stop", "words"), [("length", "cut off"), ("filter", "content filter")])
     def test_words_that_end_early_say_so_outside_of_their_code(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock, stop: str, words: str
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock, stop: str, words: str
     ) -> None:
         server.script = [self.dialect.says("Look:\n```python\nx = 1", stop=stop)]
         reply = self.ask(make(), clock)
@@ -351,14 +343,14 @@ class ModelContract(RemoteAgentContract):
 
     @pytest.mark.parametrize(("stop", "words"), [("length", "before it said a word"), ("filter", "content filter")])
     def test_no_words_at_all_are_explained(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock, stop: str, words: str
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock, stop: str, words: str
     ) -> None:
         server.script = [self.dialect.says("", stop=stop)]
         with pytest.raises(AgentFailed, match=words):
             self.ask(make(), clock)
 
     def test_a_model_without_tools_gets_the_calls_in_words(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         messages = [user("find it"), *tool_use("search", call_1="found it"), user("and?")]
         for refused in (self.dialect.error("refused"), self.dialect.says("", stop="tool")):
@@ -371,7 +363,7 @@ class ModelContract(RemoteAgentContract):
             assert "found it" in told[2][1]
 
     def test_a_wish_for_tools_that_nobody_used_is_told(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [self.dialect.says("", stop="tool")]
         with pytest.raises(AgentFailed, match="tool"):
@@ -379,7 +371,7 @@ class ModelContract(RemoteAgentContract):
         assert len(server.requests) == 1
 
     def test_no_model_is_told_before_anything_is_sent(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         with pytest.raises(AgentFailed, match="HANDOFF_AGENT_MODEL"):
             self.ask(make(agent_model=""), clock)
@@ -390,7 +382,7 @@ class TricklingContract(RemoteAgentContract):
     """For agents over a client of our own: one that keeps its connection alive with blanks is no way past the deadline."""
 
     def test_an_answer_that_never_ends_is_left_at_the_deadline(
-        self, make: Callable[..., Agent], server: AgentServer, clock: HurriedClock
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [TRICKLE]
         deadline = clock.now() + 300

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
-from tests.contracts.agent_contract_server import Request, Response
+from tests.support.servers import Request, Response
 
 Line = tuple[str, str]  # role, words; a tool's result is ("tool", …), a call ("call", name)
 
@@ -55,18 +55,18 @@ class OpenAIDialect:
         return _response(status, {"error": {"message": words, "type": "error", "code": code}}, headers)
 
     def told(self, request: Request) -> list[Line]:
-        return _told(request.body["messages"])
+        return _told(request.json["messages"])
 
     def instructions(self, request: Request) -> str:
-        first = request.body["messages"][0]
+        first = request.json["messages"][0]
         return str(first["content"]) if first["role"] == "system" else ""
 
     def problem(self, request: Request) -> str | None:
         if request.path != "/v1/chat/completions":
             return f"no such path {request.path}"
-        if set(request.body) != {"model", "messages"}:
-            return f"unknown parameters {set(request.body)}"
-        return _problem_with(request.body["messages"])
+        if set(request.json) != {"model", "messages"}:
+            return f"unknown parameters {set(request.json)}"
+        return _problem_with(request.json["messages"])
 
     def answer(self, request: Request, text: str) -> Response:
         problem = self.problem(request)
@@ -95,15 +95,15 @@ class HttpDialect:
         return _response(status, {"error": words}, {"retry-after": after} if after else {})
 
     def told(self, request: Request) -> list[Line]:
-        return _told(request.body["messages"])
+        return _told(request.json["messages"])
 
     def instructions(self, request: Request) -> str:
-        return str(request.body["note"] or "")
+        return str(request.json["note"] or "")
 
     def problem(self, request: Request) -> str | None:
-        if set(request.body) != {"messages", "note", "deadline", "idempotency_key"}:
-            return f"unknown parameters {set(request.body)}"
-        return _problem_with(request.body["messages"])
+        if set(request.json) != {"messages", "note", "deadline", "idempotency_key"}:
+            return f"unknown parameters {set(request.json)}"
+        return _problem_with(request.json["messages"])
 
     def answer(self, request: Request, text: str) -> Response:
         problem = self.problem(request)
@@ -145,25 +145,25 @@ class BedrockDialect:
         return _response(status, {"message": words}, headers)
 
     def told(self, request: Request) -> list[Line]:
-        lines: list[Line] = [("system", block["text"]) for block in request.body.get("system", ())]
-        for message in request.body["messages"]:
+        lines: list[Line] = [("system", block["text"]) for block in request.json.get("system", ())]
+        for message in request.json["messages"]:
             lines += [_block(message["role"], block) for block in message["content"]]
         return lines
 
     def instructions(self, request: Request) -> str:
-        return "\n".join(block["text"] for block in request.body.get("system", ()))
+        return "\n".join(block["text"] for block in request.json.get("system", ()))
 
     def problem(self, request: Request) -> str | None:
         if request.path != "/model/some.model-v1%3A0/converse":
             return f"no such path {request.path}"
-        messages = request.body["messages"]
+        messages = request.json["messages"]
         roles = [message["role"] for message in messages]
         if roles != (["user", "assistant"] * len(roles))[: len(roles)] or roles[-1] != "user":
             return f"roles must alternate: {roles}"
         blocks = [block for message in messages for block in message["content"]]
         if any(not block.get("text", "x").strip() for block in blocks):
             return "the text field is blank"
-        if any("text" not in block for block in blocks) and not request.body.get("toolConfig"):
+        if any("text" not in block for block in blocks) and not request.json.get("toolConfig"):
             return "The toolConfig field must be defined when using toolUse and toolResult content blocks."
         return _unpaired(messages)
 

@@ -8,30 +8,30 @@ from shared.agents.registry import AGENTS, build_agent
 from shared.ports.agents import Agent
 from tests.contracts.agent_contract import (
     AgentContract,
-    HeldSecrets,
     HurriedClock,
     ModelContract,
     TricklingContract,
     settings,
 )
 from tests.contracts.agent_contract_dialects import BedrockDialect, HttpDialect, OpenAIDialect
-from tests.contracts.agent_contract_server import AgentServer, agent_server
+from tests.support.secrets import FakeSecrets
+from tests.support.servers import HttpServer
 
 
 @pytest.fixture
-def server() -> Iterator[AgentServer]:
-    with agent_server() as running:
+def server() -> Iterator[HttpServer]:
+    with HttpServer() as running:
         yield running
 
 
 class TestRehearsal(AgentContract):
     @pytest.fixture
     def agent(self, clock: HurriedClock) -> Agent:
-        return build_agent(settings(), HeldSecrets({}), clock)
+        return build_agent(settings(), FakeSecrets(), clock)
 
     @pytest.fixture
     def slow_agent(self, clock: HurriedClock) -> Agent:
-        return build_agent(settings(rehearsal_seconds=30), HeldSecrets({}), clock)
+        return build_agent(settings(rehearsal_seconds=30), FakeSecrets(), clock)
 
 
 class TestOpenAI(ModelContract, TricklingContract):

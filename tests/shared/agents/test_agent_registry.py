@@ -7,22 +7,21 @@ import pytest
 
 from shared.agents.registry import AGENTS, UnknownAgent, build_agent, describe
 from shared.errors import AgentFailed
-from tests.contracts.agent_contract import HeldSecrets, HurriedClock, settings
+from tests.contracts.agent_contract import KEY, HurriedClock, settings
+from tests.support.secrets import FakeSecrets
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UnknownAgent, match=r"'clippy' is no known agent.*rehearsal, openai, bedrock, http") as caught:
-        build_agent(settings(agent="clippy"), HeldSecrets(), HurriedClock())
+        build_agent(settings(agent="clippy"), FakeSecrets({"agent/key": KEY}), HurriedClock())
     assert isinstance(caught.value, AgentFailed), "a turn tells the person instead of crashing"
 
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_an_agent_is_made_without_touching_its_secret(name: str) -> None:
-    class NoSecrets:
-        def get(self, name: str) -> str | None:
-            raise AssertionError(f"{name} was read while the agent was only made")
-
-    assert build_agent(settings(agent=name), NoSecrets(), HurriedClock())
+    secrets = FakeSecrets({"agent/key": KEY})
+    build_agent(settings(agent=name), secrets, HurriedClock())
+    assert secrets.requested == []
 
 
 HEAVY = {"httpx", "boto3", "botocore", "openai"}

@@ -15,7 +15,8 @@ import pytest
 
 from shared.agents.http.agent import HttpAgent, signature
 from shared.errors import AgentFailed, AgentUnavailable
-from tests.contracts.agent_contract import KEY, HeldSecrets, HurriedClock, long_transcript, settings, user
+from tests.contracts.agent_contract import KEY, HurriedClock, long_transcript, settings, user
+from tests.support.secrets import FakeSecrets
 
 EXAMPLE = Path("examples/agent/agent.py")
 
@@ -53,7 +54,7 @@ def started() -> Iterator[str]:
 
 def agent_at(url: str, key: str = KEY) -> HttpAgent:
     clock = HurriedClock()
-    return HttpAgent(settings(agent_url=url), HeldSecrets({"agent/key": key}), clock, pause=clock.pause)
+    return HttpAgent(settings(agent_url=url), FakeSecrets({"agent/key": key}), clock, pause=clock.pause)
 
 
 def test_it_answers_a_long_session(started: str) -> None:

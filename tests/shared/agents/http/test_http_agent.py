@@ -9,16 +9,17 @@ import pytest
 from shared.agents.http.agent import HttpAgent
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
-from tests.contracts.agent_contract import KEY, HeldSecrets, HurriedClock, assistant, settings, user
+from tests.contracts.agent_contract import KEY, HurriedClock, assistant, settings, user
 from tests.contracts.agent_contract_dialects import HttpDialect
-from tests.contracts.agent_contract_server import AgentServer, Response, agent_server
+from tests.support.secrets import FakeSecrets
+from tests.support.servers import HttpServer, Response
 
 DIALECT = HttpDialect()
 
 
 @pytest.fixture
-def server() -> Iterator[AgentServer]:
-    with agent_server() as running:
+def server() -> Iterator[HttpServer]:
+    with HttpServer() as running:
         running.script = [DIALECT.says("hi")]
         yield running
 
@@ -29,8 +30,10 @@ def clock() -> HurriedClock:
 
 
 @pytest.fixture
-def agent(server: AgentServer, clock: HurriedClock) -> HttpAgent:
-    return HttpAgent(settings(agent_url=f"{server.url}/turn"), HeldSecrets(), clock, pause=clock.pause)
+def agent(server: HttpServer, clock: HurriedClock) -> HttpAgent:
+    return HttpAgent(
+        settings(agent_url=f"{server.url}/turn"), FakeSecrets({"agent/key": KEY}), clock, pause=clock.pause
+    )
 
 
 def ask(agent: HttpAgent, clock: HurriedClock, *messages: Message, note: str | None = None) -> str:
@@ -38,43 +41,43 @@ def ask(agent: HttpAgent, clock: HurriedClock, *messages: Message, note: str | N
 
 
 def test_the_signature_covers_the_time_and_every_byte(
-    agent: HttpAgent, server: AgentServer, clock: HurriedClock
+    agent: HttpAgent, server: HttpServer, clock: HurriedClock
 ) -> None:
     ask(agent, clock, user("hallo 👋"))
     (request,) = server.requests
     timestamp = request.headers["x-handoff-timestamp"]
-    expected = hmac.new(KEY.encode(), timestamp.encode() + b"." + request.raw, hashlib.sha256).hexdigest()
+    expected = hmac.new(KEY.encode(), timestamp.encode() + b"." + request.body, hashlib.sha256).hexdigest()
     assert request.headers["x-handoff-signature"] == f"sha256={expected}"
     assert abs(int(timestamp) - clock.now() / 1000) < 10
 
 
-def test_the_key_itself_is_never_sent(agent: HttpAgent, server: AgentServer, clock: HurriedClock) -> None:
+def test_the_key_itself_is_never_sent(agent: HttpAgent, server: HttpServer, clock: HurriedClock) -> None:
     ask(agent, clock)
     (request,) = server.requests
-    assert KEY not in f"{request.headers} {request.raw!r} {request.path}"
+    assert KEY not in f"{request.headers} {request.body!r} {request.path}"
 
 
-def test_the_body_is_the_documented_one(agent: HttpAgent, server: AgentServer, clock: HurriedClock) -> None:
+def test_the_body_is_the_documented_one(agent: HttpAgent, server: HttpServer, clock: HurriedClock) -> None:
     ask(agent, clock, {"role": "system", "content": "Be kind."}, user("hello"), note="You were interrupted.")
-    body = server.requests[0].body
+    body = server.requests[0].json
     assert body["messages"] == [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hello"}]
     assert body["note"] == "You were interrupted."
     assert abs(body["deadline"] - clock.now()) < 70_000
     assert body["idempotency_key"] == server.requests[0].headers["idempotency-key"]
 
 
-def test_a_turn_that_is_tried_again_keeps_its_key(agent: HttpAgent, server: AgentServer, clock: HurriedClock) -> None:
+def test_a_turn_that_is_tried_again_keeps_its_key(agent: HttpAgent, server: HttpServer, clock: HurriedClock) -> None:
     server.script = [DIALECT.error("broken"), DIALECT.says("hi")]
     ask(agent, clock, user("hello"))
     ask(agent, clock, user("hello"), note="The last turn was interrupted.")
     ask(agent, clock, user("hello"), assistant("hi"), user("hello"))
     ask(agent, clock, {**user("hello"), "id": "of another session"})
-    keys = [request.body["idempotency_key"] for request in server.requests]
+    keys = [request.json["idempotency_key"] for request in server.requests]
     assert keys[0] == keys[1] == keys[2]
     assert len(set(keys)) == 3
 
 
-def test_each_try_is_signed_anew(agent: HttpAgent, server: AgentServer, clock: HurriedClock) -> None:
+def test_each_try_is_signed_anew(agent: HttpAgent, server: HttpServer, clock: HurriedClock) -> None:
     server.script = [DIALECT.error("rate_limited", after="5"), DIALECT.says("hi")]
     ask(agent, clock)
     first, second = (int(request.headers["x-handoff-timestamp"]) for request in server.requests)
@@ -82,15 +85,15 @@ def test_each_try_is_signed_anew(agent: HttpAgent, server: AgentServer, clock: H
 
 
 @pytest.mark.parametrize("known", [{}, {"agent/key": " "}])
-def test_without_a_key_nothing_is_sent(server: AgentServer, clock: HurriedClock, known: dict[str, str]) -> None:
+def test_without_a_key_nothing_is_sent(server: HttpServer, clock: HurriedClock, known: dict[str, str]) -> None:
     with pytest.raises(AgentFailed, match="agent/key"):
-        ask(HttpAgent(settings(agent_url=server.url), HeldSecrets(known), clock), clock)
+        ask(HttpAgent(settings(agent_url=server.url), FakeSecrets(known), clock), clock)
     assert server.requests == []
 
 
 def test_without_an_address_it_says_so(clock: HurriedClock) -> None:
     with pytest.raises(AgentFailed, match="HANDOFF_AGENT_URL"):
-        ask(HttpAgent(settings(), HeldSecrets(), clock), clock)
+        ask(HttpAgent(settings(), FakeSecrets({"agent/key": KEY}), clock), clock)
 
 
 def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
@@ -102,7 +105,7 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
 
 
 def test_its_own_words_for_not_answering_reach_the_person(
-    agent: HttpAgent, server: AgentServer, clock: HurriedClock
+    agent: HttpAgent, server: HttpServer, clock: HurriedClock
 ) -> None:
     server.script = [Response(422, f'{{"error": "Your plan is over, {KEY}"}}'.encode())]
     with pytest.raises(AgentFailed) as caught:
@@ -110,7 +113,7 @@ def test_its_own_words_for_not_answering_reach_the_person(
     assert str(caught.value) == "The agent could not answer: Your plan is over, ***."
 
 
-def test_still_at_work_is_worth_another_try(agent: HttpAgent, server: AgentServer, clock: HurriedClock) -> None:
+def test_still_at_work_is_worth_another_try(agent: HttpAgent, server: HttpServer, clock: HurriedClock) -> None:
     server.script = [Response(409, b"{}", {"retry-after": "30"})]
     with pytest.raises(AgentUnavailable) as caught:
         ask(agent, clock)
@@ -119,7 +122,7 @@ def test_still_at_work_is_worth_another_try(agent: HttpAgent, server: AgentServe
 
 @pytest.mark.parametrize("body", [b"[]", b'{"reply": "hi"}', b'{"text": 3}'])
 def test_an_answer_of_another_shape_is_told(
-    agent: HttpAgent, server: AgentServer, clock: HurriedClock, body: bytes
+    agent: HttpAgent, server: HttpServer, clock: HurriedClock, body: bytes
 ) -> None:
     server.script = [Response(200, body)]
     with pytest.raises(AgentFailed, match=r"docs/agents\.md"):

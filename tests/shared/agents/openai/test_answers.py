@@ -10,9 +10,10 @@ from shared.agents.http_client import Answer
 from shared.agents.openai.agent import OpenAIAgent
 from shared.agents.openai.answers import read_completion
 from shared.errors import AgentFailed
-from tests.contracts.agent_contract import KEY, HeldSecrets, HurriedClock, settings, user
+from tests.contracts.agent_contract import KEY, HurriedClock, settings, user
 from tests.contracts.agent_contract_dialects import OpenAIDialect
-from tests.contracts.agent_contract_server import agent_server
+from tests.support.secrets import FakeSecrets
+from tests.support.servers import HttpServer
 
 
 def read(body: Any, status: int = 200) -> str:
@@ -86,9 +87,9 @@ def test_a_key_in_the_providers_words_is_blotted_out(told: str) -> None:
     ("key", "header"), [(f" {KEY}\n", f"Bearer {KEY}"), ("", None), (None, None)], ids=["trimmed", "empty", "none"]
 )
 def test_the_key_is_sent_trimmed_or_not_at_all(key: str | None, header: str | None) -> None:
-    with agent_server() as server:
+    with HttpServer() as server:
         server.script = [OpenAIDialect().says("hi")]
-        secrets = HeldSecrets({"agent/key": key} if key is not None else {})
+        secrets = FakeSecrets({"agent/key": key} if key is not None else {})
         clock = HurriedClock()
         agent = OpenAIAgent(settings(agent_url=f"{server.url}/v1/", agent_model="m"), secrets, clock)
         assert agent.reply([user("hi")], note=None, deadline=clock.now() + 10_000) == "hi"
@@ -100,7 +101,7 @@ def test_the_key_is_sent_trimmed_or_not_at_all(key: str | None, header: str | No
 def test_a_key_that_no_header_can_hold_is_not_quoted(key: str) -> None:
     clock = HurriedClock()
     agent = OpenAIAgent(
-        settings(agent_url="http://127.0.0.1:1", agent_model="m"), HeldSecrets({"agent/key": key}), clock
+        settings(agent_url="http://127.0.0.1:1", agent_model="m"), FakeSecrets({"agent/key": key}), clock
     )
     with pytest.raises(AgentFailed, match="agent/key") as caught:
         agent.reply([user("hi")], note=None, deadline=clock.now() + 10_000)
@@ -110,18 +111,20 @@ def test_a_key_that_no_header_can_hold_is_not_quoted(key: str) -> None:
 @pytest.mark.parametrize("url", ["localhost:11434/v1", "ftp://127.0.0.1/", "http://[::1/v1", "/v1"])
 def test_an_address_that_is_none_is_told(url: str) -> None:
     clock = HurriedClock()
-    agent = OpenAIAgent(settings(agent_url=url, agent_model="m"), HeldSecrets(), clock)
+    agent = OpenAIAgent(settings(agent_url=url, agent_model="m"), FakeSecrets({"agent/key": KEY}), clock)
     with pytest.raises(AgentFailed, match="HANDOFF_AGENT_URL"):
         agent.reply([user("hi")], note=None, deadline=clock.now() + 10_000)
 
 
 def test_a_redirect_takes_the_key_nowhere() -> None:
-    with agent_server() as server, agent_server() as elsewhere:
+    with HttpServer() as server, HttpServer() as elsewhere:
         told = OpenAIDialect().says("hi")
         elsewhere.script = [told]
         server.script = [type(told)(307, b"", {"location": f"{elsewhere.url}/v1/chat/completions"})]
         clock = HurriedClock()
-        agent = OpenAIAgent(settings(agent_url=f"{server.url}/v1", agent_model="m"), HeldSecrets(), clock)
+        agent = OpenAIAgent(
+            settings(agent_url=f"{server.url}/v1", agent_model="m"), FakeSecrets({"agent/key": KEY}), clock
+        )
         with pytest.raises(AgentFailed, match="HANDOFF_AGENT_URL"):
             agent.reply([user("hi")], note=None, deadline=clock.now() + 10_000)
         assert elsewhere.requests == []

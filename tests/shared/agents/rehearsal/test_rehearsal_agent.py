@@ -9,13 +9,13 @@ from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
 from tests.contracts.agent_contract import (
     KICKOFF,
-    HeldSecrets,
     HurriedClock,
     assistant,
     long_transcript,
     settings,
     user,
 )
+from tests.support.secrets import FakeSecrets
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def clock() -> HurriedClock:
 def reply(
     clock: HurriedClock, messages: list[Message], *, seconds: float = 0, note: str | None = None, time: int = 60_000
 ) -> str:
-    agent = RehearsalAgent(settings(rehearsal_seconds=seconds), HeldSecrets({}), clock, pause=clock.pause)
+    agent = RehearsalAgent(settings(rehearsal_seconds=seconds), FakeSecrets(), clock, pause=clock.pause)
     return agent.reply(messages, note=note, deadline=clock.now() + time)
 
 

@@ -13,7 +13,7 @@ from shared.agents.transcript.repair import repair
 from shared.agents.transcript.window import NOTES_TOKENS, entry_tokens, prepare, tokens_in
 from shared.domain.messages import Message, problem_with
 from tests.contracts.agent_contract_dialects import BedrockDialect, HttpDialect, OpenAIDialect
-from tests.contracts.agent_contract_server import Request
+from tests.support.servers import Request
 
 IDS = st.sampled_from(["a", "b", "c", "call_0", ""])
 TEXTS = st.one_of(st.text(max_size=40), st.sampled_from(["", " ", "\n", "x" * 500]))
@@ -49,7 +49,7 @@ WINDOWS = st.one_of(st.just(0), st.integers(1, 3_000))
 
 
 def as_request(path: str, body: dict[str, Any]) -> Request:
-    return Request(path, {}, json.dumps(body, allow_nan=False).encode("utf-8"))
+    return Request("POST", path, {}, json.dumps(body, allow_nan=False).encode("utf-8"))
 
 
 @given(TRANSCRIPTS)
@@ -68,7 +68,7 @@ def test_every_provider_accepts_every_transcript(
     assert HttpDialect().problem(as_request("/", own)) is None
     bedrock = as_request("/model/some.model-v1%3A0/converse", to_converse(context))
     assert BedrockDialect().problem(bedrock) is None
-    assert b"PRIVATE" not in openai.raw + bedrock.raw
+    assert b"PRIVATE" not in openai.body + bedrock.body
 
 
 @given(TRANSCRIPTS)
