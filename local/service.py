@@ -1,6 +1,7 @@
 """The whole service on one machine: the template deployed to the engine, its functions, events, API and simulator."""
 
 import importlib
+import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -115,7 +116,7 @@ class LocalService:
         self._stops.append(self.simulator.stop)
         self.engine = Engine.start()
         self._stops.append(self.engine.stop)
-        self.stack = deploy(self.engine, parameters={**self._simulated(), **self.real.parameters(), **self._parameters})
+        self.stack = deploy(self.engine, parameters=self._deployed_parameters())
         prefix = self.stack.outputs["SecretsPrefix"]
         secrets = {**simulated_secrets(self.simulator.credentials), **self.real.secrets(), **self._secrets}
         put_secrets(self.engine.client("ssm"), prefix, secrets)
@@ -151,16 +152,22 @@ class LocalService:
         for schedule in self.schedules:
             schedule.fire_now()
 
-    def _simulated(self) -> dict[str, str]:
-        """The template's addresses of the platforms that the simulator plays; real ones keep the template's own."""
+    def _deployed_parameters(self) -> dict[str, str]:
+        """The given parameters; addresses of single platforms that are given override the simulated ones."""
+        urls = {**self._simulated(), **self.real.urls()}
+        for platform, given in json.loads(self._parameters.get("PlatformUrls", "{}")).items():
+            urls[platform] = {**urls.get(platform, {}), **given}
+        return {**self._parameters, "PlatformUrls": json.dumps(urls)}
+
+    def _simulated(self) -> dict[str, dict[str, str]]:
+        """The addresses of the simulated platforms; real ones keep their public addresses."""
         api = {
             "telegram": self.simulator.telegram_api_url,
             "slack": self.simulator.slack_api_url,
             "discord": self.simulator.discord_api_url,
         }
         return {
-            **{f"{platform.capitalize()}ApiUrl": api[platform] for platform in self._played},
-            **{f"{platform.capitalize()}LinkUrl": self.simulator.link_url(platform) for platform in self._played},
+            platform: {"api": api[platform], "link": self.simulator.link_url(platform)} for platform in self._played
         }
 
     @property

@@ -1,12 +1,13 @@
 """Settings of a deployment, read once from the environment that template.yaml writes; nothing else reads it."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Times are milliseconds. Defaults are those of the real platforms and of a sensible deployment."""
+    """Times are milliseconds. The defaults are those of the template."""
 
     handoffs_table: str
     sessions_table: str
@@ -19,12 +20,7 @@ class Settings:
     agent_model: str = ""
     agent_window: int = 0  # tokens that the model takes in at once; 0: unknown, nothing is left out
     rehearsal_seconds: float = 0.0
-    telegram_api_url: str = "https://api.telegram.org/bot"
-    telegram_link_url: str = "https://t.me"
-    slack_api_url: str = "https://slack.com/api/"
-    slack_link_url: str = "https://slack.com/app_redirect"
-    discord_api_url: str = "https://discord.com/api/v10"
-    discord_link_url: str = "https://discord.com/channels"
+    platform_urls: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # overrides: see PlatformSpec.urls
     deadline: int = 900_000
     lease: int = 60_000
     turn_lease: int = 90_000
@@ -34,7 +30,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
-        """Read the settings. A missing table is a KeyError that names the variable."""
+        """Raises KeyError with the variable's name for a missing table, ValueError for a value that cannot be read."""
         given = {name: environment[variable] for name, variable in _TEXTS.items() if environment.get(variable)}
         times = {
             name: int(float(environment[variable]) * 1000)
@@ -45,6 +41,7 @@ class Settings:
             handoffs_table=environment["HANDOFFS_TABLE"],
             sessions_table=environment["SESSIONS_TABLE"],
             turns_queue_url=environment.get("TURNS_QUEUE_URL", ""),
+            platform_urls=_platform_urls(environment.get("PLATFORM_URLS") or "{}"),
             rehearsal_seconds=float(environment.get("HANDOFF_REHEARSAL_SECONDS") or 0),
             agent_window=int(environment.get("HANDOFF_AGENT_WINDOW") or cls.agent_window),
             strikes=int(environment.get("HANDOFF_STRIKES") or cls.strikes),
@@ -60,12 +57,6 @@ _TEXTS = {
     "agent": "HANDOFF_AGENT",
     "agent_url": "HANDOFF_AGENT_URL",
     "agent_model": "HANDOFF_AGENT_MODEL",
-    "telegram_api_url": "TELEGRAM_API_URL",
-    "telegram_link_url": "TELEGRAM_LINK_URL",
-    "slack_api_url": "SLACK_API_URL",
-    "slack_link_url": "SLACK_LINK_URL",
-    "discord_api_url": "DISCORD_API_URL",
-    "discord_link_url": "DISCORD_LINK_URL",
     "log_level": "LOG_LEVEL",
 }
 _SECONDS = {
@@ -74,6 +65,21 @@ _SECONDS = {
     "turn_lease": "HANDOFF_TURN_LEASE_SECONDS",
     "freshness": "HANDOFF_FRESHNESS_SECONDS",
 }
+
+
+def _platform_urls(text: str) -> Mapping[str, Mapping[str, str]]:
+    explanation = 'PLATFORM_URLS must be JSON such as {"telegram": {"api": "https://…", "link": "https://…"}}'
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise ValueError(explanation) from error
+    if not isinstance(given, dict) or not all(_is_urls(urls) for urls in given.values()):
+        raise ValueError(explanation)
+    return given
+
+
+def _is_urls(urls: object) -> bool:
+    return isinstance(urls, dict) and urls.keys() <= {"api", "link"} and all(isinstance(u, str) for u in urls.values())
 
 
 def is_loaded_ahead(environment: Mapping[str, str]) -> bool:

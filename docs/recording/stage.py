@@ -1,5 +1,6 @@
 """A service of its own, the scripted agent behind it, and a directory in which `handoff` is a command."""
 
+import json
 import logging
 import secrets
 import subprocess
@@ -59,7 +60,8 @@ def stage() -> Iterator[Stage]:
     key = secrets.token_hex(16)
     agent = serve(key, 0, answer)
     threading.Thread(target=agent.serve_forever, daemon=True).start()
-    parameters = {"Agent": "http", "AgentUrl": f"http://127.0.0.1:{agent.server_port}/", "TelegramLinkUrl": _LINKS}
+    urls = json.dumps({"telegram": {"link": _LINKS}})
+    parameters = {"Agent": "http", "AgentUrl": f"http://127.0.0.1:{agent.server_port}/", "PlatformUrls": urls}
     try:
         with (
             LocalService(parameters=parameters, secrets={"agent/key": key}) as service,

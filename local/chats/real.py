@@ -42,10 +42,10 @@ class RealPlatforms:
     def platforms(self) -> list[str]:
         return self.settings.platforms
 
-    def parameters(self) -> dict[str, str]:
-        """The template's parameters for platforms whose address is not the public one."""
+    def urls(self) -> dict[str, dict[str, str]]:
+        """The addresses of platforms that are not the public ones, for the setting PLATFORM_URLS."""
         given = {platform: self.addresses.get(f"{platform.upper()}_API_URL") for platform in self.platforms}
-        return {f"{platform.capitalize()}ApiUrl": url for platform, url in given.items() if url}
+        return {platform: {"api": url} for platform, url in given.items() if url}
 
     def secrets(self) -> dict[str, str]:
         """What the functions need to talk to the real platforms, and to know that the relays are ours."""

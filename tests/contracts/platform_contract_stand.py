@@ -13,11 +13,12 @@ from typing import Any
 from local.chats.simulator import Simulator
 from local.chats.simulator.world import Platform as Name
 from shared.domain.routes import Place
-from shared.platforms.registry import PLATFORMS, PlatformRegistry
+from shared.platforms import PLATFORMS
+from shared.platforms.registry import PlatformRegistry
 from shared.ports.platforms import Platform
 from shared.settings import Settings
 
-_ANY = {secret: "1:any" for entry in PLATFORMS.values() for secret in entry.secrets}
+_ANY = {secret: "1:any" for spec in PLATFORMS for secret in spec.secrets}
 Event = tuple[dict[str, str], bytes]
 
 
@@ -88,8 +89,9 @@ def stand(name: str) -> Iterator[Stand]:
             handoffs_table="handoffs",
             sessions_table="sessions",
             turns_queue_url="queue",
-            **{f"{each}_api_url": getattr(simulator, f"{each}_api_url") for each in ("telegram", "slack", "discord")},
-            **{f"{each}_link_url": simulator.link_url(each) for each in ("telegram", "slack", "discord")},
+            platform_urls={
+                name: {"api": getattr(simulator, f"{name}_api_url"), "link": simulator.link_url(name)}  # type: ignore[arg-type]
+            },
         )
         secrets = HeldPlatformSecrets(secrets_of(simulator))
         platform = PlatformRegistry(settings, secrets).get(name)

@@ -38,4 +38,6 @@ def cloud() -> "Iterator[Engine]":
 def stack(cloud: "Engine") -> "Stack":
     from local.cloud.deploy import deploy  # noqa: PLC0415 - moto takes long to import
 
-    return deploy(cloud, parameters={"TelegramApiUrl": "http://127.0.0.1:1/bot", "DeadlineSeconds": "60"})
+    return deploy(
+        cloud, parameters={"PlatformUrls": '{"telegram": {"api": "http://127.0.0.1:1/bot"}}', "DeadlineSeconds": "60"}
+    )

@@ -33,7 +33,7 @@ def test_the_defaults_of_template_and_settings_agree(translated: dict[str, Any],
 
 def test_parameters_reach_the_functions(stack: Stack) -> None:
     for function in stack.functions.values():
-        assert function.environment["TELEGRAM_API_URL"] == "http://127.0.0.1:1/bot"
+        assert function.environment["PLATFORM_URLS"] == '{"telegram": {"api": "http://127.0.0.1:1/bot"}}'
         assert function.environment["HANDOFF_DEADLINE_SECONDS"] == "60"
         assert function.environment["HANDOFFS_TABLE"] == stack.resources["HandoffsTable"]
         assert function.environment["TURNS_QUEUE_URL"] == stack.resources["TurnsQueue"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, PlatformError, Rejected
-from shared.platforms.discord import diagnosis, inbound, signatures, threads
+from shared.platforms.discord import SPEC, diagnosis, inbound, signatures, threads
 from shared.platforms.discord.links import DiscordLinks
 from shared.platforms.discord.render import for_discord
 from shared.platforms.discord.seeds import NO_MENTIONS, nonce
@@ -35,7 +35,7 @@ _THREAD_SECONDS = 30.0  # several calls, and far inside the lease of a handoff
 class Discord:
     """The Platform port on discord.py. A thread is a channel of its own: its place has no second part."""
 
-    name = "discord"
+    name = SPEC.name
     capabilities = Capabilities(threads=True, limit=LIMIT, idempotency="key")
 
     def __init__(
@@ -51,7 +51,8 @@ class Discord:
         self._call_seconds = call_seconds
         self._patience_seconds = patience_seconds
         self._connection: DiscordHttp | None = None
-        self._links = DiscordLinks(settings.discord_link_url)
+        self._urls = SPEC.urls(settings.platform_urls)
+        self._links = DiscordLinks(self._urls.link)
         self._lock = threading.Lock()
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
@@ -177,8 +178,7 @@ class Discord:
         token = self._secrets.get("discord/bot_token")
         if not token:
             raise Rejected("no bot token is set for Discord")
-        url = self._settings.discord_api_url
-        return DiscordHttp(url, token, limit=self._call_seconds, patience=self._patience_seconds)
+        return DiscordHttp(self._urls.api, token, limit=self._call_seconds, patience=self._patience_seconds)
 
 
 def _channel_id(place: Place) -> str:

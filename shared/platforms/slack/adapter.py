@@ -13,7 +13,7 @@ from shared.platforms import links
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import split
-from shared.platforms.slack import diagnosis, inbound
+from shared.platforms.slack import SPEC, diagnosis, inbound
 from shared.ports.inbound import Answer, Ignored, Inbound
 from shared.ports.platforms import Capabilities, Finding, Part
 from shared.ports.secrets import Secrets
@@ -29,11 +29,12 @@ _PERSON = re.compile(r"[UW][A-Z0-9]+")
 class Slack:
     """One app in one workspace. Keys travel in the messages' metadata, so that what was posted can be found again."""
 
-    name = "slack"
+    name = SPEC.name
     capabilities = Capabilities(threads=True, limit=12_000, idempotency="readback")
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
-        self._settings, self._secrets = settings, secrets
+        self._secrets = secrets
+        self._urls = SPEC.urls(settings.platform_urls)
         self._lock = threading.Lock()
         self._made: Api | None = None
         self._workspace: str | None = None
@@ -77,7 +78,7 @@ class Slack:
         return [Part(text) for text in split(neutralise(clean(markdown)), self.capabilities.limit)]
 
     def link(self, place: Place) -> str:
-        base = self._settings.slack_link_url
+        base = self._urls.link
         if not (urlsplit(base).hostname or "").endswith("slack.com"):
             return links.below(base, place)
         if self._workspace is None:
@@ -126,7 +127,7 @@ class Slack:
         token = self._secrets.get("slack/bot_token")
         if not token:
             raise Rejected("Slack's bot token is not set")
-        return Api(self._settings.slack_api_url, token)
+        return Api(self._urls.api, token)
 
 
 def _metadata(kind: str, key: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from shared.errors import PlatformError, Rejected
 from shared.platforms import links
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import utf16
-from shared.platforms.telegram import diagnosis, inbound
+from shared.platforms.telegram import SPEC, diagnosis, inbound
 from shared.ports.inbound import Answer, Ignored, Inbound
 from shared.ports.platforms import Capabilities, Finding, Part
 from shared.ports.secrets import Secrets
@@ -29,11 +29,12 @@ _SUPERGROUPS = -(10**12)  # their ids begin below this; plain groups have smalle
 class Telegram:
     """One bot on Telegram. It can neither list topics nor find a message again: the journal remembers both."""
 
-    name = "telegram"
+    name = SPEC.name
     capabilities = Capabilities(threads=True, limit=4096, idempotency="none")
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
         self._settings, self._secrets = settings, secrets
+        self._urls = SPEC.urls(settings.platform_urls)
         self._lock = threading.Lock()
         self._made: Api | None = None
         self._username: str | None = None
@@ -64,7 +65,7 @@ class Telegram:
         return render(markdown, self.capabilities.limit - _ROOM_TO_MARK)
 
     def link(self, place: Place) -> str:
-        base = self._settings.telegram_link_url
+        base = self._urls.link
         if urlsplit(base).hostname != "t.me":
             return links.below(base, place)
         if _is_number(place.chat) and (number := int(place.chat)) < 0:
@@ -110,7 +111,7 @@ class Telegram:
 
         if not self._token:
             raise Rejected("Telegram's bot token is not set")
-        return Api(self._settings.telegram_api_url, self._token)
+        return Api(self._urls.api, self._token)
 
 
 def _is_number(chat: str) -> bool:

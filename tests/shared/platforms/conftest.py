@@ -19,7 +19,7 @@ def simulator() -> Iterator[Simulator]:
 @pytest.fixture
 def discord(simulator: Simulator) -> Iterator[Discord]:
     """The adapter in the simulated Discord."""
-    settings = Settings("handoffs", "sessions", "turns", discord_api_url=simulator.discord_api_url)
+    settings = Settings("handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.discord_api_url}})
     adapter = Discord(settings, FixedSecrets(discord__bot_token=simulator.credentials.discord_bot_token))
     yield adapter
     adapter.close()

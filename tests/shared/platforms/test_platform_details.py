@@ -19,12 +19,12 @@ REAL = Settings("handoffs", "sessions", "queue")
 
 
 def telegram(simulator: Simulator) -> Telegram:
-    settings = replace(REAL, telegram_api_url=simulator.telegram_api_url)
+    settings = replace(REAL, platform_urls={"telegram": {"api": simulator.telegram_api_url}})
     return Telegram(settings, HeldPlatformSecrets(secrets_of(simulator)))
 
 
 def slack(simulator: Simulator) -> Slack:
-    settings = replace(REAL, slack_api_url=simulator.slack_api_url)
+    settings = replace(REAL, platform_urls={"slack": {"api": simulator.slack_api_url}})
     return Slack(settings, HeldPlatformSecrets(secrets_of(simulator)))
 
 

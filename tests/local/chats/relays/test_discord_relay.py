@@ -39,7 +39,7 @@ class SimulatedSecrets:
 
 @pytest.fixture
 def discord(simulator: Simulator) -> Iterator[Discord]:
-    settings = Settings("handoffs", "sessions", "turns", discord_api_url=simulator.discord_api_url)
+    settings = Settings("handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.discord_api_url}})
     adapter = Discord(settings, SimulatedSecrets(simulator))
     yield adapter
     adapter.close()

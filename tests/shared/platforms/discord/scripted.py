@@ -119,6 +119,6 @@ def discord_at(
     link_url: str = "https://discord.com/channels",
 ) -> Discord:
     """The adapter at that URL, with little time and patience."""
-    settings = Settings("handoffs", "sessions", "turns", discord_api_url=url, discord_link_url=link_url)
+    settings = Settings("handoffs", "sessions", "turns", platform_urls={"discord": {"api": url, "link": link_url}})
     secrets = FixedSecrets(discord__bot_token="the-token")
     return Discord(settings, secrets, call_seconds=call_seconds, patience_seconds=patience_seconds)

@@ -57,7 +57,9 @@ def look(
         server.on(f"GET /channels/{CHANNEL}", Reply(body=at or channel()))
         server.on(f"GET /guilds/{GUILD}", Reply(body=within or guild(role=NEEDED)))
         server.on(f"GET /guilds/{GUILD}/members/{ME}", Reply(body=MEMBER))
-        settings = Settings("h", "s", "q", discord_api_url=server.url, public_url="https://handoff.example")
+        settings = Settings(
+            "h", "s", "q", platform_urls={"discord": {"api": server.url}}, public_url="https://handoff.example"
+        )
         discord = Discord(settings, FixedSecrets(discord__bot_token="t", **given))
         found = discord.diagnose(Place("discord", CHANNEL), webhook_url=OURS, now=0, seconds=10)
         discord.close()

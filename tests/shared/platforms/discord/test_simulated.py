@@ -126,7 +126,7 @@ def test_a_message_that_is_gone_cannot_be_edited(discord: Discord) -> None:
 
 
 def test_without_a_token_nothing_is_sent(simulator: Simulator) -> None:
-    settings = Settings("handoffs", "sessions", "turns", discord_api_url=simulator.discord_api_url)
+    settings = Settings("handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.discord_api_url}})
     with pytest.raises(Rejected):
         Discord(settings, FixedSecrets()).send(Place("discord", TEXT), Part("hello"), key="t1#0")
 

@@ -26,7 +26,7 @@ def look(home: Place | None = CHANNEL, scopes: str | None = ENOUGH, **answers: A
     named = {name.replace("_", "."): answer for name, answer in answers.items()}
     script = {"auth.test": WHO, "conversations.history": HISTORY, **named}
     with scripted(script, {"X-OAuth-Scopes": scopes} if scopes is not None else None) as url:
-        settings = Settings("h", "s", "q", slack_api_url=f"{url}/api/")
+        settings = Settings("h", "s", "q", platform_urls={"slack": {"api": f"{url}/api/"}})
         app = Slack(settings, FixedSecrets(slack__bot_token="xoxb-1", slack__signing_secret="secret"))
         found = app.diagnose(home, webhook_url=OURS, now=0, seconds=10)
     return {finding.name: finding for finding in found}

@@ -39,7 +39,11 @@ def look(home: Place | None = None, *, ours: str = OURS, public: bool = False, *
     script: Mapping[str, Any] = {method: {"ok": True, "result": result} for method, result in given.items() if result}
     with scripted(script) as url:
         settings = Settings(
-            "h", "s", "q", telegram_api_url=f"{url}/bot", public_url="https://handoff.example" if public else ""
+            "h",
+            "s",
+            "q",
+            platform_urls={"telegram": {"api": f"{url}/bot"}},
+            public_url="https://handoff.example" if public else "",
         )
         bot = Telegram(settings, FixedSecrets(telegram__bot_token="42:token", telegram__webhook_secret="secret"))
         found = bot.diagnose(home, webhook_url=ours, now=NOW, seconds=10)
