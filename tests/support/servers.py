@@ -88,10 +88,13 @@ class HttpServer:
 
     def received(self, count: int, *, within: float = WAIT_SECONDS) -> list[Request]:
         """The first `count` requests; waits for them."""
+        return self._first(self.requests, count, within)
+
+    def _first(self, requests: list[Request], count: int, within: float) -> list[Request]:
         with self._changed:
-            if not self._changed.wait_for(lambda: len(self.requests) >= count, within):
-                raise AssertionError(f"{len(self.requests)} of {count} requests within {within:.0f} s: {self.requests}")
-            return self.requests[:count]
+            if not self._changed.wait_for(lambda: len(requests) >= count, within):
+                raise AssertionError(f"{len(requests)} of {count} requests within {within:.0f} s: {requests}")
+            return requests[:count]
 
     def respond(self, request: Request) -> Response:
         """Record the request, then choose its answer."""

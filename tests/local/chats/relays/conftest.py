@@ -9,8 +9,8 @@ import pytest
 from local.chats.relays.relay import Relay
 from local.chats.simulator import Simulator
 from local.chats.simulator.world import Platform
-from tests.local.chats.relays.receiver import Receiver
 from tests.local.chats.relays.relays import Relaying, relay_for, running
+from tests.support.webhook_receiver import WebhookReceiver
 
 
 @pytest.fixture
@@ -20,13 +20,13 @@ def simulator() -> Iterator[Simulator]:
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as running:
+def receiver() -> Iterator[WebhookReceiver]:
+    with WebhookReceiver() as running:
         yield running
 
 
 @pytest.fixture
-def relaying(platform: Platform, simulator: Simulator, receiver: Receiver) -> Relaying:
+def relaying(platform: Platform, simulator: Simulator, receiver: WebhookReceiver) -> Relaying:
     """Runs the relay of `platform`, which a test module says, between the two."""
 
     def start(*, url: str = "", **more: Any) -> AbstractContextManager[Relay]:

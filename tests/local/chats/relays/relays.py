@@ -1,6 +1,5 @@
 """The relay of each platform, between a simulated platform and a webhook; they are quick to try again."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -12,7 +11,7 @@ from local.chats.simulator import Simulator
 from local.chats.simulator.world import Platform
 from local.chats.slack.relay import SlackRelay
 from local.chats.telegram.relay import TelegramRelay
-from tests.local.chats.relays.receiver import Posted
+from tests.support.servers import Request
 
 Relaying = Callable[..., AbstractContextManager[Relay]]
 CHATS: Mapping[Platform, str] = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}
@@ -73,6 +72,6 @@ def running(relay: Relay) -> Iterator[Relay]:
         relay.stop()
 
 
-def texts(posted: list[Posted]) -> list[str]:
+def texts(posted: list[Request]) -> list[str]:
     """What was said in events, of whichever platform."""
-    return [_WORDS[one.platform](json.loads(one.raw)) for one in posted]
+    return [_WORDS[one.path.removeprefix("/webhooks/")](one.json) for one in posted]

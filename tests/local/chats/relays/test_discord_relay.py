@@ -1,6 +1,5 @@
 """Discord's Gateway: every message reaches the webhook, also those said while nobody listened."""
 
-import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -9,13 +8,16 @@ import pytest
 
 from local.chats.simulator import Simulator
 from local.chats.simulator.world import Platform
+from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
 from shared.ports.inbound import Inbound
 from shared.ports.platforms import Part
 from shared.settings import Settings
-from tests.local.chats.relays.receiver import PATIENCE, Receiver
 from tests.local.chats.relays.relays import Relaying, texts
+from tests.support.secrets import FakeSecrets
+from tests.support.servers import WAIT_SECONDS, Response, json_response
+from tests.support.webhook_receiver import WebhookReceiver
 
 TEXT, FORUM, DIRECT = "6001000000000000001", "6002000000000000002", "6003000000000000003"
 OWNER = "7001000000000000001"
@@ -26,21 +28,10 @@ def platform() -> Platform:
     return "discord"
 
 
-class SimulatedSecrets:
-    """The simulator's secrets under the names that the service knows."""
-
-    def __init__(self, simulator: Simulator) -> None:
-        own = simulator.credentials
-        self._secrets = {"discord/bot_token": own.discord_bot_token, "discord/relay_secret": own.discord_relay_secret}
-
-    def get(self, name: str) -> str | None:
-        return self._secrets.get(name)
-
-
 @pytest.fixture
 def discord(simulator: Simulator) -> Iterator[Discord]:
     settings = Settings("handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.discord_api_url}})
-    adapter = Discord(settings, SimulatedSecrets(simulator))
+    adapter = Discord(settings, FakeSecrets(simulated_secrets(simulator.credentials)))
     yield adapter
     adapter.close()
 
@@ -52,30 +43,30 @@ def discord_chat(simulator: Simulator, home: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("home", [TEXT, FORUM])
 def test_a_reply_in_a_thread_is_heard_at_the_very_place_that_was_opened(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying, discord: Discord, home: str
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, discord: Discord, home: str
 ) -> None:
     thread = discord.open_thread(Place("discord", home), "Fix the build", key="h1", people=[OWNER])
     discord.send(thread, Part("I am here"), key="t1#0")
     with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         simulator.say("discord", home, "is it ☕ time?", thread=thread.chat)
         (posted,) = receiver.accepted(1)
-    assert posted.platform == "discord"
-    assert discord.verify(posted.headers, posted.raw, now=int(time.time() * 1000))
-    heard = discord.parse(posted.headers, posted.raw)
+    assert posted.path == "/webhooks/discord"
+    assert discord.verify(posted.headers, posted.body, now=int(time.time() * 1000))
+    heard = discord.parse(posted.headers, posted.body)
     assert isinstance(heard, Inbound)
     assert (heard.place, heard.sender, heard.text) == (thread, OWNER, "is it ☕ time?")
 
 
-def test_a_direct_message_is_heard(simulator: Simulator, receiver: Receiver, relaying: Relaying) -> None:
+def test_a_direct_message_is_heard(simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying) -> None:
     with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         simulator.say("discord", DIRECT, "hello")
         assert texts(receiver.accepted(1)) == ["hello"]
 
 
 def test_what_was_said_before_the_relay_ran_is_brought_from_channels_and_threads(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying, discord: Discord
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, discord: Discord
 ) -> None:
     thread = discord.open_thread(Place("discord", TEXT), "Fix the build", key="h1", people=[OWNER])
     simulator.say("discord", TEXT, "in the channel")
@@ -85,11 +76,11 @@ def test_what_was_said_before_the_relay_ran_is_brought_from_channels_and_threads
 
 
 def test_a_connection_that_discord_ends_is_resumed_and_loses_nothing(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     said = [f"{when} {number}" for number in range(3) for when in ("before", "after")]
     with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         for number in range(3):
             simulator.say("discord", TEXT, f"before {number}")
             simulator.disconnect("discord")
@@ -98,15 +89,15 @@ def test_a_connection_that_discord_ends_is_resumed_and_loses_nothing(
 
 
 def test_a_slash_command_is_heard_and_answered_where_no_address_is_set_for_them(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying, discord: Discord
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, discord: Discord
 ) -> None:
-    receiver.body = json.dumps({"type": 4, "data": {"content": "> go on, please"}}).encode()
+    receiver.answer(json_response({"type": 4, "data": {"content": "> go on, please"}}))
     with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         simulator.say("discord", TEXT, "/say go on, please")
         simulator.say("discord", TEXT, "and this")
         posted, _ = receiver.accepted(2)
-        heard = discord.parse(posted.headers, posted.raw)
+        heard = discord.parse(posted.headers, posted.body)
         assert isinstance(heard, Inbound)
         assert (heard.place, heard.sender, heard.text) == (Place("discord", TEXT), OWNER, "go on, please")
     shown = [m["text"] for m in discord_chat(simulator, TEXT)["messages"]]
@@ -114,11 +105,11 @@ def test_a_slash_command_is_heard_and_answered_where_no_address_is_set_for_them(
 
 
 def test_a_slash_command_whose_answer_is_no_answer_holds_up_nobody(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
-    receiver.body = b"not JSON"
+    receiver.answer(Response(body=b"not JSON"))
     with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         simulator.say("discord", TEXT, "/say one")
         simulator.say("discord", TEXT, "two")
         _, second = receiver.accepted(2)
@@ -126,10 +117,10 @@ def test_a_slash_command_whose_answer_is_no_answer_holds_up_nobody(
 
 
 def test_the_bots_own_words_are_not_handed_on(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying, discord: Discord
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, discord: Discord
 ) -> None:
     with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         discord.send(Place("discord", TEXT), Part("from the bot"), key="t1#0")
         simulator.say("discord", TEXT, "from a person")
         assert texts(receiver.accepted(1)) == ["from a person"]

@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 from local.chats.relays.relay import Relay, Unusable
-from tests.local.chats.relays.receiver import PATIENCE
+from tests.support.servers import WAIT_SECONDS
 
 
 class Scripted(Relay):
@@ -32,7 +32,7 @@ class Scripted(Relay):
 def test_a_relay_runs_until_it_is_stopped() -> None:
     relay = Scripted()
     relay.start()
-    assert relay.running.wait(PATIENCE)
+    assert relay.running.wait(WAIT_SECONDS)
     assert not relay.wait(0)
     relay.stop()
     assert relay.wait(0)
@@ -43,14 +43,14 @@ def test_a_relay_runs_until_it_is_stopped() -> None:
 def test_what_no_retry_mends_is_told() -> None:
     relay = Scripted(Unusable("Get another token."))
     relay.start()
-    assert relay.wait(PATIENCE)
+    assert relay.wait(WAIT_SECONDS)
     assert relay.problem == "Get another token."
 
 
 def test_an_error_of_its_own_is_told_too() -> None:
     relay = Scripted(KeyError("surprise"))
     relay.start()
-    assert relay.wait(PATIENCE)
+    assert relay.wait(WAIT_SECONDS)
     assert "KeyError" in str(relay.problem)
 
 

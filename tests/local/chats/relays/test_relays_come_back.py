@@ -9,11 +9,12 @@ import pytest
 from local.chats.simulator import Simulator
 from local.chats.simulator.credentials import Credentials
 from local.chats.simulator.world import Platform
-from tests.local.chats.relays.receiver import PATIENCE, Posted, Receiver
 from tests.local.chats.relays.relays import CHATS, relay_for, running
+from tests.support.servers import WAIT_SECONDS, Request
+from tests.support.webhook_receiver import WebhookReceiver
 
 
-def heard_when_back(simulator: Simulator, platform: Platform, receiver: Receiver) -> list[Posted]:
+def heard_when_back(simulator: Simulator, platform: Platform, receiver: WebhookReceiver) -> list[Request]:
     """Speak until it is heard: the SDKs take their time to come back, and Slack forgets who used sockets."""
     for _ in range(60):
         simulator.say(platform, CHATS[platform], "back again")
@@ -41,22 +42,24 @@ def simulator_at(port: int, credentials: Credentials) -> Iterator[Simulator]:
 
 
 @pytest.mark.parametrize("platform", CHATS)
-def test_a_relay_outlives_its_platforms_restart(receiver: Receiver, port: int, platform: Platform) -> None:
+def test_a_relay_outlives_its_platforms_restart(receiver: WebhookReceiver, port: int, platform: Platform) -> None:
     credentials = Credentials()
     with simulator_at(port, credentials) as first, running(relay_for(platform, first, receiver.url)) as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         first.stop()
         with simulator_at(port, credentials) as second:
             (posted,) = heard_when_back(second, platform, receiver)
-    assert b"back again" in posted.raw
+    assert b"back again" in posted.body
 
 
 @pytest.mark.parametrize("platform", CHATS)
-def test_a_relay_that_starts_first_waits_for_its_platform(receiver: Receiver, port: int, platform: Platform) -> None:
+def test_a_relay_that_starts_first_waits_for_its_platform(
+    receiver: WebhookReceiver, port: int, platform: Platform
+) -> None:
     credentials = Credentials()
     with simulator_at(port, credentials) as gone:
         relay = relay_for(platform, gone, receiver.url)
     with running(relay):
         assert not relay.connected.wait(0.3)
         with simulator_at(port, credentials):
-            assert relay.connected.wait(PATIENCE)
+            assert relay.connected.wait(WAIT_SECONDS)

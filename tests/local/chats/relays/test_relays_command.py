@@ -14,7 +14,8 @@ import pytest
 
 from local.chats.relays.configuration import NEEDED, RelaySettings
 from local.chats.simulator import Simulator
-from tests.local.chats.relays.receiver import PATIENCE, Receiver
+from tests.support.servers import WAIT_SECONDS
+from tests.support.webhook_receiver import WebhookReceiver
 
 ROOT = Path(__file__).parents[4]
 
@@ -56,7 +57,7 @@ def command(
     ("platform", "chat"), [("telegram", "7001"), ("slack", "C0HOME"), ("discord", "6001000000000000001")]
 )
 def test_a_relay_runs_until_it_is_told_to_stop_and_tells_no_secret(
-    simulator: Simulator, receiver: Receiver, platform: str, chat: str
+    simulator: Simulator, receiver: WebhookReceiver, platform: str, chat: str
 ) -> None:
     urls = {
         "telegram": ["--api-url", simulator.telegram_api_url],
@@ -73,7 +74,7 @@ def test_a_relay_runs_until_it_is_told_to_stop_and_tells_no_secret(
                 receiver.accepted(1, within=1)
                 break
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=PATIENCE)
+        _, told = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 0
     assert f"the {platform} relay has stopped" in told
     assert "waits for the webhook" in told
@@ -84,7 +85,7 @@ def test_a_relay_runs_until_it_is_told_to_stop_and_tells_no_secret(
 @pytest.mark.parametrize("platform", NEEDED)
 def test_without_its_secrets_a_relay_says_which_to_set(platform: str) -> None:
     with command([platform, "--url", "http://127.0.0.1:9"], {}) as process:
-        _, told = process.communicate(timeout=PATIENCE)
+        _, told = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 2
     assert all(name.upper() in told for name in NEEDED[platform])
 
@@ -93,7 +94,7 @@ def test_a_refused_token_is_an_exit_of_its_own(simulator: Simulator) -> None:
     secrets = environment(simulator) | {"TELEGRAM_BOT_TOKEN": "1:wrong"}
     arguments = ["telegram", "--url", "http://127.0.0.1:9", "--api-url", simulator.telegram_api_url]
     with command(arguments, secrets) as process:
-        _, told = process.communicate(timeout=PATIENCE)
+        _, told = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 1
     assert "@BotFather" in told
     assert "1:wrong" not in told
@@ -104,7 +105,7 @@ def test_slash_commands_are_registered_and_a_repeat_changes_nothing(simulator: S
     arguments = ["--api-url", simulator.discord_api_url]
     for _ in range(2):
         with command(arguments, secrets, "local.chats.discord.register_commands") as process:
-            told, problem = process.communicate(timeout=PATIENCE)
+            told, problem = process.communicate(timeout=WAIT_SECONDS)
         assert (process.returncode, problem) == (0, "")
         names = told.strip().removeprefix("Registered: ").split(", ")
         assert set(names) == {"/say", "/resume", "/new", "/sethome", "/status", "/stop", "/help", "/handoff"}
@@ -114,7 +115,7 @@ def test_slash_commands_are_registered_and_a_repeat_changes_nothing(simulator: S
 def test_commands_are_not_registered_with_a_bad_token(simulator: Simulator, token: str, code: int) -> None:
     arguments = ["--api-url", simulator.discord_api_url]
     with command(arguments, {"DISCORD_BOT_TOKEN": token}, "local.chats.discord.register_commands") as process:
-        _, problem = process.communicate(timeout=PATIENCE)
+        _, problem = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == code
     assert "Traceback" not in problem
 

@@ -8,12 +8,15 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from local.chats.simulator import Simulator
 from local.chats.simulator.world import Platform
 from local.chats.slack.relay import as_sent_by_http
+from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.platforms.slack.adapter import Slack
 from shared.ports.inbound import Inbound
 from shared.settings import Settings
-from tests.local.chats.relays.receiver import PATIENCE, Posted, Receiver
 from tests.local.chats.relays.relays import Relaying, texts
+from tests.support.secrets import FakeSecrets
+from tests.support.servers import WAIT_SECONDS, Request
+from tests.support.webhook_receiver import WebhookReceiver
 
 CHANNEL, DIRECT = "C0HOME", "D0OWNER"
 
@@ -24,39 +27,35 @@ def platform() -> Platform:
 
 
 def adapter(simulator: Simulator) -> Slack:
-    class Secrets:
-        def get(self, name: str) -> str | None:
-            return simulator.credentials.slack_signing_secret if name == "slack/signing_secret" else None
-
-    return Slack(Settings("handoffs", "sessions", "turns"), Secrets())
+    return Slack(Settings("handoffs", "sessions", "turns"), FakeSecrets(simulated_secrets(simulator.credentials)))
 
 
-def unique_texts(posted: list[Posted]) -> list[str]:
+def unique_texts(posted: list[Request]) -> list[str]:
     return list(dict.fromkeys(texts(posted)))
 
 
 @pytest.mark.parametrize("chat", [CHANNEL, DIRECT])
 def test_a_message_arrives_as_slacks_own_webhook_would_bring_it(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying, chat: str
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, chat: str
 ) -> None:
     with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         simulator.say("slack", chat, "is it ☕ time?")
         (posted,) = receiver.accepted(1)
     slack = adapter(simulator)
-    assert posted.platform == "slack"
-    assert slack.verify(posted.headers, posted.raw, now=int(time.time() * 1000))
-    assert not slack.verify(posted.headers, posted.raw + b" ", now=int(time.time() * 1000))
-    heard = slack.parse(posted.headers, posted.raw)
+    assert posted.path == "/webhooks/slack"
+    assert slack.verify(posted.headers, posted.body, now=int(time.time() * 1000))
+    assert not slack.verify(posted.headers, posted.body + b" ", now=int(time.time() * 1000))
+    heard = slack.parse(posted.headers, posted.body)
     assert isinstance(heard, Inbound)
     assert (heard.place, heard.sender, heard.text) == (Place("slack", chat), "U7001", "is it ☕ time?")
 
 
 def test_an_acknowledged_event_does_not_come_again(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         simulator.say("slack", CHANNEL, "once")
         receiver.accepted(1)
         simulator.say("slack", CHANNEL, "and on")
@@ -66,10 +65,10 @@ def test_an_acknowledged_event_does_not_come_again(
         assert texts(receiver.accepted(3)) == ["once", "and on", "after"]
 
 
-def test_what_slack_delivers_again_says_so(simulator: Simulator, receiver: Receiver, relaying: Relaying) -> None:
+def test_what_slack_delivers_again_says_so(simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying) -> None:
     simulator.arm("slack", "redeliver", 1)
     with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         simulator.say("slack", CHANNEL, "again")
         first, second = receiver.accepted(2)
     assert "x-slack-retry-num" not in first.headers
@@ -77,16 +76,16 @@ def test_what_slack_delivers_again_says_so(simulator: Simulator, receiver: Recei
 
 
 def test_a_connection_that_slack_ends_is_opened_again_and_loses_nothing(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         for number in range(3):
             simulator.say("slack", CHANNEL, f"before {number}")
             simulator.disconnect("slack")
             simulator.say("slack", CHANNEL, f"after {number}")
         said = [f"{when} {number}" for number in range(3) for when in ("before", "after")]
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + WAIT_SECONDS
         count = len(said)
         while sorted(unique_texts(receiver.accepted(count))) != sorted(said):
             assert time.monotonic() < deadline

@@ -7,12 +7,15 @@ import pytest
 
 from local.chats.simulator import Simulator
 from local.chats.simulator.world import Platform
+from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.platforms.telegram.adapter import Telegram
 from shared.ports.inbound import Inbound
 from shared.settings import Settings
-from tests.local.chats.relays.receiver import PATIENCE, Receiver
 from tests.local.chats.relays.relays import Relaying, texts
+from tests.support.secrets import FakeSecrets
+from tests.support.servers import WAIT_SECONDS
+from tests.support.webhook_receiver import WebhookReceiver
 
 CHAT = "7001"
 
@@ -30,26 +33,22 @@ def waiting(simulator: Simulator) -> int:
 
 
 def test_a_message_arrives_as_telegrams_own_webhook_would_bring_it(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
-    class Secrets:
-        def get(self, name: str) -> str | None:
-            return simulator.credentials.telegram_webhook_secret if name == "telegram/webhook_secret" else None
-
-    adapter = Telegram(Settings("handoffs", "sessions", "turns"), Secrets())
+    adapter = Telegram(Settings("handoffs", "sessions", "turns"), FakeSecrets(simulated_secrets(simulator.credentials)))
     with relaying() as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         simulator.say("telegram", CHAT, "is it ☕ time?")
         (posted,) = receiver.accepted(1)
-    assert posted.platform == "telegram"
-    assert adapter.verify(posted.headers, posted.raw, now=0)
-    heard = adapter.parse(posted.headers, posted.raw)
+    assert posted.path == "/webhooks/telegram"
+    assert adapter.verify(posted.headers, posted.body, now=0)
+    heard = adapter.parse(posted.headers, posted.body)
     assert isinstance(heard, Inbound)
     assert (heard.place, heard.sender, heard.text) == (Place("telegram", CHAT), "7001", "is it ☕ time?")
 
 
 def test_what_was_said_before_the_relay_ran_is_brought_too_and_in_order(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     said = [f"word {number}" for number in range(120)]
     for text in said:
@@ -59,17 +58,19 @@ def test_what_was_said_before_the_relay_ran_is_brought_too_and_in_order(
 
 
 def test_an_update_that_the_webhook_never_took_is_still_telegrams(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     receiver.answer(500)
     with relaying():
         simulator.say("telegram", CHAT, "do not lose me")
-        receiver.posted(2)
+        receiver.received(2)
     assert waiting(simulator) == 1
 
 
 @pytest.mark.parametrize("kind", ["reset", "server_error", "rate_limit"])
-def test_a_poll_that_fails_is_repeated(simulator: Simulator, receiver: Receiver, relaying: Relaying, kind: str) -> None:
+def test_a_poll_that_fails_is_repeated(
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, kind: str
+) -> None:
     simulator.arm("telegram", kind, 2, on="read", seconds=0)
     simulator.say("telegram", CHAT, "still there?")
     with relaying():
@@ -77,15 +78,15 @@ def test_a_poll_that_fails_is_repeated(simulator: Simulator, receiver: Receiver,
 
 
 def test_a_bot_with_a_webhook_is_left_alone_unless_told_otherwise(
-    simulator: Simulator, receiver: Receiver, relaying: Relaying
+    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     methods = f"{simulator.telegram_api_url}{simulator.credentials.telegram_token}"
     httpx.post(f"{methods}/setWebhook", json={"url": "http://127.0.0.1:9/nobody"})
     with relaying() as relay:
-        assert relay.wait(PATIENCE)
+        assert relay.wait(WAIT_SECONDS)
         assert "--replace-webhook" in str(relay.problem)
     with relaying(replace_webhook=True) as relay:
-        assert relay.connected.wait(PATIENCE)
+        assert relay.connected.wait(WAIT_SECONDS)
         simulator.say("telegram", CHAT, "over here")
         assert texts(receiver.accepted(1)) == ["over here"]
 
@@ -98,7 +99,7 @@ def test_no_line_on_a_poll_that_fails_holds_the_token(
         simulator.arm("telegram", "reset", 2, on="read")
         simulator.say("telegram", CHAT, "a private word")
         with relaying(url="http://127.0.0.1:9") as relay:
-            assert relay.connected.wait(PATIENCE)
+            assert relay.connected.wait(WAIT_SECONDS)
         lines = "\n".join(record.getMessage() for record in caplog.records)
     assert "asking again" in lines
     assert token not in lines

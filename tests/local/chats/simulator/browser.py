@@ -5,12 +5,13 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import httpx
+
+from tests.support.waiting import eventually
 
 T = TypeVar("T")
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
@@ -108,11 +109,8 @@ class Browser:
         return [entry["message"] for entry in log if entry["level"] in {"SEVERE", "WARNING"}]
 
     def until(self, condition: Callable[[], T], *, seconds: float = 20.0) -> T:
-        """Asks again and again until the answer is true."""
-        deadline = time.monotonic() + seconds
-        while not (result := condition()):
-            assert time.monotonic() < deadline, "it did not happen in time"
-        return result
+        """Evaluate the condition until it is true."""
+        return eventually(condition, within=seconds)
 
     def _find(self, selector: str) -> str:
         body = {"using": "css selector", "value": selector}

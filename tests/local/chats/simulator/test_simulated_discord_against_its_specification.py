@@ -7,7 +7,7 @@ from typing import Any
 
 import discord
 import httpx
-import jsonschema  # type: ignore[import-untyped]  # it publishes no types
+import jsonschema
 import pytest
 from discord.http import Route
 

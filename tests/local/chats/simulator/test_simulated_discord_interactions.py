@@ -1,16 +1,14 @@
 """Slash commands of the simulated Discord: signed out, answered, deferred, followed up."""
 
-import json
-import time
-from collections.abc import Callable
-from typing import Any
-
 import httpx
 import pytest
 from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 
 from local.chats.simulator import Simulator
+from tests.support.servers import Response, json_response
+from tests.support.waiting import eventually
+from tests.support.webhook_receiver import WebhookReceiver
 
 HOME, DIRECT = "6001000000000000001", "6003000000000000003"
 APPLICATION = "9001000000000000001"
@@ -21,24 +19,18 @@ def messages(simulator: Simulator, chat: str = HOME) -> list[str]:
     return [m["text"] for m in state["messages"]]
 
 
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen within 10 s"
-
-
-def test_a_command_is_signed_so_that_nacl_agrees(simulator: Simulator, receiver: Any) -> None:
-    receiver.answers.put((200, json.dumps({"type": 4, "data": {"content": "Received"}}).encode()))
+def test_a_command_is_signed_so_that_nacl_agrees(simulator: Simulator, receiver: WebhookReceiver) -> None:
+    receiver.answer(json_response({"type": 4, "data": {"content": "Received"}}))
     simulator.webhook_url = receiver.url
     simulator.say("discord", HOME, "/say hello there")
     call = receiver.next()
     key = VerifyKey(bytes.fromhex(simulator.credentials.discord_public_key))
-    signed = call.headers["X-Signature-Timestamp"].encode() + call.body
-    signature = bytes.fromhex(call.headers["X-Signature-Ed25519"])
+    signed = call.headers["x-signature-timestamp"].encode() + call.body
+    signature = bytes.fromhex(call.headers["x-signature-ed25519"])
     key.verify(signed, signature)
     with pytest.raises(BadSignatureError):
         key.verify(signed + b" ", signature)
-    interaction = json.loads(call.body)
+    interaction = call.json
     assert (interaction["type"], interaction["channel_id"]) == (2, HOME)
     assert interaction["data"]["name"] == "say"
     assert interaction["data"]["options"] == [{"name": "text", "type": 3, "value": "hello there"}]
@@ -47,21 +39,21 @@ def test_a_command_is_signed_so_that_nacl_agrees(simulator: Simulator, receiver:
     eventually(lambda: messages(simulator) == ["Received"])
 
 
-def test_in_a_direct_chat_the_user_stands_at_the_top(simulator: Simulator, receiver: Any) -> None:
+def test_in_a_direct_chat_the_user_stands_at_the_top(simulator: Simulator, receiver: WebhookReceiver) -> None:
     simulator.webhook_url = receiver.url
     simulator.say("discord", DIRECT, "/status")
-    interaction = json.loads(receiver.next().body)
+    interaction = receiver.next().json
     assert interaction["user"]["id"] == "7001000000000000001"
     assert "member" not in interaction
     assert "guild_id" not in interaction
     assert "options" not in interaction["data"]
 
 
-def test_a_deferred_answer_is_written_later_and_followed_up(simulator: Simulator, receiver: Any) -> None:
-    receiver.answers.put((200, json.dumps({"type": 5}).encode()))
+def test_a_deferred_answer_is_written_later_and_followed_up(simulator: Simulator, receiver: WebhookReceiver) -> None:
+    receiver.answer(json_response({"type": 5}))
     simulator.webhook_url = receiver.url
     simulator.say("discord", HOME, "/resume tea")
-    token = json.loads(receiver.next().body)["token"]
+    token = receiver.next().json["token"]
     hook = f"{simulator.discord_api_url}/webhooks/{APPLICATION}/{token}"
     original = f"{hook}/messages/@original"
     eventually(lambda: httpx.patch(original, json={"content": "Here"}).status_code == 200)
@@ -76,14 +68,14 @@ def test_a_deferred_answer_is_written_later_and_followed_up(simulator: Simulator
 
 @pytest.mark.parametrize("answer", [(500, b""), (200, b"not json"), (200, b'{"type": 99}'), (200, b"[]")])
 def test_a_person_sees_that_an_application_did_not_respond(
-    simulator: Simulator, receiver: Any, answer: tuple[int, bytes]
+    simulator: Simulator, receiver: WebhookReceiver, answer: tuple[int, bytes]
 ) -> None:
-    receiver.answers.put(answer)
+    receiver.answer(Response(*answer))
     simulator.webhook_url = receiver.url
     simulator.say("discord", HOME, "/help")
     receiver.next()
     eventually(lambda: messages(simulator) == ["The application did not respond"])
-    assert receiver.calls.empty()  # Discord tries once
+    assert not receiver.unread  # Discord tries once
 
 
 def test_registered_commands_replace_the_seeded_ones(simulator: Simulator) -> None:

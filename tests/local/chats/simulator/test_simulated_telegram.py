@@ -1,7 +1,6 @@
 """Telegram as python-telegram-bot meets it in the simulator."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ from telegram.error import BadRequest, Conflict, Forbidden, InvalidToken, Networ
 from telegram.request import HTTPXRequest
 
 from local.chats.simulator import Simulator, World
+from tests.support.webhook_receiver import WebhookReceiver
 
 HOME, FORUM, GROUP = 7001, -1001000000001, -1002
 T = TypeVar("T")
@@ -255,33 +255,34 @@ def test_redelivery_repeats_a_confirmed_update_to_a_poller(simulator: Simulator)
     assert third == []
 
 
-def test_updates_that_waited_go_out_when_the_webhook_appears(simulator: Simulator, receiver: Any) -> None:
+def test_updates_that_waited_go_out_when_the_webhook_appears(simulator: Simulator, receiver: WebhookReceiver) -> None:
     simulator.say("telegram", str(HOME), "early")
     simulator.webhook_url = receiver.url
     call = receiver.next()
     assert call.path == "/webhooks/telegram"
-    assert call.headers["X-Telegram-Bot-Api-Secret-Token"] == simulator.credentials.telegram_webhook_secret
-    assert json.loads(call.body)["message"]["text"] == "early"
+    assert call.headers["x-telegram-bot-api-secret-token"] == simulator.credentials.telegram_webhook_secret
+    assert call.json["message"]["text"] == "early"
 
 
-def test_an_update_is_tried_until_it_is_taken_and_holds_back_the_next(simulator: Simulator, receiver: Any) -> None:
-    for _ in range(3):
-        receiver.answers.put((503, b""))
+def test_an_update_is_tried_until_it_is_taken_and_holds_back_the_next(
+    simulator: Simulator, receiver: WebhookReceiver
+) -> None:
+    receiver.answer(503, 503, 503, 200)
     simulator.webhook_url = receiver.url
     simulator.say("telegram", str(HOME), "one")
     simulator.say("telegram", str(HOME), "two")
-    texts = [json.loads(receiver.next().body)["message"]["text"] for _ in range(5)]
+    texts = [receiver.next().json["message"]["text"] for _ in range(5)]
     assert texts == ["one", "one", "one", "one", "two"]
 
 
-def test_redelivery_repeats_one_update_as_often_as_armed(simulator: Simulator, receiver: Any) -> None:
+def test_redelivery_repeats_one_update_as_often_as_armed(simulator: Simulator, receiver: WebhookReceiver) -> None:
     simulator.webhook_url = receiver.url
     simulator.arm("telegram", "redeliver", 100)
     simulator.say("telegram", str(HOME), "again and again")
-    simulator_ids = {json.loads(receiver.next().body)["update_id"] for _ in range(101)}
+    simulator_ids = {receiver.next().json["update_id"] for _ in range(101)}
     assert len(simulator_ids) == 1
     simulator.say("telegram", str(HOME), "once")
-    assert json.loads(receiver.next().body)["message"]["text"] == "once"
+    assert receiver.next().json["message"]["text"] == "once"
 
 
 def test_a_removed_topic_is_not_found(simulator: Simulator) -> None:

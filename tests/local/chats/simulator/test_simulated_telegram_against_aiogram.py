@@ -1,7 +1,6 @@
 """A second opinion on the simulated Telegram: aiogram's models of the Bot API parse every answer and every update."""
 
 import asyncio
-import json
 from typing import Any
 
 import aiogram.methods
@@ -14,6 +13,7 @@ from aiogram.exceptions import TelegramBadRequest, TelegramForbiddenError, Teleg
 from aiogram.types import ChatMemberAdministrator, ForumTopic, Message, MessageEntity, Update
 
 from local.chats.simulator import Simulator
+from tests.support.webhook_receiver import WebhookReceiver
 
 HOME, FORUM, GROUP, STRANGER = 7001, -1001000000001, -1002, 7002
 
@@ -71,7 +71,7 @@ def test_every_answer_is_what_aiogram_knows(simulator: Simulator) -> None:
     ],
 )
 def test_every_update_is_what_aiogram_knows(
-    simulator: Simulator, receiver: Any, chat: int, user: str, *, in_topic: bool
+    simulator: Simulator, receiver: WebhookReceiver, chat: int, user: str, *, in_topic: bool
 ) -> None:
     async def open_topic() -> str:
         async with aiogram_bot(simulator) as bot:
@@ -80,7 +80,7 @@ def test_every_update_is_what_aiogram_knows(
     thread = asyncio.run(open_topic()) if in_topic else None
     simulator.webhook_url = receiver.url
     simulator.say("telegram", str(chat), "/resume tea 🍵", thread=thread, user=user)
-    update = Update.model_validate(json.loads(receiver.next().body))
+    update = Update.model_validate(receiver.next().json)
     message = update.message
     assert message is not None
     assert message.from_user is not None

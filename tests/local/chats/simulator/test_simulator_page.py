@@ -1,6 +1,5 @@
 """The simulator's page in a real Chromium: live, deep links, answering, faults, phone, keyboard, dark."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 
 from local.chats.simulator import Simulator
 from tests.local.chats.simulator.browser import DOWN, ENTER, ESCAPE, NULL, SHIFT, TAB, Browser, missing
+from tests.support.webhook_receiver import WebhookReceiver
 
 pytestmark = [
     pytest.mark.browser,
@@ -89,7 +89,7 @@ def test_a_link_to_a_thread_that_is_not_there_says_so(simulator: Simulator, brow
 
 
 def test_an_answer_reaches_the_bot_and_the_box_is_free_again(
-    simulator: Simulator, browser: Browser, receiver: Any
+    simulator: Simulator, browser: Browser, receiver: WebhookReceiver
 ) -> None:
     simulator.webhook_url = receiver.url
     thread = topic(simulator)
@@ -97,18 +97,20 @@ def test_an_answer_reaches_the_bot_and_the_box_is_free_again(
     browser.type("#words", f"two{SHIFT}{ENTER}{NULL}lines{ENTER}")
     browser.until(lambda: browser.texts(".from-owner .text") == ["two\nlines"])
     browser.until(lambda: browser.run("return document.getElementById('words').value") == "")
-    message = json.loads(receiver.next().body)["message"]
+    message = receiver.next().json["message"]
     assert (message["text"], message["message_thread_id"]) == ("two\nlines", int(thread))
 
 
-def test_the_stranger_can_speak_where_they_are(simulator: Simulator, browser: Browser, receiver: Any) -> None:
+def test_the_stranger_can_speak_where_they_are(
+    simulator: Simulator, browser: Browser, receiver: WebhookReceiver
+) -> None:
     simulator.webhook_url = receiver.url
     look(browser, simulator.link_url("slack", "C0HOME"))
     browser.run("document.getElementById('speaker').value = 'stranger'")
     browser.type("#words", "let me in")
     browser.click("#send")
     browser.until(lambda: browser.texts(".from-stranger .name") == ["Sam Stranger"])
-    assert json.loads(receiver.next().body)["event"]["user"] == "U7002"
+    assert receiver.next().json["event"]["user"] == "U7002"
     look(browser, simulator.link_url("telegram", "7001"))
     assert browser.texts("#speaker option") == ["Olivia Owner"]
 

@@ -1,8 +1,5 @@
 """The hold on a turn: shortened first of all, renewed while the agent works, and lost without harm."""
 
-import time
-from collections.abc import Callable
-
 import pytest
 
 from shared.errors import NotYet
@@ -10,6 +7,7 @@ from shared.ports.queue import TurnMessage
 from shared.use_cases.turns.hold_turn import kept_alive, let_go, start_turn
 from shared.use_cases.turns.run_turn import run_turn
 from tests.support.use_case_world import HOME, TURN_LEASE, World
+from tests.support.waiting import eventually
 
 
 class Holds:
@@ -20,13 +18,6 @@ class Holds:
 
     def set(self, seconds: int) -> None:
         self.asked.append(seconds)
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 20
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.01)  # the heartbeat runs on the machine's clock
-    return holds()
 
 
 def test_every_wake_up_shortens_the_queues_hold_before_it_does_anything(world: World) -> None:
@@ -43,8 +34,8 @@ def test_lease_and_hold_are_renewed_while_the_agent_works_however_short_they_are
 
     with kept_alive(world.services, held, HOME, holds):
         world.clock.time += 500
-        assert eventually(lambda: _lease(world) == world.clock.now() + 600)
-        assert eventually(lambda: 1 in holds.asked)
+        eventually(lambda: _lease(world) == world.clock.now() + 600)
+        eventually(lambda: 1 in holds.asked)
 
 
 def _lease(world: World) -> int:
