@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-from shared.aws.queue import message_of
 from shared.bootstrap import Handler, on_lambda
 from shared.errors import Conflict, NotYet
 from shared.log_redaction import without_text
+from shared.ports.queue_text import message_of
 from shared.services import Services
 from shared.use_cases.turns.run_turn import run_turn
 

@@ -2,39 +2,16 @@
 
 import contextlib
 import hashlib
-import json
 import logging
 from collections.abc import Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from shared.domain.routes import place_of
 from shared.ports.queue import DeadTurn, TurnMessage
+from shared.ports.queue_text import body_of, message_of
 
 log = logging.getLogger(__name__)
-VERSION = 1
-
-
-def body_of(message: TurnMessage) -> str:
-    """A wake-up as the text that travels; `v` lets a newer function read what an older one has sent."""
-    fields = {
-        "v": VERSION,
-        "place": message.place.route,
-        "handoff_id": message.handoff_id,
-        "event_id": message.event_id,
-        "notice": message.notice,
-    }
-    return json.dumps({name: value for name, value in fields.items() if value is not None}, separators=(",", ":"))
-
-
-def message_of(body: str) -> TurnMessage:
-    """Read a wake-up. Raises ValueError on one that a newer version has sent."""
-    fields = json.loads(body)
-    if fields.get("v") != VERSION:
-        raise ValueError(f"a queue message of version {fields.get('v')}; this is version {VERSION}")
-    names = ("handoff_id", "event_id", "notice")
-    return TurnMessage(place_of(fields["place"]), **{name: fields.get(name) for name in names})
 
 
 class SqsTurnQueue:

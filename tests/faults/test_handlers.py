@@ -14,9 +14,9 @@ from functions.process.handler import build as build_process
 from functions.sweep.handler import build as build_sweep
 from functions.turn.handler import CONFLICT_PAUSE, RESERVE
 from functions.turn.handler import build as build_turn
-from shared.aws.queue import body_of
 from shared.domain.handoffs import Handoff, State
 from shared.errors import AgentUnavailable, RateLimited
+from shared.ports.queue_text import body_of
 from shared.ports.store import Store
 from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.turns.hold_turn import start_turn

@@ -14,11 +14,11 @@ import pytest
 
 from local.cloud.moto_patches.access import Grant
 from local.service import LocalService
-from shared.aws.queue import body_of
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import TurnLease
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import TurnMessage
+from shared.ports.queue_text import body_of
 from shared.use_cases.turns.answer_inbox import accepted_turn
 from tests.support.desk import Desk, until
 

@@ -1,15 +1,15 @@
 """The Turns queue: what travels, in which line, and what the sweep finds dead."""
 
 import itertools
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility, body_of, message_of
+from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
 from shared.domain.routes import Place
 from shared.ports.queue import TurnMessage
+from shared.ports.queue_text import message_of
 
 if TYPE_CHECKING:
     from local.cloud.engine import Engine
@@ -37,34 +37,6 @@ def received(sqs: Any, url: str) -> list[dict[str, Any]]:
     while messages := sqs.receive_message(QueueUrl=url, AttributeNames=["All"]).get("Messages"):
         found += messages
     return found
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        TurnMessage(HERE, handoff_id="h-1"),
-        TurnMessage(THERE, event_id="0001"),
-        TurnMessage(HERE, notice="It went on elsewhere. 🚀"),
-        TurnMessage(HERE),
-    ],
-)
-def test_a_wake_up_reads_back_as_it_was_sent(message: TurnMessage) -> None:
-    assert message_of(body_of(message)) == message
-
-
-def test_a_wake_up_carries_its_version_and_nothing_empty() -> None:
-    assert json.loads(body_of(TurnMessage(HERE, event_id="1"))) == {"v": 1, "place": HERE.route, "event_id": "1"}
-
-
-def test_a_wake_up_that_an_older_function_sent_with_more_in_it_is_read_all_the_same() -> None:
-    body = f'{{"v":1,"place":"{HERE.route}","session_id":"s-1","handoff_id":"h-1","fence":3}}'
-    assert message_of(body) == TurnMessage(HERE, handoff_id="h-1")
-
-
-@pytest.mark.parametrize("body", ['{"v":2,"place":"telegram:1"}', '{"place":"telegram:1"}'])
-def test_a_wake_up_of_another_version_is_refused(body: str) -> None:
-    with pytest.raises(ValueError, match="version"):
-        message_of(body)
 
 
 def test_the_same_wake_up_is_queued_once(sqs: Any, url: str) -> None:
