@@ -13,7 +13,8 @@ from local.env_file import env_file
 from local.interruptible import SIGNALS
 from local.narrator import Narrator
 from local.options import faults, parameters_from, secrets_from
-from local.service import ROOT, LocalService
+from local.paths import ROOT
+from local.service import LocalService
 from shared.agents.registry import describe
 from shared.settings import Settings
 

@@ -5,24 +5,18 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from local.chats.real import RealPlatforms
 from local.chats.relays.configuration import RelaySettings, Target, make_relay
 from local.chats.relays.relay import Relay
 from local.chats.simulator.simulator import Simulator
 from local.chats.simulator.world import PLATFORMS, Platform
-from local.cloud.deploy import deploy
+from local.cloud.cloud import Cloud
 from local.cloud.engine import Engine
-from local.cloud.in_process import InProcessInvoker
 from local.cloud.invoke import Invoker
-from local.cloud.runtime.invoker import RuntimeInvoker
-from local.cloud.sources.http_api import HttpApi
-from local.cloud.sources.queue import QueueSource
-from local.cloud.sources.schedule import ScheduleSource
-from local.cloud.sources.stream import StreamSource
 from local.cloud.stack import Stack
+from local.paths import ROOT, TEMPLATE, TRANSLATED
 from local.seed import put_secrets, seed_users, simulated_secrets, store_of
 from shared.bootstrap import Handler, build_services
 from shared.ports.store import Store
@@ -30,15 +24,7 @@ from shared.services import Services
 from shared.settings import Settings
 
 T = TypeVar("T")
-ROOT = Path(__file__).resolve().parent.parent
 WARM = {"StatusFunction": 1, "RequestFunction": 1, "ProcessFunction": 1, "TurnFunction": 1, "WebhookFunction": 1}
-
-
-class Source(Protocol):
-    """Whatever wakes functions."""
-
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -114,21 +100,20 @@ class LocalService:
     def _start(self) -> None:
         self.simulator = start_at(_simulator_at, self._page_port)
         self._stops.append(self.simulator.stop)
-        self.engine = Engine.start()
-        self._stops.append(self.engine.stop)
-        self.stack = deploy(self.engine, parameters=self._deployed_parameters())
+        self.cloud = Cloud()
+        self._stops.append(self.cloud.stop)
+        self.cloud.deploy(TEMPLATE, self._deployed_parameters(), name="handoff", cache=TRANSLATED)
         prefix = self.stack.outputs["SecretsPrefix"]
         secrets = {**simulated_secrets(self.simulator.credentials), **self.real.secrets(), **self._secrets}
         put_secrets(self.engine.client("ssm"), prefix, secrets)
         self.tokens = seed_users(self.store, self._played)
         self.real.seed(self.store)
-        self.engine.enforce_access()
-        self.invoker = self._invoker()
-        self._stops.append(self.invoker.close)
-        for source in self._sources():
-            self._begin(source.start, source.stop)
-        self.api = self._open_api()
-        self._stops.append(self.api.stop)
+        if self._mode == "in_process":
+            self.cloud.run_threads(self._build)
+        else:
+            self.cloud.run_processes(ROOT, warm=self._warm, on_log=self._watcher.on_log, on_phase=self._on_phase)
+        self.cloud.start_sources(self._watcher.on_error)
+        self.api = start_at(lambda port: self.cloud.serve(port, self._watcher.on_answer), self._api_port)
         self.simulator.webhook_url = self.api.url
         self.relays = [*self._simulated_relays(), *self.real.relays(self.api.url)]
         for relay in self.relays:
@@ -143,14 +128,25 @@ class LocalService:
         return self.api.url
 
     @property
+    def engine(self) -> Engine:
+        return self.cloud.engine
+
+    @property
+    def stack(self) -> Stack:
+        return self.cloud.stack
+
+    @property
+    def invoker(self) -> Invoker:
+        return self.cloud.invoker
+
+    @property
     def store(self) -> Store:
         """The tables, read and written with the rights of the account itself."""
         return store_of(self.engine, self.stack)
 
     def sweep_now(self) -> None:
         """Run the schedule's function without waiting for its minute."""
-        for schedule in self.schedules:
-            schedule.fire_now()
+        self.cloud.fire_schedules()
 
     def _deployed_parameters(self) -> dict[str, str]:
         """The given parameters; addresses of single platforms that are given override the simulated ones."""
@@ -187,20 +183,6 @@ class LocalService:
         target = Target(self.api.url, api_url=simulator.discord_api_url, gateway_url=simulator.discord_gateway_url)
         return [make_relay("discord", target, settings)]
 
-    def _invoker(self) -> Invoker:
-        if self._mode == "in_process":
-            return InProcessInvoker(self.stack, self._build)
-        runtime = RuntimeInvoker(
-            self.stack,
-            self.engine,
-            root=ROOT,
-            credentials=self.engine.assume,
-            on_log=self._watcher.on_log,
-            on_phase=self._on_phase,
-        )
-        runtime.warm(self._warm)
-        return runtime
-
     def _build(self, function: str) -> Handler:
         """A handler in this process, on the services of its function: same settings, same role."""
         config = self.stack.functions[function]
@@ -210,27 +192,6 @@ class LocalService:
                 self._services[function] = self._between.services(function, services)
         module = importlib.import_module(config.handler.rpartition(".")[0])
         return self._between.handler(function, module.build(self._services[function]))
-
-    def _sources(self) -> list[Source]:
-        self.schedules = [ScheduleSource(schedule, self.invoker) for schedule in self.stack.schedules]
-        functions, on_error = self.stack.functions, self._watcher.on_error
-        streams = [
-            StreamSource(mapping, functions[mapping.function], self.engine, self.invoker, on_error=on_error)
-            for mapping in self.stack.streams
-        ]
-        queues = [
-            QueueSource(mapping, functions[mapping.function], self.engine, self.invoker, on_error=on_error)
-            for mapping in self.stack.queues
-        ]
-        return [*streams, *queues, *self.schedules]
-
-    def _open_api(self) -> HttpApi:
-        def make(port: int) -> HttpApi:
-            api = HttpApi(self.stack.routes, self.invoker, port=port, on_answer=self._watcher.on_answer)
-            api.start()
-            return api
-
-        return start_at(make, self._api_port)
 
 
 def _simulator_at(port: int) -> Simulator:

@@ -26,7 +26,7 @@ CONFIG = Config(
     max_pool_connections=64,
     connect_timeout=5,
     read_timeout=60,
-    user_agent="handoff",  # botocore's own is put together anew for each call
+    user_agent="local-cloud",  # botocore composes its default for each call, which costs time
 )
 
 
@@ -79,10 +79,6 @@ class Engine:
         credentials = Credentials(f"ASIA{secrets.token_hex(8).upper()}", secrets.token_hex(20), secrets.token_hex(32))
         self.guard.identities[credentials.access_key] = Identity(role_arn, credentials)
         return credentials
-
-    def enforce_access(self, *, enforcing: bool = True) -> None:
-        """Check signatures and policies from now on. The account's own clients may still do everything."""
-        self.guard.enforcing = enforcing
 
     def grants_used(self) -> frozenset[Grant]:
         """Each (role, action, resource) that calls under roles needed so far."""

@@ -1,4 +1,4 @@
-"""template.yaml as plain CloudFormation, and who stands for each of its resources here."""
+"""Translates a SAM template to CloudFormation, and says what emulates each of its resource types."""
 
 import json
 import os
@@ -9,10 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-TEMPLATE = Path(__file__).resolve().parents[2] / "template.yaml"
-KEPT = TEMPLATE.parent / ".build" / "translated"
-
-# Who stands for each type of resource here. What is in neither table stops the start: see refuse_unknown.
+# What emulates each type of resource. A type in neither table stops the deploy: see refuse_unknown.
 IN_MOTO = frozenset(
     {
         "AWS::DynamoDB::Table",
@@ -23,71 +20,73 @@ IN_MOTO = frozenset(
     }
 )
 IN_LOCAL = {
-    "AWS::ApiGatewayV2::Api": "local/cloud/sources serves its routes",
-    "AWS::ApiGatewayV2::Stage": "the local API has one stage, and throttles nobody on a laptop",
-    "AWS::Lambda::EventSourceMapping": "local/cloud/sources drives the functions; inside moto each write would wait for Docker",
-    "AWS::Lambda::Permission": "local event sources call functions directly",
-    "AWS::Scheduler::Schedule": "local/cloud/sources keeps the time",
+    "AWS::ApiGatewayV2::Api": "sources/http_api.py serves its routes",
+    "AWS::ApiGatewayV2::Stage": "the local API has one stage and no throttling",
+    "AWS::Lambda::EventSourceMapping": "sources/stream.py and sources/queue.py; in moto each write would wait for Docker",
+    "AWS::Lambda::Permission": "local event sources invoke functions directly",
+    "AWS::Scheduler::Schedule": "sources/schedule.py",
 }
 
 
 class UnknownResourceError(RuntimeError):
-    """The template has a resource that nothing here stands for: running without it would be running something else."""
+    """The template has a resource type that is not emulated."""
 
     def __init__(self, logical_id: str, kind: str) -> None:
         super().__init__(
-            f"template.yaml has {logical_id} of type {kind}, and nothing in local/ stands for such a resource. "
-            "Nothing was started. Name who stands for it in local/cloud/template.py: moto, if its CloudFormation creates "
-            "it (it skips many types silently), or a module in local/."
+            f"The template has {logical_id} of type {kind}, which the local cloud does not emulate. Nothing was started. "
+            "To add the type, list it in local/cloud/template.py: in IN_MOTO if moto's CloudFormation creates it "
+            "(moto skips many types silently), or in IN_LOCAL with a module that emulates it."
         )
 
 
-def translate(text: str, parameters: Mapping[str, str], region: str, *, keep_in: Path = KEPT) -> dict[str, Any]:
-    """The template as CloudFormation; kept in a folder for the next start. Raises on a bad template."""
-    kept = keep_in / f"{_fingerprint(text, parameters, region)}.json"
-    if kept.exists():
-        translated: dict[str, Any] = json.loads(kept.read_text())
-        return translated
-    from local.cloud.sam import to_cloudformation  # noqa: PLC0415 - half a second, and needed once per change
+def translate(text: str, region: str, *, cache: Path | None = None) -> dict[str, Any]:
+    """Return the template as CloudFormation, from the cache folder if it has it. Raises on an invalid template."""
+    cached = cache / f"{_fingerprint(text, region)}.json" if cache else None
+    if cached is None or not cached.exists():
+        from local.cloud.sam import to_cloudformation  # noqa: PLC0415 - takes half a second to import
 
-    translated = to_cloudformation(text, parameters, region)
-    _keep(kept, json.dumps(translated))
-    return json.loads(json.dumps(translated))  # type: ignore[no-any-return] # the translator's dicts are of its own kind
+        translated = json.dumps(to_cloudformation(text, region))
+        if cached is not None:
+            _write(cached, translated)
+    else:
+        translated = cached.read_text()
+    document: dict[str, Any] = json.loads(translated)
+    return document
 
 
-def _fingerprint(text: str, parameters: Mapping[str, str], region: str) -> str:
-    """Of all that the translation depends on, so that what is kept is never stale."""
+def _fingerprint(text: str, region: str) -> str:
+    """Cover everything that the translation depends on, so that the cache is never stale."""
     translator = (metadata.version("aws-sam-translator"), Path(__file__).with_name("sam.py").read_text())
-    return sha256(json.dumps([text, dict(parameters), region, translator], sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps([text, region, translator]).encode()).hexdigest()
 
 
-def _keep(path: Path, text: str) -> None:
-    """Complete or not at all: several processes may translate at once."""
+def _write(path: Path, text: str) -> None:
+    """Write atomically: several processes may translate at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-    draft.write_text(text)
-    draft.replace(path)
+    partial = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+    partial.write_text(text)
+    partial.replace(path)
 
 
 def refuse_unknown(translated: Mapping[str, Any]) -> None:
-    """Raise UnknownResourceError for a resource that neither moto nor local/ stands for."""
+    """Raise UnknownResourceError for the first resource whose type is in neither table."""
     for logical_id, resource in translated["Resources"].items():
         if resource["Type"] not in IN_MOTO and resource["Type"] not in IN_LOCAL:
             raise UnknownResourceError(logical_id, resource["Type"])
 
 
 def for_moto(translated: Mapping[str, Any]) -> dict[str, Any]:
-    """The part that moto deploys; references to the rest are replaced by the rest's logical ids."""
+    """Return the part that moto deploys; references to the rest are replaced by the rest's logical ids."""
     ours = {name for name, resource in translated["Resources"].items() if resource["Type"] in IN_LOCAL}
     kept = {name: resource for name, resource in translated["Resources"].items() if name not in ours}
-    # Rules need real accounts, and moto knows none of them.
+    # Rules check real accounts and VPCs, which moto does not have.
     whole = {key: value for key, value in translated.items() if key not in ("Resources", "Rules", "Metadata")}
     replaced: dict[str, Any] = without_references({**whole, "Resources": kept}, ours)
     return replaced
 
 
 def without_references(value: Any, names: set[str]) -> Any:
-    """The value with each reference to one of `names` replaced by that name."""
+    """Return the value with each reference to one of `names` replaced by that name."""
     match value:
         case {"Ref": str() as name} if name in names:
             return name

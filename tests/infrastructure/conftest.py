@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from local.cloud.template import translate
+from local.paths import TEMPLATE, TRANSLATED
+
 if TYPE_CHECKING:
     from local.cloud.engine import Engine
     from local.cloud.stack import Stack
@@ -13,9 +16,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def translated() -> dict[str, Any]:
     """template.yaml as CloudFormation."""
-    from local.cloud.template import TEMPLATE, translate  # noqa: PLC0415 - brings the SAM translator
-
-    return translate(TEMPLATE.read_text(), {}, "us-east-1")
+    return translate(TEMPLATE.read_text(), "us-east-1", cache=TRANSLATED)
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +39,5 @@ def cloud() -> "Iterator[Engine]":
 def stack(cloud: "Engine") -> "Stack":
     from local.cloud.deploy import deploy  # noqa: PLC0415 - moto takes long to import
 
-    return deploy(
-        cloud, parameters={"PlatformUrls": '{"telegram": {"api": "http://127.0.0.1:1/bot"}}', "DeadlineSeconds": "60"}
-    )
+    parameters = {"PlatformUrls": '{"telegram": {"api": "http://127.0.0.1:1/bot"}}', "DeadlineSeconds": "60"}
+    return deploy(cloud, TEMPLATE, parameters, name="tested", cache=TRANSLATED)

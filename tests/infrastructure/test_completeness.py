@@ -9,7 +9,8 @@ import pytest
 
 from local.cloud.deploy import deploy
 from local.cloud.engine import Engine
-from local.cloud.template import IN_LOCAL, IN_MOTO, TEMPLATE, UnknownResourceError, refuse_unknown
+from local.cloud.template import IN_LOCAL, IN_MOTO, UnknownResourceError, refuse_unknown
+from local.paths import TEMPLATE, TRANSLATED
 
 # These act by being there: they are what the events of functions became.
 ENTRANCES = {"AWS::Lambda::EventSourceMapping", "AWS::Lambda::Permission", "AWS::Scheduler::Schedule"}
@@ -47,7 +48,7 @@ def test_a_type_that_nobody_stands_for_stops_the_start_by_name(engine: Engine, t
     topic = "  Alerts:\n    Type: AWS::SNS::Topic\n\nOutputs:\n"
     path.write_text(TEMPLATE.read_text().replace("Outputs:\n", topic))
     with pytest.raises(UnknownResourceError) as caught:
-        deploy(engine, path)
+        deploy(engine, path, {}, name="unknown")
     assert "Alerts" in str(caught.value)
     assert "AWS::SNS::Topic" in str(caught.value)
     assert engine.client("dynamodb").list_tables()["TableNames"] == before
@@ -58,6 +59,6 @@ def test_all_that_is_there_today_is_accepted(translated: dict[str, Any]) -> None
 
 
 def test_a_public_address_becomes_the_output(engine: Engine) -> None:
-    stack = deploy(engine, parameters={"PublicUrl": "http://127.0.0.1:8787"})
+    stack = deploy(engine, TEMPLATE, {"PublicUrl": "http://127.0.0.1:8787"}, name="public", cache=TRANSLATED)
     assert stack.outputs["ApiUrl"] == "http://127.0.0.1:8787"
     assert set(stack.outputs) >= {"HandoffsTableName", "SessionsTableName", "TurnsQueueUrl", "SecretsPrefix"}

@@ -8,7 +8,7 @@ import pytest
 from moto.events.models import EventPattern
 
 from local.cloud.stack import Schedule, Stack
-from local.cloud.template import TEMPLATE
+from local.paths import TEMPLATE
 
 ROUTES = {
     "GET /health": "StatusFunction",

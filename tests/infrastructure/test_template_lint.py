@@ -6,7 +6,7 @@ from typing import Any
 
 from cfnlint.api import ManualArgs, lint
 
-from local.cloud.template import TEMPLATE
+from local.paths import TEMPLATE
 
 
 def _findings(text: str) -> list[str]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from local.service import ROOT, LocalService
+from local.paths import ROOT
+from local.service import LocalService
 from tests.support.desk import Desk, until
 
 SECONDS = 5

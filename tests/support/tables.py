@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from local.cloud.template import TEMPLATE, translate
+from local.cloud.template import translate
+from local.paths import TEMPLATE, TRANSLATED
 
 KEPT = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "BillingMode")
 NUMBERS = itertools.count(1)
@@ -25,7 +26,7 @@ class TableNames:
 @cache
 def _definitions() -> dict[str, dict[str, Any]]:
     """Translating the template costs a tenth of a second: once per process."""
-    resources = translate(TEMPLATE.read_text(), {}, "us-east-1")["Resources"]
+    resources = translate(TEMPLATE.read_text(), "us-east-1", cache=TRANSLATED)["Resources"]
     return {
         logical_id: resource["Properties"]
         for logical_id, resource in resources.items()

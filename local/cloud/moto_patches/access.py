@@ -49,7 +49,6 @@ class Guard:
     """Who may call in one account, and what was called under roles so far."""
 
     account_id: str
-    enforcing: bool = False
     identities: dict[str, Identity] = field(default_factory=dict)
     used: set[Grant] = field(default_factory=set)
     denied: set[Grant] = field(default_factory=set)
@@ -58,14 +57,13 @@ class Guard:
     def check(self, response: Any) -> None:
         """Note what a role's call needs; in force, raise the error that AWS would answer with."""
         identity = self.identities.get(response.access_key)
-        if identity is None and self.enforcing:
+        if identity is None:
             raise JsonRESTError("UnrecognizedClientException", "The security token included in the request is invalid.")
-        if identity is None or identity.role is None:
+        if identity.role is None:
             return
-        if self.enforcing:
-            _check_signature(identity, response)
+        _check_signature(identity, response)
         for grant in (Grant(identity.role, action, resource) for action, resource in demands_of(response)):
-            if self.enforcing and not self._allows(grant):
+            if not self._allows(grant):
                 self.denied.add(grant)
                 raise JsonRESTError("AccessDeniedException", _refusal(*grant))
             self.used.add(grant)

@@ -15,7 +15,7 @@ class MappingDeniedError(Exception):
         self.function, self.action, self.resource = function, action, resource
         super().__init__(
             f"{function} lacks {action} on {resource}, which its event source mapping needs. What waits there is kept, "
-            "and the mapping goes on trying. Allow it in the role of the function, in template.yaml."
+            "and the mapping goes on trying. Allow it in the role of the function, in the template."
         )
 
 

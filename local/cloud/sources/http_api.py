@@ -23,6 +23,8 @@ INTEGRATION_SECONDS = 30.0
 MOST_AT_ONCE = 64
 CLOSING_SECONDS = 0.5
 
+OnAnswer = Callable[[str, str, int, float], None]  # method, path, status, seconds
+
 
 class HttpApi:
     """Serves from `start` to `stop`. `port` 0 takes a free one; `url` is known after `start`.
@@ -36,10 +38,10 @@ class HttpApi:
         invoker: Invoker,
         *,
         port: int = 0,
-        account: str = "123456789012",
+        account: str,
         integration_seconds: float = INTEGRATION_SECONDS,
         now: Callable[[], float] = time.time,
-        on_answer: Callable[[str, str, int, float], None] | None = None,
+        on_answer: OnAnswer | None = None,
     ) -> None:
         self._router = Router(routes)
         self._invoker = invoker

@@ -19,7 +19,7 @@ class ScheduleSource:
         schedule: Schedule,
         invoker: Invoker,
         *,
-        account: str = "123456789012",
+        account: str,
         now: Callable[[], float] = time.time,
         on_result: Callable[[Result], None] | None = None,
     ) -> None:

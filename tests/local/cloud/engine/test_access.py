@@ -31,7 +31,6 @@ def cloud() -> Iterator[Engine]:
         ],
     )
     engine.client("ssm").put_parameter(Name="/secrets/telegram/bot_token", Type="SecureString", Value="42:x")
-    engine.enforce_access()
     yield engine
     engine.stop()
 

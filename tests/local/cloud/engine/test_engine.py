@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from local.cloud import moto_patches
 from local.cloud.engine import Engine
-from local.cloud.template import TEMPLATE
+from local.paths import ROOT
 
 
 def _create(client: Any, name: str) -> None:
@@ -30,7 +30,7 @@ def test_another_moto_is_refused_with_what_to_do(tmp_path: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: moto\nVersion: 9.9.9\n")
     done = subprocess.run(
         [sys.executable, "-c", "import local.cloud.engine"],
-        env={"PYTHONPATH": f"{tmp_path}:{TEMPLATE.parent}"},
+        env={"PYTHONPATH": f"{tmp_path}:{ROOT}"},
         capture_output=True,
         text=True,
         check=False,

@@ -8,6 +8,7 @@ import pytest
 
 from local.cloud import template
 from local.cloud.moto_patches.unused import SERVICES, Hollow
+from local.paths import ROOT
 
 TEXT = """
 Transform: AWS::Serverless-2016-10-31
@@ -21,13 +22,13 @@ def test_services_that_no_template_here_may_have_are_hollow() -> None:
     handled = {kind.split("::")[1].lower() for kind in template.IN_MOTO}
     assert not {f"moto.{name}" for name in handled} & SERVICES
     program = (
-        "from local.cloud.engine import Engine; from local.cloud.deploy import deploy; import sys\n"
-        "engine = Engine.start(); deploy(engine); engine.stop()\n"
+        "import sys; from local.cloud.cloud import Cloud; from local.paths import TEMPLATE, TRANSLATED\n"
+        "cloud = Cloud(); cloud.deploy(TEMPLATE, {}, name='stack', cache=TRANSLATED); cloud.stop()\n"
         "print(type(sys.modules['moto.ec2']).__name__, 'samtranslator' in sys.modules)"
     )
     translate_first = [sys.executable, "-c", program]
-    subprocess.run(translate_first, cwd=template.TEMPLATE.parent, check=True, capture_output=True)
-    done = subprocess.run(translate_first, cwd=template.TEMPLATE.parent, check=True, capture_output=True, text=True)
+    subprocess.run(translate_first, cwd=ROOT, check=True, capture_output=True)
+    done = subprocess.run(translate_first, cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout == "Hollow False\n"
     assert done.stderr == ""
 
@@ -40,10 +41,10 @@ def test_a_hollow_module_has_names_and_nothing_behind_them() -> None:
 
 
 def test_a_translation_is_kept_and_never_stale(tmp_path: Path) -> None:
-    first = template.translate(TEXT, {}, "us-east-1", keep_in=tmp_path)
-    assert template.translate(TEXT, {}, "us-east-1", keep_in=tmp_path) == first
+    first = template.translate(TEXT, "us-east-1", cache=tmp_path)
+    assert template.translate(TEXT, "us-east-1", cache=tmp_path) == first
     assert len(list(tmp_path.iterdir())) == 1
-    changed = template.translate(TEXT.replace("Queue:", "Other:"), {}, "us-east-1", keep_in=tmp_path)
+    changed = template.translate(TEXT.replace("Queue:", "Other:"), "us-east-1", cache=tmp_path)
     assert set(changed["Resources"]) == {"Other"}
-    template.translate(TEXT, {}, "eu-central-1", keep_in=tmp_path)
+    template.translate(TEXT, "eu-central-1", cache=tmp_path)
     assert len(list(tmp_path.iterdir())) == 3

@@ -114,7 +114,6 @@ FAILED = Result(error={"errorType": "ValueError", "errorMessage": "no"}, request
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Engine]:
     engine = Engine.start()
-    engine.enforce_access()
     yield engine
     engine.stop()
 

@@ -27,7 +27,7 @@ def start(invoker: Any) -> Iterator[Start]:
     started: list[HttpApi] = []
 
     def start(**options: Any) -> HttpApi:
-        api = HttpApi(ROUTES, invoker, **options)
+        api = HttpApi(ROUTES, invoker, account="123456789012", **options)
         api.start()
         started.append(api)
         return api

@@ -101,7 +101,7 @@ def pipeline(engine: Engine, role: Any, tmp_path: Path) -> Iterator[tuple[HttpAp
         }
     )
     queue_arn = f"arn:aws:sqs:us-east-1:{engine.account_id}:{name}.fifo"
-    api = HttpApi([Route("POST", "/things", "request")], runtime)
+    api = HttpApi([Route("POST", "/things", "request")], runtime, account=engine.account_id)
     sources: list[Any] = [
         api,
         StreamSource(mapping, functions["process"], engine, runtime),
