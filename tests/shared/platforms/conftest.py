@@ -7,7 +7,7 @@ import pytest
 from local.chats.simulator import Simulator
 from shared.platforms.discord.adapter import Discord
 from shared.settings import Settings
-from tests.shared.platforms.discord.scripted import FixedSecrets
+from tests.support.secrets import FakeSecrets
 
 
 @pytest.fixture
@@ -20,6 +20,6 @@ def simulator() -> Iterator[Simulator]:
 def discord(simulator: Simulator) -> Iterator[Discord]:
     """The adapter in the simulated Discord."""
     settings = Settings("handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.discord_api_url}})
-    adapter = Discord(settings, FixedSecrets(discord__bot_token=simulator.credentials.discord_bot_token))
+    adapter = Discord(settings, FakeSecrets({"discord/bot_token": simulator.credentials.discord_bot_token}))
     yield adapter
     adapter.close()

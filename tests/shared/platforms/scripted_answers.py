@@ -1,43 +1,25 @@
-"""A server that answers each method of a bot's API as a test tells it to, for what the simulator never shows."""
+"""A bot API that answers each method as a test tells it to, for cases that the simulator does not show."""
 
-import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.support.servers import HttpServer, Request, Response, json_response
 
 Answers = Mapping[str, Any]
 
 
 @contextmanager
 def scripted(answers: Answers, headers: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Answers by the last part of the path; what is not in the script is a 404. Yields its address."""
+    """Answers by the last part of the path, with 404 for what `answers` does not hold. Yields its URL."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            found = answers.get(self.path.rpartition("/")[2])
-            raw = json.dumps({"ok": False, "error_code": 404} if found is None else found).encode()
-            self.send_response(404 if found is None else 200)
-            for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
+    def answer(request: Request) -> Response:
+        found = answers.get(request.path.rpartition("/")[2])
+        return (
+            json_response({"ok": False, "error_code": 404}, 404)
+            if found is None
+            else json_response(found, 200, headers)
+        )
 
-        do_GET = do_POST  # noqa: N815  # the name is http.server's
-
-        def log_message(self, *_: object) -> None:
-            """Nothing: the test says what it expects."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with HttpServer(answer) as server:
+        yield server.url

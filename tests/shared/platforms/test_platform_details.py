@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from local.chats.simulator import Simulator, World
+from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, Rejected, ThreadRefused
 from shared.platforms.slack.adapter import Slack
@@ -13,19 +14,19 @@ from shared.platforms.telegram.adapter import Telegram
 from shared.platforms.telegram.api import Api as TelegramApi
 from shared.ports.platforms import Part
 from shared.settings import Settings
-from tests.contracts.platform_contract_stand import HeldPlatformSecrets, secrets_of
+from tests.support.secrets import FakeSecrets
 
 REAL = Settings("handoffs", "sessions", "queue")
 
 
 def telegram(simulator: Simulator) -> Telegram:
     settings = replace(REAL, platform_urls={"telegram": {"api": simulator.telegram_api_url}})
-    return Telegram(settings, HeldPlatformSecrets(secrets_of(simulator)))
+    return Telegram(settings, FakeSecrets(simulated_secrets(simulator.credentials)))
 
 
 def slack(simulator: Simulator) -> Slack:
     settings = replace(REAL, platform_urls={"slack": {"api": simulator.slack_api_url}})
-    return Slack(settings, HeldPlatformSecrets(secrets_of(simulator)))
+    return Slack(settings, FakeSecrets(simulated_secrets(simulator.credentials)))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from shared.errors import RateLimited
 from shared.platforms.registry import PlatformRegistry
 from shared.ports.platforms import Finding
 from shared.use_cases.run_doctor import OVERDUE, examine, trouble_of
-from tests.contracts.platform_contract_stand import HeldPlatformSecrets
+from tests.support.secrets import FakeSecrets
 from tests.support.use_case_world import HOME, USER, World
 
 URL = "https://handoff.example"
@@ -157,7 +157,7 @@ def test_without_any_platform_that_is_the_finding(world: World) -> None:
 
 
 def test_a_platform_that_is_half_set_up_names_what_it_lacks(world: World) -> None:
-    secrets = HeldPlatformSecrets({"slack/bot_token": "xoxb-1"})
+    secrets = FakeSecrets({"slack/bot_token": "xoxb-1"})
     world.services = replace(world.services, platforms=PlatformRegistry(world.services.settings, secrets))
 
     findings = [finding for finding in examine(world.services, USER, base_url=URL) if finding.platform]

@@ -17,7 +17,8 @@ from shared.platforms.discord.rights import (
 )
 from shared.ports.platforms import Finding
 from shared.settings import Settings
-from tests.shared.platforms.discord.scripted import FixedSecrets, Reply, ScriptedDiscord
+from tests.shared.platforms.discord.scripted import Reply, ScriptedDiscord
+from tests.support.secrets import FakeSecrets
 
 OURS = "https://handoff.example/webhooks/discord"
 ME, GUILD, ROLE, CHANNEL = "42", "1", "2", "9"
@@ -51,7 +52,7 @@ def look(
     within: dict[str, Any] | None = None,
     secrets: dict[str, str] | None = None,
 ) -> dict[str, Finding]:
-    given = {"discord__public_key": KEY, "discord__relay_secret": "s"} if secrets is None else secrets
+    given = {"discord/public_key": KEY, "discord/relay_secret": "s"} if secrets is None else secrets
     with ScriptedDiscord() as server:
         server.on("GET /applications/@me", Reply(body={**APPLICATION, **(application or {})}))
         server.on(f"GET /channels/{CHANNEL}", Reply(body=at or channel()))
@@ -60,7 +61,7 @@ def look(
         settings = Settings(
             "h", "s", "q", platform_urls={"discord": {"api": server.url}}, public_url="https://handoff.example"
         )
-        discord = Discord(settings, FixedSecrets(discord__bot_token="t", **given))
+        discord = Discord(settings, FakeSecrets({"discord/bot_token": "t", **given}))
         found = discord.diagnose(Place("discord", CHANNEL), webhook_url=OURS, now=0, seconds=10)
         discord.close()
     assert [call for call in server.calls if not call.startswith("GET ")] == []
@@ -73,8 +74,8 @@ def test_a_bot_with_its_rights_and_both_ways_in_has_no_fault() -> None:
     )
 
 
-BOTH = {"discord__public_key": KEY, "discord__relay_secret": "s"}
-RELAY, COMMANDS = {"discord__relay_secret": "s"}, {"discord__public_key": KEY}
+BOTH = {"discord/public_key": KEY, "discord/relay_secret": "s"}
+RELAY, COMMANDS = {"discord/relay_secret": "s"}, {"discord/public_key": KEY}
 
 
 @pytest.mark.parametrize(
@@ -87,8 +88,8 @@ RELAY, COMMANDS = {"discord__relay_secret": "s"}, {"discord__public_key": KEY}
         (None, COMMANDS, False, "nothing that is said arrives"),
         (None, {}, False, "nothing that is said arrives"),
         (OURS, RELAY, False, "discord/public_key is not set"),
-        (OURS, {**BOTH, "discord__public_key": "cd" * 32}, False, "another application's"),
-        (OURS, {**BOTH, "discord__public_key": KEY.upper()}, True, OURS),
+        (OURS, {**BOTH, "discord/public_key": "cd" * 32}, False, "another application's"),
+        (OURS, {**BOTH, "discord/public_key": KEY.upper()}, True, OURS),
     ],
 )
 def test_slash_commands_come_by_http_or_through_the_relay(

@@ -39,7 +39,7 @@ def test_it_logs_in_once_and_only_when_it_is_used(server: ScriptedDiscord, platf
     assert server.requests == []
     assert [send(platform), send(platform)] == ["1001", "1001"]
     assert [request.path for request in server.requests].count("/users/@me") == 1
-    assert {request.headers["Authorization"] for request in server.requests} == {"Bot the-token"}
+    assert {request.headers["authorization"] for request in server.requests} == {"Bot the-token"}
 
 
 def test_a_message_carries_a_nonce_of_its_key_and_pings_nobody(server: ScriptedDiscord, platform: Discord) -> None:

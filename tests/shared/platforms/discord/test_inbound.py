@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from shared.platforms.discord.adapter import Discord
 from shared.platforms.discord.signatures import DISCORD_SIGNATURE, DISCORD_TIMESTAMP, relay_headers
 from shared.ports.inbound import Answer, Ignored, Inbound
 from shared.settings import Settings
-from tests.shared.platforms.discord.scripted import FixedSecrets
+from tests.support.secrets import FakeSecrets
 
 NOW = 1_790_000_000_000
 KEY = SigningKey(b"\x07" * 32)
@@ -71,8 +72,8 @@ COMMAND = {
 }
 
 
-def platform(**secrets: str) -> Discord:
-    return Discord(Settings("handoffs", "sessions", "turns"), FixedSecrets(**secrets))
+def platform(secrets: Mapping[str, str] | None = None) -> Discord:
+    return Discord(Settings("handoffs", "sessions", "turns"), FakeSecrets(secrets))
 
 
 def relayed(kind: str = "MESSAGE_CREATE", **changed: Any) -> Inbound | Answer | Ignored:
@@ -217,7 +218,7 @@ def test_what_is_not_discords_shape_is_ignored_and_never_raises(raw: bytes, head
 
 def test_both_ways_in_are_verified_each_with_its_own_secret() -> None:
     raw = b'{"type":1}'
-    adapter = platform(discord__public_key=KEY.verify_key.encode().hex(), discord__relay_secret="relay")
+    adapter = platform({"discord/public_key": KEY.verify_key.encode().hex(), "discord/relay_secret": "relay"})
     timestamp = str(NOW // 1000)
     signature = KEY.sign(timestamp.encode() + raw).signature.hex()
     own = {DISCORD_SIGNATURE: signature, DISCORD_TIMESTAMP: timestamp}
@@ -230,7 +231,7 @@ def test_both_ways_in_are_verified_each_with_its_own_secret() -> None:
 
 
 def test_the_relays_signature_does_not_vouch_for_an_interaction() -> None:
-    adapter = platform(discord__public_key=KEY.verify_key.encode().hex(), discord__relay_secret="relay")
+    adapter = platform({"discord/public_key": KEY.verify_key.encode().hex(), "discord/relay_secret": "relay"})
     raw = json.dumps(COMMAND).encode()
     headers = relay_headers("relay", raw, now=NOW)
     assert isinstance(adapter.parse(headers, raw), Ignored)

@@ -13,7 +13,7 @@ from shared.errors import Ambiguous, PlaceGone, RateLimited, Rejected, ThreadRef
 from shared.platforms.discord.adapter import Discord
 from shared.ports.platforms import Part
 from shared.settings import Settings
-from tests.shared.platforms.discord.scripted import FixedSecrets
+from tests.support.secrets import FakeSecrets
 
 TEXT, FORUM, DIRECT = "6001000000000000001", "6002000000000000002", "6003000000000000003"
 OWNER = "7001000000000000001"
@@ -128,7 +128,7 @@ def test_a_message_that_is_gone_cannot_be_edited(discord: Discord) -> None:
 def test_without_a_token_nothing_is_sent(simulator: Simulator) -> None:
     settings = Settings("handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.discord_api_url}})
     with pytest.raises(Rejected):
-        Discord(settings, FixedSecrets()).send(Place("discord", TEXT), Part("hello"), key="t1#0")
+        Discord(settings, FakeSecrets()).send(Place("discord", TEXT), Part("hello"), key="t1#0")
 
 
 def test_calls_from_many_threads_share_one_login(simulator: Simulator, discord: Discord) -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from shared.platforms.discord.adapter import Discord
 from shared.platforms.discord.render import for_discord
 from shared.settings import Settings
-from tests.shared.platforms.discord.scripted import FixedSecrets
+from tests.support.secrets import FakeSecrets
 
-PLATFORM = Discord(Settings("handoffs", "sessions", "turns"), FixedSecrets())
+PLATFORM = Discord(Settings("handoffs", "sessions", "turns"), FakeSecrets())
 
 
 def texts(markdown: str) -> list[str]:

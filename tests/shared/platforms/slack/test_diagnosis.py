@@ -8,8 +8,8 @@ from shared.domain.routes import Place
 from shared.platforms.slack.adapter import Slack
 from shared.ports.platforms import Finding
 from shared.settings import Settings
-from tests.shared.platforms.discord.scripted import FixedSecrets
 from tests.shared.platforms.scripted_answers import scripted
+from tests.support.secrets import FakeSecrets
 
 OURS = "https://handoff.example/webhooks/slack"
 CHANNEL, PERSON = Place("slack", "C1"), Place("slack", "U1")
@@ -27,7 +27,7 @@ def look(home: Place | None = CHANNEL, scopes: str | None = ENOUGH, **answers: A
     script = {"auth.test": WHO, "conversations.history": HISTORY, **named}
     with scripted(script, {"X-OAuth-Scopes": scopes} if scopes is not None else None) as url:
         settings = Settings("h", "s", "q", platform_urls={"slack": {"api": f"{url}/api/"}})
-        app = Slack(settings, FixedSecrets(slack__bot_token="xoxb-1", slack__signing_secret="secret"))
+        app = Slack(settings, FakeSecrets({"slack/bot_token": "xoxb-1", "slack/signing_secret": "secret"}))
         found = app.diagnose(home, webhook_url=OURS, now=0, seconds=10)
     return {finding.name: finding for finding in found}
 

@@ -9,8 +9,8 @@ from shared.domain.routes import Place
 from shared.platforms.telegram.adapter import Telegram
 from shared.ports.platforms import Finding
 from shared.settings import Settings
-from tests.shared.platforms.discord.scripted import FixedSecrets
 from tests.shared.platforms.scripted_answers import scripted
+from tests.support.secrets import FakeSecrets
 
 NOW = 1_800_000_000_000
 OURS = "https://handoff.example/webhooks/telegram"
@@ -45,7 +45,7 @@ def look(home: Place | None = None, *, ours: str = OURS, public: bool = False, *
             platform_urls={"telegram": {"api": f"{url}/bot"}},
             public_url="https://handoff.example" if public else "",
         )
-        bot = Telegram(settings, FixedSecrets(telegram__bot_token="42:token", telegram__webhook_secret="secret"))
+        bot = Telegram(settings, FakeSecrets({"telegram/bot_token": "42:token", "telegram/webhook_secret": "secret"}))
         found = bot.diagnose(home, webhook_url=ours, now=NOW, seconds=10)
     return {finding.name: finding for finding in found}
 
