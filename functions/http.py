@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shared.bootstrap import Handler
-from shared.errors import Conflict, Refused, Unauthenticated
+from shared.errors import Conflict, RequestRefused, Unauthenticated
 from shared.services import Services
 from shared.use_cases.people.authenticate import authenticate
 
@@ -81,7 +81,7 @@ def http_app(services: Services, router: APIRouter) -> "Guard":
     app = FastAPI(openapi_url=None, redirect_slashes=False)
     app.state.services = services
     app.router.routes.extend(router.routes)  # `include_router` would analyse each route once more, on the first request
-    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(RequestRefused, _refused)
     app.add_exception_handler(Conflict, _conflict)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -171,12 +171,12 @@ def base_url(request: Request) -> str:
     return (configured or str(request.base_url)).rstrip("/")
 
 
-def _refusal(error: Refused) -> Problem:
+def _refusal(error: RequestRefused) -> Problem:
     return Problem(STATUS_OF[error.code], error.code, error.message, error.extra)
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)  # noqa: S101  # registered for this type
+    assert isinstance(error, RequestRefused)  # noqa: S101  # registered for this type
     return _refusal(error)
 
 

@@ -13,7 +13,7 @@ from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
 from shared.aws.secrets import SsmSecrets
 from shared.aws.store import dynamo_store
 from shared.clock import SystemClock
-from shared.log_redaction import hush
+from shared.log_redaction import redact_exception
 from shared.platforms import PLATFORMS
 from shared.platforms.registry import PlatformRegistry, load_adapters
 from shared.platforms.spec import PlatformSpec
@@ -93,4 +93,4 @@ def _quieten(level: str) -> None:
     for chatty in ("httpx", "httpcore", "botocore", "urllib3", "mangum"):
         logging.getLogger(chatty).setLevel(logging.WARNING)  # httpx at INFO logs URLs, and a URL may hold a token
     for handler in logging.getLogger().handlers:
-        handler.addFilter(hush)
+        handler.addFilter(redact_exception)

@@ -1,7 +1,7 @@
 """Everything that can go wrong, as one tree.
 
 HandoffError
-├── Refused                    the caller asked for what cannot be; nothing was written; trying again changes nothing
+├── RequestRefused             the caller asked for what cannot be; nothing was written; trying again changes nothing
 │   ├── InvalidRequest · Unauthenticated · UnknownSession · UnknownHandoff
 │   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · NoHome
 │   ├── Moved · OutOfSequence · SessionBusy · SessionSuspended · HandoffInFlight · PlaceBusy
@@ -32,7 +32,7 @@ class HandoffError(Exception):
     """The root: whatever the service raises on purpose."""
 
 
-class Refused(HandoffError):
+class RequestRefused(HandoffError):
     """The request cannot be granted. `code` is stable for programs, the message is for people."""
 
     code = "refused"
@@ -43,13 +43,13 @@ class Refused(HandoffError):
         self.extra: Mapping[str, Any] = extra
 
 
-class InvalidRequest(Refused):
+class InvalidRequest(RequestRefused):
     """The body is not what the contract says."""
 
     code = "invalid_request"
 
 
-class Unauthenticated(Refused):
+class Unauthenticated(RequestRefused):
     """No token, or one that does not exist."""
 
     code = "unauthenticated"
@@ -58,7 +58,7 @@ class Unauthenticated(Refused):
         super().__init__("The token is missing or unknown. Pass a valid one as `Authorization: Bearer …`.")
 
 
-class UnknownSession(Refused):
+class UnknownSession(RequestRefused):
     """No such session, or somebody else's: the answer is the same."""
 
     code = "unknown_session"
@@ -67,7 +67,7 @@ class UnknownSession(Refused):
         super().__init__(f"There is no session {session_id}. List yours with GET /sessions.")
 
 
-class UnknownHandoff(Refused):
+class UnknownHandoff(RequestRefused):
     """No such handoff, or somebody else's: the answer is the same."""
 
     code = "unknown_handoff"
@@ -76,7 +76,7 @@ class UnknownHandoff(Refused):
         super().__init__(f"There is no handoff {handoff_id}. List yours with GET /handoffs.")
 
 
-class UnknownPlatform(Refused):
+class UnknownPlatform(RequestRefused):
     """A name that is no platform."""
 
     code = "unknown_platform"
@@ -85,7 +85,7 @@ class UnknownPlatform(Refused):
         super().__init__(f"{name!r} is no known platform. Choose one of: {', '.join(known)}.")
 
 
-class PlatformNotSupported(Refused):
+class PlatformNotSupported(RequestRefused):
     """A platform that is listed, and not built yet."""
 
     code = "platform_not_supported"
@@ -94,7 +94,7 @@ class PlatformNotSupported(Refused):
         super().__init__(f"{name} is not supported yet. These are: {', '.join(supported)}.")
 
 
-class PlatformNotConfigured(Refused):
+class PlatformNotConfigured(RequestRefused):
     """A platform without its secrets."""
 
     code = "platform_not_configured"
@@ -105,7 +105,7 @@ class PlatformNotConfigured(Refused):
         )
 
 
-class NoHome(Refused):
+class NoHome(RequestRefused):
     """The person has no home on the platform and named no target."""
 
     code = "no_home"
@@ -116,7 +116,7 @@ class NoHome(Refused):
         )
 
 
-class Moved(Refused):
+class Moved(RequestRefused):
     """The session lives elsewhere: a writer with an old epoch, or at an old place, is told where."""
 
     code = "moved"
@@ -133,7 +133,7 @@ class Moved(Refused):
         )
 
 
-class OutOfSequence(Refused):
+class OutOfSequence(RequestRefused):
     """The messages do not continue the transcript that is stored."""
 
     code = "out_of_sequence"
@@ -145,7 +145,7 @@ class OutOfSequence(Refused):
         )
 
 
-class SessionBusy(Refused):
+class SessionBusy(RequestRefused):
     """A turn of the session is accepted, queued or running."""
 
     code = "session_busy"
@@ -154,7 +154,7 @@ class SessionBusy(Refused):
         super().__init__(f"The agent is still working on session {session_id}. Try again when it has answered.")
 
 
-class SessionSuspended(Refused):
+class SessionSuspended(RequestRefused):
     """Too many turns in a row were interrupted."""
 
     code = "session_suspended"
@@ -166,7 +166,7 @@ class SessionSuspended(Refused):
         )
 
 
-class HandoffInFlight(Refused):
+class HandoffInFlight(RequestRefused):
     """The session is already on its way."""
 
     code = "handoff_in_flight"
@@ -179,7 +179,7 @@ class HandoffInFlight(Refused):
         )
 
 
-class PlaceBusy(Refused):
+class PlaceBusy(RequestRefused):
     """Another session lives where this one was to go, and nobody said to replace it; somebody else's never is."""
 
     code = "place_busy"
@@ -192,7 +192,7 @@ class PlaceBusy(Refused):
         )
 
 
-class IdempotencyKeyReused(Refused):
+class IdempotencyKeyReused(RequestRefused):
     """The same key with another body."""
 
     code = "idempotency_key_reused"
@@ -201,7 +201,7 @@ class IdempotencyKeyReused(Refused):
         super().__init__("This Idempotency-Key was used with another request. Use a new key for a new request.")
 
 
-class TooLate(Refused):
+class TooLate(RequestRefused):
     """The handoff can no longer be cancelled."""
 
     code = "too_late"
@@ -262,7 +262,7 @@ class Ambiguous(PlatformError):
 
 
 class Rejected(PlatformError):
-    """Refused for good."""
+    """RequestRefused for good."""
 
 
 class ThreadRefused(Rejected):

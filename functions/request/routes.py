@@ -13,11 +13,12 @@ from shared.domain.routes import Place
 from shared.domain.sessions import MAX_TITLE
 from shared.errors import InvalidRequest
 from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
-from shared.use_cases.handoffs.request_handoff import HandoffRequest, check_platform, open_to, request_handoff
-from shared.use_cases.handoffs.request_inline import WholeSession, request_whole
+from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_handoff
+from shared.use_cases.handoffs.request_inline import InlineTranscript, request_inline
+from shared.use_cases.people.set_home import set_home
 from shared.use_cases.sessions.append_messages import append_messages
 from shared.use_cases.sessions.resume_session import fork_session, resume_session
-from shared.use_cases.sessions.save_session import delete_session, keep_session
+from shared.use_cases.sessions.save_session import delete_session, save_session
 from shared.use_cases.turns.accept_turn import accept_turn
 
 router = APIRouter()
@@ -84,7 +85,7 @@ class HomeBody(Body):
 async def put_session(request: Request, session_id: PathId, body: SessionBody) -> Response:
     services = services_of(request)
     details = body.model_dump(exclude_unset=True)
-    session, created = keep_session(services, user_of(request), session_id, details)
+    session, created = save_session(services, user_of(request), session_id, details)
     return Json(session_view(session, now=services.clock.now()), status_code=201 if created else 200)
 
 
@@ -129,9 +130,7 @@ async def post_resume(request: Request, session_id: PathId, body: ResumeBody, id
 @router.put("/platforms/{platform}/home")
 async def put_home(request: Request, platform: str, body: HomeBody) -> Response:
     services = services_of(request)
-    check_platform(services.platforms, platform)
-    home = open_to(services, user_of(request), Place(platform, body.chat))
-    services.store.accounts.set_home(user_of(request), home)
+    set_home(services, user_of(request), Place(platform, body.chat))
     return Json({"platform": platform, "chat": body.chat})
 
 
@@ -143,9 +142,9 @@ async def post_handoff(request: Request, body: HandoffBody, idempotency_key: Key
     if body.session is not None:
         inline = body.session
         messages = _checked(inline.messages, first=0)
-        whole = WholeSession(messages, id=inline.id, title=inline.title, epoch=body.epoch)
+        whole = InlineTranscript(messages, id=inline.id, title=inline.title, epoch=body.epoch)
         asked = _asked(body, session_id="", epoch=0)
-        accepted = request_whole(services, user_id, whole, asked, idempotency_key=idempotency_key)
+        accepted = request_inline(services, user_id, whole, asked, idempotency_key=idempotency_key)
     else:
         asked = _asked(body, session_id=body.session_id or "", epoch=body.epoch)
         accepted = request_handoff(services, user_id, asked, idempotency_key=idempotency_key)

@@ -11,9 +11,8 @@ from functions.http import Json, base_url, services_of, user_of
 from functions.views import handoff_view, iso, session_view
 from shared.domain.handoffs import State
 from shared.errors import InvalidRequest
-from shared.use_cases.handoffs.cancel_handoff import own_handoff
-from shared.use_cases.run_doctor import examine
-from shared.use_cases.sessions.save_session import own_session
+from shared.use_cases.access import own_handoff, own_session
+from shared.use_cases.run_doctor import run_doctor
 
 router = APIRouter()
 PathId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -47,7 +46,7 @@ async def get_platforms(request: Request) -> Response:
 @router.get("/doctor")
 async def get_doctor(request: Request) -> Response:
     services = services_of(request)
-    findings = examine(services, user_of(request), base_url=base_url(request))
+    findings = run_doctor(services, user_of(request), base_url=base_url(request))
     return Json({"checks": [asdict(finding) for finding in findings], "now": iso(services.clock.now())})
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from shared.bootstrap import Handler, on_lambda
 from shared.errors import Conflict, NotYet
-from shared.log_redaction import without_text
+from shared.log_redaction import redacted
 from shared.ports.queue_text import message_of
 from shared.services import Services
 from shared.use_cases.turns.run_turn import run_turn
@@ -40,7 +40,7 @@ def _run(services: Services, record: Any, context: Any) -> bool:
         visibility.set(CONFLICT_PAUSE)
         return False
     except Exception as error:  # noqa: BLE001  # raised again, without its text: the runtime logs it
-        raise without_text(error) from None
+        raise redacted(error) from None
     return True
 
 

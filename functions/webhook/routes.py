@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
 from functions.http import Json, Problem, services_of
-from shared.errors import Refused
+from shared.errors import RequestRefused
 from shared.use_cases.chat.receive_message import receive_message
 
 router = APIRouter()
@@ -16,7 +16,7 @@ async def post_webhook(request: Request, platform: str) -> Response:
     headers = {name.lower(): value for name, value in request.headers.items()}
     try:
         answer = receive_message(services_of(request), platform, headers, await request.body())
-    except Refused:  # a platform that is unknown or not set up answers no differently
+    except RequestRefused:  # a platform that is unknown or not set up answers no differently
         return Problem(
             401, "unauthenticated", "The signature is missing or wrong, or no secret is set for this platform."
         )

@@ -17,7 +17,7 @@ NEWEST = 100
 OVERDUE = 120_000  # the sweep comes by each minute: what is this much too late, nobody looks after
 
 
-def examine(
+def run_doctor(
     services: Services, user_id: str, *, base_url: str, patience: float = PATIENCE_SECONDS
 ) -> Sequence[Finding]:
     """Everything that can be seen for this user, platform by platform. Raises for no fault of a platform."""

@@ -11,7 +11,7 @@ from shared.ports.queue import DeadTurn, TurnMessage
 from shared.services import Services
 from shared.use_cases.handoffs.take_over import expire, take_over
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.turns.answer_inbox import give_back_accepted
+from shared.use_cases.turns.accept_turn import release_accepted
 
 log = logging.getLogger(__name__)
 LIMIT = 200
@@ -107,4 +107,4 @@ def _answer_for(services: Services, dead: DeadTurn) -> None:
             dedupe=f"dead {message.place.route} {message.event_id}",
         )
         services.store.inbox.close([row], by="dead letter")
-        give_back_accepted(services, row)
+        release_accepted(services, row)

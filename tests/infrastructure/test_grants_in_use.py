@@ -19,7 +19,7 @@ from shared.domain.sessions import TurnLease
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import TurnMessage
 from shared.ports.queue_text import body_of
-from shared.use_cases.turns.answer_inbox import accepted_turn
+from shared.use_cases.access import accepted_turn
 from tests.support.desk import Desk, until
 
 PATIENCE = 60.0

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from local.service import Between, LocalService, Watcher
-from shared.log_redaction import hush
+from shared.log_redaction import redact_exception
 from tests.journeys.hostile import Thread, add_user
 from tests.support.desk import Desk, until
 
@@ -23,7 +23,7 @@ class Lines(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.INFO)
         self.lines: list[str] = []
-        self.addFilter(hush)
+        self.addFilter(redact_exception)
 
     def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(self.format(record))

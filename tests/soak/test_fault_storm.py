@@ -12,7 +12,7 @@ import pytest
 
 from local.chats.simulator.world import Platform
 from local.service import LocalService
-from shared.use_cases.handoffs.request_handoff import id_for
+from shared.use_cases.access import id_for
 from shared.use_cases.turns.deliver import REPEATING
 from tests.faults.kill_points import KillPoints, Plan
 from tests.faults.moved_once import CHATS, MARK

@@ -15,7 +15,7 @@ T = TypeVar("T")
 Idempotency = Literal["key", "readback", "none"]
 
 
-class MadePlatform:
+class FakePlatform:
     """A chat platform in memory. `next` holds what the next calls of an operation run into, before or after they act."""
 
     name = "chat"
@@ -97,13 +97,13 @@ class MadePlatform:
         return key
 
 
-class OnePlatform:
+class FakePlatforms:
     """Only `chat` is there."""
 
-    def __init__(self, platform: MadePlatform) -> None:
+    def __init__(self, platform: FakePlatform) -> None:
         self._platform = platform
 
-    def get(self, name: str) -> MadePlatform:
+    def get(self, name: str) -> FakePlatform:
         if name != "chat":
             raise PlatformNotConfigured(name)
         return self._platform

@@ -10,7 +10,7 @@ NOW = 1_800_000_000_000
 FIVE_MINUTES = 300_000
 
 
-class HandClock:
+class ManualClock:
     """Stands still until a test moves it."""
 
     def __init__(self) -> None:
@@ -30,10 +30,10 @@ class Waiting:
     tries: int = 0
 
 
-class HeldQueue:
+class FakeQueue:
     """The queue in memory: dedupes, keeps the order of each line, and hides what is being worked on."""
 
-    def __init__(self, clock: HandClock) -> None:
+    def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
         self._seen: dict[str, int] = {}
         self._lock = threading.Lock()
@@ -62,17 +62,17 @@ class HeldQueue:
 
 
 @dataclass(frozen=True)
-class Hold:
+class FakeVisibility:
     """The hold on one received wake-up."""
 
-    clock: HandClock
+    clock: ManualClock
     waiting: Waiting
 
     def set(self, seconds: int) -> None:
         self.waiting.visible_at = self.clock.now() + seconds * 1000
 
 
-class HeldDeadTurns:
+class FakeDeadTurns:
     """The dead-letter queue in memory."""
 
     def __init__(self) -> None:

@@ -20,11 +20,11 @@ from shared.services import Services
 from shared.settings import Settings
 from shared.use_cases.handoffs.process_handoff import process_handoff
 from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_handoff
-from shared.use_cases.sessions.save_session import keep_session
+from shared.use_cases.sessions.save_session import save_session
 from shared.use_cases.sweep import sweep
 from shared.use_cases.turns.run_turn import run_turn
-from tests.support.fake_platform import Idempotency, MadePlatform, OnePlatform
-from tests.support.fake_queue import HandClock, HeldDeadTurns, HeldQueue, Hold, Waiting
+from tests.support.fake_platform import FakePlatform, FakePlatforms, Idempotency
+from tests.support.fake_queue import FakeDeadTurns, FakeQueue, FakeVisibility, ManualClock, Waiting
 
 HOME = Place("chat", "home")
 USER = "ada"
@@ -34,7 +34,7 @@ DEADLINE = 900_000
 LIMIT = 840_000
 
 
-class MadeAgent:
+class FakeAgent:
     """Says how many messages it was given. `next` holds what its next turns do instead."""
 
     def __init__(self) -> None:
@@ -57,14 +57,14 @@ class World:
 
     store: Store
     idempotency: Idempotency = "readback"
-    clock: HandClock = field(default_factory=HandClock)
-    agent: MadeAgent = field(default_factory=MadeAgent)
-    dead: HeldDeadTurns = field(default_factory=HeldDeadTurns)
+    clock: ManualClock = field(default_factory=ManualClock)
+    agent: FakeAgent = field(default_factory=FakeAgent)
+    dead: FakeDeadTurns = field(default_factory=FakeDeadTurns)
     made: int = 0
 
     def __post_init__(self) -> None:
-        self.platform = MadePlatform(self.idempotency)
-        self.queue = HeldQueue(self.clock)
+        self.platform = FakePlatform(self.idempotency)
+        self.queue = FakeQueue(self.clock)
         self.store.accounts.set_home(USER, HOME)
         self.store.accounts.add_identity(USER, "chat", "ada-there")
         self.services = Services(
@@ -72,9 +72,9 @@ class World:
             clock=self.clock,
             store=self.store,
             queue=self.queue,
-            visibility=lambda _: Hold(self.clock, Waiting(TurnMessage(HOME), "")),
+            visibility=lambda _: FakeVisibility(self.clock, Waiting(TurnMessage(HOME), "")),
             dead_turns=self.dead,
-            platforms=OnePlatform(self.platform),
+            platforms=FakePlatforms(self.platform),
             agent=lambda: self.agent,
             new_id=self._new_id,
         )
@@ -87,7 +87,7 @@ class World:
         self.clock.time += int(seconds * 1000)
 
     def session(self, session_id: str = "s-1", messages: Sequence[Message] = ()) -> Session:
-        session, _ = keep_session(self.services, USER, session_id, {"title": "Parser"})
+        session, _ = save_session(self.services, USER, session_id, {"title": "Parser"})
         said = messages or [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
         return self.store.transcripts.append(session, said, now=self.clock.now())
 
@@ -106,7 +106,7 @@ class World:
         received = self.queue.receive()
         if received is None:
             return None
-        hold, deadline = Hold(self.clock, received), self.clock.now() + limit
+        hold, deadline = FakeVisibility(self.clock, received), self.clock.now() + limit
         try:
             run_turn(self.services, received.message, visibility=hold, deadline=deadline, tries=received.tries)
         except Retryable as later:
@@ -155,7 +155,7 @@ class World:
         self.services = replace(self.services, settings=replace(self.services.settings, **changes))
 
 
-class Overtaken(OnePlatform):
+class Overtaken(FakePlatforms):
     """Lets others be quicker: after a request was looked up, and before anything was read or written for it."""
 
     def __init__(self, world: World, others: Callable[[], object]) -> None:

@@ -9,7 +9,8 @@ from shared.domain.sessions import Session
 from shared.errors import PlaceBusy
 from shared.ports.inbox import InboxRow
 from shared.services import Services
-from shared.use_cases.chat.locate_session import bring_here, is_somebody_elses, start_fresh
+from shared.use_cases.access import is_taken_by_another_user
+from shared.use_cases.sessions.move_to_chat import move_to_chat, start_in_chat
 
 LISTED = 10
 SOMEBODY_ELSES = "Somebody else's session lives here, and stays. Do this in a chat or thread of your own."
@@ -52,9 +53,9 @@ def _status(services: Services, row: InboxRow, _: str) -> str:
 
 
 def _new(services: Services, row: InboxRow, _: str) -> str:
-    if is_somebody_elses(services, row):
+    if is_taken_by_another_user(services, row):
         return SOMEBODY_ELSES
-    start_fresh(services, row, seed=f"new {row.event_id}")
+    start_in_chat(services, row, seed=f"new {row.event_id}")
     return "A fresh session begins here. What lived here before is kept: `/resume` lists it."
 
 
@@ -71,9 +72,9 @@ def _resume(services: Services, row: InboxRow, wanted: str) -> str:
     session = matches[0]
     if session.owner == row.place:
         return f"**{session.shown_title}** lives here already."
-    if is_somebody_elses(services, row):
+    if is_taken_by_another_user(services, row):
         return SOMEBODY_ELSES
-    bring_here(services, row.user_id, session.id, row.place)
+    move_to_chat(services, row.user_id, session.id, row.place)
     return f"**{session.shown_title}** is here now, with {session.message_count} messages. Go on."
 
 

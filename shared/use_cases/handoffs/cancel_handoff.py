@@ -1,17 +1,10 @@
 """Call a handoff off, while its session has not moved."""
 
 from shared.domain.handoffs import Handoff, Reason, State
-from shared.errors import TooLate, UnknownHandoff
+from shared.errors import TooLate
 from shared.services import Services
+from shared.use_cases.access import own_handoff
 from shared.use_cases.retry import on_conflict
-
-
-def own_handoff(services: Services, user_id: str, handoff_id: str) -> Handoff:
-    """The handoff, if it is this user's. Somebody else's answers as one that does not exist."""
-    handoff = services.store.handoffs.get(handoff_id)
-    if handoff is None or handoff.user_id != user_id:
-        raise UnknownHandoff(handoff_id)
-    return handoff
 
 
 def cancel_handoff(services: Services, user_id: str, handoff_id: str) -> Handoff:

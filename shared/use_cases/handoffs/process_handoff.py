@@ -14,8 +14,8 @@ from shared.errors import (
     PlaceGone,
     PlatformError,
     RateLimited,
-    Refused,
     Rejected,
+    RequestRefused,
     ThreadRefused,
 )
 from shared.ports.platforms import Platform
@@ -53,7 +53,7 @@ def process_handoff(services: Services, handoff_id: str) -> None:
         log.info("handoff %s: another invocation goes on with it", handoff.id)
     except RateLimited as limited:
         try_later(services, handoff, Reason("rate_limited", str(limited)), after=limited.after, counts=False)
-    except (Rejected, Refused) as refusal:
+    except (Rejected, RequestRefused) as refusal:
         _fail(services, handoff, _reason_of(refusal))
     except (PlatformError, Conflict) as trouble:
         try_later(services, handoff, Reason("platform_unavailable", str(trouble)), after=None, counts=True)
@@ -160,8 +160,8 @@ def _fail(services: Services, handoff: Handoff, reason: Reason) -> None:
     log.info("handoff %s: %s", handoff.id, f"failed ({reason.code})" if ended else "ended elsewhere")
 
 
-def _reason_of(refusal: Rejected | Refused) -> Reason:
-    if isinstance(refusal, Refused):
+def _reason_of(refusal: Rejected | RequestRefused) -> Reason:
+    if isinstance(refusal, RequestRefused):
         return Reason(refusal.code, refusal.message)
     code = {ThreadRefused: "thread_refused", PlaceGone: "chat_not_found"}.get(type(refusal), "platform_refused")
     return Reason(code, str(refusal))

@@ -12,15 +12,10 @@ from shared.errors import (
     IdempotencyKeyReused,
     Moved,
     NoHome,
-    PlaceBusy,
-    PlatformNotConfigured,
-    PlatformNotSupported,
-    UnknownPlatform,
 )
-from shared.ports.platforms import Platforms
 from shared.services import Services
+from shared.use_cases.access import id_for, own_session, refuse_foreign_chat, refuse_unusable_platform
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.sessions.save_session import own_session
 
 
 @dataclass(frozen=True)
@@ -111,39 +106,17 @@ def write_request(
     return on_conflict(request)
 
 
-def id_for(user_id: str, idempotency_key: str) -> str:
-    """The id that a user's Idempotency-Key always leads to."""
-    return hashlib.sha256(f"{user_id}\n{idempotency_key}".encode()).hexdigest()[:32]
-
-
-def check_platform(platforms: Platforms, name: str) -> None:
-    """Refuse a platform that is unknown, not supported yet, or not configured. Loads no chat SDK."""
-    known = platforms.known()
-    supported = [platform for platform, is_supported in known.items() if is_supported]
-    if name not in known:
-        raise UnknownPlatform(name, supported)
-    if not known[name]:
-        raise PlatformNotSupported(name, supported)
-    if not platforms.is_configured(name):
-        raise PlatformNotConfigured(name)
-
-
 def destination(services: Services, user_id: str, platform: str, target: str | None) -> Place:
     """Where a handoff is to arrive: the chat that was named, else the person's home."""
-    check_platform(services.platforms, platform)
+    refuse_unusable_platform(services.platforms, platform)
     if target:
-        return open_to(services, user_id, Place(platform, target))
+        chat = Place(platform, target)
+        refuse_foreign_chat(services, user_id, chat)
+        return chat
     home = services.store.accounts.home(user_id, platform)
     if home is None:
         raise NoHome(platform)
     return home
-
-
-def open_to(services: Services, user_id: str, chat: Place) -> Place:
-    """The chat, unless it is another user's private one: on some platforms that has its person's id. Raises PlaceBusy."""
-    if services.store.accounts.user_of(chat.platform, chat.chat) not in (None, user_id):
-        raise PlaceBusy(chat.route, is_mine=False)
-    return chat
 
 
 def _hash(body: Mapping[str, object]) -> str:

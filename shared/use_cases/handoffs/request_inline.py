@@ -5,22 +5,22 @@ from dataclasses import dataclass, replace
 
 from shared.domain.messages import Message, digest
 from shared.domain.sessions import Session, new_session
-from shared.errors import HandoffInFlight, Refused, SessionBusy, UnknownSession
+from shared.errors import HandoffInFlight, RequestRefused, SessionBusy, UnknownSession
 from shared.services import Services
+from shared.use_cases.access import id_for, own_session, refuse_elsewhere
 from shared.use_cases.handoffs.request_handoff import (
     Accepted,
     HandoffRequest,
     accepted_before,
     destination,
-    id_for,
     write_request,
 )
-from shared.use_cases.sessions.append_messages import append_messages, refuse_elsewhere
-from shared.use_cases.sessions.save_session import change_session, own_session
+from shared.use_cases.sessions.append_messages import append_messages
+from shared.use_cases.sessions.save_session import change_session
 
 
 @dataclass(frozen=True)
-class WholeSession:
+class InlineTranscript:
     """A conversation from its first message. Without an id of its own it gets one, the same for the same key."""
 
     messages: Sequence[Message]
@@ -29,8 +29,8 @@ class WholeSession:
     epoch: int | None = None
 
 
-def request_whole(
-    services: Services, user_id: str, whole: WholeSession, asked: HandoffRequest, *, idempotency_key: str | None
+def request_inline(
+    services: Services, user_id: str, whole: InlineTranscript, asked: HandoffRequest, *, idempotency_key: str | None
 ) -> Accepted:
     """What can be refused is refused before anything is written. `asked` is completed with the session's id and epoch.
 
@@ -45,7 +45,7 @@ def request_whole(
     if earlier is None:
         try:
             return _request(services, user_id, handoff_id, whole, asked)
-        except Refused:
+        except RequestRefused:
             earlier = services.store.handoffs.get(handoff_id) if key else None
             if earlier is None:
                 raise
@@ -53,13 +53,15 @@ def request_whole(
     return accepted_before(services, earlier, replace(asked, epoch=epoch))
 
 
-def _request(services: Services, user_id: str, handoff_id: str, whole: WholeSession, asked: HandoffRequest) -> Accepted:
+def _request(
+    services: Services, user_id: str, handoff_id: str, whole: InlineTranscript, asked: HandoffRequest
+) -> Accepted:
     target = destination(services, user_id, asked.platform, asked.target)
     session = _store(services, user_id, asked.session_id, whole)
     return write_request(services, handoff_id, session, replace(asked, epoch=session.epoch), target)
 
 
-def _store(services: Services, user_id: str, session_id: str, whole: WholeSession) -> Session:
+def _store(services: Services, user_id: str, session_id: str, whole: InlineTranscript) -> Session:
     """Store the conversation where nothing forbids it. The session is the one that this was decided of: at its epoch."""
     session = services.store.sessions.get(session_id) if whole.id else None  # an id of ours is hardly ever taken
     if session is None:

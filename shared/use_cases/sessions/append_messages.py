@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from shared.domain.messages import Message, canonical
 from shared.domain.sessions import Session
-from shared.errors import Moved, OutOfSequence, SessionBusy
+from shared.errors import OutOfSequence, SessionBusy
 from shared.services import Services
+from shared.use_cases.access import own_session, refuse_elsewhere
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.sessions.save_session import own_session
 
 
 def append_messages(
@@ -40,12 +40,6 @@ def append_messages(
         return services.store.transcripts.append(session, rest, now=services.clock.now())
 
     return on_conflict(append)
-
-
-def refuse_elsewhere(session: Session, epoch: int) -> None:
-    """Refuse a terminal that does not own the session: it moved away, or another terminal took it."""
-    if not session.owner.is_cli or session.epoch != epoch:
-        raise Moved(session)
 
 
 def _same(services: Services, session: Session, after: int, messages: Sequence[Message]) -> bool:

@@ -7,9 +7,8 @@ from shared.domain.sessions import MAX_TITLE, Session, new_session
 from shared.errors import Moved
 from shared.ports.queue import TurnMessage
 from shared.services import Services
-from shared.use_cases.handoffs.request_handoff import id_for
+from shared.use_cases.access import id_for, own_session
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.sessions.save_session import own_session
 
 COPY_BATCH = 1024 * 1024
 """How much of a transcript is copied in one transaction."""

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from shared.domain.sessions import Session, new_session
-from shared.errors import HandoffInFlight, SessionBusy, UnknownSession
+from shared.errors import HandoffInFlight, SessionBusy
 from shared.services import Services
+from shared.use_cases.access import own_session
 from shared.use_cases.retry import on_conflict
 
 
-def keep_session(
+def save_session(
     services: Services, user_id: str, session_id: str, details: Mapping[str, str | None]
 ) -> tuple[Session, bool]:
     """Create the session, or update the details given (title, source, cwd, model); True if it was created. Idempotent."""
@@ -31,14 +32,6 @@ def change_session(services: Services, user_id: str, session_id: str, details: M
         return services.store.sessions.replace(session, replace(changed, updated_at=services.clock.now()))
 
     return on_conflict(change)
-
-
-def own_session(services: Services, user_id: str, session_id: str) -> Session:
-    """The session, if it is this user's. Somebody else's answers as one that does not exist."""
-    session = services.store.sessions.get(session_id)
-    if session is None or session.user_id != user_id:
-        raise UnknownSession(session_id)
-    return session
 
 
 def delete_session(services: Services, user_id: str, session_id: str) -> None:

@@ -8,10 +8,8 @@ from shared.errors import HandoffInFlight, SessionBusy, SessionSuspended
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import TurnMessage
 from shared.services import Services
+from shared.use_cases.access import accepted_turn, own_session, refuse_elsewhere
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.sessions.append_messages import refuse_elsewhere
-from shared.use_cases.sessions.save_session import own_session
-from shared.use_cases.turns.answer_inbox import accepted_turn
 
 ACCEPTED_LEASE = 300_000
 """How long an accepted turn may wait in the queue before the session is no longer busy with it."""
@@ -47,3 +45,16 @@ def accept_turn(services: Services, user_id: str, session_id: str, *, epoch: int
     services.store.inbox.put(row)
     services.queue.send(TurnMessage(place, event_id=turn_id), dedupe=f"turn {place.route} {turn_id}")
     return session
+
+
+def release_accepted(services: Services, row: InboxRow) -> None:
+    """Free a terminal's session of a turn that was accepted and will not run. Safe to repeat."""
+    if not row.place.is_cli:
+        return
+
+    def free() -> None:
+        session = services.store.sessions.get(row.place.chat)
+        if session is not None and session.turn is not None and session.turn.id == accepted_turn(row):
+            services.store.sessions.replace(session, replace(session, turn=None))
+
+    on_conflict(free)

@@ -1,6 +1,5 @@
 """A user turn: everything new that people said at a place, answered together by one run of the agent."""
 
-import hashlib
 import itertools
 import logging
 from collections.abc import Sequence
@@ -15,11 +14,14 @@ from shared.ports.inbox import InboxRow
 from shared.ports.queue import TurnMessage, Visibility
 from shared.ports.turns import TurnCommit
 from shared.services import Services
+from shared.use_cases.access import accepted_turn, turn_of
 from shared.use_cases.chat.commands import run_command
-from shared.use_cases.chat.locate_session import Broken, Elsewhere, Found, Nothing, locate, replace_broken
+from shared.use_cases.chat.locate_session import Broken, Elsewhere, Found, NotAddressed, Vacant, locate_session
 from shared.use_cases.retry import on_conflict
+from shared.use_cases.sessions.move_to_chat import replace_broken, start_in_chat
+from shared.use_cases.turns.accept_turn import release_accepted
 from shared.use_cases.turns.deliver import deliver, parts_for, say
-from shared.use_cases.turns.hold_turn import kept_alive, let_go, marked_if_broken, refuse_live_turn, start_turn
+from shared.use_cases.turns.hold_turn import heartbeat, mark_if_broken, refuse_live_turn, release, start_turn
 from shared.use_cases.turns.run_kickoff import run_kickoff
 
 log = logging.getLogger(__name__)
@@ -71,19 +73,23 @@ def _new_rows(services: Services, row: InboxRow) -> list[InboxRow]:
 
 
 def _answer_rows(services: Services, row: InboxRow, rows: Sequence[InboxRow], run: _Run) -> None:
-    match locate(services, row):
+    match locate_session(services, row):
         case Found(session):
             if rows:
                 _answer(services, session, rows, run)
-        case Broken(session, words):
-            # Said before the fresh one is there: whoever comes after a crash finds only that one, and nothing to say.
-            _tell(services, row, words, key="fresh")
+        case Vacant():
+            session = start_in_chat(services, row, seed="home")
+            if rows:
+                _answer(services, session, rows, run)
+        case Broken(session, notice):
+            # The notice goes first: a repeat after a crash finds only the new session and would not send it.
+            _tell(services, row, notice, key="fresh")
             _answer(services, replace_broken(services, row, session), rows, run)
-        case Elsewhere(words):
-            _tell(services, row, words)
+        case Elsewhere(notice):
+            _tell(services, row, notice)
             services.store.inbox.close(rows, by="told")
-            give_back_accepted(services, row)
-        case Nothing():
+            release_accepted(services, row)
+        case NotAddressed():
             services.store.inbox.close(rows, by="ignored")
 
 
@@ -111,7 +117,7 @@ def _answer(services: Services, session: Session, rows: Sequence[InboxRow], run:
         _give_up(services, session, rows)
         return
     held = start_turn(services, session, counts=True, accepted=accepted)
-    with marked_if_broken(services, held):
+    with mark_if_broken(services, held):
         turn_id = _run_agent(services, held, rows, run)
     log.info("session %s: answered %d message(s)", session.id, len(rows))
     _deliver(services, rows[0], session.id, turn_id)
@@ -136,7 +142,7 @@ def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], run:
     said: list[Message] = [{"role": "user", "content": row.text, "id": f"{place.route}/{row.event_id}"} for row in rows]
     note = note_for(held, transcript, has_new_message=True)
     try:
-        with kept_alive(services, held, place, run.visibility):
+        with heartbeat(services, held, place, run.visibility):
             reply = services.agent().reply([*transcript, *said], note=note, deadline=run.deadline)
     except AgentError as error:
         reply = _after_agent_error(services, held, rows[0], error, run)
@@ -151,7 +157,7 @@ def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], run:
     try:
         services.store.turns.commit(commit, now=services.clock.now())
     except Conflict:
-        let_go(services, held, uncount=True, waiting=_promised(services, rows[0], 1.0))
+        release(services, held, uncount=True, waiting=_promised(services, rows[0], 1.0))
         raise
     return turn_id
 
@@ -159,11 +165,11 @@ def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], run:
 def _after_agent_error(services: Services, held: Session, row: InboxRow, error: AgentError, run: _Run) -> str:
     """A failure that another try may help is tried again; any other is said to the person, as this turn's reply."""
     if services.clock.now() >= run.deadline:
-        let_go(services, held, interrupted=Interruption.OUT_OF_TIME, waiting=_promised(services, row, 1.0))
+        release(services, held, interrupted=Interruption.OUT_OF_TIME, waiting=_promised(services, row, 1.0))
         raise NotYet(1.0) from error
     if isinstance(error, AgentUnavailable) and run.tries < AGENT_TRIES:
         pause = error.after or min(60.0, 5.0 * 2**run.tries)
-        let_go(services, held, uncount=True, waiting=_promised(services, row, pause))
+        release(services, held, uncount=True, waiting=_promised(services, row, pause))
         raise NotYet(pause) from error
     what = str(error).rstrip(".")
     hint = "" if isinstance(error, AgentFailed) else " It was tried several times."
@@ -229,30 +235,3 @@ def _deliver(services: Services, row: InboxRow, session_id: str, turn_id: str) -
             _tell(services, replace(row, place=home), words, key="gone")
     except Rejected as rejected:
         log.info("session %s: a reply was refused (%s); it is kept in the transcript", session_id, rejected)
-
-
-def turn_of(row: InboxRow) -> str:
-    """The id of the turn that answers this row first: the same on every attempt, another at every place.
-
-    Platforms count messages per chat, and a session may answer in several.
-    """
-    place = hashlib.sha256(row.place.route.encode()).hexdigest()[:10]
-    return f"turn-{place}-{row.event_id}"
-
-
-def accepted_turn(row: InboxRow) -> str:
-    """The id under which a terminal's turn is accepted, before it starts."""
-    return f"accepted-{row.event_id}"
-
-
-def give_back_accepted(services: Services, row: InboxRow) -> None:
-    """Free a terminal's session of a turn that was accepted and will not run."""
-    if not row.place.is_cli:
-        return
-
-    def free() -> None:
-        session = services.store.sessions.get(row.place.chat)
-        if session is not None and session.turn is not None and session.turn.id == accepted_turn(row):
-            services.store.sessions.replace(session, replace(session, turn=None))
-
-    on_conflict(free)

@@ -45,7 +45,7 @@ def refuse_live_turn(services: Services, session: Session, *, accepted: str | No
 
 
 @contextlib.contextmanager
-def marked_if_broken(services: Services, session: Session) -> Iterator[None]:
+def mark_if_broken(services: Services, session: Session) -> Iterator[None]:
     """A turn that breaks on what nobody foresaw leaves its mark at once: the queue will hand the same work out again."""
     try:
         yield
@@ -53,11 +53,11 @@ def marked_if_broken(services: Services, session: Session) -> Iterator[None]:
         raise
     except Exception:
         with contextlib.suppress(Exception):  # the first error is the one to be seen
-            let_go(services, session, interrupted=Interruption.REDELIVERED)
+            release(services, session, interrupted=Interruption.REDELIVERED)
         raise
 
 
-def let_go(
+def release(
     services: Services,
     session: Session,
     *,
@@ -71,7 +71,7 @@ def let_go(
     """
     mine = session.turn
 
-    def release() -> None:
+    def end() -> None:
         current = services.store.sessions.get(session.id)
         if current is None or mine is None:
             return
@@ -82,11 +82,11 @@ def let_go(
         services.store.sessions.replace(current, replace(ended, turn=None if ended_by_a_move else waiting))
 
     with contextlib.suppress(Conflict):
-        on_conflict(release)
+        on_conflict(end)
 
 
 @contextlib.contextmanager
-def kept_alive(services: Services, session: Session, place: Place, visibility: Visibility) -> Iterator[None]:
+def heartbeat(services: Services, session: Session, place: Place, visibility: Visibility) -> Iterator[None]:
     """While the body runs: the person sees typing, and the lease and the queue's hold are renewed well before they end."""
     every = services.settings.turn_lease / 1000 / RENEWALS_PER_LEASE
     stop = threading.Event()

@@ -14,7 +14,7 @@ from shared.services import Services
 from shared.use_cases.handoffs.take_over import take_over
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.turns.deliver import deliver, parts_for
-from shared.use_cases.turns.hold_turn import kept_alive, let_go, start_turn
+from shared.use_cases.turns.hold_turn import heartbeat, release, start_turn
 
 log = logging.getLogger(__name__)
 AGENT_TRIES = 3
@@ -75,20 +75,20 @@ def _confirm(services: Services, handoff: Handoff, visibility: Visibility, *, de
     transcript = list(services.store.transcripts.load(session.id))
     kickoff = kickoff_message(session, handoff)
     try:
-        with kept_alive(services, session, session.owner, visibility):
+        with heartbeat(services, session, session.owner, visibility):
             note = note_for(session, transcript, has_new_message=False)
             in_time = min(deadline, handoff.deadline)
             reply = services.agent().reply([*transcript, kickoff], note=note, deadline=in_time)
         _commit(services, handoff, session, transcript, said=(kickoff, reply))
     except AgentError as error:
-        let_go(services, session)
+        release(services, session)
         in_time = services.clock.now() < min(deadline, handoff.deadline)
         if isinstance(error, AgentUnavailable) and tries < AGENT_TRIES and in_time:
             raise NotYet(error.after or 5.0) from error
         _fail(services, handoff, Reason("agent_failed", str(error)))
         return False
     except Conflict:
-        let_go(services, session)
+        release(services, session)
         raise
     return True
 

@@ -6,7 +6,7 @@ import pytest
 
 from shared.domain.handoffs import State, Step
 from shared.domain.sessions import TurnLease
-from shared.errors import HandoffInFlight, IdempotencyKeyReused, Moved, Refused, SessionBusy, UnknownSession
+from shared.errors import HandoffInFlight, IdempotencyKeyReused, Moved, RequestRefused, SessionBusy, UnknownSession
 from tests.contracts.store.world import HOME, NOW, THREAD, Ending, Stage, World
 
 
@@ -136,7 +136,7 @@ def test_after_a_handoff_has_ended_the_next_one_starts_without_an_error(world: W
 def test_a_refused_request_leaves_nothing_to_be_swept(world: World) -> None:
     session = world.session()
     for changes in ({"user_id": "eve"}, {"request_epoch": 7}, {"session_id": "s-404"}):
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRefused):
             world.store.handoffs.request(world.new_handoff(session, **changes), now=NOW)
     assert world.store.handoffs.due(now=NOW * 2, limit=10) == []
 

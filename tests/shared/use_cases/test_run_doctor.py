@@ -14,7 +14,7 @@ from shared.domain.routes import Place, cli_place
 from shared.errors import RateLimited
 from shared.platforms.registry import PlatformRegistry
 from shared.ports.platforms import Finding
-from shared.use_cases.run_doctor import OVERDUE, examine, trouble_of
+from shared.use_cases.run_doctor import OVERDUE, run_doctor, trouble_of
 from tests.support.secrets import FakeSecrets
 from tests.support.use_case_world import HOME, USER, World
 
@@ -54,7 +54,7 @@ class Several:
 
 
 def found(world: World, user: str = USER, **options: float) -> list[tuple[str | None, str, bool | None]]:
-    findings = examine(world.services, user, base_url=URL, **options)
+    findings = run_doctor(world.services, user, base_url=URL, **options)
     assert all(finding.fix for finding in findings if not finding.ok)
     return [(finding.platform, finding.name, finding.ok) for finding in findings]
 
@@ -160,7 +160,7 @@ def test_a_platform_that_is_half_set_up_names_what_it_lacks(world: World) -> Non
     secrets = FakeSecrets({"slack/bot_token": "xoxb-1"})
     world.services = replace(world.services, platforms=PlatformRegistry(world.services.settings, secrets))
 
-    findings = [finding for finding in examine(world.services, USER, base_url=URL) if finding.platform]
+    findings = [finding for finding in run_doctor(world.services, USER, base_url=URL) if finding.platform]
 
     assert [(finding.platform, finding.name, finding.ok) for finding in findings] == [("slack", "secrets", False)]
     assert "slack/signing_secret" in findings[0].detail
@@ -170,7 +170,7 @@ def test_a_platform_that_is_half_set_up_names_what_it_lacks(world: World) -> Non
 def test_the_agent_is_named_and_not_asked(world: World) -> None:
     world.with_settings(agent="openai", agent_model="some-model", agent_url="https://key:secret@models.example")
 
-    agent = examine(world.services, USER, base_url=URL)[0]
+    agent = run_doctor(world.services, USER, base_url=URL)[0]
 
     assert agent.detail == "openai with some-model."
     assert world.agent.given == []
@@ -184,7 +184,7 @@ def test_a_handoff_that_nobody_picks_up_is_found_after_two_minutes(world: World)
     assert (None, "handoffs", True) in found(world)
 
     world.wait(2)
-    (stuck,) = [finding for finding in examine(world.services, USER, base_url=URL) if finding.name == "handoffs"]
+    (stuck,) = [finding for finding in run_doctor(world.services, USER, base_url=URL) if finding.name == "handoffs"]
     assert (stuck.ok, stuck.platform) == (False, "chat")
     assert handoff.id in stuck.detail
     assert f"handoff cancel {handoff.id}" in str(stuck.fix)

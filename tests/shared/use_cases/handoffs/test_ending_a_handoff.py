@@ -14,7 +14,7 @@ from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
 from shared.use_cases.retry import TRIES
 from shared.use_cases.sessions.append_messages import append_messages
 from shared.use_cases.sessions.resume_session import resume_session
-from shared.use_cases.sessions.save_session import keep_session
+from shared.use_cases.sessions.save_session import save_session
 from shared.use_cases.turns.accept_turn import accept_turn
 from tests.support.use_case_world import LEASE, USER, World
 
@@ -136,7 +136,7 @@ class Outpaced:
     def to_terminal(self, session: Session, *, now: int) -> Session:
         self.resumes += 1
         if self.resumes <= self.times:
-            keep_session(self._world.services, USER, session.id, {"title": f"renamed {self.resumes}"})
+            save_session(self._world.services, USER, session.id, {"title": f"renamed {self.resumes}"})
         return self._world.store.moves.to_terminal(session, now=now)
 
 

@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 
 from shared.errors import HandoffInFlight, IdempotencyKeyReused, Moved, OutOfSequence
-from shared.use_cases.handoffs.request_handoff import Accepted, HandoffRequest, id_for
-from shared.use_cases.handoffs.request_inline import WholeSession, request_whole
+from shared.use_cases.access import id_for
+from shared.use_cases.handoffs.request_handoff import Accepted, HandoffRequest
+from shared.use_cases.handoffs.request_inline import InlineTranscript, request_inline
 from shared.use_cases.sessions.resume_session import resume_session
-from shared.use_cases.sessions.save_session import keep_session
-from tests.support.fake_queue import HandClock
+from shared.use_cases.sessions.save_session import save_session
+from tests.support.fake_queue import ManualClock
 from tests.support.use_case_world import USER, Overtaken, World
 
 SAID = ({"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"})
 OTHER = ({"role": "user", "content": "something else"},)
 
 
-class Interrupted(HandClock):
+class Interrupted(ManualClock):
     """Lets others be quicker whenever somebody asks for the time, once."""
 
     def __init__(self, others: Callable[[], object]) -> None:
@@ -32,17 +33,17 @@ class Interrupted(HandClock):
         return super().now()
 
 
-def _ask(world: World, whole: WholeSession, key: str | None = "k") -> Accepted:
-    return request_whole(world.services, USER, whole, HandoffRequest("", "chat", 0), idempotency_key=key)
+def _ask(world: World, whole: InlineTranscript, key: str | None = "k") -> Accepted:
+    return request_inline(world.services, USER, whole, HandoffRequest("", "chat", 0), idempotency_key=key)
 
 
 @pytest.mark.parametrize("session_id", [None, "s-1"])
 def test_a_twin_that_was_quicker_gives_both_the_same_handoff(world: World, session_id: str | None) -> None:
-    whole = WholeSession(SAID, id=session_id, title="Parser")
+    whole = InlineTranscript(SAID, id=session_id, title="Parser")
     first: list[Accepted] = []
     slow = replace(world.services, platforms=Overtaken(world, lambda: first.append(_ask(world, whole))))
 
-    second = request_whole(slow, USER, whole, HandoffRequest("", "chat", 0), idempotency_key="k")
+    second = request_inline(slow, USER, whole, HandoffRequest("", "chat", 0), idempotency_key="k")
 
     assert second.handoff == first[0].handoff
     assert second.session == world.current(second.handoff.session_id)
@@ -50,14 +51,14 @@ def test_a_twin_that_was_quicker_gives_both_the_same_handoff(world: World, sessi
 
 
 def test_a_twin_that_is_done_already_gives_its_handoff_and_the_session_where_it_is_now(world: World) -> None:
-    whole = WholeSession(SAID, id="s-1")
+    whole = InlineTranscript(SAID, id="s-1")
 
     def quicker() -> None:
         world.process(_ask(world, whole).handoff)
         world.turns()
 
     slow = replace(world.services, platforms=Overtaken(world, quicker))
-    second = request_whole(slow, USER, whole, HandoffRequest("", "chat", 0), idempotency_key="k")
+    second = request_inline(slow, USER, whole, HandoffRequest("", "chat", 0), idempotency_key="k")
 
     assert not second.handoff.is_open
     assert second.session == world.current()
@@ -65,17 +66,19 @@ def test_a_twin_that_is_done_already_gives_its_handoff_and_the_session_where_it_
 
 
 def test_a_key_that_another_conversation_took_meanwhile_is_refused_as_reused(world: World) -> None:
-    others = WholeSession(SAID, id="s-1")
+    others = InlineTranscript(SAID, id="s-1")
     slow = replace(world.services, platforms=Overtaken(world, lambda: _ask(world, others)))
     with pytest.raises(IdempotencyKeyReused):
-        request_whole(slow, USER, WholeSession(OTHER, id="s-1"), HandoffRequest("", "chat", 0), idempotency_key="k")
+        request_inline(
+            slow, USER, InlineTranscript(OTHER, id="s-1"), HandoffRequest("", "chat", 0), idempotency_key="k"
+        )
     assert world.transcript() == list(SAID)
 
 
 def test_a_session_that_another_request_hands_over_is_in_flight(world: World) -> None:
-    _ask(world, WholeSession(SAID, id="s-1"))
+    _ask(world, InlineTranscript(SAID, id="s-1"))
     with pytest.raises(HandoffInFlight):
-        _ask(world, WholeSession(SAID, id="s-1"), key="another")
+        _ask(world, InlineTranscript(SAID, id="s-1"), key="another")
 
 
 @pytest.mark.parametrize("title", ["Parser", "Renamed"])
@@ -85,8 +88,12 @@ def test_a_session_that_is_taken_up_elsewhere_meanwhile_is_not_handed_over(world
     slow = replace(world.services, clock=clock)
 
     with pytest.raises(Moved):
-        request_whole(
-            slow, USER, WholeSession(SAID, id="s-1", title=title), HandoffRequest("", "chat", 0), idempotency_key="k"
+        request_inline(
+            slow,
+            USER,
+            InlineTranscript(SAID, id="s-1", title=title),
+            HandoffRequest("", "chat", 0),
+            idempotency_key="k",
         )
 
     assert world.current().active_handoff is None
@@ -94,21 +101,21 @@ def test_a_session_that_is_taken_up_elsewhere_meanwhile_is_not_handed_over(world
 
 def test_a_title_is_not_changed_by_a_request_that_is_refused(world: World) -> None:
     session_id = id_for(USER, "session of k")  # as it stands after a first try that broke off
-    keep_session(world.services, USER, session_id, {"title": "Parser"})
+    save_session(world.services, USER, session_id, {"title": "Parser"})
     world.store.transcripts.append(world.current(session_id), SAID, now=world.clock.now())
     before = world.current(session_id)
 
     with pytest.raises(OutOfSequence):
-        _ask(world, WholeSession(OTHER, title="Renamed"))
+        _ask(world, InlineTranscript(OTHER, title="Renamed"))
 
     assert world.current(session_id) == before
 
 
 def test_a_try_that_broke_off_is_finished_by_its_repeat(world: World) -> None:
     session_id = id_for(USER, "session of k")
-    keep_session(world.services, USER, session_id, {"title": "Parser"})
+    save_session(world.services, USER, session_id, {"title": "Parser"})
 
-    accepted = _ask(world, WholeSession(SAID, title="Parser"))
+    accepted = _ask(world, InlineTranscript(SAID, title="Parser"))
 
     assert accepted.handoff.session_id == session_id
     assert world.transcript(session_id) == list(SAID)
@@ -120,7 +127,7 @@ def test_a_fresh_one_is_accepted_with_five_calls_to_the_tables(world: World, dyn
     note: Callable[..., None] = lambda model, **_: calls.append(model.name)  # noqa: E731 - taken off again below
     dynamodb.meta.events.register("before-call.dynamodb", note)
     try:
-        _ask(world, WholeSession(SAID, title="Parser"))
+        _ask(world, InlineTranscript(SAID, title="Parser"))
     finally:
         dynamodb.meta.events.unregister("before-call.dynamodb", note)
     # The key, the home; the session, its messages, the handoff.

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from shared.domain.sessions import Interruption, ResumePending
 from shared.use_cases.sessions.resume_session import fork_session
-from shared.use_cases.sessions.save_session import keep_session
+from shared.use_cases.sessions.save_session import save_session
 from tests.support.use_case_world import USER, World
 
 
 def test_a_copy_begins_anew_in_the_terminal_with_all_that_was_said(world: World) -> None:
     _, place = world.moved()
-    original, _ = keep_session(world.services, USER, "s-1", {"source": "claude-code", "cwd": "/src", "model": "m-1"})
+    original, _ = save_session(world.services, USER, "s-1", {"source": "claude-code", "cwd": "/src", "model": "m-1"})
     marked = replace(original, strikes=2, resume_pending=ResumePending(Interruption.KILLED, 1), suspended=True)
     original = world.store.sessions.replace(original, marked)
 

@@ -9,7 +9,7 @@ from shared.domain.sessions import Interruption, ResumePending
 from shared.errors import AgentUnavailable, HandoffInFlight
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import TurnMessage
-from shared.use_cases.chat.locate_session import bring_here
+from shared.use_cases.sessions.move_to_chat import move_to_chat
 from shared.use_cases.sessions.save_session import delete_session
 from shared.use_cases.turns.accept_turn import accept_turn
 from tests.support.use_case_world import HOME, USER, World
@@ -42,7 +42,7 @@ def test_the_same_message_number_in_two_chats_is_two_turns(world: World) -> None
     world.say(place, "first chat", "57")
     world.turns()
     elsewhere = Place("chat", "other")
-    bring_here(world.services, USER, session.id, elsewhere)
+    move_to_chat(world.services, USER, session.id, elsewhere)
 
     world.say(elsewhere, "second chat", "57")
     world.turns()
@@ -98,7 +98,7 @@ def test_an_expired_session_that_is_resumed_here_goes_on_here(world: World) -> N
     world.turns()
     assert world.current().owner.is_cli
 
-    bring_here(world.services, USER, session.id, place)
+    move_to_chat(world.services, USER, session.id, place)
     world.say(place, "back again", "e-2")
     world.turns()
 
@@ -111,7 +111,7 @@ def test_a_home_whose_session_moved_on_gets_another_one(world: World) -> None:
     first = world.store.sessions.at(HOME)
     assert first is not None
     world.session("s-2")
-    bring_here(world.services, USER, "s-2", HOME)
+    move_to_chat(world.services, USER, "s-2", HOME)
     delete_session(world.services, USER, "s-2")
     assert world.store.sessions.at(HOME) is None
 

@@ -4,7 +4,7 @@ import pytest
 
 from shared.errors import NotYet
 from shared.ports.queue import TurnMessage
-from shared.use_cases.turns.hold_turn import kept_alive, let_go, start_turn
+from shared.use_cases.turns.hold_turn import heartbeat, release, start_turn
 from shared.use_cases.turns.run_turn import run_turn
 from tests.support.use_case_world import HOME, TURN_LEASE, World
 from tests.support.waiting import eventually
@@ -32,7 +32,7 @@ def test_lease_and_hold_are_renewed_while_the_agent_works_however_short_they_are
     held = start_turn(world.services, world.session(), counts=True)
     holds = Holds()
 
-    with kept_alive(world.services, held, HOME, holds):
+    with heartbeat(world.services, held, HOME, holds):
         world.clock.time += 500
         eventually(lambda: _lease(world) == world.clock.now() + 600)
         eventually(lambda: 1 in holds.asked)
@@ -58,6 +58,6 @@ def test_letting_go_of_a_turn_that_is_somebody_elses_by_now_changes_nothing(worl
     world.wait(TURN_LEASE / 1000)
     theirs = start_turn(world.services, world.current(), counts=True)
 
-    let_go(world.services, mine, uncount=True)
+    release(world.services, mine, uncount=True)
 
     assert world.current() == theirs

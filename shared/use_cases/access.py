@@ -1,0 +1,93 @@
+"""Ownership checks, and ids that are derived so that a repeated request finds what it wrote before."""
+
+import hashlib
+
+from shared.domain.handoffs import Handoff
+from shared.domain.routes import Place
+from shared.domain.sessions import Session
+from shared.errors import (
+    Moved,
+    PlaceBusy,
+    PlatformNotConfigured,
+    PlatformNotSupported,
+    UnknownHandoff,
+    UnknownPlatform,
+    UnknownSession,
+)
+from shared.ports.inbox import InboxRow
+from shared.ports.platforms import Platforms
+from shared.services import Services
+
+
+def own_session(services: Services, user_id: str, session_id: str) -> Session:
+    """The user's session. Raises UnknownSession for a missing one and, alike, for another user's."""
+    session = services.store.sessions.get(session_id)
+    if session is None or session.user_id != user_id:
+        raise UnknownSession(session_id)
+    return session
+
+
+def own_handoff(services: Services, user_id: str, handoff_id: str) -> Handoff:
+    """The user's handoff. Raises UnknownHandoff for a missing one and, alike, for another user's."""
+    handoff = services.store.handoffs.get(handoff_id)
+    if handoff is None or handoff.user_id != user_id:
+        raise UnknownHandoff(handoff_id)
+    return handoff
+
+
+def refuse_elsewhere(session: Session, epoch: int) -> None:
+    """Raise Moved unless the terminal that knows `epoch` owns the session."""
+    if not session.owner.is_cli or session.epoch != epoch:
+        raise Moved(session)
+
+
+def refuse_foreign_chat(services: Services, user_id: str, chat: Place) -> None:
+    """Raise PlaceBusy for another user's private chat, which on some platforms has that user's id."""
+    if services.store.accounts.user_of(chat.platform, chat.chat) not in (None, user_id):
+        raise PlaceBusy(chat.route, is_mine=False)
+
+
+def refuse_unusable_platform(platforms: Platforms, name: str) -> None:
+    """Raise UnknownPlatform, PlatformNotSupported or PlatformNotConfigured. Loads no chat SDK."""
+    known = platforms.known()
+    supported = [platform for platform, is_supported in known.items() if is_supported]
+    if name not in known:
+        raise UnknownPlatform(name, supported)
+    if not known[name]:
+        raise PlatformNotSupported(name, supported)
+    if not platforms.is_configured(name):
+        raise PlatformNotConfigured(name)
+
+
+def is_taken_by_another_user(services: Services, row: InboxRow) -> bool:
+    """Whether the session that lives at the place of a message belongs to another user than its sender."""
+    session_id = services.store.sessions.at(row.place)
+    session = services.store.sessions.get(session_id) if session_id else None
+    return session is not None and session.owner == row.place and session.user_id != row.user_id
+
+
+def id_for(user_id: str, key: str) -> str:
+    """The id that a user's key (an Idempotency-Key, or one derived from it) always leads to."""
+    return _digest(user_id, key)
+
+
+def session_id_at(row: InboxRow, seed: str) -> str:
+    """The id of the session that `row` starts at its place; `seed` says what the session follows."""
+    return _digest(row.place.route, row.user_id, seed)
+
+
+def turn_of(row: InboxRow) -> str:
+    """The id of the turn that answers this row first: the same on every attempt, another at every place.
+
+    Platforms count messages per chat, and a session may answer in several.
+    """
+    return f"turn-{hashlib.sha256(row.place.route.encode()).hexdigest()[:10]}-{row.event_id}"
+
+
+def accepted_turn(row: InboxRow) -> str:
+    """The id under which a terminal's turn is accepted, before it starts."""
+    return f"accepted-{row.event_id}"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
