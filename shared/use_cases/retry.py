@@ -1,19 +1,27 @@
-"""Read again and try again, a bounded number of times, when somebody else was quicker."""
+"""Retry a write whose optimistic lock failed, a bounded number of times."""
 
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from shared.errors import Conflict
+from shared.use_cases.backoff import backoff
 
 T = TypeVar("T")
 TRIES = 5
+FIRST_PAUSE = 0.005
+LONGEST_PAUSE = 0.05
 
 
 def on_conflict(attempt: Callable[[], T]) -> T:
-    """Run `attempt` (which reads, decides and writes) until its write is not in conflict; the last conflict is raised."""
-    for _ in range(TRIES - 1):
+    """Run `attempt` (read, decide, write) until its write is not in conflict. Raises the last Conflict.
+
+    Each retry reads the item again, so the first one is made at once; later ones wait for the competing writers.
+    """
+    for tries in range(TRIES - 1):
         try:
             return attempt()
         except Conflict:
-            continue
+            if tries:
+                time.sleep(backoff(tries, first=FIRST_PAUSE, longest=LONGEST_PAUSE))
     return attempt()
