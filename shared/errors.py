@@ -229,16 +229,9 @@ class NotYet(Retryable):
         super().__init__(f"not due for {after:.0f} s")
         self.after = after
 
-    def pause(self, tries: int) -> float:  # noqa: ARG002  # it is known when
-        """Seconds until the next look, after so many."""
-        return self.after
-
 
 class Busy(NotYet):
     """Somebody else is at it, and done or dead in `after` seconds at most; mostly much sooner, so that it is worth a look."""
-
-    def pause(self, tries: int) -> float:
-        return min(self.after, 2.0 ** (tries - 1))
 
 
 class PlatformError(HandoffError):

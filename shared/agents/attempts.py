@@ -11,6 +11,7 @@ from shared.agents.transcript.window import prepare
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
 from shared.ports.clock import Clock
+from shared.use_cases.backoff import backoff
 
 T = TypeVar("T")
 
@@ -54,7 +55,7 @@ def ask_patiently(ask: Callable[[], T], *, deadline: int, clock: Clock, pause: C
         try:
             return ask()
         except Busy as busy:
-            wait = FIRST_WAIT * 2 ** (TRIES - 1 - left) if busy.after is None else busy.after
+            wait = backoff(TRIES - left, first=FIRST_WAIT, longest=LONGEST_WAIT) if busy.after is None else busy.after
             if not left or wait > LONGEST_WAIT or clock.now() + wait * 1000 >= deadline:
                 raise AgentUnavailable(str(busy), after=busy.after) from busy
             pause(wait)

@@ -1,4 +1,4 @@
-"""The queue that wakes turns, and what it gave up on."""
+"""The queue that starts turns, and its dead letters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,47 +8,61 @@ from shared.domain.routes import Place
 
 
 @dataclass(frozen=True)
-class TurnMessage:
-    """A wake-up for one place, of one of three kinds.
-
-    `handoff_id`: run the kickoff of that handoff. `event_id`: answer the rows in the place's inbox, this one
-    among them. `notice`: post these words of ours.
-    """
+class Kickoff:
+    """Run the kickoff turn of a handoff; while its session has not moved yet, check whether the handoff is due."""
 
     place: Place
-    handoff_id: str | None = None
-    event_id: str | None = None
-    notice: str | None = None
+    handoff_id: str
+
+
+@dataclass(frozen=True)
+class InboxEvent:
+    """Answer the new rows in the inbox of a place, this event among them."""
+
+    place: Place
+    event_id: str
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Post a text of the service at a place, once per `event_id`."""
+
+    place: Place
+    event_id: str
+    text: str
+
+
+TurnMessage = Kickoff | InboxEvent | Notice
 
 
 class TurnQueue(Protocol):
-    """Wake-ups in order, one at a time per place."""
+    """Turn messages, in order and one at a time per line."""
 
     def send(self, message: TurnMessage, *, dedupe: str, line: str | None = None) -> None:
-        """Queue a wake-up; the same `dedupe` within five minutes is queued once.
+        """Queue a message; the same `dedupe` within five minutes is queued once.
 
-        Without `line` it waits in the line of its place. A line of its own is for what must not wait behind a message
-        whose reader died without a word.
+        Messages of one `line` are received in order, one at a time. The default line is the place. Another line is for
+        messages that must not wait behind one whose reader has died.
         """
 
 
 @dataclass(frozen=True)
 class DeadTurn:
-    """A wake-up that the queue gave up on."""
+    """A message that was received too often without success."""
 
     message: TurnMessage
     handle: str
 
 
 class DeadTurns(Protocol):
-    """Wake-ups that failed too often, for the sweep to answer for."""
+    """The dead-letter queue, which the sweep reads."""
 
     def receive(self, *, limit: int) -> Sequence[DeadTurn]: ...
     def delete(self, dead: DeadTurn) -> None: ...
 
 
 class Visibility(Protocol):
-    """The hold on the queue message that a turn is working on."""
+    """The visibility time-out of the queue message that a turn is working on."""
 
     def set(self, seconds: int) -> None:
-        """Let the message come back in so many seconds unless it is done by then. Best effort."""
+        """Make the message visible again in so many seconds, unless it is deleted first. Best effort."""

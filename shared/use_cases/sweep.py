@@ -7,7 +7,7 @@ import logging
 
 from shared.domain.handoffs import Handoff, Reason, State, Step
 from shared.errors import Conflict
-from shared.ports.queue import DeadTurn, TurnMessage
+from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice
 from shared.services import Services
 from shared.use_cases.handoffs.take_over import expire, take_over
 from shared.use_cases.retry import on_conflict
@@ -60,7 +60,7 @@ def _look_after_kickoff(services: Services, handoff: Handoff) -> None:
 def _send_kickoff_again(services: Services, handoff: Handoff) -> None:
     if handoff.thread is not None:
         services.queue.send(
-            TurnMessage(handoff.thread.place, handoff_id=handoff.id),
+            Kickoff(handoff.thread.place, handoff.id),
             dedupe=f"again {handoff.id} {handoff.nudges}",
             line=f"again {handoff.id}",
         )
@@ -82,29 +82,42 @@ def _answer_for_the_dead(services: Services) -> int:
 
 
 def _answer_for(services: Services, dead: DeadTurn) -> None:
-    message, now = dead.message, services.clock.now()
-    if message.handoff_id is not None:
-        handoff = services.store.handoffs.get(message.handoff_id)
-        if handoff is not None and handoff.is_open and not handoff.confirmed:
-            reason = Reason(
-                "turn_failed", "The agent's turn failed again and again. The session is where it was before."
-            )
-            on_conflict(lambda: services.store.handoffs.fail(handoff, reason, now=now))
-            log.info("handoff %s: failed, its kickoff was given up", handoff.id)
-        elif handoff is not None and handoff.is_open:
-            services.queue.send(message, dedupe=f"dead {dead.handle[-64:]}")
-    elif message.event_id is not None and message.notice is None:
-        row = services.store.inbox.get(message.place, message.event_id)
-        if row is None:
-            return
-        if row.done_by is not None:
-            services.queue.send(message, dedupe=f"dead {dead.handle[-64:]}")
-            return
-        words = "I could not answer your last message: the work on it failed again and again. Please say it once more."
-        # Told first: a sweep that dies here tells again (once, by its key), one that closed first would never.
-        services.queue.send(
-            TurnMessage(message.place, event_id=f"dead-{message.event_id}", notice=words),
-            dedupe=f"dead {message.place.route} {message.event_id}",
-        )
-        services.store.inbox.close([row], by="dead letter")
-        release_accepted(services, row)
+    match dead.message:
+        case Kickoff(handoff_id=handoff_id):
+            _answer_for_kickoff(services, dead, handoff_id)
+        case InboxEvent(event_id=event_id):
+            _answer_for_event(services, dead, event_id)
+        case Notice():
+            log.info("a notice could not be posted and is dropped")
+
+
+def _answer_for_kickoff(services: Services, dead: DeadTurn, handoff_id: str) -> None:
+    handoff = services.store.handoffs.get(handoff_id)
+    if handoff is None or not handoff.is_open:
+        return
+    if handoff.confirmed:
+        _send_again(services, dead)
+        return
+    reason = Reason("turn_failed", "The agent's turn failed several times. The session is where it was before.")
+    on_conflict(lambda: services.store.handoffs.fail(handoff, reason, now=services.clock.now()))
+    log.info("handoff %s: failed, its kickoff became a dead letter", handoff.id)
+
+
+def _answer_for_event(services: Services, dead: DeadTurn, event_id: str) -> None:
+    place = dead.message.place
+    row = services.store.inbox.get(place, event_id)
+    if row is None:
+        return
+    if row.done_by is not None:
+        _send_again(services, dead)
+        return
+    text = "I could not answer your last message: every attempt failed. Please send it again."
+    # The notice goes first: if the sweep dies here it is sent again (once, by its key), but never lost.
+    notice = Notice(place, f"dead-{event_id}", text)
+    services.queue.send(notice, dedupe=f"dead {place.route} {event_id}")
+    services.store.inbox.close([row], by="dead letter")
+    release_accepted(services, row)
+
+
+def _send_again(services: Services, dead: DeadTurn) -> None:
+    services.queue.send(dead.message, dedupe=f"dead {dead.handle[-64:]}")

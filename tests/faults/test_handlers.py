@@ -12,14 +12,15 @@ import pytest
 
 from functions.process.handler import build as build_process
 from functions.sweep.handler import build as build_sweep
-from functions.turn.handler import CONFLICT_PAUSE, RESERVE
 from functions.turn.handler import build as build_turn
 from shared.domain.handoffs import Handoff, State
 from shared.errors import AgentUnavailable, RateLimited
 from shared.ports.queue_text import body_of
 from shared.ports.store import Store
 from shared.use_cases.sessions.resume_session import resume_session
+from shared.use_cases.turns.budget import RESERVE
 from shared.use_cases.turns.hold_turn import start_turn
+from shared.use_cases.turns.run_turn import CONFLICT_PAUSE
 from tests.support.use_case_world import TURN_LEASE, USER, World
 
 EVENTS = Path(__file__).parents[1] / "events"

@@ -17,7 +17,7 @@ from local.service import LocalService
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import TurnLease
 from shared.ports.inbox import InboxRow
-from shared.ports.queue import TurnMessage
+from shared.ports.queue import InboxEvent
 from shared.ports.queue_text import body_of
 from shared.use_cases.access import accepted_turn
 from tests.support.desk import Desk, until
@@ -136,7 +136,7 @@ def _let_sweep_work(desk: Desk) -> None:
     service.store.inbox.put(row)
     service.engine.client("sqs").send_message(
         QueueUrl=service.stack.resources["DeadTurnsQueue"],
-        MessageBody=body_of(TurnMessage(row.place, event_id=row.event_id)),
+        MessageBody=body_of(InboxEvent(row.place, row.event_id)),
         MessageGroupId="g",
         MessageDeduplicationId="d",
     )

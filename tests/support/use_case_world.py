@@ -2,7 +2,6 @@
 
 # ruff: noqa: ARG002  # a fake takes what its port passes, and need not use it
 
-import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,9 +11,8 @@ from shared.domain.handoffs import Handoff
 from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
-from shared.errors import NotYet, Retryable
 from shared.ports.inbox import InboxRow
-from shared.ports.queue import TurnMessage
+from shared.ports.queue import InboxEvent
 from shared.ports.store import Store
 from shared.services import Services
 from shared.settings import Settings
@@ -22,6 +20,7 @@ from shared.use_cases.handoffs.process_handoff import process_handoff
 from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_handoff
 from shared.use_cases.sessions.save_session import save_session
 from shared.use_cases.sweep import sweep
+from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.run_turn import run_turn
 from tests.support.fake_platform import FakePlatform, FakePlatforms, Idempotency
 from tests.support.fake_queue import FakeDeadTurns, FakeQueue, FakeVisibility, ManualClock, Waiting
@@ -72,7 +71,7 @@ class World:
             clock=self.clock,
             store=self.store,
             queue=self.queue,
-            visibility=lambda _: FakeVisibility(self.clock, Waiting(TurnMessage(HOME), "")),
+            visibility=lambda _: FakeVisibility(self.clock, Waiting(InboxEvent(HOME, ""), "")),
             dead_turns=self.dead,
             platforms=FakePlatforms(self.platform),
             agent=lambda: self.agent,
@@ -106,12 +105,8 @@ class World:
         received = self.queue.receive()
         if received is None:
             return None
-        hold, deadline = FakeVisibility(self.clock, received), self.clock.now() + limit
-        try:
-            run_turn(self.services, received.message, visibility=hold, deadline=deadline, tries=received.tries)
-        except Retryable as later:
-            hold.set(math.ceil(later.pause(received.tries)) if isinstance(later, NotYet) else 1)
-        else:
+        budget = TurnBudget(FakeVisibility(self.clock, received), self.clock.now() + limit, received.tries)
+        if run_turn(self.services, received.message, budget):
             self.queue.waiting.remove(received)
         return received
 
@@ -136,7 +131,7 @@ class World:
     def say(self, place: Place, text: str, event_id: str) -> None:
         """A person said something at a place; what the webhook does once it is verified."""
         self.store.inbox.put(InboxRow(place, event_id, "ada-there", text, self.clock.now(), USER))
-        self.queue.send(TurnMessage(place, event_id=event_id), dedupe=f"said {place.route} {event_id}")
+        self.queue.send(InboxEvent(place, event_id), dedupe=f"said {place.route} {event_id}")
 
     def current(self, session_id: str = "s-1") -> Session:
         session = self.store.sessions.get(session_id)

@@ -7,7 +7,7 @@ from shared.domain.commands import is_stop
 from shared.errors import Unauthenticated
 from shared.ports.inbound import Answer, Ignored, Inbound
 from shared.ports.inbox import InboxRow
-from shared.ports.queue import TurnMessage
+from shared.ports.queue import InboxEvent
 from shared.services import Services
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ def _take_in(services: Services, inbound: Inbound, now: int) -> None:
         if known is not None and known.done_by is not None:
             return
     services.queue.send(
-        TurnMessage(place, event_id=inbound.event_id),
+        InboxEvent(place, inbound.event_id),
         dedupe=f"said {place.route} {inbound.event_id}",
         line=f"stop {place.route}" if is_stop(inbound.text) else None,
     )

@@ -19,8 +19,9 @@ from shared.errors import (
     ThreadRefused,
 )
 from shared.ports.platforms import Platform
-from shared.ports.queue import TurnMessage
+from shared.ports.queue import Kickoff
 from shared.services import Services
+from shared.use_cases.backoff import backoff
 from shared.use_cases.retry import on_conflict
 
 log = logging.getLogger(__name__)
@@ -115,7 +116,7 @@ def send_kickoff(services: Services, handoff: Handoff) -> None:
     if handoff.thread is None:
         raise _LostFence
     services.queue.send(
-        TurnMessage(handoff.thread.place, handoff_id=handoff.id),
+        Kickoff(handoff.thread.place, handoff.id),
         dedupe=f"kickoff {handoff.id} {handoff.fence}",
     )
     services.store.handoffs.kickoff_sent(handoff, now=services.clock.now())
@@ -127,7 +128,7 @@ def try_later(services: Services, handoff: Handoff, reason: Reason, *, after: fl
     if counts and handoff.attempt + 1 >= MAX_ATTEMPTS:
         _fail(services, handoff, reason)
         return
-    pause = after if after is not None else (0, 5, 20, 60)[min(handoff.attempt, 3)]
+    pause = _pause_before(handoff.attempt + 1) if after is None else after
     if now + pause * 1000 >= handoff.deadline:
         _fail(services, handoff, reason)
         return
@@ -139,9 +140,14 @@ def try_later(services: Services, handoff: Handoff, reason: Reason, *, after: fl
         _wake(services, handoff, "wake")
 
 
+def _pause_before(attempt: int) -> float:
+    """The first repeat follows at once, the next ones after 5, 20 and 60 seconds."""
+    return backoff(attempt - 1, first=5.0, factor=4.0, longest=60.0) if attempt > 1 else 0.0
+
+
 def _wake(services: Services, handoff: Handoff, why: str) -> None:
     """Have the queue look at it when the time has come; should that get lost, the sweep does within a minute."""
-    wake_up = TurnMessage(handoff.target, handoff_id=handoff.id)
+    wake_up = Kickoff(handoff.target, handoff.id)
     services.queue.send(wake_up, dedupe=f"{why} {handoff.id} {handoff.fence}", line=f"wake {handoff.id}")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from shared.domain.messages import Message, canonical
 from shared.domain.sessions import MAX_TITLE, Session, new_session
 from shared.errors import Moved
-from shared.ports.queue import TurnMessage
+from shared.ports.queue import Notice
 from shared.services import Services
 from shared.use_cases.access import id_for, own_session
 from shared.use_cases.retry import on_conflict
@@ -30,7 +30,7 @@ def resume_session(services: Services, user_id: str, session_id: str, *, epoch: 
     if not left.owner.is_cli:
         words = f"This session went back to the terminal. `/resume {session_id}` brings it here again."
         services.queue.send(
-            TurnMessage(left.owner, event_id=f"resumed-{session_id}-{resumed.epoch}", notice=words),
+            Notice(left.owner, f"resumed-{session_id}-{resumed.epoch}", words),
             dedupe=f"resumed {session_id} {resumed.epoch}",
         )
     return resumed

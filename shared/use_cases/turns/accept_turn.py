@@ -6,7 +6,7 @@ from shared.domain.routes import cli_place
 from shared.domain.sessions import Session, TurnLease
 from shared.errors import HandoffInFlight, SessionBusy, SessionSuspended
 from shared.ports.inbox import InboxRow
-from shared.ports.queue import TurnMessage
+from shared.ports.queue import InboxEvent
 from shared.services import Services
 from shared.use_cases.access import accepted_turn, own_session, refuse_elsewhere
 from shared.use_cases.retry import on_conflict
@@ -43,7 +43,7 @@ def accept_turn(services: Services, user_id: str, session_id: str, *, epoch: int
 
     session = on_conflict(accept)
     services.store.inbox.put(row)
-    services.queue.send(TurnMessage(place, event_id=turn_id), dedupe=f"turn {place.route} {turn_id}")
+    services.queue.send(InboxEvent(place, turn_id), dedupe=f"turn {place.route} {turn_id}")
     return session
 
 

@@ -3,7 +3,7 @@
 import itertools
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shared.domain.commands import parse_command
 from shared.domain.interruptions import note_for, suspend
@@ -11,15 +11,17 @@ from shared.domain.messages import Message
 from shared.domain.sessions import Interruption, Session, TurnLease
 from shared.errors import AgentError, AgentFailed, AgentUnavailable, Conflict, NotYet, PlaceGone, Rejected
 from shared.ports.inbox import InboxRow
-from shared.ports.queue import TurnMessage, Visibility
+from shared.ports.queue import InboxEvent
 from shared.ports.turns import TurnCommit
 from shared.services import Services
 from shared.use_cases.access import accepted_turn, turn_of
+from shared.use_cases.backoff import backoff
 from shared.use_cases.chat.commands import run_command
 from shared.use_cases.chat.locate_session import Broken, Elsewhere, Found, NotAddressed, Vacant, locate_session
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.sessions.move_to_chat import replace_broken, start_in_chat
 from shared.use_cases.turns.accept_turn import release_accepted
+from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.deliver import deliver, parts_for, say
 from shared.use_cases.turns.hold_turn import heartbeat, mark_if_broken, refuse_live_turn, release, start_turn
 from shared.use_cases.turns.run_kickoff import run_kickoff
@@ -30,21 +32,10 @@ AGENT_TRIES = 5
 PROMISE_SLACK = 120_000
 
 
-@dataclass(frozen=True)
-class _Run:
-    """How long and how often this turn may try."""
-
-    visibility: Visibility
-    deadline: int
-    tries: int
-
-
-def answer_inbox(
-    services: Services, message: TurnMessage, *, visibility: Visibility, deadline: int, tries: int
-) -> None:
+def answer_inbox(services: Services, message: InboxEvent, budget: TurnBudget) -> None:
     """Answer the new rows of a place, or finish the delivery of the turn that has answered them. Safe to run twice."""
     place = message.place
-    row = services.store.inbox.get(place, message.event_id or "")
+    row = services.store.inbox.get(place, message.event_id)
     if row is None:
         return
     if row.done_by is not None:
@@ -59,7 +50,7 @@ def answer_inbox(
         asking = rows[0] if rows and rows[0].user_id != row.user_id else row
         spoken = itertools.takewhile(lambda new: not _command(new), rows)
         answered = [new for new in spoken if new.user_id == asking.user_id]
-        _answer_rows(services, asking, answered, _Run(visibility, deadline, tries))
+        _answer_rows(services, asking, answered, budget)
     if row.event_id not in {done.event_id for done in answered}:
         raise NotYet(0)  # what was said before it came first; this one is next
 
@@ -72,19 +63,19 @@ def _new_rows(services: Services, row: InboxRow) -> list[InboxRow]:
     return rows
 
 
-def _answer_rows(services: Services, row: InboxRow, rows: Sequence[InboxRow], run: _Run) -> None:
+def _answer_rows(services: Services, row: InboxRow, rows: Sequence[InboxRow], budget: TurnBudget) -> None:
     match locate_session(services, row):
         case Found(session):
             if rows:
-                _answer(services, session, rows, run)
+                _answer(services, session, rows, budget)
         case Vacant():
             session = start_in_chat(services, row, seed="home")
             if rows:
-                _answer(services, session, rows, run)
+                _answer(services, session, rows, budget)
         case Broken(session, notice):
             # The notice goes first: a repeat after a crash finds only the new session and would not send it.
             _tell(services, row, notice, key="fresh")
-            _answer(services, replace_broken(services, row, session), rows, run)
+            _answer(services, replace_broken(services, row, session), rows, budget)
         case Elsewhere(notice):
             _tell(services, row, notice)
             services.store.inbox.close(rows, by="told")
@@ -109,43 +100,43 @@ def _finish(services: Services, row: InboxRow) -> None:
         _deliver(services, row, session_id, turn_id)
 
 
-def _answer(services: Services, session: Session, rows: Sequence[InboxRow], run: _Run) -> None:
+def _answer(services: Services, session: Session, rows: Sequence[InboxRow], budget: TurnBudget) -> None:
     accepted = accepted_turn(rows[0])
     refuse_live_turn(services, session, accepted=accepted)
-    session = _after_its_kickoff(services, session, run)
+    session = _after_its_kickoff(services, session, budget)
     if session.strikes >= services.settings.strikes:
         _give_up(services, session, rows)
         return
     held = start_turn(services, session, counts=True, accepted=accepted)
     with mark_if_broken(services, held):
-        turn_id = _run_agent(services, held, rows, run)
+        turn_id = _run_agent(services, held, rows, budget)
     log.info("session %s: answered %d message(s)", session.id, len(rows))
     _deliver(services, rows[0], session.id, turn_id)
 
 
-def _after_its_kickoff(services: Services, session: Session, run: _Run) -> Session:
+def _after_its_kickoff(services: Services, session: Session, budget: TurnBudget) -> Session:
     """Words typed while the session was still arriving wait in the queue before its kickoff: that comes first all the same."""
     handoff = services.store.handoffs.get(session.active_handoff) if session.active_handoff else None
     if handoff is None or not handoff.is_open or handoff.confirmed or not handoff.is_bound:
         return session
-    run_kickoff(services, handoff.id, visibility=run.visibility, deadline=run.deadline, tries=run.tries)
+    run_kickoff(services, handoff.id, budget)
     arrived = services.store.sessions.get(session.id)
     if arrived is None or arrived.owner != session.owner:
         raise Conflict(f"session {session.id} did not stay")
     return arrived
 
 
-def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], run: _Run) -> str:
+def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], budget: TurnBudget) -> str:
     """Let the agent answer and commit its words; returns the turn's id."""
     session, place = held, rows[0].place
     transcript = list(services.store.transcripts.load(session.id))
     said: list[Message] = [{"role": "user", "content": row.text, "id": f"{place.route}/{row.event_id}"} for row in rows]
     note = note_for(held, transcript, has_new_message=True)
     try:
-        with heartbeat(services, held, place, run.visibility):
-            reply = services.agent().reply([*transcript, *said], note=note, deadline=run.deadline)
+        with heartbeat(services, held, place, budget.visibility):
+            reply = services.agent().reply([*transcript, *said], note=note, deadline=budget.deadline)
     except AgentError as error:
-        reply = _after_agent_error(services, held, rows[0], error, run)
+        reply = _after_agent_error(services, held, rows[0], error, budget)
     turn_id = turn_of(rows[0])
     commit = TurnCommit(
         session=held,
@@ -162,13 +153,13 @@ def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], run:
     return turn_id
 
 
-def _after_agent_error(services: Services, held: Session, row: InboxRow, error: AgentError, run: _Run) -> str:
+def _after_agent_error(services: Services, held: Session, row: InboxRow, error: AgentError, budget: TurnBudget) -> str:
     """A failure that another try may help is tried again; any other is said to the person, as this turn's reply."""
-    if services.clock.now() >= run.deadline:
+    if services.clock.now() >= budget.deadline:
         release(services, held, interrupted=Interruption.OUT_OF_TIME, waiting=_promised(services, row, 1.0))
         raise NotYet(1.0) from error
-    if isinstance(error, AgentUnavailable) and run.tries < AGENT_TRIES:
-        pause = error.after or min(60.0, 5.0 * 2**run.tries)
+    if isinstance(error, AgentUnavailable) and budget.tries < AGENT_TRIES:
+        pause = error.after or backoff(budget.tries, first=10.0, longest=60.0)
         release(services, held, uncount=True, waiting=_promised(services, row, pause))
         raise NotYet(pause) from error
     what = str(error).rstrip(".")

@@ -8,19 +8,20 @@ from shared.domain.interruptions import note_for
 from shared.domain.messages import Message, count_by_role, digest
 from shared.domain.sessions import Session
 from shared.errors import AgentError, AgentUnavailable, Conflict, NotYet, Rejected
-from shared.ports.queue import Visibility
 from shared.ports.turns import TurnCommit
 from shared.services import Services
 from shared.use_cases.handoffs.take_over import take_over
 from shared.use_cases.retry import on_conflict
+from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.deliver import deliver, parts_for
 from shared.use_cases.turns.hold_turn import heartbeat, release, start_turn
 
 log = logging.getLogger(__name__)
 AGENT_TRIES = 3
+AGENT_PAUSE = 5.0
 
 
-def run_kickoff(services: Services, handoff_id: str, *, visibility: Visibility, deadline: int, tries: int) -> None:
+def run_kickoff(services: Services, handoff_id: str, budget: TurnBudget) -> None:
     """Run the kickoff of a handoff, or finish one that was committed before. Safe to run twice.
 
     Its failures fail the handoff, with the session back where it came from; they never strike the session. Raises
@@ -32,7 +33,7 @@ def run_kickoff(services: Services, handoff_id: str, *, visibility: Visibility, 
     if not handoff.is_bound:
         _wake_when_due(services, handoff)
         return
-    if not handoff.confirmed and not _confirm(services, handoff, visibility, deadline=deadline, tries=tries):
+    if not handoff.confirmed and not _confirm(services, handoff, budget):
         return
     finish(services, handoff)
 
@@ -66,7 +67,7 @@ def finish(services: Services, handoff: Handoff) -> None:
     log.info("handoff %s: %s", handoff.id, "completed" if completed else "ended elsewhere")
 
 
-def _confirm(services: Services, handoff: Handoff, visibility: Visibility, *, deadline: int, tries: int) -> bool:
+def _confirm(services: Services, handoff: Handoff, budget: TurnBudget) -> bool:
     """Let the agent answer the kickoff and commit its words; False if the handoff came to an end instead."""
     session = services.store.sessions.get(handoff.session_id)
     if session is None or handoff.thread is None or session.owner != handoff.thread.place:
@@ -74,17 +75,17 @@ def _confirm(services: Services, handoff: Handoff, visibility: Visibility, *, de
     session = start_turn(services, session, counts=False)
     transcript = list(services.store.transcripts.load(session.id))
     kickoff = kickoff_message(session, handoff)
+    deadline = min(budget.deadline, handoff.deadline)
     try:
-        with heartbeat(services, session, session.owner, visibility):
+        with heartbeat(services, session, session.owner, budget.visibility):
             note = note_for(session, transcript, has_new_message=False)
-            in_time = min(deadline, handoff.deadline)
-            reply = services.agent().reply([*transcript, kickoff], note=note, deadline=in_time)
+            reply = services.agent().reply([*transcript, kickoff], note=note, deadline=deadline)
         _commit(services, handoff, session, transcript, said=(kickoff, reply))
     except AgentError as error:
         release(services, session)
-        in_time = services.clock.now() < min(deadline, handoff.deadline)
-        if isinstance(error, AgentUnavailable) and tries < AGENT_TRIES and in_time:
-            raise NotYet(error.after or 5.0) from error
+        has_time = services.clock.now() < deadline
+        if isinstance(error, AgentUnavailable) and budget.tries < AGENT_TRIES and has_time:
+            raise NotYet(error.after or AGENT_PAUSE) from error
         _fail(services, handoff, Reason("agent_failed", str(error)))
         return False
     except Conflict:

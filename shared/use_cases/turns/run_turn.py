@@ -1,27 +1,49 @@
-"""One wake-up from the Turns queue: run a kickoff, answer a place's inbox, or post words of ours."""
+"""Run one message of the Turns queue: a kickoff, the inbox of a place, or a notice."""
 
-from shared.errors import Rejected
-from shared.ports.queue import TurnMessage, Visibility
+import contextlib
+import math
+
+from shared.errors import Busy, Conflict, NotYet, Rejected
+from shared.ports.queue import InboxEvent, Kickoff, Notice, TurnMessage
 from shared.services import Services
+from shared.use_cases.backoff import backoff
 from shared.use_cases.turns.answer_inbox import answer_inbox
+from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.deliver import say
 from shared.use_cases.turns.hold_turn import hold_seconds
 from shared.use_cases.turns.run_kickoff import run_kickoff
 
+CONFLICT_PAUSE = 1
 
-def run_turn(services: Services, message: TurnMessage, *, visibility: Visibility, deadline: int, tries: int) -> None:
-    """Do what the wake-up asks. `deadline` is when the agent must have answered, `tries` how often it was received.
 
-    The queue's hold is shortened first, so that a killed turn is tried again soon, not at the function's limit.
-    Raises NotYet(after) or Conflict to be woken again; whatever else it raises, the queue tries again too.
+def run_turn(services: Services, message: TurnMessage, budget: TurnBudget) -> bool:
+    """Run a message. True: done, delete it. False: leave it in the queue; it becomes visible again when it is due.
+
+    The visibility time-out is shortened first, so that the message of a killed turn comes back soon, not at the
+    function's limit. Raises unexpected errors only; the queue retries those too.
     """
-    visibility.set(hold_seconds(services))
-    if message.handoff_id is not None:
-        run_kickoff(services, message.handoff_id, visibility=visibility, deadline=deadline, tries=tries)
-    elif message.notice is not None:
-        try:
-            say(services, message.place, message.notice, key=f"notice-{message.event_id}")
-        except Rejected:
-            return
-    elif message.event_id is not None:
-        answer_inbox(services, message, visibility=visibility, deadline=deadline, tries=tries)
+    budget.visibility.set(hold_seconds(services))
+    try:
+        _dispatch(services, message, budget)
+    except Busy as busy:
+        # The other worker is mostly done long before its lease ends, so look soon and then less often.
+        budget.visibility.set(math.ceil(backoff(budget.tries, first=1.0, longest=busy.after)))
+        return False
+    except NotYet as later:
+        budget.visibility.set(math.ceil(later.after))
+        return False
+    except Conflict:
+        budget.visibility.set(CONFLICT_PAUSE)
+        return False
+    return True
+
+
+def _dispatch(services: Services, message: TurnMessage, budget: TurnBudget) -> None:
+    match message:
+        case Kickoff(handoff_id=handoff_id):
+            run_kickoff(services, handoff_id, budget)
+        case InboxEvent():
+            answer_inbox(services, message, budget)
+        case Notice(place, event_id, text):
+            with contextlib.suppress(Rejected):  # a notice that the platform refuses for good is dropped
+                say(services, place, text, key=f"notice-{event_id}")

@@ -8,7 +8,7 @@ import pytest
 
 from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
 from shared.domain.routes import Place
-from shared.ports.queue import TurnMessage
+from shared.ports.queue import InboxEvent, Kickoff
 from shared.ports.queue_text import message_of
 
 if TYPE_CHECKING:
@@ -42,33 +42,34 @@ def received(sqs: Any, url: str) -> list[dict[str, Any]]:
 def test_the_same_wake_up_is_queued_once(sqs: Any, url: str) -> None:
     queue = SqsTurnQueue(sqs, url)
     for _ in range(3):
-        queue.send(TurnMessage(HERE, event_id="1"), dedupe="event 1")
-    assert [message_of(raw["Body"]).event_id for raw in received(sqs, url)] == ["1"]
+        queue.send(InboxEvent(HERE, "1"), dedupe="event 1")
+    assert [message_of(raw["Body"]) for raw in received(sqs, url)] == [InboxEvent(HERE, "1")]
 
 
 def test_each_place_is_a_line_of_its_own(sqs: Any, url: str) -> None:
     queue = SqsTurnQueue(sqs, url)
     for place, event in itertools.product((HERE, THERE, HERE.home), ("1", "2")):
-        queue.send(TurnMessage(place, event_id=event), dedupe=f"{place.route} {event}")
+        queue.send(InboxEvent(place, event), dedupe=f"{place.route} {event}")
     seen = received(sqs, url)
-    assert {message_of(raw["Body"]).place for raw in seen} == {HERE, THERE, HERE.home}
-    assert [message_of(raw["Body"]).event_id for raw in seen] == ["1", "1", "1"], "the second waits for the first"
+    first = {InboxEvent(place, "1") for place in (HERE, THERE, HERE.home)}
+    assert len(seen) == 3
+    assert {message_of(raw["Body"]) for raw in seen} == first, "the second waits for the first"
 
 
 def test_what_must_not_wait_has_a_line_of_its_own(sqs: Any, url: str) -> None:
     queue = SqsTurnQueue(sqs, url)
-    queue.send(TurnMessage(HERE, event_id="1"), dedupe="1")
-    queue.send(TurnMessage(HERE, handoff_id="h-1"), dedupe="2", line="again h-1")
+    queue.send(InboxEvent(HERE, "1"), dedupe="1")
+    queue.send(Kickoff(HERE, "h-1"), dedupe="2", line="again h-1")
     assert len(received(sqs, url)) == 2
 
 
 def test_any_place_and_any_dedupe_fits_what_sqs_takes(sqs: Any, url: str) -> None:
-    SqsTurnQueue(sqs, url).send(TurnMessage(Place("x", "Zoë 🚀" * 100)), dedupe="ü" * 500)
+    SqsTurnQueue(sqs, url).send(InboxEvent(Place("x", "Zoë 🚀" * 100), "1"), dedupe="ü" * 500)
     assert len(received(sqs, url)) == 1
 
 
 def test_a_hold_that_is_let_go_gives_the_message_back(sqs: Any, url: str) -> None:
-    SqsTurnQueue(sqs, url).send(TurnMessage(HERE), dedupe="1")
+    SqsTurnQueue(sqs, url).send(InboxEvent(HERE, "1"), dedupe="1")
     (held,) = received(sqs, url)
     visibility = SqsVisibility(sqs, url, held["ReceiptHandle"])
     visibility.set(60)
@@ -82,10 +83,10 @@ def test_a_hold_on_what_is_somebody_elses_by_now_is_no_error(sqs: Any, url: str)
 
 
 def test_dead_letters_are_read_and_deleted(sqs: Any, url: str) -> None:
-    SqsTurnQueue(sqs, url).send(TurnMessage(HERE, handoff_id="h-1"), dedupe="1")
+    SqsTurnQueue(sqs, url).send(Kickoff(HERE, "h-1"), dedupe="1")
     dead_turns = SqsDeadTurns(sqs, url)
     (dead,) = dead_turns.receive(limit=5)
-    assert dead.message == TurnMessage(HERE, handoff_id="h-1")
+    assert dead.message == Kickoff(HERE, "h-1")
     dead_turns.delete(dead)
     sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "0"})
     assert dead_turns.receive(limit=5) == []
@@ -96,7 +97,7 @@ def test_a_dead_letter_that_cannot_be_read_does_not_stand_in_the_way_of_the_othe
     sqs: Any, url: str, body: str
 ) -> None:
     sqs.send_message(QueueUrl=url, MessageBody=body, MessageGroupId="a", MessageDeduplicationId="a")
-    SqsTurnQueue(sqs, url).send(TurnMessage(HERE, event_id="1"), dedupe="1")
+    SqsTurnQueue(sqs, url).send(InboxEvent(HERE, "1"), dedupe="1")
     dead_turns = SqsDeadTurns(sqs, url)
     found = [dead for _ in range(2) for dead in dead_turns.receive(limit=10)]
-    assert [dead.message.event_id for dead in found] == ["1"]
+    assert [dead.message for dead in found] == [InboxEvent(HERE, "1")]

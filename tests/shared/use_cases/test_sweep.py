@@ -11,7 +11,7 @@ from shared.domain.routes import Place
 from shared.domain.sessions import TurnLease
 from shared.errors import NotSent
 from shared.ports.inbox import InboxRow
-from shared.ports.queue import DeadTurn, TurnMessage
+from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, TurnMessage
 from shared.use_cases.sweep import DEAD_LIMIT, LIMIT, sweep
 from shared.use_cases.turns.accept_turn import accept_turn
 from tests.support.use_case_world import DEADLINE, LEASE, TURN_LEASE, USER, World
@@ -254,7 +254,7 @@ def test_a_dead_turn_is_told_to_the_person_and_its_message_is_not_answered_later
 
     told, answer = world.platform.said(place)[1:]
     assert "could not answer" in told
-    assert "say it once more" in told
+    assert "send it again" in told
     assert answer == "reply to 5"
     assert "never answered" not in [message["content"] for message in world.transcript()]
 
@@ -286,7 +286,7 @@ def test_a_dead_turn_of_a_terminal_frees_its_session(world: World) -> None:
 def test_a_dead_letter_that_breaks_is_kept_and_the_others_are_answered_for(world: World) -> None:
     _, place = world.moved()
     world.say(place, "heard", "0001")
-    bury(world, TurnMessage(Place("nowhere", "x"), handoff_id=""))  # no table takes an empty key
+    bury(world, Kickoff(Place("nowhere", "x"), ""))  # no table takes an empty key
     bury(world, world.queue.waiting.pop().message)
 
     world.sweep()
@@ -297,7 +297,7 @@ def test_a_dead_letter_that_breaks_is_kept_and_the_others_are_answered_for(world
 
 def test_one_sweep_answers_for_a_bounded_number_of_dead_letters(world: World) -> None:
     for number in range(DEAD_LIMIT + 15):
-        bury(world, TurnMessage(Place("chat", "home", "t9"), event_id=f"unknown {number}"))
+        bury(world, InboxEvent(Place("chat", "home", "t9"), f"unknown {number}"))
 
     world.sweep()
 
@@ -321,7 +321,7 @@ def test_rows_of_a_dead_letter_that_were_answered_meanwhile_are_left(world: Worl
     row = InboxRow(place, "0007", "ada-there", "hi", world.clock.now(), USER)
     world.store.inbox.put(row)
     world.store.inbox.close([row], by="told")
-    bury(world, TurnMessage(place, event_id="0007"))
+    bury(world, InboxEvent(place, "0007"))
 
     world.sweep()
     world.turns()

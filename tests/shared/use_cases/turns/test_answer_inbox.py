@@ -8,7 +8,7 @@ from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, ResumePending
 from shared.errors import AgentUnavailable, HandoffInFlight
 from shared.ports.inbox import InboxRow
-from shared.ports.queue import TurnMessage
+from shared.ports.queue import InboxEvent
 from shared.use_cases.sessions.move_to_chat import move_to_chat
 from shared.use_cases.sessions.save_session import delete_session
 from shared.use_cases.turns.accept_turn import accept_turn
@@ -139,7 +139,7 @@ def test_an_unknown_thread_waits_as_long_as_a_handoff_is_on_its_way(world: World
 
 
 def test_what_a_queue_message_of_no_row_asks_is_nothing(world: World) -> None:
-    world.queue.send(TurnMessage(HOME, event_id="never written"), dedupe="x")
+    world.queue.send(InboxEvent(HOME, "never written"), dedupe="x")
 
     assert world.turns() == 1
     assert world.agent.given == []

@@ -3,7 +3,8 @@
 import pytest
 
 from shared.errors import NotYet
-from shared.ports.queue import TurnMessage
+from shared.ports.queue import InboxEvent
+from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.hold_turn import heartbeat, release, start_turn
 from shared.use_cases.turns.run_turn import run_turn
 from tests.support.use_case_world import HOME, TURN_LEASE, World
@@ -22,8 +23,8 @@ class Holds:
 
 def test_every_wake_up_shortens_the_queues_hold_before_it_does_anything(world: World) -> None:
     holds = Holds()
-    unknown = TurnMessage(HOME, event_id="nobody knows it")
-    run_turn(world.services, unknown, visibility=holds, deadline=world.clock.now() + 1, tries=1)
+    unknown = InboxEvent(HOME, "unknown")
+    run_turn(world.services, unknown, TurnBudget(holds, world.clock.now() + 1, tries=1))
     assert holds.asked == [TURN_LEASE // 1000]
 
 
