@@ -1,13 +1,15 @@
-"""Sessions and handoffs as clients see them."""
+"""Response bodies: sessions and handoffs as clients see them."""
 
 from datetime import UTC, datetime
-from typing import Any
 
-from shared.domain.handoffs import Handoff
+from pydantic import BaseModel
+
+from functions.http.fields import Time
+from shared.domain.handoffs import Handoff, State
 from shared.domain.sessions import Session
 
-POLL_STEPS = ((100, 100), (300, 200), (700, 400))
-POLL_AT_REST = 1000
+_POLL_STEPS = ((100, 100), (300, 200), (700, 400))
+_POLL_AT_REST = 1000
 
 
 def iso(at: int) -> str:
@@ -16,63 +18,140 @@ def iso(at: int) -> str:
 
 
 def poll_after_ms(age: int) -> int:
-    """How long to wait before asking again: 100, 200, 400, then 1000, by the age of what is asked about."""
-    return next((pause for until, pause in POLL_STEPS if age < until), POLL_AT_REST)
+    """The pause before the next poll, by the age of what is polled: 100, 200, 400, then 1000 ms."""
+    return next((pause for until, pause in _POLL_STEPS if age < until), _POLL_AT_REST)
 
 
-def session_view(session: Session, *, now: int) -> dict[str, Any]:
-    """A session for its user."""
-    return {
-        "id": session.id,
-        "title": session.title,
-        "source": session.source,
-        "cwd": session.cwd,
-        "model": session.model,
-        "owner": session.owner_name,
-        "epoch": session.epoch,
-        "message_count": session.message_count,
-        "active_handoff": session.active_handoff,
-        "link": session.link,
-        "suspended": session.suspended,
-        "turn_running": session.has_live_turn(now),
-        "created_at": iso(session.created_at),
-        "updated_at": iso(session.updated_at),
-    }
+class SessionView(BaseModel):
+    """A session. `owner` is `cli` or a route such as `telegram:7001:17`; `link` opens the thread where it lives."""
+
+    id: str
+    title: str | None
+    source: str | None
+    cwd: str | None
+    model: str | None
+    owner: str
+    epoch: int
+    message_count: int
+    active_handoff: str | None
+    link: str | None
+    suspended: bool
+    turn_running: bool
+    created_at: Time
+    updated_at: Time
+
+    @classmethod
+    def of(cls, session: Session, *, now: int) -> "SessionView":
+        return cls(
+            id=session.id,
+            title=session.title,
+            source=session.source,
+            cwd=session.cwd,
+            model=session.model,
+            owner=session.owner_name,
+            epoch=session.epoch,
+            message_count=session.message_count,
+            active_handoff=session.active_handoff,
+            link=session.link,
+            suspended=session.suspended,
+            turn_running=session.has_live_turn(now),
+            created_at=iso(session.created_at),
+            updated_at=iso(session.updated_at),
+        )
 
 
-def handoff_view(handoff: Handoff, session: Session | None, *, base_url: str, now: int) -> dict[str, Any]:
-    """A handoff for its user. A client needs to know only `done` and `error`; the rest is to be shown."""
-    steps = [{**step, "at": iso(step["at"])} for step in handoff.shown_steps()]
-    return {
-        "id": handoff.id,
-        "session_id": handoff.session_id,
-        "platform": handoff.platform,
-        "state": handoff.state.value,
-        "done": not handoff.is_open,
-        "step": steps[-1]["name"] if steps else None,
-        "steps": steps,
-        "thread": {"id": handoff.thread.id, "url": handoff.thread.url} if handoff.thread else None,
-        "notice": handoff.notice,
-        "error": {"code": handoff.error.code, "message": handoff.error.message} if handoff.error else None,
-        "receipt": {
-            "by_role": dict(handoff.receipt.by_role),
-            "digest": handoff.receipt.digest,
-            "message_count": handoff.receipt.message_count,
-        }
-        if handoff.receipt
-        else None,
-        "session": {
-            "owner": session.owner_name,
-            "epoch": session.epoch,
-            "message_count": session.message_count,
-            "title": session.title,
-        }
-        if session
-        else None,
-        "resume_hint": f"To bring the session back to the terminal: handoff resume {handoff.session_id}",
-        "attempt": handoff.attempt,
-        "status_url": f"{base_url}/handoffs/{handoff.id}",
-        "poll_after_ms": poll_after_ms(now - handoff.created_at),
-        "created_at": iso(handoff.created_at),
-        "updated_at": iso(handoff.updated_at),
-    }
+class StepView(BaseModel):
+    name: str
+    at: Time
+    label: str
+
+
+class ThreadView(BaseModel):
+    id: str
+    url: str
+
+
+class ErrorView(BaseModel):
+    code: str
+    message: str
+
+
+class ReceiptView(BaseModel):
+    """Proof of what the agent was given."""
+
+    by_role: dict[str, int]
+    digest: str
+    message_count: int
+
+
+class HandoffSession(BaseModel):
+    """The session of a handoff, in short."""
+
+    owner: str
+    epoch: int
+    message_count: int
+    title: str | None
+
+
+class HandoffView(BaseModel):
+    """A handoff. A client needs only `done` and `error`; show the rest as it comes."""
+
+    id: str
+    session_id: str
+    platform: str
+    state: State
+    done: bool
+    step: str | None
+    steps: list[StepView]
+    thread: ThreadView | None
+    notice: str | None
+    error: ErrorView | None
+    receipt: ReceiptView | None
+    session: HandoffSession | None
+    resume_hint: str
+    attempt: int
+    status_url: str
+    poll_after_ms: int
+    created_at: Time
+    updated_at: Time
+
+    @classmethod
+    def of(cls, handoff: Handoff, session: Session | None, *, base_url: str, now: int) -> "HandoffView":
+        steps = [StepView(name=step["name"], at=iso(step["at"]), label=step["label"]) for step in handoff.shown_steps()]
+        thread, error, receipt = handoff.thread, handoff.error, handoff.receipt
+        return cls(
+            id=handoff.id,
+            session_id=handoff.session_id,
+            platform=handoff.platform,
+            state=handoff.state,
+            done=not handoff.is_open,
+            step=steps[-1].name if steps else None,
+            steps=steps,
+            thread=ThreadView(id=thread.id, url=thread.url) if thread else None,
+            notice=handoff.notice,
+            error=ErrorView(code=error.code, message=error.message) if error else None,
+            receipt=ReceiptView(
+                by_role=dict(receipt.by_role), digest=receipt.digest, message_count=receipt.message_count
+            )
+            if receipt
+            else None,
+            session=HandoffSession(
+                owner=session.owner_name,
+                epoch=session.epoch,
+                message_count=session.message_count,
+                title=session.title,
+            )
+            if session
+            else None,
+            resume_hint=f"To bring the session back to the terminal: handoff resume {handoff.session_id}",
+            attempt=handoff.attempt,
+            status_url=f"{base_url}/handoffs/{handoff.id}",
+            poll_after_ms=poll_after_ms(now - handoff.created_at),
+            created_at=iso(handoff.created_at),
+            updated_at=iso(handoff.updated_at),
+        )
+
+    @property
+    def retry_after(self) -> str:
+        """`poll_after_ms` as a Retry-After header: whole seconds, rounded up."""
+        return str(-(-self.poll_after_ms // 1000))

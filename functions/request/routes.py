@@ -1,188 +1,155 @@
-"""What a client asks to change: sessions, transcripts, handoffs, homes, turns."""
+"""HTTP calls that change something: sessions, transcripts, handoffs, homes, turns."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Header, Path, Request
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
-from starlette.responses import Response
+from fastapi import APIRouter, Response
 
-from functions.http import Json, base_url, services_of, user_of
-from functions.views import handoff_view, poll_after_ms, session_view
-from shared.domain.messages import Message, problem_with
+from functions.http.dependencies import AppServices, BaseUrl, CurrentUser, IdempotencyKey
+from functions.http.fields import PathId
+from functions.http.problems import Json, refusals
+from functions.request.bodies import (
+    HandoffBody,
+    HomeBody,
+    MessagesBody,
+    ResumeBody,
+    SessionBody,
+    TurnBody,
+    checked,
+)
+from functions.request.views import AcceptedTurn, AppendedView, HomeView, TurnView
+from functions.views import HandoffView, SessionView, poll_after_ms
 from shared.domain.routes import Place
-from shared.domain.sessions import MAX_TITLE
-from shared.errors import InvalidRequest
 from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
-from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_handoff
-from shared.use_cases.handoffs.request_inline import InlineTranscript, request_inline
+from shared.use_cases.handoffs.request_handoff import request_handoff
+from shared.use_cases.handoffs.request_inline import request_inline
 from shared.use_cases.people.set_home import set_home
 from shared.use_cases.sessions.append_messages import append_messages
 from shared.use_cases.sessions.resume_session import fork_session, resume_session
 from shared.use_cases.sessions.save_session import delete_session, save_session
 from shared.use_cases.turns.accept_turn import accept_turn
 
-router = APIRouter()
-Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-PathId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TITLE)]
-Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
-Count = Annotated[int, Field(ge=0, le=2**53)]
-Words = Annotated[str, StringConstraints(min_length=1, max_length=60_000)]
+router = APIRouter(default_response_class=Json)
+WRITE = ("unauthenticated", "invalid_request", "conflict", "internal")
+CREATED: dict[int | str, dict[str, Any]] = {201: {"model": SessionView}}
+BODY = (*WRITE, "malformed_json", "body_too_large")
+PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configured", "place_busy")
 
 
-class Body(BaseModel):
-    """A request body: unknown fields are refused, so that a misspelt option is not silently ignored."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class SessionBody(Body):
-    title: Title | None = None
-    source: Annotated[str, StringConstraints(max_length=200)] | None = None
-    cwd: Annotated[str, StringConstraints(max_length=4096)] | None = None
-    model: Annotated[str, StringConstraints(max_length=200)] | None = None
+@router.put("/sessions/{session_id}", responses=CREATED | refusals(*BODY, "unknown_session"))
+async def put_session(
+    session_id: PathId, body: SessionBody, response: Response, services: AppServices, user_id: CurrentUser
+) -> SessionView:
+    """Create a session (201), or change its details (200). You choose the id."""
+    session, created = save_session(services, user_id, session_id, body.model_dump(exclude_unset=True))
+    response.status_code = 201 if created else 200
+    return SessionView.of(session, now=services.clock.now())
 
 
-class MessagesBody(Body):
-    epoch: Count
-    after: Count
-    messages: Annotated[list[dict[str, Any]], Field(min_length=1)]
+@router.delete(
+    "/sessions/{session_id}",
+    status_code=204,
+    responses=refusals(*WRITE, "unknown_session", "handoff_in_flight", "session_busy"),
+)
+async def remove_session(session_id: PathId, services: AppServices, user_id: CurrentUser) -> None:
+    """Delete a session with its transcript."""
+    delete_session(services, user_id, session_id)
 
 
-class TurnBody(Body):
-    epoch: Count
-    id: Id
-    text: Words
+@router.post(
+    "/sessions/{session_id}/messages",
+    responses=refusals(*BODY, "unknown_session", "moved", "out_of_sequence", "session_busy"),
+)
+async def post_messages(
+    session_id: PathId, body: MessagesBody, services: AppServices, user_id: CurrentUser
+) -> AppendedView:
+    """Append to the transcript. Idempotent: messages that are stored already are compared, not written again."""
+    messages = checked(body.messages, first=body.after)
+    session = append_messages(services, user_id, session_id, epoch=body.epoch, after=body.after, messages=messages)
+    return AppendedView(message_count=session.message_count, epoch=session.epoch)
 
 
-class ResumeBody(Body):
-    epoch: Count = 0
-    fork: bool = False
+@router.post(
+    "/sessions/{session_id}/turns",
+    status_code=202,
+    responses=refusals(*BODY, "unknown_session", "moved", "session_busy", "session_suspended", "handoff_in_flight"),
+)
+async def post_turn(session_id: PathId, body: TurnBody, services: AppServices, user_id: CurrentUser) -> AcceptedTurn:
+    """Say something to the agent from the terminal. Idempotent by the body's `id`; the reply joins the transcript."""
+    session = accept_turn(services, user_id, session_id, epoch=body.epoch, turn_id=body.id, text=body.text)
+    view = SessionView.of(session, now=services.clock.now())
+    return AcceptedTurn(turn=TurnView(id=body.id), session=view, poll_after_ms=poll_after_ms(0))
 
 
-class InlineSession(Body):
-    id: Id | None = None
-    title: Title | None = None
-    messages: Annotated[list[dict[str, Any]], Field(min_length=1)]
-
-
-class HandoffBody(Body):
-    platform: Annotated[str, StringConstraints(max_length=50)]
-    session_id: Id | None = None
-    session: InlineSession | None = None
-    epoch: Count | None = None
-    target: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
-    require_thread: bool = False
-    replace: bool = False
-    message: Annotated[str, StringConstraints(max_length=4000)] | None = None
-
-
-class HomeBody(Body):
-    chat: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-
-
-@router.put("/sessions/{session_id}")
-async def put_session(request: Request, session_id: PathId, body: SessionBody) -> Response:
-    services = services_of(request)
-    details = body.model_dump(exclude_unset=True)
-    session, created = save_session(services, user_of(request), session_id, details)
-    return Json(session_view(session, now=services.clock.now()), status_code=201 if created else 200)
-
-
-@router.delete("/sessions/{session_id}")
-async def remove_session(request: Request, session_id: PathId) -> Response:
-    delete_session(services_of(request), user_of(request), session_id)
-    return Response(status_code=204)
-
-
-@router.post("/sessions/{session_id}/messages")
-async def post_messages(request: Request, session_id: PathId, body: MessagesBody) -> Response:
-    session = append_messages(
-        services_of(request),
-        user_of(request),
-        session_id,
-        epoch=body.epoch,
-        after=body.after,
-        messages=_checked(body.messages, first=body.after),
-    )
-    return Json({"message_count": session.message_count, "epoch": session.epoch})
-
-
-@router.post("/sessions/{session_id}/turns")
-async def post_turn(request: Request, session_id: PathId, body: TurnBody) -> Response:
-    services = services_of(request)
-    session = accept_turn(services, user_of(request), session_id, epoch=body.epoch, turn_id=body.id, text=body.text)
-    now = services.clock.now()
-    answer = {"turn": {"id": body.id}, "session": session_view(session, now=now), "poll_after_ms": poll_after_ms(0)}
-    return Json(answer, status_code=202)
-
-
-@router.post("/sessions/{session_id}/resume")
-async def post_resume(request: Request, session_id: PathId, body: ResumeBody, idempotency_key: Key = None) -> Response:
-    services, user_id = services_of(request), user_of(request)
+@router.post(
+    "/sessions/{session_id}/resume",
+    responses=CREATED | refusals(*BODY, "unknown_session", "moved"),
+)
+async def post_resume(
+    *,
+    session_id: PathId,
+    body: ResumeBody,
+    response: Response,
+    services: AppServices,
+    user_id: CurrentUser,
+    idempotency_key: IdempotencyKey = None,
+) -> SessionView:
+    """Bring a session back to the terminal (200), which ends a handoff in flight; or copy it with `fork` (201)."""
     if body.fork:
         session = fork_session(services, user_id, session_id, idempotency_key=idempotency_key)
+        response.status_code = 201
     else:
         session = resume_session(services, user_id, session_id, epoch=body.epoch)
-    return Json(session_view(session, now=services.clock.now()), status_code=201 if body.fork else 200)
+    return SessionView.of(session, now=services.clock.now())
 
 
-@router.put("/platforms/{platform}/home")
-async def put_home(request: Request, platform: str, body: HomeBody) -> Response:
-    services = services_of(request)
-    set_home(services, user_of(request), Place(platform, body.chat))
-    return Json({"platform": platform, "chat": body.chat})
+@router.put("/platforms/{platform}/home", responses=refusals(*BODY, *PLATFORM))
+async def put_home(platform: str, body: HomeBody, services: AppServices, user_id: CurrentUser) -> HomeView:
+    """Set the chat where your handoffs to this platform arrive."""
+    set_home(services, user_id, Place(platform, body.chat))
+    return HomeView(platform=platform, chat=body.chat)
 
 
-@router.post("/handoffs")
-async def post_handoff(request: Request, body: HandoffBody, idempotency_key: Key = None) -> Response:
-    services, user_id = services_of(request), user_of(request)
-    if (body.session_id is None) == (body.session is None):
-        raise InvalidRequest("Name a session by `session_id`, or give a whole one in `session`: one of the two.")
-    if body.session is not None:
-        inline = body.session
-        messages = _checked(inline.messages, first=0)
-        whole = InlineTranscript(messages, id=inline.id, title=inline.title, epoch=body.epoch)
-        asked = _asked(body, session_id="", epoch=0)
-        accepted = request_inline(services, user_id, whole, asked, idempotency_key=idempotency_key)
+@router.post(
+    "/handoffs",
+    status_code=202,
+    responses=refusals(
+        *BODY,
+        *PLATFORM,
+        "no_home",
+        "idempotency_key_reused",
+        "unknown_session",
+        "moved",
+        "out_of_sequence",
+        "session_busy",
+        "handoff_in_flight",
+    ),
+)
+async def post_handoff(
+    *,
+    body: HandoffBody,
+    response: Response,
+    services: AppServices,
+    user_id: CurrentUser,
+    base_url: BaseUrl,
+    idempotency_key: IdempotencyKey = None,
+) -> HandoffView:
+    """Ask for a handoff. Poll `status_url` (also in `Location`) until `done`."""
+    inline, asked = body.inline(), body.asked()
+    if inline is not None:
+        accepted = request_inline(services, user_id, inline, asked, idempotency_key=idempotency_key)
     else:
-        asked = _asked(body, session_id=body.session_id or "", epoch=body.epoch)
         accepted = request_handoff(services, user_id, asked, idempotency_key=idempotency_key)
-    view = handoff_view(accepted.handoff, accepted.session, base_url=base_url(request), now=services.clock.now())
-    headers = {"Location": view["status_url"], "Retry-After": str(-(-view["poll_after_ms"] // 1000))}
-    return Json(view, status_code=202, headers=headers)
+    view = HandoffView.of(accepted.handoff, accepted.session, base_url=base_url, now=services.clock.now())
+    response.headers["Location"] = view.status_url
+    response.headers["Retry-After"] = view.retry_after
+    return view
 
 
-@router.delete("/handoffs/{handoff_id}")
-async def delete_handoff(request: Request, handoff_id: PathId) -> Response:
-    services = services_of(request)
-    handoff = cancel_handoff(services, user_of(request), handoff_id)
+@router.delete("/handoffs/{handoff_id}", responses=refusals(*WRITE, "unknown_handoff", "too_late"))
+async def delete_handoff(
+    handoff_id: PathId, services: AppServices, user_id: CurrentUser, base_url: BaseUrl
+) -> HandoffView:
+    """Cancel a handoff whose session has not moved yet. Idempotent."""
+    handoff = cancel_handoff(services, user_id, handoff_id)
     session = services.store.sessions.get(handoff.session_id)
-    return Json(handoff_view(handoff, session, base_url=base_url(request), now=services.clock.now()))
-
-
-def _asked(body: HandoffBody, *, session_id: str, epoch: int | None) -> HandoffRequest:
-    if epoch is None:
-        raise InvalidRequest(
-            "Give the session's `epoch` as you last saw it, so that a moved session is not moved again."
-        )
-    return HandoffRequest(
-        session_id=session_id,
-        platform=body.platform,
-        epoch=epoch,
-        target=body.target,
-        message=body.message,
-        require_thread=body.require_thread,
-        replace=body.replace,
-    )
-
-
-def _checked(messages: list[dict[str, Any]], *, first: int) -> list[Message]:
-    for number, message in enumerate(messages):
-        if problem := problem_with(message):
-            where = f"messages.{number}"
-            raise InvalidRequest(
-                f"Message {first + number + 1} cannot be stored: {problem}. Nothing was written.",
-                errors=[{"field": where, "problem": problem}],
-            )
-    return list(messages)
+    return HandoffView.of(handoff, session, base_url=base_url, now=services.clock.now())

@@ -1,6 +1,7 @@
-"""The `webhook` function: what chat platforms tell us."""
+"""The `webhook` function: what chat platforms post."""
 
-from functions.http import http_handler
+from functions.http.app import http_app
+from functions.http.lambda_edge import lambda_handler
 from functions.webhook.routes import router
 from shared.bootstrap import Handler, on_lambda
 from shared.services import Services
@@ -8,7 +9,7 @@ from shared.services import Services
 
 def build(services: Services) -> Handler:
     """The handler of HTTP API events for these services."""
-    return http_handler(services, router)
+    return lambda_handler(http_app(services, router))
 
 
 handler = on_lambda(build, clients=("dynamodb", "sqs", "ssm"))

@@ -1,0 +1,69 @@
+"""Write docs/openapi.json, the HTTP contract as the routes define it: `make openapi`."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from functions.http.problems import CODES
+from functions.request.routes import router as request
+from functions.status.routes import router as status
+from functions.webhook.routes import router as webhook
+
+ROOT = Path(__file__).resolve().parent.parent
+FILE = ROOT / "docs" / "openapi.json"
+DESCRIPTION = "Move a live agent session from a terminal into a chat thread, and back. The prose is in docs/http.md."
+
+
+def document() -> dict[str, Any]:
+    """One document for all HTTP functions. Equal code gives equal text."""
+    routes = [route for router in (request, status, webhook) for route in router.routes if isinstance(route, APIRoute)]
+    for route in routes:
+        route.operation_id = route.name
+        route.summary = route.name.replace("_", " ").capitalize()
+        route.response_description = "Done."
+    routes.sort(key=lambda route: (route.path, sorted(route.methods)))
+    written = get_openapi(title="Handoff", version=_version(), description=DESCRIPTION, routes=routes)
+    schemas = written["components"]["schemas"]
+    schemas["Problem"] = _problem()
+    written["components"]["schemas"] = dict(sorted(schemas.items()))
+    return written
+
+
+def rendered() -> str:
+    return json.dumps(document(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _problem() -> dict[str, Any]:
+    """The schema of every error body: the fields that all have, and those that some codes add."""
+    extra: dict[str, Any] = {}
+    for code, description in CODES.items():
+        for name, schema in description.extra.items():
+            extra[name] = {**schema, "description": f"With `{code}`."}
+    return {
+        "title": "Problem",
+        "description": "An error. `code` is stable; `detail` is a sentence for people.",
+        "type": "object",
+        "required": ["type", "title", "status", "code", "detail"],
+        "properties": {
+            "type": {"type": "string"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "code": {"type": "string", "enum": list(CODES)},
+            "detail": {"type": "string"},
+            **extra,
+        },
+    }
+
+
+def _version() -> str:
+    source = (ROOT / "cli" / "handoff_cli" / "__init__.py").read_text()
+    found = re.search(r'^__version__ = "(.+)"$', source, re.MULTILINE)
+    return found[1] if found else "0.1.0"
+
+
+if __name__ == "__main__":
+    FILE.write_text(rendered())

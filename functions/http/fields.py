@@ -1,0 +1,32 @@
+"""Field types that requests and responses share."""
+
+from typing import Annotated, Any
+
+from fastapi import Path
+from pydantic import Field, StringConstraints, WithJsonSchema
+
+from shared.domain.messages import ROLES
+
+_ID = r"^[A-Za-z0-9_-]{1,64}$"
+Id = Annotated[str, StringConstraints(pattern=_ID)]
+PathId = Annotated[str, Path(pattern=_ID)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+Message = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "description": "At most 256 KiB of JSON. Unknown keys are stored and returned unchanged.",
+            "required": ["role"],
+            "properties": {
+                "role": {"enum": list(ROLES)},
+                "content": {"type": ["string", "array", "null"]},
+                "tool_calls": {"type": ["array", "null"]},
+                "tool_call_id": {"type": ["string", "null"]},
+            },
+            "additionalProperties": True,
+        }
+    ),
+]
+"""A message of a transcript. Its rules are those of `shared.domain.messages.problem_with`, checked after parsing."""

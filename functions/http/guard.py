@@ -1,0 +1,81 @@
+"""What happens before routing and parsing: authenticate the caller, then read a body within the limit."""
+
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from functions.http.problems import Problem, internal_error, problem_of
+from shared.errors import Unauthenticated
+from shared.services import Services
+from shared.use_cases.people.authenticate import authenticate
+
+BodyLimit = Callable[[str], int]
+MAX_BODY = 1024 * 1024
+OPEN_PATHS = ("/health", "/webhooks/")
+"""Paths without a bearer token. Webhooks carry the platform's signature instead, checked on the raw body."""
+
+
+class Guard:
+    """ASGI middleware. FastAPI parses a body before it runs dependencies, so these checks cannot be dependencies."""
+
+    def __init__(self, app: ASGIApp, services: Services, body_limit: BodyLimit) -> None:
+        self._app = app
+        self._services = services
+        self._body_limit = body_limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        has_started = False
+
+        async def track(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
+            await send(message)
+
+        try:
+            await self._admit(scope, receive, track)
+        except Exception as error:  # noqa: BLE001  # the outermost handler: every error becomes a problem
+            if not has_started:
+                await internal_error(error)(scope, receive, send)
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        if not scope["path"].startswith(OPEN_PATHS):
+            try:
+                user_id = authenticate(self._services.store.accounts, headers.get("authorization"))
+            except Unauthenticated as error:
+                await problem_of(error)(scope, receive, send)
+                return
+            scope.setdefault("state", {})["user_id"] = user_id
+        limit = self._body_limit(scope["path"])
+        body = await _read(receive, headers.get("content-length"), limit)
+        if body is None:
+            detail = f"The body is larger than {limit // 1024} KiB. Send a transcript in several parts."
+            await Problem("body_too_large", detail)(scope, receive, send)
+            return
+        await self._app(scope, _replay(body), send)
+
+
+async def _read(receive: Receive, declared: str | None, limit: int) -> bytes | None:
+    """The whole body, or None if it is over the limit."""
+    if declared is not None and declared.isdigit() and int(declared) > limit:
+        return None
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > limit:
+            return None
+    return body
+
+
+def _replay(body: bytes) -> Receive:
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    return receive

@@ -1,0 +1,172 @@
+"""Errors on the wire: every code with its status and meaning, and the handlers that turn errors into problem+json."""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from shared.errors import Conflict, RequestRefused
+
+log = logging.getLogger(__name__)
+MEDIA_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True)
+class Code:
+    """One stable error code. `extra` are the JSON schemas of the fields that a problem with this code may add."""
+
+    status: int
+    meaning: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+CODES: Mapping[str, Code] = {
+    "malformed_json": Code(400, "The body is not JSON."),
+    "unauthenticated": Code(401, "The token, or a webhook's signature, is missing or wrong."),
+    "not_found": Code(404, "No such path."),
+    "unknown_session": Code(404, "You have no session with this id."),
+    "unknown_handoff": Code(404, "You have no handoff with this id."),
+    "method_not_allowed": Code(405, "The path does not take this method."),
+    "moved": Code(
+        409,
+        "The session was moved since you read it; the fields say where it lives now.",
+        {
+            "owner": {"type": "string"},
+            "epoch": {"type": "integer"},
+            "link": {"type": ["string", "null"]},
+        },
+    ),
+    "out_of_sequence": Code(
+        409,
+        "The messages do not continue the stored transcript, which has `message_count` messages.",
+        {"message_count": {"type": "integer"}},
+    ),
+    "handoff_in_flight": Code(409, "The session is already being handed off.", {"handoff_id": {"type": "string"}}),
+    "session_busy": Code(409, "A turn of the session is queued or running."),
+    "session_suspended": Code(409, "The session was interrupted too often and takes no more turns."),
+    "place_busy": Code(409, "Another session lives at the place, or the chat belongs to another user."),
+    "too_late": Code(409, "The handoff can no longer be cancelled."),
+    "conflict": Code(409, "Concurrent changes won. Nothing was written: retry."),
+    "body_too_large": Code(413, "The body is over the limit."),
+    "invalid_request": Code(
+        422,
+        "The request does not match the contract; `errors` names fields where possible.",
+        {
+            "errors": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["field", "problem"],
+                    "properties": {"field": {"type": "string"}, "problem": {"type": "string"}},
+                },
+            }
+        },
+    ),
+    "unknown_platform": Code(422, "No platform has this name."),
+    "platform_not_supported": Code(422, "The platform is listed but not supported yet."),
+    "platform_not_configured": Code(422, "The operator has not set the platform's secrets."),
+    "no_home": Code(422, "You have no home on the platform and named no target."),
+    "idempotency_key_reused": Code(422, "The Idempotency-Key was used with another body."),
+    "internal": Code(500, "Internal error. Retrying with the same Idempotency-Key is safe."),
+}
+"""A refusal whose code is missing here is a KeyError in its first test."""
+
+
+class Json(JSONResponse):
+    """JSON of any Python text, lone surrogates included: transcripts may hold them."""
+
+    def render(self, content: Any) -> bytes:
+        try:
+            return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+        except UnicodeEncodeError:
+            return json.dumps(content, separators=(",", ":")).encode()
+
+
+class Problem(Json):
+    """An error as `application/problem+json`: a stable code for programs, a sentence for people."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, code: str, detail: str, extra: Mapping[str, Any] | None = None) -> None:
+        status = CODES[code].status
+        title = HTTPStatus(status).phrase
+        body = {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail}
+        super().__init__({**(extra or {}), **body}, status_code=status)
+
+
+def problem_of(error: RequestRefused) -> Problem:
+    """The answer to a request that was refused."""
+    return Problem(error.code, error.message, error.extra)
+
+
+def internal_error(error: Exception) -> Problem:
+    """The answer to a request that met a defect or an outage. Logs the error."""
+    log.error("internal error: %s", type(error).__name__, exc_info=error)
+    return Problem("internal", CODES["internal"].meaning)
+
+
+def refusals(*codes: str) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route that answers with these codes, for openapi.json."""
+    responses: dict[int | str, dict[str, Any]] = {}
+    for status in sorted({CODES[code].status for code in codes}):
+        named = [code for code in codes if CODES[code].status == status]
+        schema = {"allOf": [{"$ref": "#/components/schemas/Problem"}, {"properties": {"code": {"enum": named}}}]}
+        responses[status] = {
+            "description": "\n\n".join(f"`{code}`: {CODES[code].meaning}" for code in named),
+            "content": {MEDIA_TYPE: {"schema": schema}},
+        }
+    return responses
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Answer every error with a problem."""
+    app.add_exception_handler(RequestRefused, _refused)
+    app.add_exception_handler(Conflict, _conflict)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _internal)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestRefused)  # noqa: S101  # registered for this type
+    return problem_of(error)
+
+
+async def _conflict(_: Request, __: Exception) -> Response:
+    return Problem("conflict", "Concurrent changes won, and nothing of this request was written. Try again.")
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for this type
+    problems = error.errors()
+    if any(problem["type"] == "json_invalid" for problem in problems):
+        return Problem("malformed_json", "The body is not valid JSON. Nothing was written.")
+    fields = [
+        {"field": ".".join(str(piece) for piece in problem["loc"][1:]), "problem": problem["msg"]}
+        for problem in problems
+    ]
+    named = "; ".join(f"{entry['field']}: {entry['problem']}" for entry in fields[:5])
+    return Problem("invalid_request", f"The request does not match the contract: {named}.", {"errors": fields})
+
+
+async def _http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101  # registered for this type
+    match error.status_code:
+        case HTTPStatus.NOT_FOUND:
+            return Problem("not_found", "There is nothing at this path.")
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            return Problem("method_not_allowed", "This path does not take this method.")
+        case HTTPStatus.BAD_REQUEST:  # not UTF-8, nested too deep, or a number with too many digits
+            return Problem("malformed_json", "The body cannot be read as JSON. Nothing was written.")
+    return internal_error(error)
+
+
+async def _internal(_: Request, error: Exception) -> Response:
+    return internal_error(error)

@@ -1,0 +1,63 @@
+"""Response bodies of calls that only read."""
+
+from pydantic import BaseModel
+
+from functions.http.fields import Message, Time
+from functions.views import HandoffView, SessionView
+
+
+class SessionsPage(BaseModel):
+    """Sessions, newest first. Pass `next` as `cursor` to read on."""
+
+    sessions: list[SessionView]
+    next: str | None
+
+
+class MessagesPage(BaseModel):
+    """Messages behind the first `after`. Pass `next` as `after` to read on."""
+
+    messages: list[Message]
+    after: int
+    next: int | None
+    message_count: int
+
+
+class HandoffsList(BaseModel):
+    """Your handoffs, newest first, each without its session."""
+
+    handoffs: list[HandoffView]
+
+
+class HomeChat(BaseModel):
+    chat: str
+
+
+class PlatformView(BaseModel):
+    name: str
+    supported: bool
+    configured: bool
+    home: HomeChat | None
+    threads: bool
+
+
+class PlatformsList(BaseModel):
+    platforms: list[PlatformView]
+
+
+class CheckView(BaseModel):
+    """One check of the doctor. `ok` is null where that cannot be found out."""
+
+    name: str
+    platform: str | None
+    ok: bool | None
+    detail: str
+    fix: str | None
+
+
+class DoctorReport(BaseModel):
+    checks: list[CheckView]
+    now: Time
+
+
+class Health(BaseModel):
+    status: str
