@@ -1,6 +1,6 @@
 # Each target does its own set-up: `make run` or `make test` may be the first command in a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check soak bench recording format lock bundle clean
+.PHONY: help run demo test check soak bench openapi recording format lock bundle clean
 SHELL := /bin/bash
 
 PYTHON ?= python3
@@ -32,6 +32,9 @@ soak: $(READY) ## the long fuzz and simulation runs
 
 bench: $(READY) ## measure, as ratios of one run
 	@$(BIN)/python -m bench
+
+openapi: $(READY) ## write docs/openapi.json from the routes
+	@PYTHONPATH=.:cli $(BIN)/python -m docs.openapi
 
 recording: $(READY) ## play a handoff and draw it anew: docs/handoff.svg
 	@$(BIN)/python -m docs.recording

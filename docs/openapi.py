@@ -21,13 +21,16 @@ DESCRIPTION = "Move a live agent session from a terminal into a chat thread, and
 def document() -> dict[str, Any]:
     """One document for all HTTP functions. Equal code gives equal text."""
     routes = [route for router in (request, status, webhook) for route in router.routes if isinstance(route, APIRoute)]
-    for route in routes:
-        route.operation_id = route.name
-        route.summary = route.name.replace("_", " ").capitalize()
-        route.response_description = "Done."
     routes.sort(key=lambda route: (route.path, sorted(route.methods)))
     written = get_openapi(title="Handoff", version=_version(), description=DESCRIPTION, routes=routes)
+    for operation in (operation for path in written["paths"].values() for operation in path.values()):
+        # FastAPI expects its own errors wherever a path has a parameter; ours are in each route's `responses`.
+        if "HTTPValidationError" in str(operation["responses"].get("422")):
+            del operation["responses"]["422"]
+        operation["operationId"] = operation["summary"].lower().replace(" ", "_")
     schemas = written["components"]["schemas"]
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
     schemas["Problem"] = _problem()
     written["components"]["schemas"] = dict(sorted(schemas.items()))
     return written

@@ -117,7 +117,7 @@ def refusals(*codes: str) -> dict[int | str, dict[str, Any]]:
     responses: dict[int | str, dict[str, Any]] = {}
     for status in sorted({CODES[code].status for code in codes}):
         named = [code for code in codes if CODES[code].status == status]
-        schema = {"allOf": [{"$ref": "#/components/schemas/Problem"}, {"properties": {"code": {"enum": named}}}]}
+        schema = {"$ref": "#/components/schemas/Problem", "properties": {"code": {"enum": named}}}
         responses[status] = {
             "description": "\n\n".join(f"`{code}`: {CODES[code].meaning}" for code in named),
             "content": {MEDIA_TYPE: {"schema": schema}},
