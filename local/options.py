@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
+from shared.agents import AGENTS
+
 PARAMETERS = {
     "HANDOFF_AGENT": "Agent",
     "HANDOFF_AGENT_URL": "AgentUrl",
@@ -17,12 +19,6 @@ PARAMETERS = {
 }
 SECRETS = {"HANDOFF_AGENT_KEY": "agent/key"}
 NUMBERS = [variable for variable in PARAMETERS if variable.endswith(("_SECONDS", "_WINDOW", "_STRIKES"))]
-NEEDED = {
-    "rehearsal": (),
-    "openai": ("HANDOFF_AGENT_MODEL",),
-    "http": ("HANDOFF_AGENT_URL", "HANDOFF_AGENT_KEY"),
-}
-"""What each agent that works on a laptop cannot do without."""
 
 
 def parameters_from(environment: Mapping[str, str]) -> dict[str, str]:
@@ -38,11 +34,12 @@ def secrets_from(environment: Mapping[str, str]) -> dict[str, str]:
 def faults(environment: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with the settings, a sentence each: better told before the start than with the first turn."""
     agent = environment.get("HANDOFF_AGENT") or "rehearsal"
-    if agent == "bedrock":
-        yield "bedrock works only in a deployment: here all of AWS is simulated. Choose openai, http or rehearsal."
-    elif agent not in NEEDED:
-        yield f"HANDOFF_AGENT={agent} is no known agent. Choose one of: {', '.join(NEEDED)}."
-    for variable in NEEDED.get(agent, ()):
+    local = {spec.name: spec for spec in AGENTS if not spec.needs_aws}
+    if agent not in local:
+        is_known = any(agent == spec.name for spec in AGENTS)
+        why = "works only in a deployment, because AWS is simulated here" if is_known else "is not a known agent"
+        yield f"HANDOFF_AGENT={agent} {why}. Choose one of: {', '.join(local)}."
+    for variable in local[agent].required if agent in local else ():
         if not environment.get(variable):
             yield f"HANDOFF_AGENT={agent} needs {variable} too. docs/agents.md has examples."
     for variable in NUMBERS:

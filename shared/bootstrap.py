@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shared.agents.registry import build_agent
+from shared.agents.registry import build_agent, summary
 from shared.aws.clients import LazyClient
 from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
 from shared.aws.secrets import SsmSecrets
@@ -51,6 +51,7 @@ def build_services(
         dead_turns=SqsDeadTurns(sqs, settings.dead_turns_queue_url),
         platforms=PlatformRegistry(settings, secrets, platforms),
         agent=agent,
+        agent_summary=summary(settings),
         new_id=lambda: uuid.uuid4().hex,
     )
 

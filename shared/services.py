@@ -25,5 +25,6 @@ class Services:
     visibility: Callable[[str], Visibility]
     dead_turns: DeadTurns
     platforms: Platforms
+    agent_summary: str
     agent: Callable[[], Agent]
     new_id: Callable[[], str]

@@ -1,4 +1,4 @@
-"""A model's words as a reply: without its thoughts, whole, or saying where and why they end."""
+"""Turn a model's text into a reply: without its thoughts, and with a note where it was cut off."""
 
 import re
 from typing import Literal
@@ -9,41 +9,41 @@ from shared.errors import AgentFailed
 Stop = Literal["done", "length", "filter"]
 
 CUT_OFF = {
-    "length": "*(The answer was cut off at the model's length limit. Say “go on” for the rest.)*",
+    "length": "*(The answer was cut off at the model's length limit. Send “go on” for the rest.)*",
     "filter": "*(The provider's content filter stopped the answer here.)*",
 }
 NOTHING = {
-    "length": "The model used up its length limit before it said a word. Ask for something smaller, or in steps.",
-    "filter": "The provider's content filter kept the agent from answering. Say it in other words.",
+    "length": "The model reached its length limit before it wrote an answer. Ask for something smaller, or in steps.",
+    "filter": "The provider's content filter blocked the answer. Rephrase your message.",
 }
+NO_MODEL = "No model is set for this agent. The operator must set HANDOFF_AGENT_MODEL."
+WANTED_TOOL = "The model only tried to call a tool, and it has none here. Ask it to answer in words."
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 
 
 def reply_text(text: str, stop: Stop = "done") -> str:
-    """The reply. Raises EmptyAnswer where nothing was said for no reason, AgentFailed where there is one."""
+    """The reply. For an empty text raises AgentFailed if `stop` explains it, EmptyAnswer otherwise."""
     said = _THOUGHTS.sub("", text).strip()
     if not said:
         raise AgentFailed(NOTHING[stop]) if stop in NOTHING else EmptyAnswer
     return said if stop == "done" else f"{_closed(said)}\n\n{CUT_OFF[stop]}"
 
 
-def refusal(words: str) -> AgentFailed:
-    """The model itself would rather not."""
-    return AgentFailed(
-        f"The agent declined to answer: {brief(words)} Say it in other words, or ask for something else."
-    )
+def refusal(text: str) -> AgentFailed:
+    """The error for an answer that the model itself declined."""
+    return AgentFailed(f"The agent declined to answer: {brief(text)} Rephrase your message, or ask for something else.")
 
 
-def brief(words: str, limit: int = 200) -> str:
-    """Somebody else's words on one short line, ending like a sentence."""
-    line = " ".join(words.split())
+def brief(text: str, limit: int = 200) -> str:
+    """A provider's text on one short line that ends like a sentence."""
+    line = " ".join(text.split())
     line = line if len(line) <= limit else line[:limit].rstrip() + "…"
     return line if line.endswith((".", "!", "?", "…")) else f"{line}."
 
 
 def _closed(text: str) -> str:
-    """The text with a code fence that the cut left open closed, so that our own words stay outside of it."""
+    """The text with its open code fence closed, so that the note after it is not read as code."""
     fence = ""
     for line in text.splitlines():
         found = _FENCE.match(line)

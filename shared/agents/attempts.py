@@ -1,4 +1,4 @@
-"""How a model is asked: again when it is busy, with less when it was too much, all of it before the deadline."""
+"""Ask a model until it answers or the turn's deadline: retry when it is busy, shorten what is too long."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,49 +17,34 @@ T = TypeVar("T")
 
 TRIES = 3
 FIRST_WAIT = 0.5
-LONGEST_WAIT = 20.0  # seconds; a longer one is the queue's business, not a paid function's
+LONGEST_WAIT = 20.0  # seconds; a longer wait is left to the queue, because a waiting function costs money
 SHAPES = 6
 OUT_OF_TIME = "The agent did not answer within the time of a turn."
 TOO_LONG = (
-    "This conversation is longer than the agent's model can take in, even with only its newest message. "
-    "Send a shorter message, or ask whoever runs this service for a model with a larger window."
+    "This conversation is longer than the agent's model accepts, even with only its newest message. "
+    "Send a shorter message, or ask the operator for a model with a larger window."
 )
-EMPTY = "The agent answered with nothing, twice. Say it in other words, or try again later."
+EMPTY = "The agent sent an empty answer twice. Rephrase your message, or try again later."
 
 
-class Busy(Exception):
-    """It may well work in a moment, or after so many seconds."""
+class ProviderBusy(Exception):
+    """A temporary failure: retry, after `after` seconds if the provider said so."""
 
-    def __init__(self, words: str, after: float | None = None) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, after: float | None = None) -> None:
+        super().__init__(message)
         self.after = after
 
 
 class TooLong(Exception):
-    """The model's window is smaller than what it was given."""
+    """The conversation does not fit the model's window."""
 
 
 class ToolsRefused(Exception):
-    """The request was refused, perhaps for the tool calls in it; the words hold if there were none."""
+    """The request was refused, perhaps because of the tool calls in it; the message applies if there were none."""
 
 
 class EmptyAnswer(Exception):
-    """A success without a word."""
-
-
-def ask_patiently(ask: Callable[[], T], *, deadline: int, clock: Clock, pause: Callable[[float], None]) -> T:
-    """Ask up to three times while it is busy. Raises AgentUnavailable when that, or the time, is used up."""
-    for left in reversed(range(TRIES)):
-        if clock.now() >= deadline:
-            raise AgentUnavailable(OUT_OF_TIME)
-        try:
-            return ask()
-        except Busy as busy:
-            wait = backoff(TRIES - left, first=FIRST_WAIT, longest=LONGEST_WAIT) if busy.after is None else busy.after
-            if not left or wait > LONGEST_WAIT or clock.now() + wait * 1000 >= deadline:
-                raise AgentUnavailable(str(busy), after=busy.after) from busy
-            pause(wait)
-    raise AgentUnavailable(OUT_OF_TIME)
+    """A success without text."""
 
 
 def converse(
@@ -72,15 +57,15 @@ def converse(
     clock: Clock,
     pause: Callable[[float], None],
 ) -> str:
-    """The answer to a transcript, in the first shape that the model accepts.
+    """The answer to a transcript, in the first shape that the model accepts. Raises AgentUnavailable or AgentFailed.
 
-    Too long: half of it. Refused with tool calls in it: the calls written out as words. Empty: once more.
+    Too long: send half of it. Refused with tool calls in it: send the calls as text. Empty answer: ask once more.
     """
-    calls_as_text, emptied = False, False
+    calls_as_text, was_empty = False, False
     for _ in range(SHAPES):
         given = prepare(messages, note=note, window=window, calls_as_text=calls_as_text)
         try:
-            return ask_patiently(lambda: ask(given), deadline=deadline, clock=clock, pause=pause)  # noqa: B023 - called at once
+            return _retry_busy(lambda: ask(given), deadline=deadline, clock=clock, pause=pause)  # noqa: B023  # called at once
         except TooLong as error:
             if sum(entry.messages for entry in given.entries) <= 1:
                 raise AgentFailed(TOO_LONG) from error
@@ -90,14 +75,29 @@ def converse(
                 raise AgentFailed(str(error)) from error
             calls_as_text = True
         except EmptyAnswer as error:
-            if emptied:
+            if was_empty:
                 raise AgentFailed(EMPTY) from error
-            emptied = True
+            was_empty = True
     raise AgentFailed(TOO_LONG)
 
 
+def _retry_busy(ask: Callable[[], T], *, deadline: int, clock: Clock, pause: Callable[[float], None]) -> T:
+    """Ask up to `TRIES` times while the provider is busy. Raises AgentUnavailable when tries or time are used up."""
+    for tries in range(1, TRIES + 1):
+        if clock.now() >= deadline:
+            break
+        try:
+            return ask()
+        except ProviderBusy as busy:
+            wait = backoff(tries, first=FIRST_WAIT, longest=LONGEST_WAIT) if busy.after is None else busy.after
+            if tries == TRIES or wait > LONGEST_WAIT or clock.now() + wait * 1000 >= deadline:
+                raise AgentUnavailable(str(busy), after=busy.after) from busy
+            pause(wait)
+    raise AgentUnavailable(OUT_OF_TIME)
+
+
 def seconds_to_wait(headers: Mapping[str, str], *, now: int) -> float | None:
-    """What `retry-after` asks for (seconds, or a date against `now`), if it says anything readable."""
+    """The seconds that `retry-after` asks for (a number, or a date compared with `now`), or None if unreadable."""
     value = headers.get("retry-after", "")
     with suppress(ValueError):
         if _NUMBER.fullmatch(headers.get("retry-after-ms", "")):

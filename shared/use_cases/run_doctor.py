@@ -25,7 +25,7 @@ def run_doctor(
     supported = [name for name, is_supported in services.platforms.known().items() if is_supported]
     configured = [name for name in supported if services.platforms.is_configured(name)]
     looks = _begin(services, configured, homes, base_url)
-    findings = [_agent(services), *_handoffs(services, user_id)]
+    findings = [Finding("agent", ok=True, detail=services.agent_summary), *_handoffs(services, user_id)]
     if not configured:
         detail = "No platform is configured: there is nowhere to hand a session to."
         findings.append(Finding("platforms", ok=False, detail=detail, fix="Whoever runs the service sets a bot up."))
@@ -69,13 +69,6 @@ def _seen(name: str, look: "Future[Sequence[Finding]]") -> Sequence[Finding]:
         )
         return [Finding("bot", ok=None, detail=detail, fix=fix, platform=name)]
     return look.result()
-
-
-def _agent(services: Services) -> Finding:
-    settings = services.settings
-    model = f" with {settings.agent_model}" if settings.agent_model else ""
-    note = ", which asks no model: it says what it was given" if settings.agent == "rehearsal" else ""
-    return Finding("agent", ok=True, detail=f"{settings.agent}{model}{note}.")
 
 
 def _handoffs(services: Services, user_id: str) -> Sequence[Finding]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shared.agents.registry import AGENTS
+from shared.agents.registry import spec_of
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
 from shared.ports.agents import Agent
@@ -109,7 +109,7 @@ class RemoteAgentContract(AgentContract):
             path = "/v1" if self.dialect.name == "openai" else ""
             given = {"agent": self.dialect.name, "agent_url": server.url + path, "agent_model": "some.model-v1:0"}
             known = settings(**(given | changes))
-            module, name = AGENTS[self.dialect.name]
+            module, _, name = spec_of(self.dialect.name).adapter.partition(":")
             made: Agent = getattr(import_module(module), name)(
                 known, FakeSecrets({"agent/key": KEY}), clock, pause=clock.pause
             )
@@ -303,7 +303,7 @@ class RemoteAgentContract(AgentContract):
         server.script = [self.dialect.says("  "), self.dialect.says("now")]
         assert self.ask(make(), clock) == "now"
         server.script = [self.dialect.says("")]
-        with pytest.raises(AgentFailed, match="nothing"):
+        with pytest.raises(AgentFailed, match="empty answer"):
             self.ask(make(), clock)
 
     def test_ten_turns_at_once_get_their_own_answers(
@@ -341,7 +341,7 @@ class ModelContract(RemoteAgentContract):
         assert code == "x = 1"
         assert words in rest
 
-    @pytest.mark.parametrize(("stop", "words"), [("length", "before it said a word"), ("filter", "content filter")])
+    @pytest.mark.parametrize(("stop", "words"), [("length", "before it wrote an answer"), ("filter", "content filter")])
     def test_no_words_at_all_are_explained(
         self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock, stop: str, words: str
     ) -> None:

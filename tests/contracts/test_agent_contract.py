@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from shared.agents.registry import AGENTS, build_agent
+from shared.agents import AGENTS
+from shared.agents.registry import build_agent
 from shared.ports.agents import Agent
 from tests.contracts.agent_contract import (
     AgentContract,
@@ -58,4 +59,4 @@ class TestHttp(TricklingContract):
 
 def test_every_agent_of_the_registry_is_under_contract() -> None:
     remote = {suite.dialect.name for suite in (TestOpenAI, TestBedrock, TestHttp)}
-    assert remote | {"rehearsal"} == set(AGENTS)
+    assert remote | {"rehearsal"} == {spec.name for spec in AGENTS}

@@ -25,7 +25,7 @@ def test_settings_that_work(settings: dict[str, str]) -> None:
     ("settings", "told"),
     [
         ({"HANDOFF_AGENT": "bedrock"}, "only in a deployment"),
-        ({"HANDOFF_AGENT": "claude"}, "no known agent. Choose one of: rehearsal, openai, http."),
+        ({"HANDOFF_AGENT": "claude"}, "is not a known agent. Choose one of: rehearsal, openai, http."),
         ({"HANDOFF_AGENT": "openai"}, "needs HANDOFF_AGENT_MODEL"),
         ({**HTTP, "HANDOFF_AGENT_KEY": ""}, "needs HANDOFF_AGENT_KEY"),
         ({**HTTP, "HANDOFF_AGENT_URL": "127.0.0.1:8790"}, "begins with http://"),

@@ -75,6 +75,7 @@ class World:
             dead_turns=self.dead,
             platforms=FakePlatforms(self.platform),
             agent=lambda: self.agent,
+            agent_summary="fake: answers with a count.",
             new_id=self._new_id,
         )
 

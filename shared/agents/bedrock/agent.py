@@ -1,10 +1,11 @@
-"""A model on Amazon Bedrock by its id, through Converse; the function's role is the key."""
+"""A model on Amazon Bedrock through Converse, authorised by the function's role."""
 
 import time
 from collections.abc import Callable, Sequence
 
+from shared.agents.answers import NO_MODEL
 from shared.agents.attempts import converse
-from shared.agents.bedrock.answers import refuse, spoken
+from shared.agents.bedrock.answers import error_of, read_answer
 from shared.agents.bedrock.messages import to_converse
 from shared.agents.transcript.conversation import Conversation
 from shared.aws.bedrock import Bedrock, ConverseFailed
@@ -14,16 +15,14 @@ from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
-NO_MODEL = "No model is set for this agent. Whoever runs this service puts a model id into HANDOFF_AGENT_MODEL."
-
 
 class BedrockAgent:
-    """Whatever model Converse knows. HANDOFF_AGENT_URL, if set, is an endpoint of one's own (a VPC's, a test's)."""
+    """Any model of Converse. HANDOFF_AGENT_URL, if set, replaces the endpoint (for a VPC endpoint or a test)."""
 
     def __init__(
         self, settings: Settings, secrets: Secrets, clock: Clock, *, pause: Callable[[float], None] = time.sleep
     ) -> None:
-        del secrets  # every agent is made alike; this one has a role instead
+        del secrets  # all agents take the same arguments; this one has a role instead
         self._model = settings.agent_model
         self._window = settings.agent_window
         self._bedrock = Bedrock(settings.agent_url)
@@ -40,8 +39,8 @@ class BedrockAgent:
             try:
                 answer = self._bedrock.converse({"modelId": self._model, **to_converse(given)}, seconds=seconds)
             except ConverseFailed as error:
-                raise refuse(error, now=self._clock.now()) from error
-            return spoken(answer)
+                raise error_of(error, now=self._clock.now()) from error
+            return read_answer(answer)
 
         return converse(
             ask, messages, note=note, window=self._window, deadline=deadline, clock=self._clock, pause=self._pause

@@ -1,11 +1,11 @@
-"""What Converse's answer means: a reply, another try, or clear words on why not."""
+"""Read the answer of Bedrock's Converse: a reply, a retry, or an error that explains itself."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from shared.agents.answers import Stop, brief, reply_text
-from shared.agents.attempts import Busy, TooLong, ToolsRefused, seconds_to_wait
+from shared.agents.answers import WANTED_TOOL, Stop, brief, reply_text
+from shared.agents.attempts import ProviderBusy, TooLong, ToolsRefused, seconds_to_wait
 from shared.aws.bedrock import ConverseFailed
 from shared.errors import AgentFailed
 
@@ -15,33 +15,32 @@ STOPS: dict[str, Stop] = {
     "guardrail_intervened": "filter",
     "content_filtered": "filter",
 }
-TROUBLE = "Amazon Bedrock has trouble of its own right now."
+TROUBLE = "Amazon Bedrock has an internal error."
 BUSY = {
     "Unreachable": "Amazon Bedrock cannot be reached, or did not answer in time.",
     "ThrottlingException": "Amazon Bedrock is over its rate limit.",
-    "ModelNotReadyException": "The model is still being made ready.",
+    "ModelNotReadyException": "The model is still starting.",
     "ModelTimeoutException": "The model took too long.",
-    "ModelErrorException": "The model stumbled over the request.",
+    "ModelErrorException": "The model failed on the request.",
 }
 NOT_ALLOWED = (
-    "This service may not use the model. Whoever runs it grants bedrock:InvokeModel to the turn function, "
-    "and asks for access to the model in Amazon Bedrock."
+    "This service may not use the model. The operator must grant bedrock:InvokeModel to the turn function "
+    "and request access to the model in Amazon Bedrock."
 )
-UNKNOWN_MODEL = "Amazon Bedrock knows no such model here. Whoever runs this service checks HANDOFF_AGENT_MODEL."
+UNKNOWN_MODEL = "Amazon Bedrock has no such model in this region. The operator must check HANDOFF_AGENT_MODEL."
 FAILED = {
     "AccessDeniedException": NOT_ALLOWED,
     "UnrecognizedClientException": NOT_ALLOWED,
     "ResourceNotFoundException": UNKNOWN_MODEL,
-    "ServiceQuotaExceededException": "The account's quota for this model is used up. Whoever runs this service asks for more.",
-    "NoRegion": "No AWS region is set. Whoever runs this service sets AWS_REGION.",
+    "ServiceQuotaExceededException": "The account's quota for this model is used up. The operator must request more.",
+    "NoRegion": "No AWS region is set. The operator must set AWS_REGION.",
 }
-WANTED_TOOL = "The model only wanted to call a tool, and there is none here. Ask it to answer in words."
 _TOO_LONG = re.compile(r"too long|context (length|window)|too many (input )?tokens|maximum.{0,40}tokens", re.IGNORECASE)
 _NO_MODEL = re.compile(r"model identifier is invalid|on-demand throughput isn.t supported", re.IGNORECASE)
 
 
-def spoken(answer: Mapping[str, Any]) -> str:
-    """The reply in an answer. Raises ToolsRefused, EmptyAnswer or AgentFailed."""
+def read_answer(answer: Mapping[str, Any]) -> str:
+    """The reply. Raises ToolsRefused, EmptyAnswer or AgentFailed."""
     blocks = answer.get("output", {}).get("message", {}).get("content", [])
     text = "".join(block.get("text", "") for block in blocks)
     reason = str(answer.get("stopReason"))
@@ -50,18 +49,18 @@ def spoken(answer: Mapping[str, Any]) -> str:
     return reply_text(text, STOPS.get(reason, "done"))
 
 
-def refuse(error: ConverseFailed, *, now: int) -> Exception:
-    """What a failed call is to be raised as: a signal of attempts.py, or AgentFailed."""
+def error_of(error: ConverseFailed, *, now: int) -> Exception:
+    """The exception to raise for a failed call: one of attempts.py, or AgentFailed."""
     if error.code in FAILED:
         return AgentFailed(FAILED[error.code])
     if error.code in BUSY or error.status == 429 or error.status >= 500:
-        return Busy(BUSY.get(error.code, TROUBLE), seconds_to_wait(error.headers, now=now))
+        return ProviderBusy(BUSY.get(error.code, TROUBLE), seconds_to_wait(error.headers, now=now))
     if _NO_MODEL.search(error.words):
         return AgentFailed(UNKNOWN_MODEL)
     if _TOO_LONG.search(error.words):
         return TooLong()
     if error.code == "ValidationException":
-        return ToolsRefused(f"Amazon Bedrock refused the request: {brief(error.words)}")
+        return ToolsRefused(f"Amazon Bedrock rejected the request: {brief(error.words)}")
     return AgentFailed(
-        f"Amazon Bedrock refused this service ({error.code}). Whoever runs it checks its role and model."
+        f"Amazon Bedrock rejected this service ({error.code}). The operator must check its role and model."
     )

@@ -6,9 +6,9 @@ from shared.agents.transcript.conversation import Conversation, Entry
 
 
 def to_converse(conversation: Conversation) -> dict[str, Any]:
-    """`messages`, `system` and `toolConfig`, each only where there is something to say.
+    """`messages`, `system` and `toolConfig`, without empty ones.
 
-    Converse knows two roles: a tool's result is a block of the user's, in one message with what the user says next.
+    Converse has two roles: a tool's result is a block of the user, in one message with the user's next text.
     """
     messages: list[dict[str, Any]] = []
     for entry in conversation.entries:
@@ -42,7 +42,7 @@ def _result(call_id: str, result: str) -> dict[str, Any]:
 
 
 def _tools(conversation: Conversation) -> list[dict[str, Any]]:
-    """The tools that were used, since Converse refuses tool blocks whose tools are not named."""
+    """The tools that were used: Converse rejects tool blocks whose tools are not declared."""
     names = dict.fromkeys(call.name for entry in conversation.entries for call in entry.calls)
     schema = {"json": {"type": "object"}}
     about = "Was used earlier in this conversation; cannot be called here."

@@ -1,4 +1,4 @@
-"""Any agent of one's own behind a URL: messages in, words out, signed. docs/agents.md is the contract."""
+"""The operator's own agent behind a URL: signed messages in, text out. The contract is docs/agents.md."""
 
 import hashlib
 import hmac
@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from shared.agents.answers import brief, reply_text
-from shared.agents.attempts import Busy, TooLong, seconds_to_wait
-from shared.agents.correspondence import Correspondence, Post
-from shared.agents.http_client import CUT_OFF, Answer, agent_key
+from shared.agents.attempts import ProviderBusy, TooLong, seconds_to_wait
+from shared.agents.http_client import CUT_OFF, HttpConversations, HttpResponse, Post, agent_key
 from shared.agents.openai.messages import to_openai
 from shared.agents.transcript.conversation import Conversation
 from shared.domain.messages import Message, digest
@@ -18,18 +17,18 @@ from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
-NO_URL = "No address is set for this agent. Whoever runs this service puts its URL into HANDOFF_AGENT_URL."
-NO_KEY = "No key is set for this agent, so nothing can be signed. Whoever runs this service sets the secret agent/key."
+NO_URL = "No address is set for this agent. The operator must set HANDOFF_AGENT_URL."
+NO_KEY = "No key is set for this agent, so requests cannot be signed. The operator must set the secret agent/key."
 REFUSED_SIGNATURE = (
-    "The agent refused this service's signature. Whoever runs both sets the same key on either side, and both clocks."
+    "The agent rejected this service's signature. The operator must check the key and the clock of both sides."
 )
 BUSY = "The agent is busy."
-TROUBLE = "The agent has trouble of its own right now."
-NO_REPLY = "The agent's answer holds no `text`. Whoever runs it compares it with docs/agents.md."
+TROUBLE = "The agent has an internal error."
+NO_REPLY = "The agent's answer has no `text`. The operator must compare it with docs/agents.md."
 
 
 class HttpAgent:
-    """Posts the conversation in OpenAI's message format. A repeated turn comes with the same idempotency key."""
+    """Posts the conversation in OpenAI's message format. A repeated turn has the same idempotency key."""
 
     def __init__(
         self, settings: Settings, secrets: Secrets, clock: Clock, *, pause: Callable[[float], None] = time.sleep
@@ -37,10 +36,10 @@ class HttpAgent:
         self._url = settings.agent_url
         self._secrets = secrets
         self._clock = clock
-        self._correspondence = Correspondence(settings.agent_window, clock, pause)
+        self._conversations = HttpConversations(settings.agent_window, clock, pause)
 
     def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
-        """Ask the agent. Raises AgentUnavailable or AgentFailed; no text of theirs holds the key."""
+        """Ask the agent. Raises AgentUnavailable or AgentFailed, never with the key in the text."""
         if not self._url:
             raise AgentFailed(NO_URL)
         key = agent_key(self._secrets)
@@ -58,11 +57,11 @@ class HttpAgent:
             }
             return read_answer(post(self._url, body, headers), key=key, now=self._clock.now())
 
-        return self._correspondence.reply(ask, messages, note=note, deadline=deadline)
+        return self._conversations.reply(ask, messages, note=note, deadline=deadline)
 
 
 def request_body(given: Conversation, *, deadline: int, idempotency_key: str) -> bytes:
-    """The body of the contract: the note stays apart from the messages."""
+    """The request body of docs/agents.md; the note is not one of the messages."""
     return json.dumps(
         {
             "messages": to_openai(given, note=False),
@@ -79,12 +78,12 @@ def signature(key: str, timestamp: str, body: bytes) -> str:
     return f"sha256={signed.hexdigest()}"
 
 
-def read_answer(answer: Answer, *, key: str, now: int) -> str:
-    """The reply. Raises the signals of attempts.py and AgentFailed, never with the key."""
+def read_answer(answer: HttpResponse, *, key: str, now: int) -> str:
+    """The reply. Raises the exceptions of attempts.py or AgentFailed, never with the key in the text."""
     body = answer.json()
     if answer.status == 200:
         if body is None:
-            raise Busy(CUT_OFF)
+            raise ProviderBusy(CUT_OFF)
         if not isinstance(body, dict) or not isinstance(body.get("text"), str):
             raise AgentFailed(NO_REPLY)
         return reply_text(body["text"])
@@ -93,7 +92,7 @@ def read_answer(answer: Answer, *, key: str, now: int) -> str:
     if answer.status == 413:
         raise TooLong
     if answer.status in (408, 409, 425, 429) or answer.status >= 500:
-        raise Busy(TROUBLE if answer.status >= 500 else BUSY, seconds_to_wait(answer.headers, now=now))
+        raise ProviderBusy(TROUBLE if answer.status >= 500 else BUSY, seconds_to_wait(answer.headers, now=now))
     said = body.get("error") if isinstance(body, dict) else None
-    words = brief(said.replace(key, "***")) if isinstance(said, str) and said else f"it answered {answer.status}."
-    raise AgentFailed(f"The agent could not answer: {words}")
+    why = brief(said.replace(key, "***")) if isinstance(said, str) and said else f"status {answer.status}."
+    raise AgentFailed(f"The agent could not answer: {why}")

@@ -4,8 +4,8 @@ import json
 import time
 from collections.abc import Callable, Sequence
 
-from shared.agents.correspondence import Correspondence, Post
-from shared.agents.http_client import agent_key
+from shared.agents.answers import NO_MODEL
+from shared.agents.http_client import HttpConversations, Post, agent_key
 from shared.agents.openai.answers import read_completion
 from shared.agents.openai.messages import to_openai
 from shared.agents.transcript.conversation import Conversation
@@ -16,11 +16,10 @@ from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
-NO_MODEL = "No model is set for this agent. Whoever runs this service names one in HANDOFF_AGENT_MODEL."
 
 
 class OpenAIAgent:
-    """OpenAI, OpenRouter, Ollama, vLLM, LM Studio and their kin. The key is optional: local servers want none."""
+    """OpenAI, OpenRouter, Ollama, vLLM, LM Studio and others. The key is optional, because local servers need none."""
 
     def __init__(
         self, settings: Settings, secrets: Secrets, clock: Clock, *, pause: Callable[[float], None] = time.sleep
@@ -29,10 +28,10 @@ class OpenAIAgent:
         self._model = settings.agent_model
         self._secrets = secrets
         self._clock = clock
-        self._correspondence = Correspondence(settings.agent_window, clock, pause)
+        self._conversations = HttpConversations(settings.agent_window, clock, pause)
 
     def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
-        """Ask the model. Raises AgentUnavailable or AgentFailed; no text of theirs holds the key."""
+        """Ask the model. Raises AgentUnavailable or AgentFailed, never with the key in the text."""
         if not self._model:
             raise AgentFailed(NO_MODEL)
         key = agent_key(self._secrets)
@@ -43,7 +42,7 @@ class OpenAIAgent:
             answer = post(self._url, body, headers)
             return read_completion(answer, model=self._model, key=key, now=self._clock.now())
 
-        return self._correspondence.reply(ask, messages, note=note, deadline=deadline)
+        return self._conversations.reply(ask, messages, note=note, deadline=deadline)
 
 
 def _completions_url(base: str) -> str:

@@ -1,27 +1,24 @@
-"""What an OpenAI-compatible endpoint's answer means: a reply, another try, or clear words on why not."""
+"""Read the answer of an OpenAI-compatible endpoint: a reply, a retry, or an error that explains itself."""
 
 import re
 from typing import Any, NoReturn
 
-from shared.agents.answers import NOTHING, Stop, brief, refusal, reply_text
-from shared.agents.attempts import Busy, TooLong, ToolsRefused, seconds_to_wait
-from shared.agents.http_client import CUT_OFF, Answer
+from shared.agents.answers import NOTHING, WANTED_TOOL, Stop, brief, refusal, reply_text
+from shared.agents.attempts import ProviderBusy, TooLong, ToolsRefused, seconds_to_wait
+from shared.agents.http_client import CUT_OFF, HttpResponse
 from shared.agents.transcript.repair import plain_text
 from shared.errors import AgentFailed
 
 BUSY = {408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
 STOPS: dict[str, Stop] = {"length": "length", "content_filter": "filter"}
 RATE_LIMITED = "The agent's provider is over its rate limit."
-OVERLOADED = "The agent's provider has trouble of its own right now."
-NO_CREDIT = "The agent's account with its provider has no credit left. Whoever runs this service tops it up."
-REFUSED_KEY = (
-    "The agent's provider refused the key. Whoever runs this service sets a valid one as the secret agent/key."
-)
+OVERLOADED = "The agent's provider has an internal error."
+NO_CREDIT = "The agent's account with its provider has no credit left. The operator must top it up."
+REFUSED_KEY = "The agent's provider rejected the key. The operator must set a valid one as the secret agent/key."
 NO_COMPLETION = (
-    "What answers at the agent's address is no chat completions endpoint. "
-    "Whoever runs this service checks HANDOFF_AGENT_URL; it mostly ends in /v1."
+    "The agent's address is not a chat completions endpoint. "
+    "The operator must check HANDOFF_AGENT_URL; it usually ends in /v1."
 )
-WANTED_TOOL = "The model only wanted to call a tool, and there is none here. Ask it to answer in words."
 _NO_CREDIT = re.compile(r"insufficient_quota|billing|credit|balance", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"context_length|context (length|window|size)|too many tokens|(prompt|input|request)\b.{0,20}\btoo long",
@@ -32,19 +29,19 @@ _TEMPLATE = re.compile(r"jinja|template|roles must alternate|tool", re.IGNORECAS
 _KEYS = re.compile(r"\b(sk|rk|gsk)-[\w*.-]{4,}|\bBearer\s+\S+", re.IGNORECASE)
 
 
-def read_completion(answer: Answer, *, model: str, key: str | None, now: int) -> str:
-    """The reply in a completion. Raises the signals of attempts.py and AgentFailed, never with the key."""
+def read_completion(answer: HttpResponse, *, model: str, key: str | None, now: int) -> str:
+    """The reply. Raises the exceptions of attempts.py or AgentFailed, never with the key in the text."""
     body = answer.json()
     error = body.get("error") if isinstance(body, dict) else None
     if answer.status != 200 or (error and not body.get("choices")):
         words = _words(body, key)
-        # Some gateways answer 200 and put the status of the model behind them into the error.
+        # Some gateways answer 200 and put the status of the model's server into the error.
         code = error.get("code") if isinstance(error, dict) else None
         inner = code if isinstance(code, int) and code >= 400 else 500
         status = inner if answer.status == 200 else answer.status
         _refuse(status, words, model=model, after=seconds_to_wait(answer.headers, now=now))
     if not isinstance(body, dict):
-        raise Busy(CUT_OFF) if answer.body.lstrip()[:1] in (b"{", b"") else AgentFailed(NO_COMPLETION)
+        raise ProviderBusy(CUT_OFF) if answer.body.lstrip()[:1] in (b"{", b"") else AgentFailed(NO_COMPLETION)
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
@@ -56,7 +53,7 @@ def _spoken(choice: dict[str, Any]) -> str:
     message, reason = choice["message"], str(choice.get("finish_reason"))
     text = plain_text(message.get("content"))
     if reason == "error":
-        raise Busy(OVERLOADED)
+        raise ProviderBusy(OVERLOADED)
     if not text.strip() and message.get("refusal"):
         raise refusal(plain_text(message["refusal"]))
     if not text.strip() and message.get("tool_calls"):
@@ -74,19 +71,19 @@ def _refuse(status: int, words: str, *, model: str, after: float | None) -> NoRe
     if status == 400 and _FILTERED.search(words):
         raise AgentFailed(NOTHING["filter"])
     if status in (400, 422) or (status == 500 and _TEMPLATE.search(words)):
-        raise ToolsRefused(f"The agent's provider refused the request: {brief(words)}")
+        raise ToolsRefused(f"The agent's provider rejected the request: {brief(words)}")
     if status in BUSY or status > 500:
-        raise Busy(RATE_LIMITED if status == 429 else OVERLOADED, after)
+        raise ProviderBusy(RATE_LIMITED if status == 429 else OVERLOADED, after)
     if status == 404:
         raise AgentFailed(
-            f"The agent's provider knows no model {model!r} at this address. "
-            "Whoever runs this service checks HANDOFF_AGENT_MODEL and HANDOFF_AGENT_URL (it mostly ends in /v1)."
+            f"The agent's provider has no model {model!r} at this address. "
+            "The operator must check HANDOFF_AGENT_MODEL and HANDOFF_AGENT_URL (it usually ends in /v1)."
         )
     raise AgentFailed(NO_COMPLETION)
 
 
 def _words(body: Any, key: str | None) -> str:
-    """The provider's explanation in whichever known place it stands, without anything like a key."""
+    """The provider's explanation, wherever the body has it, without anything that looks like a key."""
     said = body.get("error") or body.get("detail") or body if isinstance(body, dict) else ""
     if isinstance(said, dict):
         said = " ".join(str(said[name]) for name in ("message", "code", "type") if said.get(name))

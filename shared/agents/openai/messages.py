@@ -6,7 +6,7 @@ from shared.agents.transcript.conversation import Conversation, Entry
 
 
 def to_openai(conversation: Conversation, *, note: bool = True) -> list[dict[str, Any]]:
-    """The messages, system first (our note in it, unless it goes another way). Only the keys of the format."""
+    """The messages, system first, with only the keys of the format; `note=False` leaves our note out."""
     system = conversation.instructions if note else conversation.system
     head = [{"role": "system", "content": system}] if system.strip() else []
     return head + [message for entry in conversation.entries for message in _messages(entry)]

@@ -1,4 +1,4 @@
-"""The built-in agent: no key, no network, no model. It proves what it was given, and fails on request."""
+"""The built-in agent: no key, no network, no model. It reports what it was given, and fails on request."""
 
 import re
 import time
@@ -17,22 +17,22 @@ _COMMAND = re.compile(r"rehearse:\s*(long|fail|unavailable|slow)(?:\s+(\d+(?:\.\
 
 
 class RehearsalAgent:
-    """Answers the same to the same messages, after `rehearsal_seconds` or what the person asks for.
+    """Gives the same answer to the same messages, after `rehearsal_seconds` or as long as the user asks for.
 
-    In the person's words: `rehearse: long` (a 20,000-character answer), `rehearse: slow 3` (seconds),
+    The user's message may hold `rehearse: long` (a 20,000-character answer), `rehearse: slow 3` (seconds),
     `rehearse: fail` (AgentFailed), `rehearse: unavailable [5]` (AgentUnavailable, after so many seconds).
     """
 
     def __init__(
         self, settings: Settings, secrets: Secrets, clock: Clock, *, pause: Callable[[float], None] = time.sleep
     ) -> None:
-        del secrets  # every agent is made alike; this one needs none
+        del secrets  # all agents take the same arguments; this one needs no key
         self._seconds = settings.rehearsal_seconds
         self._clock = clock
         self._pause = pause
 
     def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
-        """Say how many messages came, by role, and what the last one was."""
+        """Report how many messages came, by role, and the last one."""
         asked = _latest(messages)
         command, number = _command(" ".join(text_of(message) for message in asked))
         self._work(number if command == "slow" and number is not None else self._seconds, deadline)
@@ -52,7 +52,7 @@ class RehearsalAgent:
 
 
 def _latest(messages: Sequence[Message]) -> list[Message]:
-    """What this turn must answer: the kickoff, or all that was said since the agent last spoke."""
+    """What this turn must answer: the kickoff, or every message since the agent's last answer."""
     if messages and messages[-1].get("internal"):
         return [messages[-1]]
     return list(takewhile(lambda message: message["role"] == "user", reversed(messages)))[::-1]
@@ -74,7 +74,7 @@ def _confirmation(messages: Sequence[Message]) -> str:
 
 
 def _answer(messages: Sequence[Message], asked: Sequence[Message], note: str | None) -> str:
-    noted = " and a note on what happened meanwhile" if note else ""
+    noted = " and a note about the last turn" if note else ""
     said = "\n>\n".join(f"> {_quote(message)}" for message in asked)
     words = f"You said:\n\n{said}" if asked else _last(messages)
     return f"{words}\n\nI was given {_counted(messages)}{noted}. {_WHO}"

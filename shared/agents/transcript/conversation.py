@@ -1,4 +1,4 @@
-"""A conversation in the shape that every model accepts: one system text, then user and assistant in turn."""
+"""A conversation in the shape that every model accepts: a system text, then user and assistant alternating."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Call:
-    """One tool call together with its result, so that nothing can part the two."""
+    """One tool call with its result, so that the two stay together."""
 
     id: str
     name: str
@@ -23,7 +23,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Entry:
-    """Something said, and the tool calls that were made with it. `messages`: how many of the transcript it stands for."""
+    """A text and the tool calls made with it. `messages`: how many messages of the transcript it stands for."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -33,7 +33,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Conversation:
-    """What a model is given: the session's own `system` text, our `note` on it, and what was said.
+    """What a model is given: the session's `system` text, our `note`, and the entries.
 
     `entries` begin and end with the user (or with a tool's result) and alternate; an assistant's entry with calls may
     follow another. `left_out` messages did not fit; `tokens` estimates the size of the whole.
@@ -47,10 +47,10 @@ class Conversation:
 
     @property
     def instructions(self) -> str:
-        """System text and note as one, for models that take a single system message at the start."""
+        """System text and note as one, for models that accept one system message at the start."""
         return "\n\n".join(filter(str.strip, (self.system, self.note)))
 
     @property
     def has_calls(self) -> bool:
-        """Whether tools were used in what the model is given."""
+        """Whether any entry has tool calls."""
         return any(entry.calls for entry in self.entries)

@@ -1,4 +1,4 @@
-"""Mend a transcript: whatever a terminal stored becomes entries that a model accepts, and nothing said is lost."""
+"""Repair a stored transcript: turn its messages into entries that every model accepts, without losing text."""
 
 import json
 import re
@@ -16,7 +16,7 @@ NO_OUTPUT = "(no output)"
 
 @dataclass
 class _Draft:
-    """An entry while results may still arrive: `results` by the position of the call."""
+    """An entry whose tool results may still follow; `results` by the position of the call."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -28,9 +28,9 @@ class _Draft:
 def repair(messages: Sequence[Message]) -> tuple[str, list[Entry]]:
     """The leading system text, and every other message as an entry, in order.
 
-    Results go to their call, wherever they stood; a call without one says so; a result without a call, and a system
-    message in the middle, become words of the user's side; empty messages go. Calls are numbered anew, since terminals
-    repeat ids across turns and providers differ on what an id may look like.
+    A result is joined to its call, wherever it stood; a call without a result says so; a result without a call and a
+    later system message become user text; empty messages are dropped. Calls get new ids, because terminals repeat ids
+    across turns and providers accept different ids.
     """
     head = list(takewhile(lambda message: message["role"] == "system", messages))
     system = "\n\n".join(filter(str.strip, (plain_text(message.get("content")) for message in head)))
@@ -50,7 +50,7 @@ def repair(messages: Sequence[Message]) -> tuple[str, list[Entry]]:
 
 
 def _settle(message: Message, text: str, drafts: list[_Draft], waiting: dict[str, tuple[_Draft, int]]) -> None:
-    """Give a result to its call; one that nobody asked for is kept as words."""
+    """Join a result to its call; a result without a call is kept as text."""
     draft, at = waiting.pop(str(message.get("tool_call_id")), (None, 0))
     if draft is None:
         drafts.append(_Draft("user", f"[Result of a tool call that is not shown] {text}" if text.strip() else ""))
@@ -73,7 +73,7 @@ def _entries(drafts: Sequence[_Draft]) -> list[Entry]:
 
 
 def _call_id(number: int) -> str:
-    """Nine letters and digits: the one form that OpenAI, Bedrock and Mistral all take."""
+    """Nine letters and digits: the form that OpenAI, Bedrock and Mistral all accept."""
     return f"call{number:05d}"
 
 
@@ -83,14 +83,14 @@ def _calls(message: Message) -> list[Mapping[str, Any]]:
 
 
 def _function(call: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The name and the arguments of a call, in whichever of the known shapes it was stored."""
+    """The name and the arguments of a call, from any of the known shapes."""
     function = call.get("function")
     stored = function if isinstance(function, Mapping) else call
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(stored.get("name") or "tool"))[:64]
     raw: object = next((stored[key] for key in ("arguments", "input", "args") if stored.get(key) is not None), {})
     try:
         parsed = json.loads(raw) if isinstance(raw, str) and raw.strip() else raw or {}
-        # There and back: what no strict JSON can carry on (NaN, endless numbers) is kept as words instead.
+        # Serialise and parse again: what strict JSON cannot express (NaN, Infinity) is kept as text instead.
         arguments = json.loads(_clean(json.dumps(parsed, ensure_ascii=False, allow_nan=False)))
     except (ValueError, TypeError, RecursionError):
         arguments = None
@@ -98,7 +98,7 @@ def _function(call: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def plain_text(content: object, *, depth: int = 8) -> str:
-    """The words of a content, be it text or a list of parts; a part without words leaves its kind, as in `[image]`."""
+    """The text of a content, plain or a list of parts; a part without text is shown by its type, such as `[image]`."""
     if content is None or not depth:
         return ""
     if isinstance(content, str):
@@ -116,6 +116,6 @@ def plain_text(content: object, *, depth: int = 8) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without what no JSON body may hold: halves of a surrogate pair and NUL."""
+    """The text without lone surrogates and NUL, which JSON bodies must not contain."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return whole.replace("\x00", "\ufffd")

@@ -1,4 +1,4 @@
-"""What the model is given: the whole transcript, mended, and fitted to its window with the newest kept whole."""
+"""Fit a repaired transcript to a model's window: the newest messages are kept."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -7,11 +7,11 @@ from shared.agents.transcript.conversation import Conversation, Entry
 from shared.agents.transcript.repair import repair
 from shared.domain.messages import Message
 
-# A token is about four bytes of English, three of code, and three of a CJK character: three errs on the safe side.
+# A token is about four bytes of English text, three of code or of a CJK character: three overestimates.
 BYTES_PER_TOKEN = 3
 ENTRY_TOKENS = 8
 CALL_TOKENS = 16
-NOTES_TOKENS = 128  # what `prepare` itself may add
+NOTES_TOKENS = 128  # for the notes that `prepare` adds
 LARGEST_ANSWER = 8_192
 OPENING = "(The conversation begins here.)"
 GO_ON = "(Go on.)"
@@ -20,10 +20,10 @@ GO_ON = "(Go on.)"
 def prepare(
     messages: Sequence[Message], *, note: str | None, window: int = 0, calls_as_text: bool = False
 ) -> Conversation:
-    """Mend and fit a transcript. Pure and deterministic; `window` is in tokens, 0 leaves nothing out.
+    """Repair and fit a transcript. Pure and deterministic; `window` is in tokens, 0 leaves nothing out.
 
-    The last entry always stays, even where it alone is over the window: the model then says so itself.
-    `calls_as_text` writes tool calls out as words, for models that take none.
+    The last entry is always kept; if it alone exceeds the window, the model rejects the request.
+    `calls_as_text` writes tool calls as text, for models without tools.
     """
     system, entries = repair(messages)
     budget = window - min(window // 4, LARGEST_ANSWER) if window > 0 else None
@@ -39,18 +39,18 @@ def prepare(
 
 
 def tokens_in(text: str) -> int:
-    """About how many tokens a text has, rather too many than too few."""
+    """An upper estimate of the tokens in a text."""
     return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
 
 def entry_tokens(entry: Entry) -> int:
-    """About how many tokens an entry takes, with its calls and results."""
+    """An upper estimate of the tokens in an entry, with its calls and results."""
     calls = sum(CALL_TOKENS + tokens_in(f"{call.name}{call.arguments_json}{call.result}") for call in entry.calls)
     return ENTRY_TOKENS + tokens_in(entry.text) + calls
 
 
 def _newest(entries: Sequence[Entry], budget: int | None, *, spent: int) -> Sequence[Entry]:
-    """The longest run of newest entries within the budget, and always the last one."""
+    """As many of the newest entries as fit the budget, and always the last one."""
     if budget is None:
         return entries
     first = len(entries)
@@ -63,7 +63,7 @@ def _newest(entries: Sequence[Entry], budget: int | None, *, spent: int) -> Sequ
 
 
 def _shorten(system: str, budget: int | None) -> str:
-    """A system text takes at most half of the room: words that a person waits for an answer to matter more."""
+    """Limit the system text to half of the budget: the messages to answer matter more."""
     if budget is None or tokens_in(system) <= budget // 2:
         return system
     return system.encode("utf-8", "replace")[: budget // 2 * BYTES_PER_TOKEN].decode("utf-8", "ignore")
@@ -73,7 +73,7 @@ _SHORTENED = "(The system text above was shortened to fit.)"
 
 
 def _left_out(count: int, kept: int) -> str:
-    """Tell the model what it cannot see, so that it does not take the beginning for the whole."""
+    """Tell the model how much it cannot see."""
     if not count:
         return ""
     were = "message was" if count == 1 else "messages were"
@@ -81,7 +81,7 @@ def _left_out(count: int, kept: int) -> str:
 
 
 def _alternate(entries: Iterable[Entry]) -> list[Entry]:
-    """User and assistant in turn, the user first and last: some models refuse anything else."""
+    """Alternate user and assistant, with the user first and last: some models reject anything else."""
     merged: list[Entry] = []
     for entry in entries:
         if merged and merged[-1].role == entry.role and not merged[-1].calls:
@@ -98,7 +98,7 @@ def _alternate(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _in_words(entry: Entry) -> list[Entry]:
-    """An entry with its calls and results written out; the results speak from the user's side."""
+    """An entry with its calls as text; the results become a user entry."""
     if not entry.calls:
         return [entry]
     made = "\n".join(f"[Called {call.name} with {call.arguments_json}]" for call in entry.calls)

@@ -168,11 +168,9 @@ def test_a_platform_that_is_half_set_up_names_what_it_lacks(world: World) -> Non
 
 
 def test_the_agent_is_named_and_not_asked(world: World) -> None:
-    world.with_settings(agent="openai", agent_model="some-model", agent_url="https://key:secret@models.example")
-
     agent = run_doctor(world.services, USER, base_url=URL)[0]
 
-    assert agent.detail == "openai with some-model."
+    assert agent.detail == world.services.agent_summary
     assert world.agent.given == []
 
 

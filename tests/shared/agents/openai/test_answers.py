@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from shared.agents.attempts import Busy, TooLong, ToolsRefused
-from shared.agents.http_client import Answer
+from shared.agents.attempts import ProviderBusy, TooLong, ToolsRefused
+from shared.agents.http_client import HttpResponse
 from shared.agents.openai.agent import OpenAIAgent
 from shared.agents.openai.answers import read_completion
 from shared.errors import AgentFailed
@@ -18,7 +18,7 @@ from tests.support.servers import HttpServer
 
 def read(body: Any, status: int = 200) -> str:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return read_completion(Answer(status, {}, raw), model="m", key=KEY, now=0)
+    return read_completion(HttpResponse(status, {}, raw), model="m", key=KEY, now=0)
 
 
 def says(**message: Any) -> dict[str, Any]:
@@ -42,27 +42,27 @@ def test_a_refusal_is_told_in_the_models_words() -> None:
     ("status", "body", "raised"),
     [
         (429, {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}, AgentFailed),
-        (429, {"error": {"message": "Rate limit", "code": "rate_limit_exceeded"}}, Busy),
+        (429, {"error": {"message": "Rate limit", "code": "rate_limit_exceeded"}}, ProviderBusy),
         (402, {"error": {"message": "Insufficient credits", "code": 402}}, AgentFailed),
         (400, {"object": "error", "message": "This model's maximum context length is 8192 tokens."}, TooLong),
         (400, {"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}, TooLong),
         (400, {"error": {"message": "x", "code": "content_filter"}}, AgentFailed),
         (400, {"detail": [{"loc": ["body"], "msg": "bad"}]}, ToolsRefused),
         (500, {"error": {"code": 500, "message": "Jinja Exception: roles must alternate"}}, ToolsRefused),
-        (500, {"error": "oh"}, Busy),
-        (529, {"error": {"message": "Overloaded"}}, Busy),
-        (502, b"<html>Bad gateway</html>", Busy),
+        (500, {"error": "oh"}, ProviderBusy),
+        (529, {"error": {"message": "Overloaded"}}, ProviderBusy),
+        (502, b"<html>Bad gateway</html>", ProviderBusy),
         (404, b"404 page not found", AgentFailed),
         (301, b"", AgentFailed),
         (200, b"<html>Welcome</html>", AgentFailed),
-        (200, b"", Busy),
-        (200, {"error": {"code": 429, "message": "upstream is busy"}}, Busy),
+        (200, b"", ProviderBusy),
+        (200, {"error": {"code": 429, "message": "upstream is busy"}}, ProviderBusy),
         (200, {"error": {"code": 401, "message": "no"}}, AgentFailed),
-        (200, {"error": "model is loading"}, Busy),
+        (200, {"error": "model is loading"}, ProviderBusy),
         (200, {"choices": []}, AgentFailed),
         (200, {"models": ["m"]}, AgentFailed),
         (200, ["what"], AgentFailed),
-        (200, {"choices": [{"finish_reason": "error", "message": {"content": ""}}]}, Busy),
+        (200, {"choices": [{"finish_reason": "error", "message": {"content": ""}}]}, ProviderBusy),
     ],
 )
 def test_every_way_of_not_answering_has_its_kind(status: int, body: Any, raised: type[Exception]) -> None:
@@ -80,7 +80,7 @@ def test_an_unknown_model_is_named() -> None:
 def test_a_key_in_the_providers_words_is_blotted_out(told: str) -> None:
     with pytest.raises(ToolsRefused) as caught:
         read({"error": {"message": f"Cannot use {told} here"}}, 400)
-    assert str(caught.value) == "The agent's provider refused the request: Cannot use *** here."
+    assert str(caught.value) == "The agent's provider rejected the request: Cannot use *** here."
 
 
 @pytest.mark.parametrize(

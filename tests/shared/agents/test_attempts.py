@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from shared.agents.attempts import Busy, EmptyAnswer, TooLong, ToolsRefused, converse, seconds_to_wait
+from shared.agents.attempts import EmptyAnswer, ProviderBusy, TooLong, ToolsRefused, converse, seconds_to_wait
 from shared.agents.transcript.conversation import Conversation
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
@@ -42,20 +42,20 @@ def ask(clock: HurriedClock) -> Callable[..., str]:
 
 
 def test_waits_grow_unless_one_is_asked_for(ask: Callable[..., str], clock: HurriedClock) -> None:
-    assert ask(Model(Busy("a"), Busy("b"))) == "answer"
-    assert ask(Model(Busy("a", after=3), Busy("b", after=0))) == "answer"
+    assert ask(Model(ProviderBusy("a"), ProviderBusy("b"))) == "answer"
+    assert ask(Model(ProviderBusy("a", after=3), ProviderBusy("b", after=0))) == "answer"
     assert clock.pauses == [0.5, 1.0, 3, 0]
 
 
 def test_the_words_of_the_last_trouble_are_the_ones_told(ask: Callable[..., str]) -> None:
     with pytest.raises(AgentUnavailable, match="c") as caught:
-        ask(Model(Busy("a"), Busy("b"), Busy("c", after=2)))
+        ask(Model(ProviderBusy("a"), ProviderBusy("b"), ProviderBusy("c", after=2)))
     assert caught.value.after == 2
 
 
 def test_no_wait_goes_past_the_deadline(ask: Callable[..., str], clock: HurriedClock) -> None:
     with pytest.raises(AgentUnavailable):
-        ask(Model(Busy("a")), seconds=0.4)
+        ask(Model(ProviderBusy("a")), seconds=0.4)
     assert clock.pauses == []
 
 
@@ -84,7 +84,7 @@ def test_calls_are_written_out_once(ask: Callable[..., str]) -> None:
 
 
 def test_shapes_add_up(ask: Callable[..., str]) -> None:
-    model = Model(ToolsRefused("no"), TooLong(), Busy("later"), EmptyAnswer())
+    model = Model(ToolsRefused("no"), TooLong(), ProviderBusy("later"), EmptyAnswer())
     assert ask(model, long_transcript(400)) == "answer"
     assert not model.given[-1].has_calls
     assert model.given[-1].left_out
