@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
-import hypothesis  # noqa: F401  # its plugin imports it at the end otherwise, and CPython 3.11 cannot parse in two threads
+import hypothesis  # its plugin imports it at the end otherwise, and CPython 3.11 cannot parse in two threads
 import pytest
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 
 MUST_RUN_IN_CI = ("browser", "npm", "terminal")
+
+hypothesis.settings.register_profile("handoff", deadline=None)  # a loaded machine is slow without a defect
+hypothesis.settings.load_profile("handoff")
 
 
 @pytest.hookimpl(wrapper=True)
