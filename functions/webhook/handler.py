@@ -1,15 +1,15 @@
-"""The `webhook` function: what chat platforms post."""
+"""The `webhook` function: receives the webhooks of chat platforms."""
 
 from functions.http.app import http_app
 from functions.http.lambda_edge import lambda_handler
-from functions.webhook.routes import router
+from functions.webhook.routes import body_limit, router
 from shared.bootstrap import Handler, on_lambda
 from shared.services import Services
 
 
 def build(services: Services) -> Handler:
     """The handler of HTTP API events for these services."""
-    return lambda_handler(http_app(services, router))
+    return lambda_handler(http_app(services, router, body_limit=body_limit(services)))
 
 
 handler = on_lambda(build, clients=("dynamodb", "sqs", "ssm"))

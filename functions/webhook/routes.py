@@ -1,24 +1,46 @@
-"""What chat platforms post to us: verified on the raw bytes, written down, answered fast."""
+"""Webhooks of chat platforms: the request as the platform sent it, in; the platform's form of answer, out."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
 from functions.http.dependencies import AppServices
+from functions.http.guard import BodyLimit
 from functions.http.problems import Json, Problem, refusals
 from shared.errors import RequestRefused
+from shared.ports.inbound import WebhookRequest
+from shared.services import Services
 from shared.use_cases.chat.receive_message import receive_message
 
 router = APIRouter(default_response_class=Json)
 
+OTHER_METHODS = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
 
 @router.post("/webhooks/{platform}", responses=refusals("unauthenticated", "body_too_large", "internal"))
-async def post_webhook(request: Request, platform: str, services: AppServices) -> Response:
-    """200 when what was said is durable. Whatever is not from the platform is a 401, without a reason."""
-    headers = {name.lower(): value for name, value in request.headers.items()}
+@router.api_route("/webhooks/{platform}", methods=OTHER_METHODS, include_in_schema=False)
+@router.api_route("/webhooks/{platform}/{rest:path}", methods=["POST", *OTHER_METHODS], include_in_schema=False)
+async def receive_webhook(request: Request, platform: str, services: AppServices) -> Response:
+    """200 when all messages are durable. A request that the platform did not send is a 401, without a reason."""
+    webhook = WebhookRequest(
+        body=await request.body(),
+        headers={name.lower(): value for name, value in request.headers.items()},
+        method=request.method,
+        rest=request.path_params.get("rest", ""),
+        query=dict(request.query_params),
+    )
     try:
-        answer = receive_message(services, platform, headers, await request.body())
-    except RequestRefused:  # a platform that is unknown or not set up answers no differently
+        answer = receive_message(services, platform, webhook)
+    except RequestRefused:  # an unknown platform and one without secrets get the same answer
         return Problem("unauthenticated", "The signature is missing or wrong, or no secret is set for this platform.")
     if isinstance(answer.body, str):
         return PlainTextResponse(answer.body, status_code=answer.status)
     return Json(dict(answer.body), status_code=answer.status)
+
+
+def body_limit(services: Services) -> BodyLimit:
+    """A webhook may be as large as its platform sends it: the limit of each path."""
+
+    def limit(path: str) -> int:
+        return services.platforms.body_limit(path.removeprefix("/webhooks/").partition("/")[0])
+
+    return limit

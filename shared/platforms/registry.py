@@ -7,7 +7,7 @@ from typing import cast
 
 from shared.errors import PlatformNotConfigured, PlatformNotSupported, UnknownPlatform
 from shared.platforms import PLATFORMS
-from shared.platforms.spec import PlatformSpec
+from shared.platforms.spec import DEFAULT_BODY_LIMIT, PlatformSpec
 from shared.ports.platforms import Platform
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
@@ -49,6 +49,9 @@ class PlatformRegistry:
 
     def has_threads(self, name: str) -> bool:
         return self._spec(name).threads
+
+    def body_limit(self, name: str) -> int:
+        return self._specs[name].body_limit if name in self._specs else DEFAULT_BODY_LIMIT
 
     def _spec(self, name: str) -> PlatformSpec:
         if name not in self._specs:

@@ -1,15 +1,26 @@
-"""What a webhook of a chat platform turns out to say."""
+"""Webhooks of chat platforms: the request that came in, and the events and the answer that it parses to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from shared.domain.routes import Place
 
 
 @dataclass(frozen=True)
+class WebhookRequest:
+    """A request to `/webhooks/{platform}/{rest}`. Header names are in lower case; `body` is as it was signed."""
+
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    method: str = "POST"
+    rest: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Answer:
-    """What to reply to a webhook at once: a handshake, or a word that the message has arrived."""
+    """The response to a webhook: of a handshake, or what the platform shows to the sender at once."""
 
     body: Mapping[str, Any] | str
     status: int = 200
@@ -17,21 +28,33 @@ class Answer:
 
 @dataclass(frozen=True)
 class Inbound:
-    """A person said something at a place.
+    """A person's message at a place.
 
-    `event_id` is the platform's own id of the message, the same on every redelivery, and sorts in the order of speaking.
-    `sender` is the platform's unchangeable id of the person. `answer`, if any, is what the webhook must reply with.
+    `event_id` is the platform's id of the message: the same on every redelivery, and ids sort in the order of sending.
+    `sender` is the platform's id of the person, which the person cannot change.
     """
 
     event_id: str
     place: Place
     sender: str
     text: str
-    answer: Answer | None = None
 
 
 @dataclass(frozen=True)
-class Ignored:
-    """A verified event that is nobody's message: a bot's, an edit, a kind that is not used. `why` is fit for a log."""
+class Invited:
+    """A person invited the bot to a chat. `Platform.join` accepts it, if the person is known."""
 
-    why: str
+    place: Place
+    sender: str
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a verified webhook holds: any number of events in their order, and the platform's own form of answer, if any.
+
+    `ignored` says, fit for a log, why a webhook without events and answer needs no action.
+    """
+
+    events: tuple[Inbound | Invited, ...] = ()
+    answer: Answer | None = None
+    ignored: str = ""

@@ -1,24 +1,25 @@
-"""Chat platforms: what each can do, and what it must."""
+"""Chat platforms: their capabilities, and the operations that each adapter implements."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from shared.domain.routes import Place
-from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.ports.inbound import Parsed, WebhookRequest
 
 
 @dataclass(frozen=True)
 class Capabilities:
     """What a platform can do, so that use cases need not know which one it is.
 
-    `limit` is the longest part, as the platform itself counts. `idempotency` says how a send that may have arrived is
-    made safe: send again with the same `key`, `readback` with `find_message`, or `none` (the repeat is marked as one).
+    `limit` is the longest part, as the platform counts. The flags say how a send that may have arrived is made safe:
+    `key`: a send with the same key posts once; `readback`: `find_message` finds it. Without both the repeat is marked.
     """
 
     threads: bool
     limit: int
-    idempotency: Literal["key", "readback", "none"]
+    key: bool = False
+    readback: bool = False
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one look at the service found: `ok` is None where that could not be found out, `fix` says what to do."""
+    """The result of one check: `ok` is None where it could not be determined, `fix` says what to do."""
 
     name: str
     ok: bool | None
@@ -41,16 +42,20 @@ class Finding:
 
 
 class Platform(Protocol):
-    """A chat platform. Calls raise only the `PlatformError`s of shared/errors.py; `typing` and `diagnose` raise nothing."""
+    """A chat platform. Calls raise only the `PlatformError`s of shared/errors.py; `typing` and `diagnose` raise nothing.
+
+    `verify`, `parse` and `render` call no network: what a webhook demands beyond reading it is done in `join` and
+    `check_home`.
+    """
 
     name: str
     capabilities: Capabilities
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
-        """Open a fresh thread in `home`, with `people` (the platform's ids) in it. Raises ThreadRefused where it cannot."""
+        """Open a new thread in `home`, with `people` (the platform's ids) in it. Raises ThreadRefused where it cannot."""
 
     def find_thread(self, home: Place, *, key: str) -> Place | None:
-        """The thread that an interrupted `open_thread` with this key made, where the platform lets one find out."""
+        """The thread that an interrupted `open_thread` with this key made; None where there is none or no way to know."""
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         """Post one part and return the platform's id of the message."""
@@ -59,10 +64,10 @@ class Platform(Protocol):
         """The message that an ambiguous `send` with this key posted; None where there is none or no way to know."""
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
-        """Replace the text of a message of ours; an equal text is a success."""
+        """Replace the text of a message that the bot posted; an equal text is a success."""
 
     def typing(self, place: Place) -> None:
-        """Show that the agent is at work. Best effort."""
+        """Show that the agent is working. Best effort."""
 
     def render(self, markdown: str) -> list[Part]:
         """An agent's Markdown as parts: pure, deterministic, none over the limit, no code fence left open."""
@@ -70,18 +75,28 @@ class Platform(Protocol):
     def link(self, place: Place) -> str:
         """The URL that opens this place for a person."""
 
-    def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:
-        """Whether a webhook's raw bytes come from the platform (header names in lower case). No secret set: never."""
+    def verify(self, request: WebhookRequest, *, now: int) -> bool:
+        """Whether the platform sent this request. Always False while no secret is set."""
 
-    def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
-        """What a verified webhook says."""
+    def parse(self, request: WebhookRequest) -> Parsed:
+        """The events and the answer of a verified webhook. Never raises: what cannot be read is ignored."""
+
+    def join(self, place: Place) -> None:
+        """Accept the invitation of a known person to this chat. May call the platform; repeating it is safe."""
+
+    def check_home(self, home: Place) -> Place:
+        """The chat that a person chose with `/sethome`, as it is to be stored. May call the platform.
+
+        Raises Rejected, with what to do about it, where the bot cannot work.
+        """
+        return home
 
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:
-        """What is wrong with the bot, its webhook or its rights at `home`: looks for about `seconds`, changes nothing."""
+        """Check the bot, its webhook and its rights at `home`, for about `seconds`. Changes nothing."""
 
 
 class Platforms(Protocol):
-    """The platforms of this deployment by name, made only when used."""
+    """The platforms of this deployment by name. An adapter is made on first use."""
 
     def get(self, name: str) -> Platform:
         """The adapter. Raises UnknownPlatform, PlatformNotSupported or PlatformNotConfigured."""
@@ -90,10 +105,13 @@ class Platforms(Protocol):
         """Every listed platform, and whether it is supported."""
 
     def is_configured(self, name: str) -> bool:
-        """Whether its secrets are set. Loads no SDK."""
+        """Whether its required secrets are set. Loads no SDK."""
 
     def lacks(self, name: str) -> Sequence[str]:
-        """What keeps a platform from working of which some secrets are set: those that are not. Loads no SDK."""
+        """The required secrets that are not set, if others are set. Loads no SDK."""
 
     def has_threads(self, name: str) -> bool:
-        """Whether it can hold threads at all. Loads no SDK."""
+        """Whether it has threads at all. Loads no SDK."""
+
+    def body_limit(self, name: str) -> int:
+        """The largest webhook in bytes; the default for an unknown name, whose webhooks are refused anyway."""

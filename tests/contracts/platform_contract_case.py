@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from shared.domain.routes import Place
-from shared.ports.inbound import Ignored, Inbound
-from tests.contracts.platform_contract_stand import Event, Stand, now, stand
+from shared.ports.inbound import Inbound, WebhookRequest
+from tests.contracts.platform_contract_stand import Stand, now, stand
+from tests.support.webhooks import message_in
 
 OWNER = {"telegram": "7001", "slack": "U7001", "discord": "7001000000000000001"}
 TITLE = "Handoff — Fix *the* <build> & go"
@@ -46,17 +47,17 @@ class PlatformCase:
     def heard(self, at: Stand) -> Inbound:
         """The next thing that a person said; what the bot hears of itself must be ignored on the way."""
         while True:
-            headers, raw = at.hear()
-            assert at.platform.verify(headers, raw, now=now())
-            parsed = at.platform.parse(headers, raw)
-            if isinstance(parsed, Inbound):
-                return parsed
-            assert isinstance(parsed, Ignored)
+            request = at.hear()
+            assert at.platform.verify(request, now=now())
+            parsed = at.platform.parse(request)
+            if parsed.events:
+                return message_in(parsed)
+            assert parsed.ignored
 
-    def event(self, at: Stand, home: Place, place: Place) -> Event:
+    def event(self, at: Stand, home: Place, place: Place) -> WebhookRequest:
         """A person's words as the platform posts them."""
         at.say(home, place, self.said)
         while True:
-            headers, raw = at.hear()
-            if isinstance(at.platform.parse(headers, raw), Inbound):
-                return headers, raw
+            request = at.hear()
+            if at.platform.parse(request).events:
+                return request

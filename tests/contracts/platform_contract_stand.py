@@ -1,7 +1,7 @@
 """What the contract of platforms stands on: the simulator, an adapter that talks to it, and an ear for its webhooks."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -13,13 +13,13 @@ from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.platforms import PLATFORMS
 from shared.platforms.registry import PlatformRegistry
+from shared.ports.inbound import WebhookRequest
 from shared.ports.platforms import Platform
 from shared.settings import Settings
 from tests.support.secrets import FakeSecrets
 from tests.support.webhook_receiver import WebhookReceiver
 
 _ANY = {secret: "1:any" for spec in PLATFORMS for secret in spec.secrets}
-Event = tuple[Mapping[str, str], bytes]
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,11 @@ class Stand:
     def name(self) -> Name:
         return self.platform.name  # type: ignore[return-value]  # each adapter is named for a platform of the simulator
 
-    def hear(self) -> Event:
+    def hear(self) -> WebhookRequest:
         """The next event that the platform posts to our webhook."""
         request = self.receiver.next()
-        return request.headers, request.body
+        _, _, rest = request.path.removeprefix("/webhooks/").partition("/")
+        return WebhookRequest(request.body, request.headers, request.method, rest, request.query)
 
     def posted(self, home: Place, place: Place) -> list[dict[str, Any]]:
         """What the bot has posted at a place of this home."""

@@ -27,7 +27,8 @@ ROUTES = {
     "POST /sessions/{id}/resume": "RequestFunction",
     "POST /handoffs": "RequestFunction",
     "DELETE /handoffs/{id}": "RequestFunction",
-    "POST /webhooks/{platform}": "WebhookFunction",
+    "ANY /webhooks/{platform}": "WebhookFunction",
+    "ANY /webhooks/{platform}/{rest+}": "WebhookFunction",
 }
 LIMITS = {"Request": 15, "Status": 15, "Process": 60, "Turn": 900, "Webhook": 10, "Sweep": 55}
 

@@ -127,5 +127,6 @@ def test_a_webhook_beyond_the_limit_is_refused_before_it_is_read(desk: Desk, pla
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
-def test_a_webhook_takes_posts_only(desk: Desk, method: str) -> None:
-    assert code_of(desk.http.request(method, "/webhooks/telegram", content=b"{}")) == "no_route"
+@pytest.mark.parametrize("path", ["/webhooks/telegram", "/webhooks/telegram/below"])
+def test_every_method_and_path_of_a_webhook_is_verified(desk: Desk, method: str, path: str) -> None:
+    assert code_of(desk.http.request(method, path, content=b"{}")) == "unauthenticated"

@@ -8,25 +8,28 @@ from typing import Any, Literal, TypeVar
 
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, PlatformNotConfigured
-from shared.ports.inbound import Answer, Ignored, Inbound
-from shared.ports.platforms import Capabilities, Part
+from shared.ports.inbound import Inbound, Invited, Parsed, WebhookRequest
+from shared.ports.platforms import Capabilities, Part, Platform
 
 T = TypeVar("T")
-Idempotency = Literal["key", "readback", "none"]
+Idempotency = Literal["key", "readback", "both", "none"]
 
 
-class FakePlatform:
+class FakePlatform(Platform):
     """A chat platform in memory. `next` holds what the next calls of an operation run into, before or after they act."""
 
     name = "chat"
 
     def __init__(self, idempotency: Idempotency) -> None:
-        self.capabilities = Capabilities(threads=True, limit=1000, idempotency=idempotency)
+        self.capabilities = Capabilities(
+            threads=True, limit=1000, key=idempotency in ("key", "both"), readback=idempotency in ("readback", "both")
+        )
         self.threads: dict[str, str] = {}
         self.posts: dict[Place, list[tuple[str, str]]] = defaultdict(list)
         self.next: dict[str, deque[Exception | Callable[[], None]]] = defaultdict(deque)
         self.accepts_before_failing = False
         self.asked: list[str] = []
+        self.joined: list[Place] = []
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
         return self._do("open_thread", lambda: self._open(home, title, key))
@@ -34,14 +37,15 @@ class FakePlatform:
     def find_thread(self, home: Place, *, key: str) -> Place | None:
         self.asked.append("find_thread")
         found = [thread for thread, opened_by in self.threads.items() if opened_by == key]
-        return Place("chat", home.chat, found[0]) if found and self.capabilities.idempotency != "none" else None
+        can_find = self.capabilities.key or self.capabilities.readback
+        return Place("chat", home.chat, found[0]) if found and can_find else None
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         return self._do("send", lambda: self._post(place, part, key))
 
     def find_message(self, place: Place, *, key: str) -> str | None:
         self.asked.append("find_message")
-        is_readable = self.capabilities.idempotency == "readback"
+        is_readable = self.capabilities.readback
         return next((sent for sent, _ in self.posts[place] if sent == key), None) if is_readable else None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
@@ -56,12 +60,18 @@ class FakePlatform:
     def link(self, place: Place) -> str:
         return f"https://chat.test/{place.chat}/{place.thread}"
 
-    def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:
-        return headers.get("signature") == "good"
+    def verify(self, request: WebhookRequest, *, now: int) -> bool:
+        return request.headers.get("signature") == "good"
 
-    def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
-        event_id, thread, text = raw.decode().split("|")
-        return Inbound(event_id, Place("chat", "home", thread or None), "ada-there", text)
+    def parse(self, request: WebhookRequest) -> Parsed:
+        """One message (`id|thread|text`) or invitation (`invited||sender`) per line."""
+        return Parsed(tuple(_event(line) for line in request.body.decode().splitlines()))
+
+    def join(self, place: Place) -> None:
+        self.joined.append(place)
+
+    def check_home(self, home: Place) -> Place:
+        return self._do("check_home", lambda: home)
 
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Any]:
         return ()
@@ -91,7 +101,7 @@ class FakePlatform:
         posts[at] = (message_id, part.text)
 
     def _post(self, place: Place, part: Part, key: str) -> str:
-        is_repeat = self.capabilities.idempotency == "key" and key in dict(self.posts[place])
+        is_repeat = self.capabilities.key and key in dict(self.posts[place])
         if not is_repeat:
             self.posts[place].append((key, part.text))
         return key
@@ -119,3 +129,12 @@ class FakePlatforms:
 
     def has_threads(self, name: str) -> bool:
         return name == "chat"
+
+    def body_limit(self, name: str) -> int:
+        return 1024 * 1024
+
+
+def _event(line: str) -> Inbound | Invited:
+    event_id, thread, text = line.split("|")
+    place = Place("chat", "home", thread or None)
+    return Invited(place, text) if event_id == "invited" else Inbound(event_id, place, "ada-there", text)

@@ -15,8 +15,8 @@ from shared.platforms.discord.seeds import NO_MENTIONS, nonce
 from shared.platforms.loop import run
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split
-from shared.ports.inbound import Answer, Ignored, Inbound
-from shared.ports.platforms import Capabilities, Finding, Part
+from shared.ports.inbound import Parsed, WebhookRequest
+from shared.ports.platforms import Capabilities, Finding, Part, Platform
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -32,11 +32,11 @@ PATIENCE_SECONDS = 3.0
 _THREAD_SECONDS = 30.0  # several calls, and far inside the lease of a handoff
 
 
-class Discord:
+class Discord(Platform):
     """The Platform port on discord.py. A thread is a channel of its own: its place has no second part."""
 
     name = SPEC.name
-    capabilities = Capabilities(threads=True, limit=LIMIT, idempotency="key")
+    capabilities = Capabilities(threads=True, limit=LIMIT, key=True)
 
     def __init__(
         self,
@@ -123,17 +123,17 @@ class Discord:
             self._links.note(self._run(self._channel(place)))
         return self._links.to(channel_id)
 
-    def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:
-        """See the port: Discord's own signature, or our relay's."""
-        if _is_interaction(headers):
+    def verify(self, request: WebhookRequest, *, now: int) -> bool:
+        """See the port: signed by Discord, or by our relay."""
+        if _is_interaction(request):
             public_key = self._secrets.get("discord/public_key")
-            return signatures.from_discord(headers, raw, public_key=public_key, now=now)
+            return signatures.from_discord(request.headers, request.body, public_key=public_key, now=now)
         secret = self._secrets.get("discord/relay_secret")
-        return signatures.from_relay(headers, raw, secret=secret, now=now)
+        return signatures.from_relay(request.headers, request.body, secret=secret, now=now)
 
-    def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
+    def parse(self, request: WebhookRequest) -> Parsed:
         """See the port."""
-        return inbound.parse(raw, relayed=not _is_interaction(headers))
+        return inbound.parse(request.body, relayed=not _is_interaction(request))
 
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # nothing that Discord tells has an age
         """See the port."""
@@ -185,5 +185,5 @@ def _channel_id(place: Place) -> str:
     return place.thread or place.chat
 
 
-def _is_interaction(headers: Mapping[str, str]) -> bool:
-    return signatures.DISCORD_SIGNATURE in headers
+def _is_interaction(request: WebhookRequest) -> bool:
+    return signatures.DISCORD_SIGNATURE in request.headers

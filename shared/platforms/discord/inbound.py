@@ -1,4 +1,4 @@
-"""What Discord's webhooks say: interactions from Discord itself, messages of its Gateway from our relay."""
+"""Webhooks of Discord: interactions, which Discord posts, and events of its Gateway, which our relay posts."""
 
 import json
 import re
@@ -7,66 +7,68 @@ from typing import Any
 
 from shared.domain.commands import COMMANDS
 from shared.domain.routes import Place
-from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.platforms.discord import SPEC
+from shared.ports.inbound import Answer, Inbound, Parsed
 
 PING, APPLICATION_COMMAND = 1, 2
 PONG, REPLY = 1, 4
 ONLY_FOR_THE_SENDER = 1 << 6
-# A plain message and a reply to one; every other type is Discord's own: a pin, a boost, a thread that was opened.
-_SPOKEN = frozenset({0, 19})
+# A plain message and a reply to one; every other type is a notice of Discord (a pin, a boost, an opened thread).
+_WRITTEN = frozenset({0, 19})
 
 SAY = "say"
 _QUOTE_LIMIT = 1800
 
 
-def parse(raw: bytes, *, relayed: bool) -> Inbound | Answer | Ignored:
-    """What a verified webhook says; `relayed` tells whose signature it carries."""
+def parse(raw: bytes, *, relayed: bool) -> Parsed:
+    """The events and the answer of a verified webhook; `relayed`: our relay signed it, not Discord."""
     try:
         event = json.loads(raw)
         return _dispatched(event) if relayed else _interaction(event)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        return Ignored(f"not what Discord sends ({type(error).__name__})")
+        return Parsed(ignored=f"not what Discord sends ({type(error).__name__})")
 
 
-def _dispatched(event: Mapping[str, Any]) -> Inbound | Answer | Ignored:
-    """An event of the Gateway. Interactions come this way where no address is set for them."""
+def _dispatched(event: Mapping[str, Any]) -> Parsed:
+    """An event of the Gateway. Interactions come this way while the application has no endpoint for them."""
     if event["t"] == "MESSAGE_CREATE":
         return _message(event["d"])
     if event["t"] == "INTERACTION_CREATE":
         return _interaction(event["d"])
-    return Ignored("neither a message nor a command")
+    return Parsed(ignored="neither a message nor a command")
 
 
-def _message(message: Mapping[str, Any]) -> Inbound | Ignored:
+def _message(message: Mapping[str, Any]) -> Parsed:
     author = message["author"]
     if author.get("bot") or author.get("system") or message.get("webhook_id"):
-        return Ignored("written by a bot")
-    if message["type"] not in _SPOKEN:
-        return Ignored(f"a message of type {message['type']}, which nobody wrote")
+        return Parsed(ignored="written by a bot")
+    if message["type"] not in _WRITTEN:
+        return Parsed(ignored=f"a message of type {message['type']}, a notice of Discord")
     text = _without_mention(message["content"], message.get("mentions", ()))
     if not text:
-        return Ignored("a message without text")
-    return Inbound(_in_order(message["id"]), Place("discord", message["channel_id"]), author["id"], text)
+        return Parsed(ignored="a message without text")
+    return Parsed((Inbound(_in_order(message["id"]), Place(SPEC.name, message["channel_id"]), author["id"], text),))
 
 
-def _interaction(event: Mapping[str, Any]) -> Inbound | Answer | Ignored:
+def _interaction(event: Mapping[str, Any]) -> Parsed:
     if event["type"] == PING:
-        return Answer({"type": PONG})
+        return Parsed(answer=Answer({"type": PONG}))
     if event["type"] != APPLICATION_COMMAND:
-        return Ignored(f"an interaction of type {event['type']}")
+        return Parsed(ignored=f"an interaction of type {event['type']}")
     command = event["data"]["name"]
     argument = " ".join(str(option["value"]) for option in event["data"].get("options", ())).strip()
     if command == SAY:
         text, answer = argument, _reply(_quoted(argument))
-    elif command in COMMANDS:
+    elif command in COMMANDS and COMMANDS[command].listed:
         text = f"/{command} {argument}".rstrip()
         answer = _reply(f"Received: /{command}", flags=ONLY_FOR_THE_SENDER)
     else:
-        return _reply("This command is not known here. Try /help.", flags=ONLY_FOR_THE_SENDER)
+        return Parsed(answer=_reply("This command is not known here. Try /help.", flags=ONLY_FOR_THE_SENDER))
     if not text:
-        return _reply("There was no text in this. Try /say with a text.", flags=ONLY_FOR_THE_SENDER)
+        return Parsed(answer=_reply("There was no text in this. Try /say with a text.", flags=ONLY_FOR_THE_SENDER))
     user = event["member"]["user"] if event.get("member") else event["user"]
-    return Inbound(_in_order(event["id"]), Place("discord", event["channel_id"]), user["id"], text, answer)
+    inbound = Inbound(_in_order(event["id"]), Place(SPEC.name, event["channel_id"]), user["id"], text)
+    return Parsed((inbound,), answer)
 
 
 def _reply(content: str, *, flags: int = 0) -> Answer:
@@ -74,18 +76,18 @@ def _reply(content: str, *, flags: int = 0) -> Answer:
 
 
 def _quoted(text: str) -> str:
-    """What was said, for all in the thread to see: a command's own text is shown to nobody."""
+    """The text of a command, quoted for all in the thread: Discord shows it to its sender only."""
     shown = text if len(text) <= _QUOTE_LIMIT else text[: _QUOTE_LIMIT - 1] + "…"
     quoted = "\n".join(f"> {line}" for line in shown.splitlines())
     return quoted if len(quoted) <= 2000 else quoted[:1999] + "…"
 
 
 def _without_mention(text: str, mentions: Any) -> str:
-    """The text without the bot's name at its start: in a busy channel that is how people call it."""
+    """The text without a mention of the bot at its start."""
     bots = "|".join(re.escape(user["id"]) for user in mentions if user.get("bot"))
     return re.sub(rf"^\s*<@!?(?:{bots})>[\s,:]*", "", text).strip() if bots else text.strip()
 
 
 def _in_order(snowflake: str) -> str:
-    """Snowflakes count time: with equal lengths they sort by it as text too."""
+    """A snowflake, padded: snowflakes grow with time, and texts of equal length sort as numbers do."""
     return str(int(snowflake)).zfill(20)

@@ -14,8 +14,8 @@ from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import split
 from shared.platforms.slack import SPEC, diagnosis, inbound
-from shared.ports.inbound import Answer, Ignored, Inbound
-from shared.ports.platforms import Capabilities, Finding, Part
+from shared.ports.inbound import Parsed, WebhookRequest
+from shared.ports.platforms import Capabilities, Finding, Part, Platform
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -26,11 +26,11 @@ _LONGEST_TITLE = 150
 _PERSON = re.compile(r"[UW][A-Z0-9]+")
 
 
-class Slack:
+class Slack(Platform):
     """One app in one workspace. Keys travel in the messages' metadata, so that what was posted can be found again."""
 
     name = SPEC.name
-    capabilities = Capabilities(threads=True, limit=12_000, idempotency="readback")
+    capabilities = Capabilities(threads=True, limit=12_000, readback=True)
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
         self._secrets = secrets
@@ -91,11 +91,12 @@ class Slack:
             return archive
         return f"{archive}/p{place.thread.replace('.', '')}?{urlencode({'thread_ts': place.thread, 'cid': place.chat})}"
 
-    def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:
-        return inbound.is_from_slack(headers, raw, self._secrets.get("slack/signing_secret"), now=now)
+    def verify(self, request: WebhookRequest, *, now: int) -> bool:
+        secret = self._secrets.get("slack/signing_secret")
+        return inbound.is_from_slack(request.headers, request.body, secret, now=now)
 
-    def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
-        return inbound.read(headers, raw)
+    def parse(self, request: WebhookRequest) -> Parsed:
+        return inbound.parse(request.headers, request.body)
 
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # nothing that Slack tells has an age
         return diagnosis.diagnose(self._api, self._secrets, home, webhook_url=webhook_url, seconds=seconds)

@@ -1,4 +1,4 @@
-"""What Slack's events say: whether they are Slack's, and what a person wrote where."""
+"""Webhooks of Slack: verification, messages in events, and slash commands."""
 
 import hashlib
 import hmac
@@ -10,18 +10,19 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from shared.domain.routes import Place
-from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.platforms.slack import SPEC
+from shared.ports.inbound import Answer, Inbound, Parsed
 
 _FRESH_SECONDS = 300
-# Other subtypes are Slack's own news: edits, joins, topics. These are still somebody's words.
-_SPOKEN = frozenset({"thread_broadcast", "file_share", "me_message"})
+# The subtypes of messages that a person wrote; the others are notices of Slack (edits, joins, topics).
+_WRITTEN = frozenset({"thread_broadcast", "file_share", "me_message"})
 _TS = re.compile(r"(\d{1,12})\.(\d{1,9})")
 _LINK = re.compile(r"<(https?://|mailto:)([^>|]+)(?:\|([^>]*))?>")
 _NAMED = re.compile(r"<([#!])(?:[^>|^]*[\^])?([^>|]+)(?:\|([^>]*))?>")
 
 
 def is_from_slack(headers: Mapping[str, str], raw: bytes, secret: str | None, *, now: int) -> bool:
-    """Whether the raw bytes carry Slack's signature, made within five minutes. No secret set: never."""
+    """Whether the raw bytes carry Slack's signature of the last five minutes. Never, while no secret is set."""
     timestamp = headers.get("x-slack-request-timestamp", "")
     if not secret or not (timestamp.isascii() and timestamp.isdigit()) or len(timestamp) > 12:
         return False
@@ -32,63 +33,64 @@ def is_from_slack(headers: Mapping[str, str], raw: bytes, secret: str | None, *,
     return hmac.compare_digest(given.encode("utf-8", "replace"), f"v0={digest}".encode())
 
 
-def read(headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:
-    """A person's message, what to answer at once, or why it is neither."""
+def parse(headers: Mapping[str, str], raw: bytes) -> Parsed:
+    """The message of a person, the answer to a handshake, or why the request is ignored."""
     try:
         if headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-            return _read_command(headers, parse_qs(raw.decode()))
+            return _parse_command(headers, parse_qs(raw.decode()))
         body = json.loads(raw)
         if body["type"] == "url_verification":
-            return Answer({"challenge": str(body["challenge"])})
+            return Parsed(answer=Answer({"challenge": str(body["challenge"])}))
         if body["type"] != "event_callback":
-            return Ignored("a callback of another kind")
-        return _read_event(body)
+            return Parsed(ignored="a callback of another kind")
+        return _parse_event(body)
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError):
-        return Ignored("not a callback that Slack would send")
+        return Parsed(ignored="not a callback that Slack would send")
 
 
-def _read_event(body: Mapping[str, Any]) -> Inbound | Ignored:
+def _parse_event(body: Mapping[str, Any]) -> Parsed:
     event = body["event"]
     ours = [known["user_id"] for known in body.get("authorizations") or () if known.get("is_bot")]
     if event["type"] not in ("message", "app_mention"):
-        return Ignored("an event of another kind")
+        return Parsed(ignored="an event of another kind")
     if event.get("bot_id") or event.get("user") in ours:
-        return Ignored("a message of a bot")
-    if event.get("subtype") and event["subtype"] not in _SPOKEN:
-        return Ignored(f"not spoken: {event['subtype']}" if str(event["subtype"]).isidentifier() else "not spoken")
+        return Parsed(ignored="a message of a bot")
+    if event.get("subtype") and event["subtype"] not in _WRITTEN:
+        return Parsed(ignored=f"a notice: {event['subtype']}" if str(event["subtype"]).isidentifier() else "a notice")
     text = _as_typed(event.get("text") or "", ours)
     if not text:
-        return Ignored("a message without text")
+        return Parsed(ignored="a message without text")
     thread = event.get("thread_ts")
-    place = Place("slack", str(event["channel"]), str(thread) if thread and thread != event["ts"] else None)
-    return Inbound(event_id=_sortable(event["ts"]), place=place, sender=str(event["user"]), text=text)
+    place = Place(SPEC.name, str(event["channel"]), str(thread) if thread and thread != event["ts"] else None)
+    return Parsed((Inbound(_sortable(event["ts"]), place, sender=str(event["user"]), text=text),))
 
 
-def _read_command(headers: Mapping[str, str], form: Mapping[str, list[str]]) -> Inbound | Ignored:
-    """A slash command. Slack sends it once, without a message's id, and from no thread."""
+def _parse_command(headers: Mapping[str, str], form: Mapping[str, list[str]]) -> Parsed:
+    """A slash command. Slack sends it once, without the id of a message and without a thread."""
     if "command" not in form:
-        return Ignored("a form of another kind")
+        return Parsed(ignored="a form of another kind")
     # The second of the command sorts among messages; the trigger tells it from others of that second.
     trigger = int(hashlib.sha256(form["trigger_id"][0].encode()).hexdigest(), 16) % 1_000_000
-    said = " ".join([form["command"][0], *form.get("text", [])]).strip()
-    return Inbound(
+    typed = " ".join([form["command"][0], *form.get("text", [])]).strip()
+    inbound = Inbound(
         event_id=_sortable(f"{headers['x-slack-request-timestamp']}.{trigger:06d}"),
-        place=Place("slack", form["channel_id"][0]),
+        place=Place(SPEC.name, form["channel_id"][0]),
         sender=form["user_id"][0],
-        text=html.unescape(said),
-        answer=Answer({"response_type": "ephemeral", "text": f"Got `{form['command'][0]}`; the answer comes here."}),
+        text=html.unescape(typed),
     )
+    received = {"response_type": "ephemeral", "text": f"Got `{form['command'][0]}`; the answer comes here."}
+    return Parsed((inbound,), Answer(received))
 
 
 def _sortable(ts: str) -> str:
     match = _TS.fullmatch(ts)
     if match is None:
-        raise ValueError("no timestamp of Slack's")
+        raise ValueError("not a timestamp of Slack")
     return f"{int(match[1]):012d}.{match[2]:0<9}"
 
 
 def _as_typed(text: str, ours: list[str]) -> str:
-    """The words as the person typed them: no call to us in front, links and names plain, characters unescaped."""
+    """The text as the person typed it: without the bot's mention in front, with plain links, names and characters."""
     for user in ours:
         text = re.sub(rf"^\s*<@{re.escape(user)}(?:\|[^>]*)?>[\s:,]*", "", text)
     text = _LINK.sub(_link_as_typed, text)

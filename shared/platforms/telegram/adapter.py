@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -12,8 +12,8 @@ from shared.platforms import links
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import utf16
 from shared.platforms.telegram import SPEC, diagnosis, inbound
-from shared.ports.inbound import Answer, Ignored, Inbound
-from shared.ports.platforms import Capabilities, Finding, Part
+from shared.ports.inbound import Parsed, WebhookRequest
+from shared.ports.platforms import Capabilities, Finding, Part, Platform
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -26,11 +26,11 @@ _GENERAL = "1"  # a forum's own first topic: Telegram refuses its id, and takes 
 _SUPERGROUPS = -(10**12)  # their ids begin below this; plain groups have smaller ones
 
 
-class Telegram:
+class Telegram(Platform):
     """One bot on Telegram. It can neither list topics nor find a message again: the journal remembers both."""
 
     name = SPEC.name
-    capabilities = Capabilities(threads=True, limit=4096, idempotency="none")
+    capabilities = Capabilities(threads=True, limit=4096)
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
         self._settings, self._secrets = settings, secrets
@@ -76,11 +76,11 @@ class Telegram:
             return f"{base}/{place.chat.removeprefix('@')}"
         return self._link_to_bot(base)
 
-    def verify(self, headers: Mapping[str, str], raw: bytes, *, now: int) -> bool:  # noqa: ARG002  # a shared secret
-        return inbound.is_from_telegram(headers, self._secrets.get("telegram/webhook_secret"))
+    def verify(self, request: WebhookRequest, *, now: int) -> bool:  # noqa: ARG002  # a shared secret has no age
+        return inbound.is_from_telegram(request.headers, self._secrets.get("telegram/webhook_secret"))
 
-    def parse(self, headers: Mapping[str, str], raw: bytes) -> Inbound | Answer | Ignored:  # noqa: ARG002  # all is in the body
-        return inbound.read(raw)
+    def parse(self, request: WebhookRequest) -> Parsed:
+        return inbound.parse(request.body)
 
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:
         known = bool(self._settings.public_url)

@@ -1,4 +1,4 @@
-"""What Telegram's webhook says: whether it is Telegram, and what a person wrote where."""
+"""Webhooks of Telegram: verification, and the message in an update."""
 
 import hmac
 import json
@@ -6,52 +6,54 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.routes import Place
-from shared.ports.inbound import Ignored, Inbound
+from shared.platforms.telegram import SPEC
+from shared.ports.inbound import Inbound, Parsed
 
 SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105  # the header's name, no secret
 
 
 def is_from_telegram(headers: Mapping[str, str], secret: str | None) -> bool:
-    """Whether the secret that was given to setWebhook came along. No secret set: never."""
+    """Whether the request carries the secret that was given to setWebhook. Never, while no secret is set."""
     given = headers.get(SECRET_HEADER, "")
     return bool(secret) and hmac.compare_digest(given.encode("utf-8", "replace"), str(secret).encode())
 
 
-def read(raw: bytes) -> Inbound | Ignored:
-    """A person's message, or why an update is none."""
+def parse(raw: bytes) -> Parsed:
+    """The message of a person in an update, or why it is ignored."""
     try:
         update = json.loads(raw)
         message = update.get("message")
         if message is None:
-            return Ignored(f"an update of another kind: {_kind(update)}")
-        return _read_message(message)
+            return Parsed(ignored=f"an update of another kind: {_kind(update)}")
+        return _parse_message(message)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return Ignored("not an update that Telegram would send")
+        return Parsed(ignored="not an update that Telegram would send")
 
 
-def _read_message(message: Mapping[str, Any]) -> Inbound | Ignored:
+def _parse_message(message: Mapping[str, Any]) -> Parsed:
     sender = message.get("from")
     if sender is None:
-        return Ignored("a message that no person sent")
+        return Parsed(ignored="a message without a sender")
     if sender["is_bot"]:
-        return Ignored("a message of a bot")
+        return Parsed(ignored="a message of a bot")
     if message.get("is_automatic_forward"):
-        return Ignored("a channel's post, forwarded by Telegram")
+        return Parsed(ignored="a channel's post, forwarded by Telegram")
     text = message.get("text") or message.get("caption")
     if not isinstance(text, str) or not text.strip():
-        return Ignored("a message without text")
-    return Inbound(
+        return Parsed(ignored="a message without text")
+    inbound = Inbound(
         event_id=f"{int(message['message_id']):020d}",
         place=_place(message),
         sender=str(int(sender["id"])),
         text=_without_bot_name(text, message),
     )
+    return Parsed((inbound,))
 
 
 def _place(message: Mapping[str, Any]) -> Place:
     # A reply outside topics carries a thread id too; only a topic's message says that it is one.
     thread = str(int(message["message_thread_id"])) if message.get("is_topic_message") else None
-    return Place("telegram", str(int(message["chat"]["id"])), thread)
+    return Place(SPEC.name, str(int(message["chat"]["id"])), thread)
 
 
 def _without_bot_name(text: str, message: Mapping[str, Any]) -> str:

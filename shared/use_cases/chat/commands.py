@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from shared.domain.commands import help_text
 from shared.domain.sessions import Session
-from shared.errors import PlaceBusy
+from shared.errors import PlaceBusy, PlatformError
 from shared.ports.inbox import InboxRow
 from shared.services import Services
 from shared.use_cases.access import is_taken_by_another_user
@@ -37,7 +37,10 @@ def _stop(_: Services, __: InboxRow, ___: str) -> str:
 
 
 def _sethome(services: Services, row: InboxRow, _: str) -> str:
-    home = row.place.home
+    try:
+        home = services.platforms.get(row.place.platform).check_home(row.place.home)
+    except PlatformError as error:
+        return f"This chat cannot be your home: {error}."
     services.store.accounts.set_home(row.user_id, home)
     return f"This chat is now your home on {home.platform}: handoffs arrive here."
 

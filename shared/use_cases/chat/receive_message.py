@@ -1,12 +1,12 @@
 """Take in what a chat platform posts: verify, write down once, wake a turn. Never runs the agent."""
 
 import logging
-from collections.abc import Mapping
 
 from shared.domain.commands import is_stop
 from shared.errors import Unauthenticated
-from shared.ports.inbound import Answer, Ignored, Inbound
+from shared.ports.inbound import Answer, Inbound, Invited, WebhookRequest
 from shared.ports.inbox import InboxRow
+from shared.ports.platforms import Platform
 from shared.ports.queue import InboxEvent
 from shared.services import Services
 
@@ -14,32 +14,35 @@ log = logging.getLogger(__name__)
 RECEIVED = Answer({"ok": True})
 
 
-def receive_message(services: Services, platform_name: str, headers: Mapping[str, str], raw: bytes) -> Answer:
-    """Returns what to answer once the message is durable. Raises Unauthenticated, or a refusal for an unknown platform.
+def receive_message(services: Services, platform_name: str, request: WebhookRequest) -> Answer:
+    """Returns the answer once all messages are durable. Raises Unauthenticated, or a refusal for an unknown platform.
 
-    Redelivery is harmless: the row's key is the platform's message id, and a row that is done wakes nobody.
+    Redelivery is harmless: the row's key is the platform's message id, and a row that is done wakes no turn.
     """
     platform = services.platforms.get(platform_name)
     now = services.clock.now()
-    if not platform.verify(headers, raw, now=now):
+    if not platform.verify(request, now=now):
         raise Unauthenticated
-    match platform.parse(headers, raw):
-        case Answer() as answer:
-            return answer
-        case Ignored(why):
-            log.info("%s: ignored (%s)", platform_name, why)
-            return RECEIVED
-        case Inbound() as inbound:
-            _take_in(services, inbound, now)
-            return inbound.answer or RECEIVED
+    parsed = platform.parse(request)
+    if parsed.ignored:
+        log.info("%s: ignored (%s)", platform_name, parsed.ignored)
+    for event in parsed.events:
+        _handle(services, platform, event, now)
+    return parsed.answer or RECEIVED
 
 
-def _take_in(services: Services, inbound: Inbound, now: int) -> None:
-    place = inbound.place
-    user_id = services.store.accounts.user_of(place.platform, inbound.sender)
+def _handle(services: Services, platform: Platform, event: Inbound | Invited, now: int) -> None:
+    user_id = services.store.accounts.user_of(event.place.platform, event.sender)
     if user_id is None:
-        log.info("%s: ignored, %s is not allowed here", place.platform, inbound.sender)
-        return
+        log.info("%s: ignored, %s is not allowed here", event.place.platform, event.sender)
+    elif isinstance(event, Invited):
+        platform.join(event.place)
+    else:
+        _take_in(services, event, user_id, now)
+
+
+def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> None:
+    place = inbound.place
     if is_stop(inbound.text):
         _stop(services, inbound, user_id)
     row = InboxRow(place, inbound.event_id, inbound.sender, inbound.text, now, user_id)

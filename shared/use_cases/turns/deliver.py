@@ -86,11 +86,13 @@ def _send(platform: Platform, part: OutPart, *, may_have_arrived: bool) -> str:
     """Send, reconciling first what may have arrived: by key, by reading back, or by repeating it once, marked."""
     if not may_have_arrived:
         return platform.send(part.place, part.part, key=part.key)
-    how = platform.capabilities.idempotency
-    if how == "readback" and (found := platform.find_message(part.place, key=part.key)):
+    can = platform.capabilities
+    if can.readback and (found := platform.find_message(part.place, key=part.key)):
         return found
-    log.info("part %s: sent again (%s)", part.number, how)
-    return _repeat(platform, part) if how == "none" else platform.send(part.place, part.part, key=part.key)
+    log.info("part %s: sent again (key=%s, readback=%s)", part.number, can.key, can.readback)
+    if can.key or can.readback:
+        return platform.send(part.place, part.part, key=part.key)
+    return _repeat(platform, part)
 
 
 def _repeat(platform: Platform, part: OutPart) -> str:

@@ -74,13 +74,14 @@ def test_asking_what_is_configured_loads_no_sdk_and_reading_a_webhook_neither():
     program = """
 import sys
 from shared.platforms.registry import PlatformRegistry
+from shared.ports.inbound import WebhookRequest
 from shared.settings import Settings
 from tests.support.secrets import FakeSecrets
 secrets = FakeSecrets({"telegram/bot_token": "1:secret", "telegram/webhook_secret": "secret"})
 registry = PlatformRegistry(Settings("h", "s", "q"), secrets)
 registry.known(), registry.is_configured("telegram"), registry.has_threads("slack")
 assert not [name for name in sys.modules if name.startswith("shared.platforms.telegram.adapter")]
-registry.get("telegram").verify({}, b"", now=0), registry.get("telegram").parse({}, b"{}")
+registry.get("telegram").verify(WebhookRequest(b""), now=0), registry.get("telegram").parse(WebhookRequest(b"{}"))
 loaded = {"telegram", "httpx", "slack_sdk", "discord", "aiohttp", "telegramify_markdown"} & set(sys.modules)
 assert not loaded, loaded
 """

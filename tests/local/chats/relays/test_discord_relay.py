@@ -11,13 +11,14 @@ from local.chats.simulator.world import Platform
 from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
-from shared.ports.inbound import Inbound
+from shared.ports.inbound import WebhookRequest
 from shared.ports.platforms import Part
 from shared.settings import Settings
 from tests.local.chats.relays.relays import Relaying, texts
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import WAIT_SECONDS, Response, json_response
 from tests.support.webhook_receiver import WebhookReceiver
+from tests.support.webhooks import message_in
 
 TEXT, FORUM, DIRECT = "6001000000000000001", "6002000000000000002", "6003000000000000003"
 OWNER = "7001000000000000001"
@@ -52,9 +53,8 @@ def test_a_reply_in_a_thread_is_heard_at_the_very_place_that_was_opened(
         simulator.say("discord", home, "is it ☕ time?", thread=thread.chat)
         (posted,) = receiver.accepted(1)
     assert posted.path == "/webhooks/discord"
-    assert discord.verify(posted.headers, posted.body, now=int(time.time() * 1000))
-    heard = discord.parse(posted.headers, posted.body)
-    assert isinstance(heard, Inbound)
+    assert discord.verify(WebhookRequest(posted.body, posted.headers), now=int(time.time() * 1000))
+    heard = message_in(discord.parse(WebhookRequest(posted.body, posted.headers)))
     assert (heard.place, heard.sender, heard.text) == (thread, OWNER, "is it ☕ time?")
 
 
@@ -97,8 +97,7 @@ def test_a_slash_command_is_heard_and_answered_where_no_address_is_set_for_them(
         simulator.say("discord", TEXT, "/say go on, please")
         simulator.say("discord", TEXT, "and this")
         posted, _ = receiver.accepted(2)
-        heard = discord.parse(posted.headers, posted.body)
-        assert isinstance(heard, Inbound)
+        heard = message_in(discord.parse(WebhookRequest(posted.body, posted.headers)))
         assert (heard.place, heard.sender, heard.text) == (Place("discord", TEXT), OWNER, "go on, please")
     shown = [m["text"] for m in discord_chat(simulator, TEXT)["messages"]]
     assert sorted(shown) == ["> go on, please", "and this"]

@@ -11,12 +11,13 @@ from local.chats.slack.relay import as_sent_by_http
 from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.platforms.slack.adapter import Slack
-from shared.ports.inbound import Inbound
+from shared.ports.inbound import WebhookRequest
 from shared.settings import Settings
 from tests.local.chats.relays.relays import Relaying, texts
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import WAIT_SECONDS, Request
 from tests.support.webhook_receiver import WebhookReceiver
+from tests.support.webhooks import message_in
 
 CHANNEL, DIRECT = "C0HOME", "D0OWNER"
 
@@ -44,10 +45,9 @@ def test_a_message_arrives_as_slacks_own_webhook_would_bring_it(
         (posted,) = receiver.accepted(1)
     slack = adapter(simulator)
     assert posted.path == "/webhooks/slack"
-    assert slack.verify(posted.headers, posted.body, now=int(time.time() * 1000))
-    assert not slack.verify(posted.headers, posted.body + b" ", now=int(time.time() * 1000))
-    heard = slack.parse(posted.headers, posted.body)
-    assert isinstance(heard, Inbound)
+    assert slack.verify(WebhookRequest(posted.body, posted.headers), now=int(time.time() * 1000))
+    assert not slack.verify(WebhookRequest(posted.body + b" ", posted.headers), now=int(time.time() * 1000))
+    heard = message_in(slack.parse(WebhookRequest(posted.body, posted.headers)))
     assert (heard.place, heard.sender, heard.text) == (Place("slack", chat), "U7001", "is it ☕ time?")
 
 
@@ -95,8 +95,9 @@ def test_a_connection_that_slack_ends_is_opened_again_and_loses_nothing(
 def test_a_slash_command_becomes_the_form_that_slack_would_post(simulator: Simulator) -> None:
     payload = {"command": "/resume", "text": "fix & go", "channel_id": CHANNEL, "user_id": "U7001", "trigger_id": "1.2"}
     raw, kind = as_sent_by_http(SocketModeRequest("slash_commands", "e1", payload))
-    heard = adapter(simulator).parse({"content-type": kind, "x-slack-request-timestamp": "1790000000"}, raw)
-    assert isinstance(heard, Inbound)
+    heard = message_in(
+        adapter(simulator).parse(WebhookRequest(raw, {"content-type": kind, "x-slack-request-timestamp": "1790000000"}))
+    )
     assert heard.text == "/resume fix & go"
 
 

@@ -10,12 +10,13 @@ from local.chats.simulator.world import Platform
 from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.platforms.telegram.adapter import Telegram
-from shared.ports.inbound import Inbound
+from shared.ports.inbound import WebhookRequest
 from shared.settings import Settings
 from tests.local.chats.relays.relays import Relaying, texts
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import WAIT_SECONDS
 from tests.support.webhook_receiver import WebhookReceiver
+from tests.support.webhooks import message_in
 
 CHAT = "7001"
 
@@ -41,9 +42,8 @@ def test_a_message_arrives_as_telegrams_own_webhook_would_bring_it(
         simulator.say("telegram", CHAT, "is it ☕ time?")
         (posted,) = receiver.accepted(1)
     assert posted.path == "/webhooks/telegram"
-    assert adapter.verify(posted.headers, posted.body, now=0)
-    heard = adapter.parse(posted.headers, posted.body)
-    assert isinstance(heard, Inbound)
+    assert adapter.verify(WebhookRequest(posted.body, posted.headers), now=0)
+    heard = message_in(adapter.parse(WebhookRequest(posted.body, posted.headers)))
     assert (heard.place, heard.sender, heard.text) == (Place("telegram", CHAT), "7001", "is it ☕ time?")
 
 

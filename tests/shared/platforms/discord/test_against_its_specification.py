@@ -12,7 +12,7 @@ from local.chats.discord.register_commands import COMMANDS, register
 from local.chats.simulator import Simulator
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
-from shared.ports.inbound import Answer, Inbound
+from shared.ports.inbound import WebhookRequest
 from shared.ports.platforms import Part
 
 TEXT, FORUM = "6001000000000000001", "6002000000000000002"
@@ -81,16 +81,16 @@ def test_every_registered_command_is_understood(simulator: Simulator, discord: D
             "user": {"id": OWNER},
             "data": {"name": command["name"], "options": options},
         }
-        heard = discord.parse({"x-signature-ed25519": "verified before"}, json.dumps(event).encode())
-        assert isinstance(heard, Inbound)
-        assert heard.answer is not None
-        check("CreateMessageInteractionCallbackRequest", heard.answer.body)
+        parsed = discord.parse(WebhookRequest(json.dumps(event).encode(), {"x-signature-ed25519": "verified before"}))
+        assert len(parsed.events) == 1
+        assert parsed.answer is not None
+        check("CreateMessageInteractionCallbackRequest", parsed.answer.body)
 
 
 def test_a_pong_is_as_published(discord: Discord) -> None:
-    answer = discord.parse({"x-signature-ed25519": "verified before"}, b'{"type":1}')
-    assert isinstance(answer, Answer)
-    check("PongInteractionCallbackRequest", answer.body)
+    parsed = discord.parse(WebhookRequest(b'{"type":1}', {"x-signature-ed25519": "verified before"}))
+    assert parsed.answer is not None
+    check("PongInteractionCallbackRequest", parsed.answer.body)
 
 
 def test_the_check_can_fail() -> None:

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from shared.domain.routes import Place
-from shared.platforms.telegram.inbound import SECRET_HEADER, is_from_telegram, read
-from shared.ports.inbound import Ignored, Inbound
+from shared.platforms.telegram.inbound import SECRET_HEADER, is_from_telegram, parse
+from shared.ports.inbound import Parsed
+from tests.support.webhooks import message_in
 
 PERSON = {"id": 7001, "is_bot": False, "first_name": "Olivia", "language_code": "en"}
 BOT = {"id": 9001, "is_bot": True, "first_name": "Handoff", "username": "handoff_bot"}
@@ -34,26 +35,28 @@ def update(kind="message", **message):
     ids=["private", "private topic", "forum topic", "forum's General", "reply outside topics", "group"],
 )
 def test_words_come_from_the_chat_or_its_topic(message, place):
-    inbound = read(update(**message))
+    inbound = message_in(parse(update(**message)))
 
-    assert isinstance(inbound, Inbound)
     assert (inbound.place, inbound.sender, inbound.text) == (place, "7001", "hi")
 
 
 def test_ids_sort_in_the_order_of_speaking():
-    ids = [read(update(message_id=n)).event_id for n in (1, 9, 10, 99, 100, 123_456_789_012)]
+    ids = [message_in(parse(update(message_id=n))).event_id for n in (1, 9, 10, 99, 100, 123_456_789_012)]
 
     assert ids == sorted(ids)
 
 
 def test_a_caption_is_text():
-    assert read(update(text=None, caption="look", photo=[{}])).text == "look"
+    assert message_in(parse(update(text=None, caption="look", photo=[{}]))).text == "look"
 
 
 def test_a_command_loses_the_name_of_the_bot_that_a_group_adds():
     command = {"type": "bot_command", "offset": 0, "length": 19}
 
-    assert read(update(chat=GROUP, text="/resume@handoff_bot Fix a@b", entities=[command])).text == "/resume Fix a@b"
+    assert (
+        message_in(parse(update(chat=GROUP, text="/resume@handoff_bot Fix a@b", entities=[command]))).text
+        == "/resume Fix a@b"
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,7 @@ def test_a_command_loses_the_name_of_the_bot_that_a_group_adds():
         (update(text=None, sticker={}), "without text"),
         (update(text=" \n"), "without text"),
         (update(is_automatic_forward=True), "channel's post"),
-        (update(**{"from": None}), "no person"),
+        (update(**{"from": None}), "without a sender"),
         (update("edited_message"), "edited_message"),
         (update("channel_post"), "channel_post"),
         (json.dumps({"update_id": 1, "callback_query": {}}).encode(), "callback_query"),
@@ -79,10 +82,10 @@ def test_a_command_loses_the_name_of_the_bot_that_a_group_adds():
     ],
 )
 def test_what_no_person_said_is_ignored_with_a_reason(raw, why):
-    ignored = read(raw)
+    parsed = parse(raw)
 
-    assert isinstance(ignored, Ignored)
-    assert why in ignored.why
+    assert parsed == Parsed(ignored=parsed.ignored)
+    assert why in parsed.ignored
 
 
 def test_only_the_secret_that_was_set_is_believed():

@@ -7,6 +7,7 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.errors import Unauthenticated
+from shared.ports.inbound import WebhookRequest
 from shared.ports.queue import TurnMessage
 from shared.use_cases.chat.receive_message import receive_message
 from tests.support.use_case_world import HOME, World
@@ -15,7 +16,7 @@ GOOD = {"signature": "good"}
 
 
 def post(world: World, event_id: str, thread: str, text: str, *, headers: dict[str, str] | None = None) -> None:
-    receive_message(world.services, "chat", headers or GOOD, f"{event_id}|{thread}|{text}".encode())
+    receive_message(world.services, "chat", WebhookRequest(f"{event_id}|{thread}|{text}".encode(), headers or GOOD))
 
 
 def test_what_is_not_verified_leaves_nothing(world: World) -> None:
@@ -39,6 +40,23 @@ def test_a_redelivery_writes_nothing_and_one_that_is_answered_wakes_nobody(world
     assert [message["content"] for message in world.transcript()].count("once") == 1
 
 
+def test_every_message_of_a_webhook_is_stored_and_answered(world: World) -> None:
+    _, place = world.moved()
+    body = f"0001|{place.thread}|one\n0002|{place.thread}|two".encode()
+
+    receive_message(world.services, "chat", WebhookRequest(body, GOOD))
+    world.turns()
+
+    assert [message["content"] for message in world.transcript()[4:6]] == ["one", "two"]
+
+
+@pytest.mark.parametrize(("sender", "joined"), [("ada-there", [HOME]), ("stranger", [])])
+def test_only_an_invitation_of_a_known_person_is_accepted(world: World, sender: str, joined: list[Place]) -> None:
+    receive_message(world.services, "chat", WebhookRequest(f"invited||{sender}".encode(), GOOD))
+
+    assert world.platform.joined == joined
+
+
 def test_a_row_whose_wake_up_was_lost_is_woken_by_the_redelivery(world: World) -> None:
     """The function died between the row and the queue; the platform got no answer and sends it again."""
     _, place = world.moved()
@@ -49,7 +67,7 @@ def test_a_row_whose_wake_up_was_lost_is_woken_by_the_redelivery(world: World) -
 
     broken = replace(world.services, queue=Broken())
     with pytest.raises(ConnectionError):
-        receive_message(broken, "chat", GOOD, f"0001|{place.thread}|hi".encode())
+        receive_message(broken, "chat", WebhookRequest(f"0001|{place.thread}|hi".encode(), GOOD))
 
     post(world, "0001", str(place.thread), "hi")
     world.turns()

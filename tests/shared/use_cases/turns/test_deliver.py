@@ -10,7 +10,7 @@ from shared.use_cases.turns.deliver import REPEAT_MARK, REPEATING
 from tests.support.fake_platform import Idempotency
 from tests.support.use_case_world import HOME, World
 
-WAYS: list[Idempotency] = ["key", "readback", "none"]
+WAYS: list[Idempotency] = ["key", "readback", "both", "none"]
 
 
 @pytest.fixture(params=WAYS)
