@@ -68,7 +68,7 @@ class FakePlatform(Platform):
         return Parsed(tuple(_event(line) for line in request.body.decode().splitlines()))
 
     def join(self, place: Place) -> None:
-        self.joined.append(place)
+        self._do("join", lambda: self.joined.append(place))
 
     def check_home(self, home: Place) -> Place:
         return self._do("check_home", lambda: home)

@@ -3,7 +3,7 @@
 import logging
 
 from shared.domain.commands import is_stop
-from shared.errors import Unauthenticated
+from shared.errors import Rejected, Unauthenticated
 from shared.ports.inbound import Answer, Inbound, Invited, WebhookRequest
 from shared.ports.inbox import InboxRow
 from shared.ports.platforms import Platform
@@ -36,9 +36,17 @@ def _handle(services: Services, platform: Platform, event: Inbound | Invited, no
     if user_id is None:
         log.info("%s: ignored, %s is not allowed here", event.place.platform, event.sender)
     elif isinstance(event, Invited):
-        platform.join(event.place)
+        _join(platform, event)
     else:
         _take_in(services, event, user_id, now)
+
+
+def _join(platform: Platform, invited: Invited) -> None:
+    """A refusal is only logged: failing the webhook would make the platform repeat it, and hold back later ones."""
+    try:
+        platform.join(invited.place)
+    except Rejected as error:
+        log.warning("%s: an invitation could not be accepted: %s", invited.place.platform, error)
 
 
 def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.routes import Place
-from shared.errors import Unauthenticated
+from shared.errors import Rejected, Unauthenticated
 from shared.ports.inbound import WebhookRequest
 from shared.ports.queue import TurnMessage
 from shared.use_cases.chat.receive_message import receive_message
@@ -55,6 +55,17 @@ def test_only_an_invitation_of_a_known_person_is_accepted(world: World, sender: 
     receive_message(world.services, "chat", WebhookRequest(f"invited||{sender}".encode(), GOOD))
 
     assert world.platform.joined == joined
+
+
+def test_a_refused_invitation_does_not_block_the_webhook(world: World) -> None:
+    _, place = world.moved()
+    world.platform.next["join"].append(Rejected("the room is encrypted"))
+    body = f"invited||ada-there\n0001|{place.thread}|hi".encode()
+
+    receive_message(world.services, "chat", WebhookRequest(body, GOOD))
+    world.turns()
+
+    assert world.platform.said(place)[1:] == ["reply to 5"]
 
 
 def test_a_row_whose_wake_up_was_lost_is_woken_by_the_redelivery(world: World) -> None:
