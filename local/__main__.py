@@ -1,4 +1,4 @@
-"""`make run`: says at once that it begins, since what it is made of takes a moment to load."""
+"""`make run`: prints a line at once, because the imports take a second or two."""
 
 import sys
 import time
@@ -7,13 +7,13 @@ from local.interruptible import interruptible
 
 
 def main() -> int:
-    """The service until Ctrl-C."""
-    began = time.monotonic()
+    """Run the service until Ctrl-C."""
+    started = time.monotonic()
     sys.stdout.write("Starting Handoff on this machine ...\n")
     sys.stdout.flush()
-    from local.run import run  # noqa: PLC0415 - a second or two of imports, after the first words
+    from local.run import run  # noqa: PLC0415 - slow imports, after the first output
 
-    return run(began)
+    return run(started)
 
 
 if __name__ == "__main__":

@@ -8,49 +8,49 @@ import threading
 import time
 from pathlib import Path
 
-from local.chats.real import RealPlatforms
+from local.chats.real import RealBots
 from local.env_file import env_file
 from local.interruptible import SIGNALS
-from local.narrator import Narrator
 from local.options import faults, parameters_from, secrets_from
 from local.paths import ROOT
 from local.service import LocalService
+from local.watcher import EventPrinter
 from shared.agents.registry import describe
 from shared.settings import Settings
 
 API_PORT, PAGE_PORT = 8787, 8788
 
 
-def run(began: float) -> int:
-    """Start, say what to do next, tell each event, stop cleanly. Never prompts. Raises KeyboardInterrupt until it is up."""
+def run(started: float) -> int:
+    """Start, print what to do next and each event, stop cleanly. Never prompts; raises KeyboardInterrupt while starting."""
     logging.getLogger().setLevel(logging.ERROR)
     if wrong := list(faults(os.environ)):
         say("\n".join([*wrong, "Nothing was started."]))
         return 2
-    narrator = Narrator(color=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    printer = EventPrinter(color=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     service = LocalService(
         api_port=API_PORT,
         page_port=PAGE_PORT,
         parameters=parameters_from(os.environ),
         secrets=secrets_from(os.environ),
-        real=RealPlatforms.from_environment(os.environ),
-        watcher=narrator.watcher(),
+        real=RealBots.from_environment(os.environ),
+        watcher=printer.watcher(),
     )
     try:
         service.start()
         with env_file(Path(os.environ.get("HANDOFF_LOCAL_DIR") or ROOT / ".local") / "env", connection(service)):
-            say(greeting(service, time.monotonic() - began))
-            wait_for_a_signal()
-            narrator.mute()
+            say(greeting(service, time.monotonic() - started))
+            wait_for_signal()
+            printer.mute()
             say("\nStopping ...")
     finally:
         service.stop()
-    say("Stopped. Its sessions, threads and tokens are gone with it.")
+    say("Stopped. Its sessions, threads and tokens are deleted.")
     return 0
 
 
-def wait_for_a_signal() -> None:
-    """From here on nothing is interrupted: Ctrl-C, once or often, means to stop in order."""
+def wait_for_signal() -> None:
+    """Block until SIGINT or SIGTERM. From here on signals interrupt nothing: the service stops in order."""
     stop = threading.Event()
     for signum in SIGNALS:
         signal.signal(signum, lambda *_: stop.set())
@@ -58,7 +58,7 @@ def wait_for_a_signal() -> None:
 
 
 def connection(service: LocalService) -> dict[str, str]:
-    """What a client needs to know."""
+    """The variables that a client needs."""
     return {
         "HANDOFF_URL": service.url,
         "HANDOFF_TOKEN": service.tokens["owner"],
@@ -68,18 +68,20 @@ def connection(service: LocalService) -> dict[str, str]:
 
 
 def greeting(service: LocalService, seconds: float) -> str:
-    """What is where, and the lines to copy."""
+    """The addresses, and the commands to copy."""
     agent = describe(Settings.from_environment(service.stack.functions["TurnFunction"].environment))
     real = "".join(f"  Real   {line}\n" for line in service.real.described())
+    *others, last = (chat.spec.title for chat in service.chats)
+    titles = f"{', '.join(others)} and {last}" if others else last
     return f"""\
-Ready in {seconds:.1f} s. The agent: {agent}. State is in memory: stopping forgets everything.
+Ready in {seconds:.1f} s. Agent: {agent}. State is in memory and is lost when you stop it.
 
   API    {service.url}
-  Chats  {service.simulator.url}   (simulated Telegram, Slack and Discord: open it in a browser)
+  Chats  {service.simulator.url}   (simulated {titles}: open it in a browser)
 {real}
 Hand a session over, from another terminal:
 
-  ./handoff send telegram --transcript examples/session.jsonl
+  ./handoff send {service.chats[0].name} --transcript examples/session.jsonl
 
 Ctrl-C stops it. Events:
 """

@@ -1,91 +1,111 @@
-"""Real chat platforms in a local run: which ones have a bot's token in the environment, and who may talk to it."""
+"""Real bots in a local run: the platforms whose tokens are in the environment, and the user of each bot."""
 
-from collections.abc import Mapping
+import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from local.chats.relays.configuration import RelaySettings, Target, make_relay
-from local.chats.relays.relay import Relay
+from local.chats import CHATS
+from local.chats.relays.base import Relay
+from local.chats.relays.configuration import make_relay, missing, secret_names, secrets_from
+from local.chats.spec import LocalChat
 from shared.domain.routes import Place
 from shared.ports.store import Store
 
 USER = "owner"
-ADDRESSES = ("TELEGRAM_API_URL", "SLACK_API_URL", "DISCORD_API_URL", "DISCORD_GATEWAY_URL")
 
 
 @dataclass(frozen=True)
-class RealPlatforms:
-    """Platforms whose real bot is used instead of the simulator.
+class RealBot:
+    """One platform whose real bot is used instead of the simulator.
 
-    `people` is the platform's own id of the person who may talk to the bot: nobody, if it is not set. `homes` is the chat
-    where handoffs arrive; without one, `/sethome` in a chat sets it. `addresses` are those of a platform's API where it is
-    not the public one: a self-hosted Bot API server, a proxy.
+    `user_id` is the one account that may talk to the bot, if set. `home` is the chat where handoffs arrive; without it,
+    `/sethome` in a chat sets it. `api_url` replaces the public address: a self-hosted Bot API server, a proxy.
     """
 
-    settings: RelaySettings = field(default_factory=RelaySettings)
-    people: Mapping[str, str] = field(default_factory=dict)
-    homes: Mapping[str, str] = field(default_factory=dict)
-    addresses: Mapping[str, str] = field(default_factory=dict)
+    chat: LocalChat
+    secrets: Mapping[str, str] = field(repr=False)
+    user_id: str = ""
+    home: str = ""
+    api_url: str = ""
+    relay_options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.chat.name
+
+    def described(self) -> str:
+        """One line for a person, with the next step if one is missing."""
+        if not self.user_id:
+            return f"{self.name}: ignores all messages until you set {self.name.upper()}_USER_ID to your id there"
+        if not self.home:
+            return f"{self.name}: send /sethome to the bot in the chat where handoffs are to arrive"
+        return f"{self.name}: handoffs arrive in chat {self.home}"
+
+
+@dataclass(frozen=True)
+class RealBots:
+    """All real bots of a local run."""
+
+    bots: Sequence[RealBot] = ()
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> "RealPlatforms":
-        """TELEGRAM_BOT_TOKEN and the like switch a platform on; TELEGRAM_USER_ID and TELEGRAM_HOME say who and where."""
-        settings = RelaySettings.from_environment(environment)
-        named = {platform: platform.upper() for platform in settings.platforms}
-        people = {platform: environment.get(f"{name}_USER_ID", "") for platform, name in named.items()}
-        homes = {platform: environment.get(f"{name}_HOME", "") for platform, name in named.items()}
-        if people.get("telegram") and not homes["telegram"]:
-            homes["telegram"] = people["telegram"]  # the private chat with the bot has the person's own id
-        addresses = {name: environment[name] for name in ADDRESSES if environment.get(name)}
-        return cls(settings.with_own_secrets() if named else settings, people, homes, addresses)
+    def from_environment(cls, environment: Mapping[str, str], chats: Sequence[LocalChat] = CHATS) -> "RealBots":
+        """TELEGRAM_BOT_TOKEN and the like enable a platform; TELEGRAM_USER_ID and TELEGRAM_HOME set user and home."""
+        bots = (_bot(chat, environment) for chat in chats if chat.spec.is_supported)
+        return cls(tuple(bot for bot in bots if bot is not None))
 
     @property
     def platforms(self) -> list[str]:
-        return self.settings.platforms
+        return [bot.name for bot in self.bots]
 
-    def urls(self) -> dict[str, dict[str, str]]:
-        """The addresses of platforms that are not the public ones, for the setting PLATFORM_URLS."""
-        given = {platform: self.addresses.get(f"{platform.upper()}_API_URL") for platform in self.platforms}
-        return {platform: {"api": url} for platform, url in given.items() if url}
+    def api_urls(self) -> dict[str, str]:
+        """The addresses that are not the public ones."""
+        return {bot.name: bot.api_url for bot in self.bots if bot.api_url}
 
     def secrets(self) -> dict[str, str]:
-        """What the functions need to talk to the real platforms, and to know that the relays are ours."""
-        wanted = {
-            "telegram": ("telegram_bot_token", "telegram_webhook_secret"),
-            "slack": ("slack_bot_token", "slack_signing_secret"),
-            "discord": ("discord_bot_token", "discord_relay_secret"),
-        }
+        """The secrets for the service."""
         return {
-            name.replace("_", "/", 1): getattr(self.settings, name)
-            for platform in self.platforms
-            for name in wanted[platform]
+            name: bot.secrets[name] for bot in self.bots for name in bot.chat.service_secrets if name in bot.secrets
         }
 
     def seed(self, store: Store) -> None:
-        """Let the person in, and set their home."""
-        for platform in self.platforms:
-            if person := self.people.get(platform):
-                store.accounts.add_identity(USER, platform, person)
-            if home := self.homes.get(platform):
-                store.accounts.set_home(USER, Place(platform, home))
+        """Link the user to their accounts, and set their homes."""
+        for bot in self.bots:
+            if bot.user_id:
+                store.accounts.add_identity(USER, bot.name, bot.user_id)
+            if bot.home:
+                store.accounts.set_home(USER, Place(bot.name, bot.home))
 
     def relays(self, url: str) -> list[Relay]:
-        """What brings messages in, without a tunnel."""
-        return [make_relay(platform, self._target(platform, url), self.settings) for platform in self.platforms]
-
-    def _target(self, platform: str, url: str) -> Target:
-        gateway = self.addresses.get("DISCORD_GATEWAY_URL") if platform == "discord" else None
-        return Target(url, api_url=self.addresses.get(f"{platform.upper()}_API_URL"), gateway_url=gateway)
-
-    def described(self) -> list[str]:
-        """One line for each real platform, with what is still missing."""
+        """The relays that forward messages without a tunnel."""
         return [
-            _described(platform, self.people.get(platform), self.homes.get(platform)) for platform in self.platforms
+            make_relay(bot.chat, url, bot.secrets, api_url=bot.api_url, options=bot.relay_options)
+            for bot in self.bots
+            if bot.chat.relay
         ]
 
+    def described(self) -> list[str]:
+        return [bot.described() for bot in self.bots]
 
-def _described(platform: str, person: str | None, home: str | None) -> str:
-    if not person:
-        return f"{platform}: nobody may talk to the bot yet; set {platform.upper()}_USER_ID to your id there"
-    if not home:
-        return f"{platform}: send /sethome to the bot in the chat where handoffs are to arrive"
-    return f"{platform}: handoffs arrive in chat {home}"
+
+def _bot(chat: LocalChat, environment: Mapping[str, str]) -> RealBot | None:
+    """The platform's bot if all its tokens are set. Secrets that only service and relay share are generated."""
+    shared = chat.relay.shared_secrets if chat.relay else ()
+    given = secrets_from(environment, [chat])
+    tokens = [name for name in secret_names(chat) if name not in (*shared, *chat.spec.optional_secrets)]
+    if not tokens or missing(tokens, given):
+        return None
+    prefix = chat.name.upper()
+    user_id = environment.get(f"{prefix}_USER_ID", "")
+    options = chat.relay.options if chat.relay else ()
+    urls = {
+        option.name: environment.get(f"{prefix}_{option.name.upper()}", "") for option in options if not option.is_flag
+    }
+    return RealBot(
+        chat,
+        {name: secrets.token_hex(32) for name in shared} | given,
+        user_id,
+        environment.get(f"{prefix}_HOME", "") or (user_id if chat.user_id_is_home else ""),
+        environment.get(f"{prefix}_API_URL", ""),
+        {name: value for name, value in urls.items() if value},
+    )

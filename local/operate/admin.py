@@ -1,4 +1,4 @@
-"""People of a deployment: add a user, give a token, say who they are on each platform. Run by the operator."""
+"""Users of a deployment: add a user, issue or revoke a token, link accounts on platforms. For the operator."""
 
 import argparse
 import re
@@ -12,21 +12,20 @@ from botocore.exceptions import BotoCoreError, ClientError
 from shared.aws.accounts import DynamoAccounts
 from shared.aws.tables import Tables, token_key
 from shared.domain.routes import Place
+from shared.platforms import PLATFORMS
 from shared.ports.accounts import Accounts
 from shared.use_cases.people.authenticate import hash_of, new_token
 
-PLATFORMS = ("telegram", "slack", "discord")
+SUPPORTED = [spec for spec in PLATFORMS if spec.is_supported]
 
 
 def main(arguments: Sequence[str] | None = None, *, client: Any = None) -> int:
-    """Change the Sessions table as asked, with the AWS credentials of whoever runs it."""
+    """Change the Sessions table with the AWS credentials of the environment."""
     asked = _parser().parse_args(arguments)
     try:
         return _change(asked, client or boto3.client("dynamodb"))
     except (BotoCoreError, ClientError) as error:
-        sys.stderr.write(
-            f"AWS did not do it: {error}\nCheck region, credentials and the table's name, then try again.\n"
-        )
+        sys.stderr.write(f"AWS refused: {error}\nCheck region, credentials and the table's name, then try again.\n")
         return 1
 
 
@@ -36,7 +35,7 @@ def _change(asked: argparse.Namespace, dynamodb: Any) -> int:
     if asked.command == "revoke-token":
         return _revoke(tables, asked.token)
     try:
-        _identify(accounts, asked)
+        _link_accounts(accounts, asked)
     except ValueError as refused:
         sys.stderr.write(f"{refused}. Nothing was added for that platform.\n")
         return 1
@@ -44,14 +43,14 @@ def _change(asked: argparse.Namespace, dynamodb: Any) -> int:
         token = new_token(asked.user)
         accounts.add_token(asked.user, hash_of(token))
         sys.stdout.write(f"{token}\n")
-        sys.stderr.write("This is the token, shown once. At the terminal: handoff config set token\n")
+        sys.stderr.write("This is the token. It is shown only once. At the terminal: handoff config set token\n")
     return 0
 
 
-def _identify(accounts: Accounts, asked: argparse.Namespace) -> None:
-    for platform in PLATFORMS:
-        for person in getattr(asked, platform):
-            accounts.add_identity(asked.user, platform, person)
+def _link_accounts(accounts: Accounts, asked: argparse.Namespace) -> None:
+    for spec in SUPPORTED:
+        for account in getattr(asked, spec.name):
+            accounts.add_identity(asked.user, spec.name, account)
     for home in asked.home:
         accounts.set_home(asked.user, home)
 
@@ -59,7 +58,7 @@ def _identify(accounts: Accounts, asked: argparse.Namespace) -> None:
 def _revoke(tables: Tables, token: str) -> int:
     user_id = token.removeprefix("ho_").partition(".")[0]
     tables.delete_all([token_key(user_id, hash_of(token))])
-    sys.stderr.write("Revoked: the next request with it is refused.\n")
+    sys.stderr.write("Revoked. Requests with this token are now rejected.\n")
     return 0
 
 
@@ -69,14 +68,14 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     person = argparse.ArgumentParser(add_help=False)
     person.add_argument("user", type=_user, help="a short id of your choice, such as anna")
-    for platform in PLATFORMS:
+    for spec in SUPPORTED:
         person.add_argument(
-            f"--{platform}", action="append", default=[], metavar="ID", help=f"the person's own id on {platform}"
+            f"--{spec.name}", action="append", default=[], metavar="ID", help=f"the user's id on {spec.title}"
         )
     person.add_argument("--home", action="append", default=[], type=_home, metavar="PLATFORM=CHAT")
-    commands.add_parser("add-user", parents=[person], help="a new user with a fresh token, or another token for one")
-    commands.add_parser("identify", parents=[person], help="who a user is on a platform, and where their home is")
-    commands.add_parser("revoke-token", help="let a token no longer open anything").add_argument("token")
+    commands.add_parser("add-user", parents=[person], help="add a user with a new token, or issue another token")
+    commands.add_parser("identify", parents=[person], help="link a user's accounts on platforms, and set their homes")
+    commands.add_parser("revoke-token", help="revoke a token").add_argument("token")
     return parser
 
 
@@ -88,8 +87,9 @@ def _user(text: str) -> str:
 
 def _home(text: str) -> Place:
     platform, _, chat = text.partition("=")
-    if platform not in PLATFORMS or not chat:
-        raise argparse.ArgumentTypeError(f"write it as PLATFORM=CHAT, with one of {', '.join(PLATFORMS)}")
+    names = [spec.name for spec in SUPPORTED]
+    if platform not in names or not chat:
+        raise argparse.ArgumentTypeError(f"write it as PLATFORM=CHAT, with one of {', '.join(names)}")
     return Place(platform, chat)
 
 

@@ -8,8 +8,6 @@ from functools import cache
 from typing import Any
 
 from local.chats.simulator import Simulator
-from local.chats.simulator.world import Platform as Name
-from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.platforms import PLATFORMS
 from shared.platforms.registry import PlatformRegistry
@@ -33,8 +31,8 @@ class Stand:
     receiver: WebhookReceiver
 
     @property
-    def name(self) -> Name:
-        return self.platform.name  # type: ignore[return-value]  # each adapter is named for a platform of the simulator
+    def name(self) -> str:
+        return self.platform.name
 
     def hear(self) -> WebhookRequest:
         """The next event that the platform posts to our webhook."""
@@ -81,11 +79,9 @@ def stand(name: str) -> Iterator[Stand]:
             handoffs_table="handoffs",
             sessions_table="sessions",
             turns_queue_url="queue",
-            platform_urls={
-                name: {"api": getattr(simulator, f"{name}_api_url"), "link": simulator.link_url(name)}  # type: ignore[arg-type]
-            },
+            platform_urls={name: {"api": simulator.api_url(name), "link": simulator.link_url(name)}},
         )
-        secrets = FakeSecrets(simulated_secrets(simulator.credentials))
+        secrets = FakeSecrets(simulator.secrets)
         platform = PlatformRegistry(settings, secrets).get(name)
         yield Stand(simulator, settings, secrets, platform, receiver)
         if close := getattr(platform, "close", None):

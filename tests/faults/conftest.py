@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.chats.simulator.world import PLATFORMS
 from local.service import LocalService
 from tests.faults.kill_points import KillPoints
 from tests.support.desk import Desk
@@ -23,10 +22,10 @@ def fragile(kill_points: KillPoints) -> Iterator[LocalService]:
 
     It begins with one handoff to each platform: loading an SDK may take longer than these leases.
     """
-    with LocalService(mode="in_process", parameters=SHORT, between=kill_points.between) as running:
+    with LocalService(mode="in_process", parameters=SHORT, interceptors=kill_points.between) as running:
         desk = Desk(running)
-        for platform in PLATFORMS:
-            desk.hand_over(desk.session(), platform)
+        for chat in running.chats:
+            desk.hand_over(desk.session(), chat.name)
         yield running
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from local.cloud.in_process import Killed
-from local.service import Between
+from local.functions import Interceptors
 from shared.bootstrap import Handler
 from shared.ports.platforms import Platform, Platforms
 from shared.services import Services
@@ -62,8 +62,8 @@ class KillPoints:
         self.deaths: dict[str, str] = {}
 
     @property
-    def between(self) -> Between:
-        return Between(client=self._client, services=self._services, handler=self._handler)
+    def between(self) -> Interceptors:
+        return Interceptors(client=self._client, services=self._services, handler=self._handler)
 
     def plan(self, subject: str, plan: Plan) -> None:
         """From the subject's next work on, beside what is planned for it already."""

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from local.chats.simulator.world import Platform
 from shared.use_cases.handoffs.request_handoff import id_for
 from shared.use_cases.turns.deliver import REPEAT_MARK
 from tests.faults.kill_points import KillPoints, Plan
@@ -15,14 +14,14 @@ from tests.support.desk import Desk, until
 MARK = REPEAT_MARK.strip()
 PATIENCE = 60.0
 AT_ONCE = 6
-CHATS: dict[Platform, str] = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}
+CHATS: dict[str, str] = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}
 
 
 @dataclass(frozen=True)
 class Point:
     """Where a function dies on one platform; `name` is the call that it did not come to make, `after` the last one made."""
 
-    platform: Platform
+    platform: str
     plan: Plan
     name: str
     after: str
@@ -31,7 +30,7 @@ class Point:
         return f"{self.platform}: {self.plan.function} before call {self.plan.at} ({self.name})"
 
 
-def points(platform: Platform, function: str, calls: Sequence[str]) -> list[Point]:
+def points(platform: str, function: str, calls: Sequence[str]) -> list[Point]:
     """All points of one function's work, as a run without faults has shown it."""
     before = ["nothing", *calls]
     return [Point(platform, Plan(function, at), name, before[at]) for at, name in enumerate(calls)]
@@ -134,7 +133,7 @@ def all_of(cases: Sequence[Case], kill_points: KillPoints, *, talk: bool) -> Non
         case.check_talk() if talk else case.check_handoff()
 
 
-def learned(desk: Desk, kill_points: KillPoints, platforms: Sequence[Platform], *, talk: bool) -> list[Point]:
+def learned(desk: Desk, kill_points: KillPoints, platforms: Sequence[str], *, talk: bool) -> list[Point]:
     """Every point there is, learned from one run on each platform that nobody interrupts."""
     found: list[Point] = []
     for platform in platforms:

@@ -4,7 +4,6 @@ import uuid
 
 import pytest
 
-from local.chats.simulator.world import Platform
 from local.service import LocalService
 from shared.platforms.markdown.split import utf16
 from shared.use_cases.turns.deliver import REPEAT_MARK
@@ -14,14 +13,14 @@ from tests.support.desk import Desk, until
 from tests.support.sweeping import sweeping
 
 PATIENCE = 60.0
-EXPENDABLE: dict[Platform, str] = {"telegram": "-1001000000001", "slack": "D0OWNER", "discord": "6002000000000000002"}
+EXPENDABLE: dict[str, str] = {"telegram": "-1001000000001", "slack": "D0OWNER", "discord": "6002000000000000002"}
 """Chats that may be deleted: no other test here lives in them."""
 
 
 class Talk:
     """A session that was handed over, in its thread on one platform."""
 
-    def __init__(self, desk: Desk, platform: Platform, chat: str | None = None) -> None:
+    def __init__(self, desk: Desk, platform: str, chat: str | None = None) -> None:
         self.desk, self.platform = desk, platform
         self.title = f"faults {uuid.uuid4().hex[:10]}"
         self.session_id = desk.session(title=self.title)
@@ -46,7 +45,7 @@ class Talk:
         return len(asked) == 1 and messages[asked[0] + 1 :][:1] != []
 
 
-def in_the_chat(desk: Desk, platform: Platform) -> list[str]:
+def in_the_chat(desk: Desk, platform: str) -> list[str]:
     """What was said in the home itself, outside its threads."""
     chats = desk.service.simulator.state()["platforms"][platform]["chats"]
     return [m["text"] for chat in chats if chat["id"] == CHATS[platform] for m in chat["messages"]]
@@ -63,7 +62,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("platform", CHATS)
 def test_a_reply_survives_faults_and_is_doubled_only_where_nobody_can_tell_and_then_marked(
-    desk: Desk, platform: Platform
+    desk: Desk, platform: str
 ) -> None:
     talk = Talk(desk, platform)
     for fault, (kind, count) in FAULTS.items():
@@ -83,7 +82,7 @@ def test_a_reply_survives_faults_and_is_doubled_only_where_nobody_can_tell_and_t
 
 
 @pytest.mark.parametrize("platform", CHATS)
-def test_a_reply_that_is_forbidden_is_kept_and_the_session_goes_on(desk: Desk, platform: Platform) -> None:
+def test_a_reply_that_is_forbidden_is_kept_and_the_session_goes_on(desk: Desk, platform: str) -> None:
     talk = Talk(desk, platform)
     desk.service.simulator.arm(platform, "forbidden", on="send")
 
@@ -96,7 +95,7 @@ def test_a_reply_that_is_forbidden_is_kept_and_the_session_goes_on(desk: Desk, p
 
 
 @pytest.mark.parametrize("platform", CHATS)
-def test_a_reply_into_a_deleted_thread_is_kept_and_the_chat_is_told(desk: Desk, platform: Platform) -> None:
+def test_a_reply_into_a_deleted_thread_is_kept_and_the_chat_is_told(desk: Desk, platform: str) -> None:
     talk = Talk(desk, platform)
 
     talk.say("rehearse: slow 1")
@@ -109,7 +108,7 @@ def test_a_reply_into_a_deleted_thread_is_kept_and_the_chat_is_told(desk: Desk, 
 
 @pytest.mark.parametrize("platform", CHATS)
 def test_where_the_chat_is_gone_the_reply_is_kept_and_a_new_handoff_says_why_it_fails(
-    fragile: LocalService, desk: Desk, platform: Platform
+    fragile: LocalService, desk: Desk, platform: str
 ) -> None:
     talk = Talk(desk, platform, EXPENDABLE[platform])
 
@@ -137,7 +136,7 @@ HANDOFF_FAULTS = {
 @pytest.mark.parametrize("fault", HANDOFF_FAULTS)
 @pytest.mark.parametrize("platform", CHATS)
 def test_a_handoff_survives_a_fault_while_its_thread_is_opened(
-    fragile: LocalService, desk: Desk, platform: Platform, fault: str
+    fragile: LocalService, desk: Desk, platform: str, fault: str
 ) -> None:
     kind, count = HANDOFF_FAULTS[fault]
     title = f"opening {uuid.uuid4().hex[:10]}"
@@ -161,7 +160,7 @@ def test_a_handoff_survives_a_fault_while_its_thread_is_opened(
 
 @pytest.mark.parametrize("platform", CHATS)
 def test_a_confirmation_that_is_forbidden_fails_the_handoff_with_the_session_back(
-    fragile: LocalService, desk: Desk, platform: Platform
+    fragile: LocalService, desk: Desk, platform: str
 ) -> None:
     session_id = desk.session()
     asked = desk.request(session_id, platform, target=CHATS[platform], message="rehearse: slow 1")

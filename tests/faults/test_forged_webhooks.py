@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nacl.signing import SigningKey
 
 from functions.webhook.handler import build
-from local.chats.simulator.credentials import Credentials
+from local.chats import CHATS
 from local.service import LocalService
 from shared.bootstrap import build_services
 from shared.platforms.discord.signatures import relay_headers
@@ -22,26 +23,26 @@ from tests.support.desk import Desk, until
 
 EVENT = Path(__file__).parents[1] / "events" / "http_telegram_webhook.json"
 Headers = Mapping[str, str]
-Signer = Callable[[Credentials, bytes, int], Headers]
+Signer = Callable[[Mapping[str, str], bytes, int], Headers]
 
 
-def telegram(given: Credentials, _: bytes, __: int) -> Headers:
-    return {"X-Telegram-Bot-Api-Secret-Token": given.telegram_webhook_secret}
+def telegram(given: Mapping[str, str], _: bytes, __: int) -> Headers:
+    return {"X-Telegram-Bot-Api-Secret-Token": given["telegram/webhook_secret"]}
 
 
-def slack(given: Credentials, raw: bytes, now: int) -> Headers:
+def slack(given: Mapping[str, str], raw: bytes, now: int) -> Headers:
     base = b"v0:" + str(now).encode() + b":" + raw
-    digest = hmac.new(given.slack_signing_secret.encode(), base, hashlib.sha256).hexdigest()
+    digest = hmac.new(given["slack/signing_secret"].encode(), base, hashlib.sha256).hexdigest()
     return {"X-Slack-Request-Timestamp": str(now), "X-Slack-Signature": f"v0={digest}"}
 
 
-def discord(given: Credentials, raw: bytes, now: int) -> Headers:
-    signed = given.discord_signing_key.sign(str(now).encode() + raw)
+def discord(given: Mapping[str, str], raw: bytes, now: int) -> Headers:
+    signed = SigningKey(bytes.fromhex(given["discord/signing_seed"])).sign(str(now).encode() + raw)
     return {"X-Signature-Ed25519": signed.signature.hex(), "X-Signature-Timestamp": str(now)}
 
 
-def relay(given: Credentials, raw: bytes, now: int) -> Headers:
-    return relay_headers(given.discord_relay_secret, raw, now=now * 1000)
+def relay(given: Mapping[str, str], raw: bytes, now: int) -> Headers:
+    return relay_headers(given["discord/relay_secret"], raw, now=now * 1000)
 
 
 SIGNERS: dict[str, tuple[str, Signer]] = {
@@ -101,7 +102,7 @@ class Door:
 
     def signed(self, way: str, raw: bytes, *, age: int = 0) -> tuple[str, Headers]:
         platform, sign = SIGNERS[way]
-        return platform, sign(self.service.simulator.credentials, raw, int(time.time()) - age)
+        return platform, sign(self.service.simulator.secrets, raw, int(time.time()) - age)
 
     def nothing_happened(self) -> bool:
         """No row is new and nobody was woken; what others left in the queue may be gone meanwhile."""
@@ -140,7 +141,8 @@ def test_what_is_not_signed_is_refused(door: Door, way: str) -> None:
 def test_what_is_signed_with_another_secret_is_refused(door: Door, way: str) -> None:
     platform, sign = SIGNERS[way]
     raw = body(way)
-    assert door.post(platform, raw, sign(Credentials(), raw, int(time.time()))) == 401
+    other_secrets = {name: value for chat in CHATS for name, value in chat.new_secrets().items()}
+    assert door.post(platform, raw, sign(other_secrets, raw, int(time.time()))) == 401
     assert door.nothing_happened()
 
 

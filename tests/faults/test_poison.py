@@ -26,7 +26,7 @@ def deaths() -> KillPoints:
 def doomed(deaths: KillPoints) -> Iterator[LocalService]:
     """A service whose queue gives up after a few receives instead of a hundred."""
     parameters = {"LeaseSeconds": "2", "TurnLeaseSeconds": "1"}
-    with LocalService(mode="in_process", parameters=parameters, between=deaths.between) as running:
+    with LocalService(mode="in_process", parameters=parameters, interceptors=deaths.between) as running:
         sqs, url = running.engine.client("sqs"), running.stack.outputs["TurnsQueueUrl"]
         given = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["RedrivePolicy"])["Attributes"]["RedrivePolicy"]
         redrive = {**json.loads(given), "maxReceiveCount": RECEIVES}

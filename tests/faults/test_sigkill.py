@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from local.chats.simulator.world import Platform
 from local.cloud.runtime.invoker import RuntimeInvoker
 from local.service import LocalService
 from shared.domain.handoffs import Step
@@ -80,7 +79,7 @@ def kill_all(desk: Desk, function: str) -> tuple[int, ...]:
     return desk.service.invoker.kill(function)
 
 
-MOMENTS: dict[str, tuple[Platform, str | None, Callable[[Desk, str], None] | None]] = {
+MOMENTS: dict[str, tuple[str, str | None, Callable[[Desk, str], None] | None]] = {
     "process has taken the record": ("slack", "ProcessFunction", None),
     "process opens a topic": ("telegram", None, when_opening),
     "process opens a thread": ("slack", None, when_opening),

@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx
 
-from local.chats.simulator.world import STRANGER
 from local.service import LocalService
 from shared.use_cases.people.authenticate import hash_of, new_token
 from tests.support.desk import Desk, until
@@ -53,8 +52,8 @@ def add_user(service: LocalService, name: str = "") -> Desk:
 def add_neighbour(service: LocalService) -> Desk:
     """A second allowed user, who is the simulator's `stranger` in the shared chats."""
     desk = add_user(service, "neighbour")
-    for platform, person in STRANGER.ids.items():
-        service.store.accounts.add_identity("neighbour", platform, person)
+    for chat in service.chats:
+        service.store.accounts.add_identity("neighbour", chat.name, chat.people["stranger"])
     return desk
 
 

@@ -55,7 +55,7 @@ def test_it_tells_the_time(desk: Desk) -> None:
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_platform_that_is_down_is_a_finding_and_the_others_are_looked_at(desk: Desk, platform: str) -> None:
-    desk.service.simulator.arm(platform, "reset", count=50, on="read")  # type: ignore[arg-type]  # one of its names
+    desk.service.simulator.arm(platform, "reset", count=50, on="read")  # one of its names
 
     assert verdicts(desk, platform) == {"bot": False, "identity": True}
     for other in set(PLATFORMS) - {platform}:
@@ -65,8 +65,8 @@ def test_a_platform_that_is_down_is_a_finding_and_the_others_are_looked_at(desk:
 def test_messages_that_do_not_arrive_show_in_the_webhook(desk: Desk) -> None:
     """Somebody has set another secret for the webhook: Telegram posts, and is refused."""
     simulator = desk.service.simulator
-    token, url = simulator.credentials.telegram_token, f"{desk.service.url}/webhooks/telegram"
-    api = f"{simulator.telegram_api_url}{token}"
+    token, url = simulator.secrets["telegram/bot_token"], f"{desk.service.url}/webhooks/telegram"
+    api = f"{simulator.api_url('telegram')}{token}"
     httpx.post(f"{api}/setWebhook", json={"url": url, "secret_token": "another"}).raise_for_status()
     try:
         simulator.say("telegram", "7002", "Does anybody hear me?", user="stranger")
@@ -74,7 +74,7 @@ def test_messages_that_do_not_arrive_show_in_the_webhook(desk: Desk) -> None:
         assert "401 Unauthorized (1 waiting)" in webhook["detail"]
         assert "setWebhook" in webhook["fix"]
     finally:
-        again = {"url": url, "secret_token": simulator.credentials.telegram_webhook_secret}
+        again = {"url": url, "secret_token": simulator.secrets["telegram/webhook_secret"]}
         httpx.post(f"{api}/setWebhook", json=again).raise_for_status()
     _until_webhook_is(desk, ok=True)
 

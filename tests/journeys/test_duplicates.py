@@ -59,7 +59,7 @@ def test_a_hundred_redeliveries_of_one_message_are_one_turn(desk: Desk) -> None:
             "text": "once",
         },
     }
-    secret = desk.service.simulator.credentials.telegram_webhook_secret
+    secret = desk.service.simulator.secrets["telegram/webhook_secret"]
     headers = {"X-Telegram-Bot-Api-Secret-Token": secret}
 
     statuses = {desk.http.post("/webhooks/telegram", json=update, headers=headers).status_code for _ in range(100)}

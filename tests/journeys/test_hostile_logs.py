@@ -3,13 +3,15 @@
 import logging
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import httpx
 import pytest
 
-from local.service import Between, LocalService, Watcher
+from local.functions import Interceptors
+from local.service import LocalService
+from local.watcher import Watcher
 from shared.log_redaction import redact_exception
 from tests.journeys.hostile import Thread, add_user
 from tests.support.desk import Desk, until
@@ -37,9 +39,7 @@ class Watched:
     lines: list[str]
 
     def leaks(self) -> list[str]:
-        given = self.service.simulator.credentials
-        secrets = [getattr(given, entry.name) for entry in fields(given)]
-        hidden = [MARK, *self.service.tokens.values(), *(secret for secret in secrets if isinstance(secret, str))]
+        hidden = [MARK, *self.service.tokens.values(), *self.service.simulator.secrets.values()]
         return [line[:300] for line in self.lines if any(secret in line for secret in hidden if len(secret) > 4)]
 
 
@@ -143,7 +143,7 @@ class Quoting:
 def test_functions_that_break_as_nobody_foresaw_quote_nobody() -> None:
     """The status function's store and the turn function's agent break; the answer is a problem, the logs hold no word."""
     handler, root = Lines(), logging.getLogger()
-    between = Between(
+    between = Interceptors(
         client=lambda function, client: Quoting() if function == "StatusFunction" else client,
         services=lambda function, services: (
             replace(services, agent=Quoting) if function == "TurnFunction" else services
@@ -152,7 +152,7 @@ def test_functions_that_break_as_nobody_foresaw_quote_nobody() -> None:
     watcher = Watcher(on_error=lambda error: handler.lines.append(repr(error)))
     root.addHandler(handler)
     try:
-        with LocalService(mode="in_process", watcher=watcher, between=between) as running:
+        with LocalService(mode="in_process", watcher=watcher, interceptors=between) as running:
             desk = Desk(running)
             session_id = desk.session()
             answer = desk.http.get("/sessions")

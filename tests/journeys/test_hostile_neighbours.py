@@ -147,7 +147,7 @@ def test_an_id_that_somebody_took_beforehand_does_not_close_my_home(owner: Desk,
 
 def test_new_gives_each_chat_a_session_of_its_own_even_for_the_same_message_number(owner: Desk) -> None:
     """Telegram counts messages per chat: two chats have a message of the same number."""
-    secret = owner.service.simulator.credentials.telegram_webhook_secret
+    secret = owner.service.simulator.secrets["telegram/webhook_secret"]
     number = uuid.uuid4().int % 10**8 + 10**8
     for person, chat in ((7001, 7001), (7002, 7002)):
         message = {
@@ -186,7 +186,7 @@ def test_a_place_that_somebody_left_is_no_ones(owner: Desk, neighbour: Desk) -> 
 def test_a_stranger_moves_nothing_wherever_they_type(town: LocalService) -> None:
     """Nobody with this id is known: no row, no session, no answer."""
     desk, before = add_user(town), settled(town)
-    secret = town.simulator.credentials.telegram_webhook_secret
+    secret = town.simulator.secrets["telegram/webhook_secret"]
     for number, text in enumerate(("hello", "/new", "/resume", "/sethome", "/stop", "/status"), start=10**9):
         message = {
             "message_id": number,

@@ -77,13 +77,13 @@ DISCORD: dict[str, dict[str, Any]] = {
 
 
 def signed(desk: Desk, platform: str, raw: bytes) -> dict[str, str]:
-    given, now = desk.service.simulator.credentials, int(time.time())
+    given, now = desk.service.simulator.secrets, int(time.time())
     if platform == "telegram":
-        return {"X-Telegram-Bot-Api-Secret-Token": given.telegram_webhook_secret}
+        return {"X-Telegram-Bot-Api-Secret-Token": given["telegram/webhook_secret"]}
     if platform == "discord":
-        return dict(relay_headers(given.discord_relay_secret, raw, now=now * 1000))
+        return dict(relay_headers(given["discord/relay_secret"], raw, now=now * 1000))
     base = b"v0:" + str(now).encode() + b":" + raw
-    digest = hmac.new(given.slack_signing_secret.encode(), base, hashlib.sha256).hexdigest()
+    digest = hmac.new(given["slack/signing_secret"].encode(), base, hashlib.sha256).hexdigest()
     return {"X-Slack-Request-Timestamp": str(now), "X-Slack-Signature": f"v0={digest}"}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.chats.real import RealPlatforms
+from local.chats.real import RealBots
 from local.chats.simulator.simulator import Simulator
 from local.service import LocalService
 from tests.support.desk import Desk, until
@@ -22,23 +22,23 @@ def platform_side() -> Iterator[Simulator]:
 
 @pytest.fixture(scope="module")
 def run(platform_side: Simulator) -> Iterator[LocalService]:
-    secrets = platform_side.credentials
+    secrets = platform_side.secrets
     environment = {
-        "TELEGRAM_BOT_TOKEN": secrets.telegram_token,
-        "TELEGRAM_API_URL": platform_side.telegram_api_url,
+        "TELEGRAM_BOT_TOKEN": secrets["telegram/bot_token"],
+        "TELEGRAM_API_URL": platform_side.api_url("telegram"),
         "TELEGRAM_USER_ID": OWNER["telegram"],
-        "SLACK_BOT_TOKEN": secrets.slack_bot_token,
-        "SLACK_APP_TOKEN": secrets.slack_app_token,
-        "SLACK_API_URL": platform_side.slack_api_url,
+        "SLACK_BOT_TOKEN": secrets["slack/bot_token"],
+        "SLACK_APP_TOKEN": secrets["slack/app_token"],
+        "SLACK_API_URL": platform_side.api_url("slack"),
         "SLACK_USER_ID": OWNER["slack"],
         "SLACK_HOME": HOME["slack"],
-        "DISCORD_BOT_TOKEN": secrets.discord_bot_token,
-        "DISCORD_API_URL": platform_side.discord_api_url,
-        "DISCORD_GATEWAY_URL": platform_side.discord_gateway_url,
+        "DISCORD_BOT_TOKEN": secrets["discord/bot_token"],
+        "DISCORD_API_URL": platform_side.api_url("discord"),
+        "DISCORD_GATEWAY_URL": platform_side.relay_options("discord")["gateway_url"],
         "DISCORD_USER_ID": OWNER["discord"],
         "DISCORD_HOME": HOME["discord"],
     }
-    with LocalService(mode="in_process", real=RealPlatforms.from_environment(environment)) as running:
+    with LocalService(mode="in_process", real=RealBots.from_environment(environment)) as running:
         yield running
 
 
@@ -54,16 +54,16 @@ def test_a_session_moves_to_the_real_platform_and_replies_come_back_without_a_tu
 
     assert (done["state"], done["error"]) == ("completed", None)
     (thread,) = _threads(platform_side, platform, title)
-    platform_side.say(platform, HOME[platform], "from the couch", thread=thread)  # type: ignore[arg-type]
+    platform_side.say(platform, HOME[platform], "from the couch", thread=thread)
     until(lambda: "from the couch" in [message["content"] for message in desk.transcript(session_id)])
     assert run.simulator.state()["platforms"][platform]["chats"][0]["threads"] == []
 
 
 def test_without_a_users_id_nobody_is_listened_to_and_the_greeting_says_so() -> None:
-    real = RealPlatforms.from_environment({"TELEGRAM_BOT_TOKEN": "1:a"})
+    real = RealBots.from_environment({"TELEGRAM_BOT_TOKEN": "1:a"})
 
     assert real.platforms == ["telegram"]
-    assert real.described() == ["telegram: nobody may talk to the bot yet; set TELEGRAM_USER_ID to your id there"]
+    assert real.described() == ["telegram: ignores all messages until you set TELEGRAM_USER_ID to your id there"]
 
 
 def _threads(simulator: Simulator, platform: str, title: str) -> list[str]:

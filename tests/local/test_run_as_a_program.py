@@ -76,7 +76,7 @@ def test_it_starts_hands_over_tells_each_event_and_stops_on_ctrl_c(
     rest, _ = running.communicate(timeout=30)
     assert running.returncode == 0
     assert "Traceback" not in rest
-    assert rest.rstrip().endswith("Its sessions, threads and tokens are gone with it.")
+    assert rest.rstrip().endswith("Its sessions, threads and tokens are deleted.")
     assert not file.exists()
     assert _alive_in_session(running.pid) == []
 

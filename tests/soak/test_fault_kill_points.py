@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.chats.simulator.world import Platform
 from local.service import LocalService
 from tests.faults.conftest import SHORT
 from tests.faults.kill_points import KillPoints
@@ -22,13 +21,13 @@ def every_point() -> KillPoints:
 
 @pytest.fixture(scope="module")
 def service(every_point: KillPoints) -> Iterator[LocalService]:
-    with LocalService(mode="in_process", parameters=SHORT, between=every_point.between) as running:
+    with LocalService(mode="in_process", parameters=SHORT, interceptors=every_point.between) as running:
         yield running
 
 
 @pytest.mark.parametrize("platform", CHATS)
 def test_a_handoff_completes_once_at_every_kill_point(
-    service: LocalService, every_point: KillPoints, platform: Platform
+    service: LocalService, every_point: KillPoints, platform: str
 ) -> None:
     desk = Desk(service)
     found = learned(desk, every_point, [platform], talk=False)
@@ -39,7 +38,7 @@ def test_a_handoff_completes_once_at_every_kill_point(
 
 @pytest.mark.parametrize("platform", CHATS)
 def test_a_message_is_answered_once_at_every_kill_point(
-    service: LocalService, every_point: KillPoints, platform: Platform
+    service: LocalService, every_point: KillPoints, platform: str
 ) -> None:
     """A turn that dies before its first call comes back when the queue's own hold is over: here after seconds."""
     url = service.stack.outputs["TurnsQueueUrl"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from local.chats.simulator.world import Platform
 from local.service import LocalService
 from shared.use_cases.access import id_for
 from shared.use_cases.turns.deliver import REPEATING
@@ -34,7 +33,7 @@ def weather() -> KillPoints:
 @pytest.fixture
 def stormy(weather: KillPoints) -> Iterator[LocalService]:
     parameters = {"LeaseSeconds": "3", "TurnLeaseSeconds": "3", "Strikes": "10"}
-    with LocalService(mode="in_process", parameters=parameters, between=weather.between) as running:
+    with LocalService(mode="in_process", parameters=parameters, interceptors=weather.between) as running:
         url = running.stack.outputs["TurnsQueueUrl"]
         running.engine.client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "4"})
         yield running
@@ -46,7 +45,7 @@ class Voyage:
 
     desk: Desk
     weather: KillPoints
-    platform: Platform
+    platform: str
     luck: random.Random
     title: str = field(default_factory=lambda: f"storm {uuid.uuid4().hex[:10]}")
 

@@ -11,14 +11,14 @@ import aiohttp
 import discord
 
 from local.chats.discord.relay_client import Event, GatewayClient, point_at
-from local.chats.relays.backoff import Backoff
+from local.chats.relays.base import Backoff, Relay, Target, Unusable
 from local.chats.relays.redaction import quiet_libraries
-from local.chats.relays.relay import Relay, Unusable
 from local.chats.relays.webhook import Handed, Webhook
 from shared.platforms.discord.signatures import relay_headers
 
 log = logging.getLogger(__name__)
 
+_GATEWAY_URL = "wss://gateway.discord.gg/"
 _DISCORD_EPOCH_MS = 1_420_070_400_000
 _WANTED = frozenset({"READY", "GUILD_CREATE", "MESSAGE_CREATE", "INTERACTION_CREATE"})
 _READABLE = frozenset({0, 2, 5, 10, 11, 12, 13})  # channels that hold messages; a forum's are in its threads
@@ -159,6 +159,16 @@ class DiscordRelay(Relay):
         if not self._warned and message.get("guild_id") and not any(message.get(name) for name in shown):
             self._warned = True
             log.warning("Discord sends messages without their text: switch on the bot's Message Content Intent")
+
+
+def make_relay(target: Target) -> DiscordRelay:
+    return DiscordRelay(
+        target.url,
+        token=target.secrets["discord/bot_token"],
+        secret=target.secrets["discord/relay_secret"],
+        api_url=target.api_url,
+        gateway_url=target.options.get("gateway_url") or _GATEWAY_URL,
+    )
 
 
 def _raise_if_refused(error: Exception) -> None:

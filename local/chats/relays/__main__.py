@@ -1,40 +1,43 @@
-"""`python -m local.chats.relays PLATFORM --url URL`: one relay until it is stopped."""
+"""`python -m local.chats.relays PLATFORM --url URL`: run one relay until it is stopped."""
 
 import argparse
 import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from local.chats.relays.configuration import NEEDED, RelaySettings, Target, make_relay
+from local.chats import CHATS
+from local.chats.relays.base import Relay
+from local.chats.relays.configuration import make_relay, missing, secrets_from
 from local.chats.relays.redaction import Redaction, quiet_libraries
-from local.chats.relays.relay import Relay
 
 STOPPED, GAVE_UP = 0, 1
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run until SIGINT or SIGTERM (0), or until no retry will help (1); wrong usage is 2."""
+    """Exit codes: 0 after SIGINT or SIGTERM, 1 if retries cannot help, 2 for wrong usage."""
     parser = argparse.ArgumentParser(prog="python -m local.chats.relays", description=__doc__)
-    parser.add_argument("platform", choices=sorted(NEEDED))
+    relays = {chat.name: chat.relay for chat in CHATS if chat.relay}
+    parser.add_argument("platform", choices=sorted(relays))
     parser.add_argument("--url", required=True, help="the service's URL; events go to URL/webhooks/PLATFORM")
     parser.add_argument("--api-url", help="the platform's API, if not the real one")
-    parser.add_argument("--gateway-url", help="Discord's Gateway, if not the real one")
-    parser.add_argument(
-        "--replace-webhook", action="store_true", help="Telegram: remove the webhook that is set for the bot"
-    )
+    options = [option for relay in relays.values() for option in relay.options]
+    for option in options:
+        action = "store_true" if option.is_flag else "store"
+        parser.add_argument(option.flag, dest=option.name, action=action, help=option.help)
     parser.add_argument("--log-level", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR"])
     given = parser.parse_args(arguments)
-    settings = RelaySettings.from_environment(environment)
-    if missing := settings.missing(given.platform):
-        parser.error(f"set {' and '.join(missing)} in the environment first")
-    _log_to_stderr(given.log_level, settings)
-    target = Target(given.url, given.api_url, given.gateway_url, given.replace_webhook)
-    return _until_stopped(make_relay(given.platform, target, settings))
+    secrets = secrets_from(environment, CHATS)
+    if unset := missing(relays[given.platform].secrets, secrets):
+        parser.error(f"set {' and '.join(unset)} in the environment first")
+    _log_to_stderr(given.log_level, secrets.values())
+    (chat,) = (chat for chat in CHATS if chat.name == given.platform)
+    chosen = {option.name: getattr(given, option.name) for option in options}
+    return _run(make_relay(chat, given.url, secrets, api_url=given.api_url, options=chosen))
 
 
-def _until_stopped(relay: Relay) -> int:
+def _run(relay: Relay) -> int:
     log = logging.getLogger("local.chats.relays")
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, lambda *_: relay.stop())
@@ -48,9 +51,9 @@ def _until_stopped(relay: Relay) -> int:
     return STOPPED
 
 
-def _log_to_stderr(level: str, settings: RelaySettings) -> None:
+def _log_to_stderr(level: str, secrets: Iterable[str]) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(Redaction(settings.hidden))
+    handler.addFilter(Redaction(secrets))
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=level, handlers=[handler])
     quiet_libraries()

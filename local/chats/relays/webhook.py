@@ -8,7 +8,7 @@ from typing import Protocol
 
 import aiohttp
 
-from local.chats.relays.backoff import Backoff
+from local.chats.relays.base import Backoff
 
 log = logging.getLogger(__name__)
 

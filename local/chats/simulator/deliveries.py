@@ -1,4 +1,4 @@
-"""Events on their way out: signed webhooks, in order per lane, tried again as the platform would until a 2xx."""
+"""Sends events to the webhook: signed, in order per lane, retried as the platform retries until a 2xx."""
 
 import asyncio
 from collections import deque
@@ -9,12 +9,11 @@ from typing import Any
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from local.chats.simulator.faults import Faults
-from local.chats.simulator.world import Platform
 
 
 @dataclass(frozen=True)
 class Policy:
-    """How a platform delivers: how long it waits for an answer, and after which pauses it tries again."""
+    """How a platform delivers: its time-out, and the pauses before each retry."""
 
     timeout: float
     retries: Callable[[], Iterable[float]]
@@ -23,9 +22,9 @@ class Policy:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One try, kept for the curious and for tests; `status` is None when there was no answer."""
+    """One attempt, recorded for tests; `status` is None without an answer."""
 
-    platform: Platform
+    platform: str
     event: str
     number: int
     status: int | None
@@ -33,28 +32,28 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Event:
-    """One webhook call. It is signed anew for each try, `sign(number, last_status)`, as real timestamps are."""
+    """One webhook call. `sign(number, last_status)` makes fresh headers for each attempt."""
 
-    platform: Platform
+    platform: str
     id: str
     lane: str | None  # events of one lane go one after the other; without a lane, at once
     url: Callable[[], str | None]
     body: bytes
     sign: Callable[[int, int | None], Mapping[str, str]]
     policy: Policy
-    answered: Callable[[bytes], None] = field(default=lambda _: None)  # the first 2xx, with its body
-    missed: Callable[[int | None], None] = field(default=lambda _: None)  # a try without a 2xx, with its status
-    failed: Callable[[], None] = field(default=lambda: None)  # no try was left
+    answered: Callable[[bytes], None] = field(default=lambda _: None)  # called on the first 2xx, with its body
+    missed: Callable[[int | None], None] = field(default=lambda _: None)  # called on any other answer, with its status
+    failed: Callable[[], None] = field(default=lambda: None)  # called after the last retry
 
 
 class Deliveries:
-    """Sends events from background tasks of the running loop. Without a URL they wait for one."""
+    """Sends events in background tasks of the running loop; without a URL they wait."""
 
     def __init__(self, faults: Faults, *, retry_scale: float = 1.0) -> None:
         self.attempts: deque[Attempt] = deque(maxlen=2000)
         self._faults = faults
         self._retry_scale = retry_scale
-        self._lanes: dict[tuple[Platform, str], asyncio.Queue[Event]] = {}
+        self._lanes: dict[tuple[str, str], asyncio.Queue[Event]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._session: ClientSession | None = None
         self._url_changed = asyncio.Event()
@@ -71,7 +70,7 @@ class Deliveries:
         self._lanes[key].put_nowait(event)
 
     def wake(self) -> None:
-        """Some URL changed: events that waited for one look again."""
+        """A URL changed: waiting events check it again."""
         self._url_changed.set()
         self._url_changed = asyncio.Event()
 
@@ -117,7 +116,7 @@ class Deliveries:
             number += 1
 
     async def _try(self, event: Event, number: int, last_status: int | None) -> tuple[Attempt, bytes | None]:
-        """One try, and the answer's body if it was a 2xx."""
+        """One attempt, and the body of the answer if it was a 2xx."""
         url = await self._url_of(event)
         if self._session is None:
             self._session = ClientSession()
@@ -128,7 +127,7 @@ class Deliveries:
             async with self._session.post(url, data=event.body, headers=headers, timeout=timeout) as response:
                 answer, status = await response.read(), response.status
         except (ClientError, TimeoutError, OSError):
-            pass  # no answer is an answer here: the attempt says so, and the policy tries again
+            pass  # recorded as an attempt without a status; the policy retries
         attempt = Attempt(event.platform, event.id, number, status)
         self.attempts.append(attempt)
         if status is not None and 200 <= status < 300:

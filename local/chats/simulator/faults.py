@@ -1,31 +1,29 @@
-"""Failures on demand: each armed fault is used up by the next calls that it fits."""
+"""Failures on demand: an armed fault applies to the next matching calls."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
-
-from local.chats.simulator.world import Platform
 
 Kind = Literal["rate_limit", "slow", "reset", "accept_then_reset", "forbidden", "server_error", "redeliver"]
 Operation = Literal["send", "edit", "open_thread", "typing", "read"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
-# What a fault hits unless it names an operation: calls that people see. Typing and reads would only use it up unseen.
+# The default target of a fault: calls with a visible effect. Typing and reads would consume it unnoticed.
 VISIBLE: frozenset[Operation] = frozenset({"send", "edit", "open_thread"})
 SECONDS: dict[Kind, float] = {"rate_limit": 3.0, "slow": 3.0}
 
 
 @dataclass(frozen=True)
 class Fault:
-    """`count` more times. `seconds` is a rate limit's retry-after or how long slow is; `on` narrows it down."""
+    """Applies `count` more times. `seconds` is a rate limit's retry-after or a delay; `on` limits it to one operation."""
 
-    platform: Platform
+    platform: str
     kind: Kind
     count: int
     seconds: float
     on: Operation | None = None
 
-    def fits(self, platform: Platform, operation: Operation) -> bool:
+    def fits(self, platform: str, operation: Operation) -> bool:
         if platform != self.platform or self.kind == "redeliver":
             return False
         return operation == self.on if self.on else operation in VISIBLE
@@ -48,12 +46,12 @@ class Faults:
         else:
             self._armed.append(fault)
 
-    def take(self, platform: Platform, operation: Operation) -> Fault | None:
-        """The fault that this call meets, used up by one."""
+    def take(self, platform: str, operation: Operation) -> Fault | None:
+        """The fault for this call, if any; its count goes down by one."""
         return self._use(next((f for f in self._armed if f.fits(platform, operation)), None))
 
-    def take_redelivery(self, platform: Platform) -> bool:
-        """True when what was just delivered is to be delivered once more."""
+    def take_redelivery(self, platform: str) -> bool:
+        """Whether to deliver the last event once more."""
         fits = (f for f in self._armed if f.platform == platform and f.kind == "redeliver")
         return self._use(next(fits, None)) is not None
 

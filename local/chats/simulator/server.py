@@ -1,79 +1,77 @@
-"""Puts the parts of a simulator together and serves them on one port."""
+"""Assembles the parts of a simulator and serves them on one port."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from aiohttp import web
 
-from local.chats.discord.wire import Discord
-from local.chats.simulator import page
-from local.chats.simulator.control import Control, Wire
-from local.chats.simulator.credentials import Credentials
+from local.chats.simulator import page, snapshot
+from local.chats.simulator.backend import Backend, MadeCall
+from local.chats.simulator.control import Control
 from local.chats.simulator.deliveries import Deliveries
 from local.chats.simulator.faults import Faults
-from local.chats.simulator.handshake import Handshake
 from local.chats.simulator.live import Live
-from local.chats.simulator.stage import Stage
+from local.chats.simulator.protocol import Handshake, Wire
 from local.chats.simulator.store import Store
-from local.chats.simulator.world import Platform, World
-from local.chats.slack.wire import Slack
-from local.chats.telegram.wire import Telegram
+from local.chats.spec import LocalChat, load
 
-WIRES: Mapping[Platform, Callable[[Stage], Wire]] = {"telegram": Telegram, "slack": Slack, "discord": Discord}
 MAX_BODY = 8 * 2**20
+KEPT_CALLS = 2000
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What a server is made from; `webhook_url` is asked anew for each event."""
+class ServerSettings:
+    """`service_url` is read for each event: it may change while the server runs."""
 
-    world: World
-    credentials: Credentials
-    webhook_url: Callable[[], str | None]
+    platforms: Sequence[LocalChat]
+    secrets: Mapping[str, str]
+    service_url: Callable[[], str | None]
     retry_scale: float
 
 
 class Server:
     """A running simulator, for code on its event loop."""
 
-    def __init__(self, setting: Setting) -> None:
-        faults, store = Faults(), Store(setting.world, time.time)
-        live = Live(setting.world, store, faults)
+    def __init__(self, settings: ServerSettings) -> None:
+        faults, store = Faults(), Store(settings.platforms, time.time)
         self.port = 0
-        self.deliveries = Deliveries(faults, retry_scale=setting.retry_scale)
+        self.calls: deque[MadeCall] = deque(maxlen=KEPT_CALLS)
+        self.deliveries = Deliveries(faults, retry_scale=settings.retry_scale)
+        self._platforms: dict[str, tuple[Backend, Wire]] = {}
 
-        def webhook(platform: Platform) -> str | None:
-            url = setting.webhook_url()
-            return f"{url.rstrip('/')}/webhooks/{platform}" if url else None
+        def scene() -> dict[str, Any]:
+            return snapshot.scene(store, (backend for backend, _ in self._platforms.values()), faults)
 
-        stage = Stage(
-            world=setting.world,
-            credentials=setting.credentials,
-            store=store,
-            faults=faults,
-            deliveries=self.deliveries,
-            clock=time.time,
-            commands=dict(setting.world.commands),
-            webhook=webhook,
-            base_url=lambda: f"http://127.0.0.1:{self.port}",
-            faults_changed=live.faults_changed,
-        )
-        self.calls = stage.calls
-        self._wires = {platform: wire(stage) for platform, wire in WIRES.items()}
-        self.control = Control(stage, self._wires)
+        live = Live(store, faults, scene)
+        for platform in settings.platforms:
+            backend = Backend(
+                platform=platform,
+                secrets=settings.secrets,
+                store=store,
+                faults=faults,
+                deliveries=self.deliveries,
+                calls=self.calls,
+                clock=time.time,
+                base_url=lambda: f"http://127.0.0.1:{self.port}",
+                service_url=settings.service_url,
+                faults_changed=live.faults_changed,
+            )
+            self._platforms[platform.name] = (backend, load(platform.wire)(backend))
+        self.control = Control(store, faults, self._platforms)
         app = web.Application(client_max_size=MAX_BODY)
-        app.add_routes([*page.routes(), *self.control.routes(), web.get("/live", live.stream)])
-        for wire in self._wires.values():
+        app.add_routes([*page.routes(settings.platforms), *self.control.routes(), web.get("/live", live.stream)])
+        for _, wire in self._platforms.values():
             app.add_routes(wire.routes())
         app.on_shutdown.append(live.close)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
 
     @classmethod
-    async def open(cls, setting: Setting, port: int) -> Self:
+    async def open(cls, settings: ServerSettings, port: int) -> Self:
         """Listens when it returns; raises OSError if the port is taken."""
-        server = cls(setting)
+        server = cls(settings)
         await server._runner.setup()
         try:
             await web.TCPSite(server._runner, "127.0.0.1", port).start()
@@ -87,14 +85,14 @@ class Server:
         await self.deliveries.close()
         await self._runner.cleanup()
 
-    async def disconnect(self, platform: Platform) -> None:
-        await self._wires[platform].disconnect()
+    async def disconnect(self, platform: str) -> None:
+        await self._platforms[platform][1].disconnect()
 
-    async def verify(self, platform: Platform) -> Handshake:
-        return await self._wires[platform].verify()
+    async def verify(self, platform: str) -> Handshake:
+        return await self._platforms[platform][1].verify()
 
     async def webhook_changed(self) -> None:
-        """Events that waited for a URL look again."""
-        for wire in self._wires.values():
+        """Send events that waited for a webhook URL."""
+        for _, wire in self._platforms.values():
             wire.webhook_changed()
         self.deliveries.wake()

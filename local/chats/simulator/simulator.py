@@ -1,38 +1,38 @@
-"""One simulator of all chat platforms, with an event loop of its own so that synchronous code can use it."""
+"""A simulator of all chat platforms, for synchronous code: it runs on an event loop in a background thread."""
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
-from local.chats.simulator.credentials import Credentials
+from local.chats import CHATS
+from local.chats.simulator.backend import MadeCall
 from local.chats.simulator.deliveries import Attempt
-from local.chats.simulator.handshake import Handshake
-from local.chats.simulator.server import Server, Setting
-from local.chats.simulator.stage import MadeCall
-from local.chats.simulator.world import Platform, World
+from local.chats.simulator.protocol import Handshake
+from local.chats.simulator.server import Server, ServerSettings
+from local.chats.spec import LocalChat
 
 T = TypeVar("T")
-_PATIENCE_SECONDS = 30
+_TIMEOUT_SECONDS = 30
 
 
 class Simulator:
-    """Speaks every platform's protocol on one port of 127.0.0.1. Start it once, stop it once; both return when done."""
+    """Serves every platform's protocol on one port of 127.0.0.1. `start` and `stop` return when done; use each once."""
 
     def __init__(
         self,
-        webhook_url: str | None = None,
-        credentials: Credentials | None = None,
-        world: World | None = None,
+        chats: Sequence[LocalChat] = CHATS,
         *,
+        webhook_url: str | None = None,
+        secrets: Mapping[str, str] | None = None,
         retry_scale: float = 1.0,
     ) -> None:
-        """`retry_scale` shortens the platforms' own pauses between two deliveries of one event."""
-        self.credentials = credentials or Credentials()
-        self.world = world or World()
+        """`secrets` are those of the simulated bots, new ones by default; `retry_scale` shortens the pauses of retries."""
+        self._platforms = {chat.name: chat for chat in chats}
+        self.secrets = secrets or {name: value for chat in chats for name, value in chat.new_secrets().items()}
         self._webhook_url = webhook_url
-        self._setting = Setting(self.world, self.credentials, lambda: self._webhook_url, retry_scale)
+        self._settings = ServerSettings(chats, self.secrets, lambda: self._webhook_url, retry_scale)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="chat-simulator", daemon=True)
         self._server: Server | None = None
@@ -41,18 +41,18 @@ class Simulator:
         """Listens when it returns. Raises OSError if the port is taken."""
         self._thread.start()
         try:
-            self._server = self._run(Server.open(self._setting, port))
+            self._server = self._run(Server.open(self._settings, port))
         except BaseException:
             self.stop()
             raise
 
     def stop(self) -> None:
-        """Ends every connection and the thread; a second call does nothing."""
+        """Close all connections and end the thread; a second call does nothing."""
         if self._loop.is_closed():
             return
         if self._server is not None:
             self._run(self._server.close())
-            self._run(_end_what_is_left())
+            self._run(_cancel_tasks())
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -69,34 +69,27 @@ class Simulator:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._running.port}"
 
-    @property
-    def telegram_api_url(self) -> str:
-        """`base_url` of python-telegram-bot's Bot."""
-        return f"{self.url}/telegram/bot"
+    def api_url(self, platform: str) -> str:
+        """The simulated API, in the form in which the platform's SDK takes it."""
+        return self._with_host(self._platforms[platform].api_url)
 
-    @property
-    def slack_api_url(self) -> str:
-        """`base_url` of slack-sdk's WebClient."""
-        return f"{self.url}/slack/api/"
+    def relay_options(self, platform: str) -> dict[str, str]:
+        """The options with which the platform's relay connects to the simulator."""
+        relay = self._platforms[platform].relay
+        options = relay.options if relay else ()
+        return {option.name: self._with_host(option.simulated_url) for option in options if option.simulated_url}
 
-    @property
-    def discord_api_url(self) -> str:
-        """`discord.http.Route.BASE` of discord.py."""
-        return f"{self.url}/discord/api/v10"
+    def _with_host(self, url: str) -> str:
+        return url.format(host=f"127.0.0.1:{self._running.port}")
 
-    @property
-    def discord_gateway_url(self) -> str:
-        """`DiscordWebSocket.DEFAULT_GATEWAY` of discord.py."""
-        return f"ws://127.0.0.1:{self._running.port}/discord/gateway"
-
-    def link_url(self, platform: Platform, chat: str | None = None, thread: str | None = None) -> str:
-        """Opens that platform, chat or thread on the page; append `/<chat>/<thread>` to the platform's own."""
+    def link_url(self, platform: str, chat: str | None = None, thread: str | None = None) -> str:
+        """The address of a platform, chat or thread on the page."""
         parts = [platform, *(part for part in (chat, thread) if part)]
         return f"{self.url}/#/{'/'.join(quote(part, safe='') for part in parts)}"
 
     @property
     def webhook_url(self) -> str | None:
-        """Where events go: `<webhook_url>/webhooks/<platform>`. Until it is set they wait."""
+        """Events go to `<webhook_url>/webhooks/<platform>`; they wait while it is not set."""
         return self._webhook_url
 
     @webhook_url.setter
@@ -107,38 +100,38 @@ class Simulator:
 
     @property
     def attempts(self) -> list[Attempt]:
-        """Every try to deliver an event so far."""
+        """The newest attempts to deliver an event."""
         return self._call(list, self._running.deliveries.attempts)
 
     @property
     def calls(self) -> list[MadeCall]:
-        """The newest calls that bots made, to check what was sent and how often."""
+        """The newest calls of bots."""
         return self._call(list, self._running.calls)
 
     def state(self) -> dict[str, Any]:
         """The same as GET /state."""
         return self._call(self._running.control.state)
 
-    def say(self, platform: Platform, chat: str, text: str, *, thread: str | None = None, user: str = "owner") -> str:
+    def say(self, platform: str, chat: str, text: str, *, thread: str | None = None, user: str = "owner") -> str:
         """The same as POST /say; returns the message's id."""
         body = {"platform": platform, "chat": chat, "thread": thread, "user": user, "text": text}
         said: str = self._call(self._running.control.say, body)["id"]
         return said
 
-    def arm(self, platform: Platform, kind: str, count: int = 1, **more: Any) -> None:
+    def arm(self, platform: str, kind: str, count: int = 1, **more: Any) -> None:
         """The same as POST /faults."""
         self._call(self._running.control.arm, {"platform": platform, "kind": kind, "count": count, **more})
 
-    def remove(self, platform: Platform, chat: str, thread: str | None = None) -> None:
+    def remove(self, platform: str, chat: str, thread: str | None = None) -> None:
         """The same as POST /remove."""
         self._call(self._running.control.remove, {"platform": platform, "chat": chat, "thread": thread})
 
-    def disconnect(self, platform: Platform) -> None:
-        """Ends the bot's sockets, as the platform does now and then; what is undelivered waits for the next one."""
+    def disconnect(self, platform: str) -> None:
+        """Close the bot's sockets, as platforms do from time to time; undelivered events wait for the next socket."""
         self._run(self._running.disconnect(platform))
 
-    def verify(self, platform: Platform) -> Handshake:
-        """What the platform does when a webhook's URL is entered in its settings: sees whether somebody answers right."""
+    def verify(self, platform: str) -> Handshake:
+        """Check the webhook URL as the platform does when it is entered in its settings."""
         return self._run(self._running.verify(platform))
 
     @property
@@ -148,7 +141,7 @@ class Simulator:
         return self._server
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=_PATIENCE_SECONDS)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=_TIMEOUT_SECONDS)
 
     def _call(self, work: Callable[..., T], *arguments: Any) -> T:
         async def run() -> T:
@@ -157,8 +150,8 @@ class Simulator:
         return self._run(run())
 
 
-async def _end_what_is_left() -> None:
-    """Answers that are slow on purpose, to callers who have left."""
+async def _cancel_tasks() -> None:
+    """Cancel answers that a fault delays."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()

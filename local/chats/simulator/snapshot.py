@@ -1,11 +1,14 @@
-"""What the simulator holds, as JSON: the documented state, and the fuller scene that its page shows."""
+"""The simulator's content as JSON: the documented state, and the scene with all that the page shows."""
 
+from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import Fault, Faults
+from local.chats.simulator.people import names
 from local.chats.simulator.store import Change, Chat, Message, Store, Thread
-from local.chats.simulator.world import PLATFORMS, World
 
 JSON = dict[str, Any]
 
@@ -31,13 +34,13 @@ def chat_state(chat: Chat) -> JSON:
     }
 
 
-def state(store: Store) -> JSON:
-    """`{platforms: {name: {chats: [{id, title, threads: [{id, title, messages}], messages}]}}}`, and no more."""
-    return {"platforms": {name: {"chats": [chat_state(c) for c in store.chats(name)]} for name in PLATFORMS}}
+def state(store: Store, platforms: Iterable[str]) -> JSON:
+    """`{platforms: {name: {chats: [{id, title, threads: [{id, title, messages}], messages}]}}}`."""
+    return {"platforms": {name: {"chats": [chat_state(c) for c in store.chats(name)]} for name in platforms}}
 
 
-def scene(store: Store, world: World, faults: Faults) -> JSON:
-    """The state with what a page needs besides: kinds, people, who types until when, armed faults."""
+def scene(store: Store, backends: Iterable[Backend], faults: Faults) -> JSON:
+    """The state with what only the page needs: names, kinds of chats, people, typing, armed faults."""
 
     def thread_scene(chat: Chat, thread: Thread) -> JSON:
         shown = [message_scene(message) for message in thread.messages]
@@ -50,20 +53,30 @@ def scene(store: Store, world: World, faults: Faults) -> JSON:
         result["typing"] = {thread or "": instant(until) for thread, until in store.typing_in(chat).items()}
         return result
 
+    def platform_scene(backend: Backend) -> JSON:
+        platform = backend.platform
+        return {
+            "title": platform.spec.title,
+            "markup": platform.markup,
+            "reply_threads": platform.reply_threads,
+            "kinds": {name: asdict(kind) for name, kind in platform.kinds.items()},
+            "mentions": {person.id: person.name for person in backend.people},
+            "chats": [chat_scene(chat) for chat in backend.chats()],
+        }
+
     return {
-        "platforms": {name: {"chats": [chat_scene(c) for c in store.chats(name)]} for name in PLATFORMS},
-        "people": {person.key: person.name for person in world.people},
-        "mentions": {name: {person.ids[name]: person.name for person in world.people} for name in PLATFORMS},
+        "platforms": {backend.name: platform_scene(backend) for backend in backends},
+        "people": names(),
         "faults": [fault_scene(fault) for fault in faults.armed],
     }
 
 
 def message_scene(message: Message) -> JSON:
-    """A message with its looks: edited, formatted (Telegram's entities), or for one person only (Discord)."""
+    """A message with its format, and whether it was edited or is visible to one person only."""
     return message_state(message) | {
         "edited": message.edited_at is not None,
         "entities": message.extra.get("entities") or [],
-        "private": bool(message.extra.get("flags", 0) & 64),
+        "private": bool(message.extra.get("private")),
     }
 
 
@@ -78,7 +91,7 @@ def fault_scene(fault: Fault) -> JSON:
 
 
 def change_scene(change: Change) -> JSON:
-    """One change, small enough to send for every message."""
+    """One change, as the page applies it to its scene."""
     result: JSON = {
         "kind": change.kind,
         "platform": change.chat.platform,

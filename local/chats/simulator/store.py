@@ -1,19 +1,19 @@
-"""The one store behind all wire protocols: chats, threads, messages and who is typing. Pure, in memory, no HTTP."""
+"""The store behind all protocols: chats, threads, messages, typing. In memory, without HTTP."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from local.chats.simulator.world import Place, Platform, World
+from local.chats.spec import LocalChat, SeededChat
 
 
-class Missing(LookupError):
-    """There is no such chat, thread or message (any more)."""
+class NotFound(LookupError):
+    """There is no such chat, thread or message."""
 
 
 @dataclass
 class Message:
-    """What somebody said; `author` is a person's key, `extra` belongs to the platform's protocol."""
+    """`author` is a person's key; `extra` belongs to the platform's protocol."""
 
     id: str
     author: str
@@ -42,7 +42,7 @@ class Thread:
 class Chat:
     """A chat with its own messages and its threads, both in order."""
 
-    platform: Platform
+    platform: str
     id: str
     title: str
     kind: str
@@ -58,7 +58,7 @@ class Chat:
 
 @dataclass(frozen=True)
 class Change:
-    """Something that listeners may want to show: chat, thread, message, edit, typing or gone."""
+    """One change; `kind` is chat, thread, message, edit, typing or gone."""
 
     kind: str
     chat: Chat
@@ -70,41 +70,42 @@ class Change:
 
 
 class Store:
-    """Holds everything that was said. Only the simulator's own event loop touches it, so it needs no lock."""
+    """Needs no lock: only the simulator's event loop uses it."""
 
-    def __init__(self, world: World, clock: Callable[[], float]) -> None:
+    def __init__(self, platforms: Iterable[LocalChat], clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._chats: dict[tuple[Platform, str], Chat] = {}
-        self._typing: dict[tuple[Platform, str, str | None], float] = {}
+        self._chats: dict[tuple[str, str], Chat] = {}
+        self._typing: dict[tuple[str, str, str | None], float] = {}
         self._listeners: list[Callable[[Change], None]] = []
-        for place in world.places:
-            self.add_chat(place)
+        for platform in platforms:
+            for chat in platform.chats:
+                self.add_chat(platform.name, chat, home=chat.id == platform.homes.get("owner"))
 
     def listen(self, listener: Callable[[Change], None]) -> Callable[[], None]:
         """Calls `listener` on every change until the returned function is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def add_chat(self, place: Place) -> Chat:
-        chat = Chat(place.platform, place.id, place.title, place.kind, place.people, place.home)
-        self._chats[place.platform, place.id] = chat
-        self._tell(Change("chat", chat, title=chat.title))
+    def add_chat(self, platform: str, seed: SeededChat, *, home: bool = False) -> Chat:
+        chat = Chat(platform, seed.id, seed.title, seed.kind, seed.people, home)
+        self._chats[platform, seed.id] = chat
+        self._notify(Change("chat", chat, title=chat.title))
         return chat
 
-    def chats(self, platform: Platform) -> list[Chat]:
+    def chats(self, platform: str) -> list[Chat]:
         return [chat for chat in self._chats.values() if chat.platform == platform]
 
-    def chat(self, platform: Platform, chat_id: str) -> Chat:
+    def chat(self, platform: str, chat_id: str) -> Chat:
         try:
             return self._chats[platform, chat_id]
         except KeyError:
-            raise Missing(f"{platform} has no chat {chat_id}") from None
+            raise NotFound(f"{platform} has no chat {chat_id}") from None
 
     def thread(self, chat: Chat, thread_id: str) -> Thread:
         try:
             return chat.threads[thread_id]
         except KeyError:
-            raise Missing(f"{chat.platform} chat {chat.id} has no thread {thread_id}") from None
+            raise NotFound(f"{chat.platform} chat {chat.id} has no thread {thread_id}") from None
 
     def find(self, chat: Chat, message_id: str) -> tuple[Thread | None, Message]:
         """The message of that id in the chat or in any of its threads."""
@@ -112,7 +113,7 @@ class Store:
             for message in reversed((thread or chat).messages):
                 if message.id == message_id:
                     return thread, message
-        raise Missing(f"{chat.platform} chat {chat.id} has no message {message_id}")
+        raise NotFound(f"{chat.platform} chat {chat.id} has no message {message_id}")
 
     def open_thread(
         self,
@@ -132,8 +133,8 @@ class Store:
         return thread
 
     def thread_changed(self, chat: Chat, thread: Thread) -> None:
-        """Its title, its members or the platform's own notes on it are others now."""
-        self._tell(Change("thread", chat, thread.id, title=thread.title, people=tuple(chat.who_sees(thread))))
+        """Notify listeners of a new title, of members or of other data of the thread."""
+        self._notify(Change("thread", chat, thread.id, title=thread.title, people=tuple(chat.who_sees(thread))))
 
     def post(self, chat: Chat, thread: Thread | None, message_id: str, author: str, text: str, **extra: Any) -> Message:
         """Adds a message and ends its author's typing there."""
@@ -142,37 +143,37 @@ class Store:
         if thread is not None:
             thread.members.add(author)
         self._typing.pop((chat.platform, chat.id, _id(thread)), None)
-        self._tell(Change("message", chat, _id(thread), message))
+        self._notify(Change("message", chat, _id(thread), message))
         return message
 
     def edit(self, chat: Chat, thread: Thread | None, message: Message, text: str, **extra: Any) -> None:
         message.text, message.edited_at = text, self._clock()
         message.extra.update(extra)
-        self._tell(Change("edit", chat, _id(thread), message))
+        self._notify(Change("edit", chat, _id(thread), message))
 
     def remove_message(self, chat: Chat, thread: Thread | None, message: Message) -> None:
         (thread or chat).messages.remove(message)
-        self._tell(Change("gone", chat, _id(thread), message))
+        self._notify(Change("gone", chat, _id(thread), message))
 
     def remove_thread(self, chat: Chat, thread: Thread) -> None:
         del chat.threads[thread.id]
-        self._tell(Change("gone", chat, thread.id))
+        self._notify(Change("gone", chat, thread.id))
 
     def remove_chat(self, chat: Chat) -> None:
         del self._chats[chat.platform, chat.id]
-        self._tell(Change("gone", chat))
+        self._notify(Change("gone", chat))
 
     def typing(self, chat: Chat, thread_id: str | None, seconds: float) -> None:
-        """The bot is typing there for that long; zero ends it. The thread may be one that nobody replied in yet."""
+        """Show the bot as typing for some seconds; zero ends it. The thread may have no reply yet."""
         until = self._clock() + seconds
         self._typing[chat.platform, chat.id, thread_id] = until
-        self._tell(Change("typing", chat, thread_id, until=until))
+        self._notify(Change("typing", chat, thread_id, until=until))
 
     def typing_in(self, chat: Chat) -> dict[str | None, float]:
-        """Until when the bot types in the chat and in each of its threads."""
+        """When the typing ends, for the chat (None) and each of its threads."""
         return {key[2]: until for key, until in self._typing.items() if key[:2] == (chat.platform, chat.id)}
 
-    def _tell(self, change: Change) -> None:
+    def _notify(self, change: Change) -> None:
         for listener in tuple(self._listeners):
             listener(change)
 

@@ -16,9 +16,8 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from local.chats.relays.backoff import Backoff
+from local.chats.relays.base import Backoff, Relay, Target, Unusable
 from local.chats.relays.redaction import quiet_libraries
-from local.chats.relays.relay import Relay, Unusable
 from local.chats.relays.webhook import FORM, JSON, Webhook
 
 log = logging.getLogger(__name__)
@@ -111,6 +110,15 @@ class SlackRelay(Relay):
         except (ConnectionError, aiohttp.ClientError) as error:
             # Slack delivers it again, and the service knows that it has it.
             log.info("an acknowledgement did not reach Slack (%s)", type(error).__name__)
+
+
+def make_relay(target: Target) -> SlackRelay:
+    return SlackRelay(
+        target.url,
+        app_token=target.secrets["slack/app_token"],
+        signing_secret=target.secrets["slack/signing_secret"],
+        api_url=target.api_url,
+    )
 
 
 def as_sent_by_http(request: SocketModeRequest) -> tuple[bytes, str]:

@@ -7,8 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from local.chats.relays.backoff import Backoff
-from local.chats.relays.relay import Relay, Unusable
+from local.chats.relays.base import Backoff, Relay, Target, Unusable
 from local.chats.relays.webhook import Webhook
 
 log = logging.getLogger(__name__)
@@ -94,6 +93,16 @@ class TelegramRelay(Relay):
         async with session.post(f"{self._methods}/{method}", json=body, timeout=timeout) as answer:
             found: dict[str, Any] = json.loads(await answer.read())
             return found
+
+
+def make_relay(target: Target) -> TelegramRelay:
+    return TelegramRelay(
+        target.url,
+        token=target.secrets["telegram/bot_token"],
+        secret=target.secrets["telegram/webhook_secret"],
+        api_url=target.api_url,
+        replace_webhook=bool(target.options.get("replace_webhook")),
+    )
 
 
 class _Later(Exception):

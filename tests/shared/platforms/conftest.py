@@ -19,7 +19,9 @@ def simulator() -> Iterator[Simulator]:
 @pytest.fixture
 def discord(simulator: Simulator) -> Iterator[Discord]:
     """The adapter in the simulated Discord."""
-    settings = Settings("handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.discord_api_url}})
-    adapter = Discord(settings, FakeSecrets({"discord/bot_token": simulator.credentials.discord_bot_token}))
+    settings = Settings(
+        "handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.api_url("discord")}}
+    )
+    adapter = Discord(settings, FakeSecrets({"discord/bot_token": simulator.secrets["discord/bot_token"]}))
     yield adapter
     adapter.close()

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from local.chats.simulator import Simulator, World
-from local.seed import simulated_secrets
+from local.chats.simulator import Simulator
+from local.chats.telegram import CHAT, TelegramOptions
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, Rejected, ThreadRefused
 from shared.platforms.slack.adapter import Slack
@@ -20,13 +20,13 @@ REAL = Settings("handoffs", "sessions", "queue")
 
 
 def telegram(simulator: Simulator) -> Telegram:
-    settings = replace(REAL, platform_urls={"telegram": {"api": simulator.telegram_api_url}})
-    return Telegram(settings, FakeSecrets(simulated_secrets(simulator.credentials)))
+    settings = replace(REAL, platform_urls={"telegram": {"api": simulator.api_url("telegram")}})
+    return Telegram(settings, FakeSecrets(simulator.secrets))
 
 
 def slack(simulator: Simulator) -> Slack:
-    settings = replace(REAL, platform_urls={"slack": {"api": simulator.slack_api_url}})
-    return Slack(settings, FakeSecrets(simulated_secrets(simulator.credentials)))
+    settings = replace(REAL, platform_urls={"slack": {"api": simulator.api_url("slack")}})
+    return Slack(settings, FakeSecrets(simulator.secrets))
 
 
 @pytest.mark.parametrize(
@@ -110,15 +110,15 @@ def test_telegram_never_names_the_general_topic(simulator: Simulator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("world", "home", "why"),
+    ("options", "home", "why"),
     [
-        (World(telegram_topics=False), "7001", "Threaded Mode"),
-        (World(telegram_admin=False), "-1001000000001", "administrator"),
-        (World(), "-1002", "no topics"),
+        (TelegramOptions(topics=False), "7001", "Threaded Mode"),
+        (TelegramOptions(admin=False), "-1001000000001", "administrator"),
+        (TelegramOptions(), "-1002", "no topics"),
     ],
 )
-def test_telegram_says_what_to_do_where_it_cannot_open_a_topic(world: World, home: str, why: str) -> None:
-    with Simulator(world=world) as simulator, pytest.raises(ThreadRefused, match=why):
+def test_telegram_says_what_to_do_where_it_cannot_open_a_topic(options: TelegramOptions, home: str, why: str) -> None:
+    with Simulator([replace(CHAT, options=options)]) as simulator, pytest.raises(ThreadRefused, match=why):
         telegram(simulator).open_thread(Place("telegram", home), "Title", key="h", people=[])
 
 
@@ -141,14 +141,14 @@ def test_telegrams_token_stays_out_of_the_log(simulator: Simulator, caplog: pyte
             adapter.send(Place("telegram", "7001"), Part("a word"), key="a")
     adapter.send(Place("telegram", "7001"), Part("a word"), key="a")
 
-    assert simulator.credentials.telegram_token not in caplog.text
+    assert simulator.secrets["telegram/bot_token"] not in caplog.text
     assert "a word" not in "".join(r.getMessage() for r in caplog.records if not r.name.startswith("asyncio"))
 
 
 def test_a_call_that_takes_too_long_is_ambiguous(simulator: Simulator) -> None:
-    given = simulator.credentials
-    on_telegram = TelegramApi(simulator.telegram_api_url, given.telegram_token, limit=0.3)
-    on_slack = SlackApi(simulator.slack_api_url, given.slack_bot_token, seconds=1)
+    given = simulator.secrets
+    on_telegram = TelegramApi(simulator.api_url("telegram"), given["telegram/bot_token"], limit=0.3)
+    on_slack = SlackApi(simulator.api_url("slack"), given["slack/bot_token"], seconds=1)
 
     simulator.arm("telegram", "slow", seconds=5)
     with pytest.raises(Ambiguous):
@@ -168,7 +168,7 @@ def test_connections_that_went_stale_while_nobody_looked_do_no_harm() -> None:
         adapter.send(Place(adapter.name, home), Part("before"), key="a")
     first.stop()
 
-    second = Simulator(credentials=first.credentials)
+    second = Simulator(secrets=first.secrets)
     second.start(port)
     try:
         for adapter, home in adapters:

@@ -7,18 +7,19 @@ from typing import Any
 
 from aiohttp import web
 
-from local.chats.discord.wire import connections, refusals
+from local.chats.discord.wire import connections, errors
 from local.chats.discord.wire.calls import Call, Input, calls
 from local.chats.discord.wire.channels import Channels
+from local.chats.discord.wire.commands import Commands
+from local.chats.discord.wire.errors import DiscordError
 from local.chats.discord.wire.gateway import Gateway
 from local.chats.discord.wire.interactions import Interactions
-from local.chats.discord.wire.refusals import Refused
 from local.chats.discord.wire.threads import Threads
+from local.chats.simulator.backend import Backend, FaultResponses
 from local.chats.simulator.faults import Fault
-from local.chats.simulator.handshake import Handshake
-from local.chats.simulator.stage import Refusals, Stage
-from local.chats.simulator.store import Chat, Message, Missing, Thread
-from local.chats.simulator.world import Person
+from local.chats.simulator.people import Person
+from local.chats.simulator.protocol import Handshake
+from local.chats.simulator.store import Chat, Message, NotFound, Thread
 
 _COMMAND = re.compile(r"/([a-z_-]{1,32})(?:\s+(.*))?", re.DOTALL)
 
@@ -45,7 +46,7 @@ def _rate_limited(fault: Fault) -> web.Response:
     return _answer(body, 429, **headers)
 
 
-_REFUSALS: Refusals = {
+_FAULT_RESPONSES: FaultResponses = {
     "rate_limit": _rate_limited,
     "forbidden": lambda _: _answer({"message": "Missing Permissions", "code": 50013}, 403),
     "server_error": lambda _: web.Response(
@@ -57,16 +58,18 @@ _REFUSALS: Refusals = {
 class Discord:
     """One application in one server: its REST API, its Gateway, and what people say and start with a slash."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._gateway = Gateway(stage)
-        self._channels = Channels(stage)
-        self._interactions = Interactions(stage, self._channels, self._gateway)
-        self._calls = calls(stage, self._channels, Threads(stage, self._channels), self._interactions)
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._gateway = Gateway(backend)
+        self._channels = Channels(backend)
+        self._commands = Commands(backend)
+        self._interactions = Interactions(backend, self._channels, self._gateway, self._commands)
+        threads = Threads(backend, self._channels)
+        self._calls = calls(backend, self._channels, threads, self._interactions, self._commands)
 
     def routes(self) -> list[web.RouteDef]:
         async def gateway(request: web.Request) -> web.StreamResponse:
-            return await connections.accept(request, self._stage, self._gateway)
+            return await connections.accept(request, self._backend, self._gateway)
 
         return [
             web.get("/discord/gateway", gateway),
@@ -78,20 +81,20 @@ class Discord:
         """A thread is a channel: its id may stand for the chat too."""
         try:
             return self._channels.find(thread_id or chat_id)
-        except Refused:
-            raise Missing(f"discord has no channel or thread {thread_id or chat_id}") from None
+        except DiscordError:
+            raise NotFound(f"discord has no channel or thread {thread_id or chat_id}") from None
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
         """A person writes; what begins with a registered command is an interaction, as in Discord's own client."""
         command = _COMMAND.fullmatch(text.strip())
-        if command and command[1] in self._stage.commands:
+        if command and command[1] in self._commands.options:
             return self._interactions.use(chat, thread, person, command[1], (command[2] or "").strip())
         if chat.kind == "forum" and thread is None:
-            raise Missing(f"discord forum {chat.id} has posts, not messages: name one as the thread")
-        return self._stage.store.post(chat, thread, self._channels.next_id(), person.key, text)
+            raise NotFound(f"discord forum {chat.id} has posts, not messages: name one as the thread")
+        return self._backend.store.post(chat, thread, self._channels.next_id(), person.key, text)
 
     def remove_thread(self, chat: Chat, thread_id: str) -> None:
-        self._stage.store.remove_thread(chat, self._stage.store.thread(chat, thread_id))
+        self._backend.store.remove_thread(chat, self._backend.store.thread(chat, thread_id))
 
     async def verify(self) -> Handshake:
         return await self._interactions.verify()
@@ -108,26 +111,26 @@ class Discord:
         call, ids = next(((call, ids) for call, ids in found if ids is not None), (None, {}))
         try:
             if call is None:
-                raise refusals.not_found()
+                raise errors.not_found()
             self._authorize(call, request)
             given = Input(ids, await _body(request), dict(request.query))
-        except Refused as refused:
-            return _answer(refused.body, refused.status)
+        except DiscordError as error:
+            return _answer(error.body, error.status)
 
-        self._stage.record("discord", f"{call.method} {call.path}", given.body)
+        self._backend.record(f"{call.method} {call.path}", given.body)
 
         async def act() -> web.Response:
             try:
                 return _answer(call.act(given), call.status)
-            except Refused as refused:
-                return _answer(refused.body, refused.status)
+            except DiscordError as error:
+                return _answer(error.body, error.status)
 
-        return await self._stage.perform(request, "discord", call.operation, act, _REFUSALS)
+        return await self._backend.perform(request, call.operation, act, _FAULT_RESPONSES)
 
     def _authorize(self, call: Call, request: web.Request) -> None:
-        wanted = f"Bot {self._stage.credentials.discord_bot_token}"
+        wanted = f"Bot {self._backend.secret('bot_token')}"
         if call.with_token and request.headers.get("Authorization") != wanted:
-            raise Refused(401, 0, "401: Unauthorized")
+            raise DiscordError(401, 0, "401: Unauthorized")
 
 
 async def _body(request: web.Request) -> dict[str, Any]:
@@ -141,5 +144,5 @@ async def _body(request: web.Request) -> dict[str, Any]:
     try:
         body = json.loads(text or "{}")
     except ValueError:
-        raise Refused(400, 50109, "The request body contains invalid JSON.") from None
+        raise DiscordError(400, 50109, "The request body contains invalid JSON.") from None
     return body if isinstance(body, dict) else {"commands": body}

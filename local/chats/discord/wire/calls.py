@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from local.chats.discord.wire import payloads, refusals, server
+from local.chats.discord.wire import errors, payloads, server
 from local.chats.discord.wire.channels import Channels
 from local.chats.discord.wire.commands import Commands
 from local.chats.discord.wire.interactions import Interactions
 from local.chats.discord.wire.threads import Threads
+from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import Operation
-from local.chats.simulator.stage import Stage
 
 JSON = dict[str, Any]
 
@@ -43,11 +43,12 @@ class Call:
         return found.groupdict() if found else None
 
 
-def calls(stage: Stage, channels: Channels, threads: Threads, interactions: Interactions) -> list[Call]:
-    commands = Commands(stage)
+def calls(
+    backend: Backend, channels: Channels, threads: Threads, interactions: Interactions, commands: Commands
+) -> list[Call]:
     return [
-        *_account(stage),
-        *_guild(stage, channels, threads),
+        *_account(backend),
+        *_guild(backend, channels, threads),
         *_channels(channels),
         *_threads(threads),
         *_interactions(interactions),
@@ -55,20 +56,20 @@ def calls(stage: Stage, channels: Channels, threads: Threads, interactions: Inte
     ]
 
 
-def _account(stage: Stage) -> list[Call]:
+def _account(backend: Backend) -> list[Call]:
     def application(_: Input) -> JSON:
-        public_key = stage.credentials.discord_public_key
-        return server.application(stage.world, public_key, stage.webhook("discord"))
+        public_key = backend.secret("public_key")
+        return server.application(backend, public_key, backend.webhook())
 
     def gateway(_: Input) -> JSON:
-        return {"url": f"{stage.base_url().replace('http', 'ws', 1)}/discord/gateway"}
+        return {"url": f"{backend.base_url().replace('http', 'ws', 1)}/discord/gateway"}
 
     def gateway_bot(call: Input) -> JSON:
         limit = {"total": 1000, "remaining": 1000, "reset_after": 0, "max_concurrency": 1}
         return gateway(call) | {"shards": 1, "session_start_limit": limit}
 
     return [
-        Call("GET", "/users/@me", "read", lambda _: payloads.me(stage.world)),
+        Call("GET", "/users/@me", "read", lambda _: payloads.me(backend)),
         Call("GET", "/applications/@me", "read", application),
         Call("GET", "/oauth2/applications/@me", "read", application),
         Call("GET", "/gateway", "read", gateway, with_token=False),
@@ -76,18 +77,18 @@ def _account(stage: Stage) -> list[Call]:
     ]
 
 
-def _guild(stage: Stage, channels: Channels, threads: Threads) -> list[Call]:
+def _guild(backend: Backend, channels: Channels, threads: Threads) -> list[Call]:
     def here(call: Input) -> None:
-        if call.ids["guild"] != stage.world.workspace.discord_guild:
-            raise refusals.unknown("Guild")
+        if call.ids["guild"] != backend.options.guild:
+            raise errors.unknown("Guild")
 
     def guild(call: Input) -> JSON:
         here(call)
-        return server.guild(stage.world)
+        return server.guild(backend)
 
     def all_channels(call: Input) -> list[JSON]:
         here(call)
-        return [payloads.channel(c, stage.world) for c in stage.store.chats("discord") if c.kind != "dm"]
+        return [payloads.channel(c, backend) for c in backend.chats() if c.kind != "dm"]
 
     def member(call: Input) -> JSON:
         here(call)

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from local.chats.discord.wire import payloads, refusals
-from local.chats.discord.wire.refusals import Refused
-from local.chats.simulator.stage import Stage
-from local.chats.simulator.store import Chat, Message, Missing, Thread
-from local.chats.simulator.world import BOT, Person, Place
+from local.chats.discord.wire import errors, payloads
+from local.chats.discord.wire.errors import DiscordError
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.people import BOT, Person
+from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.spec import SeededChat
 
 JSON = dict[str, Any]
 MAX_CONTENT = 2000
@@ -19,45 +20,47 @@ _EPOCH_MS = 1_420_070_400_000
 class Channels:
     """Reading and writing messages; a thread is a channel like any other."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self._last_id = 0
         self._nonces: dict[str, tuple[float, JSON]] = {}
 
     def next_id(self) -> str:
         """A snowflake: the time in milliseconds and a number, never twice the same."""
-        milliseconds = int(self._stage.clock() * 1000) - _EPOCH_MS
+        milliseconds = int(self._backend.clock() * 1000) - _EPOCH_MS
         self._last_id = max(self._last_id + 1, milliseconds << 22)
         return str(self._last_id)
 
     def find(self, channel_id: str) -> tuple[Chat, Thread | None]:
         """The channel of that id, or the thread and the channel that it is in."""
-        for chat in self._stage.store.chats("discord"):
+        for chat in self._backend.chats():
             if chat.id == channel_id:
                 return chat, None
             if channel_id in chat.threads:
                 return chat, chat.threads[channel_id]
-        raise refusals.unknown("Channel")
+        raise errors.unknown("Channel")
 
     def person(self, user_id: str) -> Person:
-        person = next((p for p in self._stage.world.people if p.ids["discord"] == user_id), None)
+        person = self._backend.person_with_id(user_id)
         if person is None:
-            raise refusals.unknown("User")
+            raise errors.unknown("User")
         return person
 
     def show(self, channel_id: str) -> JSON:
         chat, thread = self.find(channel_id)
         if thread is not None:
-            return payloads.thread_channel(chat, thread, self._stage.world)
-        return payloads.channel(chat, self._stage.world)
+            return payloads.thread_channel(chat, thread, self._backend)
+        return payloads.channel(chat, self._backend)
 
     def open_direct(self, body: JSON) -> JSON:
         person = self.person(str(body.get("recipient_id", "")))
-        for chat in self._stage.store.chats("discord"):
+        for chat in self._backend.chats():
             if chat.kind == "dm" and chat.people == (person.key,):
-                return payloads.channel(chat, self._stage.world)
-        place = Place("discord", self.next_id(), f"{person.first_name} and the bot", "dm", (person.key,))
-        return payloads.channel(self._stage.store.add_chat(place), self._stage.world)
+                return payloads.channel(chat, self._backend)
+        chat = self._backend.add_chat(
+            SeededChat(self.next_id(), f"{person.first_name} and the bot", "dm", (person.key,))
+        )
+        return payloads.channel(chat, self._backend)
 
     def history(self, channel_id: str, query: JSON) -> list[JSON]:
         """Newest first; `before` and `after` are message ids."""
@@ -67,26 +70,26 @@ class Channels:
         found = [m for m in lasting if lowest < int(m.id) < highest]
         limit = min(max(int(query.get("limit") or 50), 1), 100)
         page = found[:limit] if query.get("after") else found[-limit:]
-        return [payloads.message(m, chat, thread, self._stage.world) for m in reversed(page)]
+        return [payloads.message(m, chat, thread, self._backend) for m in reversed(page)]
 
     def message(self, channel: str, message: str) -> JSON:
         chat, thread, found = self._message(channel, message)
-        return payloads.message(found, chat, thread, self._stage.world)
+        return payloads.message(found, chat, thread, self._backend)
 
     def post(self, channel_id: str, body: JSON) -> JSON:
         """A message of the bot. With `enforce_nonce` a nonce seen just now returns the message that has it."""
         chat, thread = self.find(channel_id)
         if chat.kind == "forum" and thread is None:
-            raise Refused(400, 40058, "Cannot send a message in a forum channel")
+            raise DiscordError(400, 40058, "Cannot send a message in a forum channel")
         nonce = self._nonce(body)
         if nonce is not None and body.get("enforce_nonce"):
             made, shown = self._nonces.get(nonce, (0.0, {}))
-            if self._stage.clock() - made < NONCE_SECONDS:
+            if self._backend.clock() - made < NONCE_SECONDS:
                 return shown
         message = self.write(chat, thread, body, nonce=body.get("nonce"))
-        shown = payloads.message(message, chat, thread, self._stage.world)
+        shown = payloads.message(message, chat, thread, self._backend)
         if nonce is not None:
-            self._nonces[nonce] = (self._stage.clock(), shown)
+            self._nonces[nonce] = (self._backend.clock(), shown)
         return shown
 
     def write(self, chat: Chat, thread: Thread | None, body: JSON, *, nonce: Any = None, **extra: Any) -> Message:
@@ -97,43 +100,45 @@ class Channels:
         message_id = extra.pop("message_id", None) or self.next_id()
         if thread is not None:
             thread.extra["archived"] = False  # a message brings an archived thread back
-        extra = {"nonce": nonce, "mention_everyone": everyone, "flags": int(body.get("flags") or 0), **extra}
-        return self._stage.store.post(chat, thread, message_id, BOT, content, **extra)
+        flags = int(body.get("flags") or 0)
+        private = bool(flags & payloads.EPHEMERAL)
+        extra = {"nonce": nonce, "mention_everyone": everyone, "flags": flags, "private": private, **extra}
+        return self._backend.store.post(chat, thread, message_id, BOT, content, **extra)
 
     def edit(self, channel: str, message: str, body: JSON) -> JSON:
         chat, thread, found = self._message(channel, message)
         if found.author != BOT:
-            raise Refused(403, 50005, "Cannot edit a message authored by another user")
-        self._stage.store.edit(chat, thread, found, self.content(body))
-        return payloads.message(found, chat, thread, self._stage.world)
+            raise DiscordError(403, 50005, "Cannot edit a message authored by another user")
+        self._backend.store.edit(chat, thread, found, self.content(body))
+        return payloads.message(found, chat, thread, self._backend)
 
     def delete(self, channel: str, message: str) -> None:
-        self._stage.store.remove_message(*self._message(channel, message))
+        self._backend.store.remove_message(*self._message(channel, message))
 
     def typing(self, channel_id: str) -> None:
         chat, thread = self.find(channel_id)
-        self._stage.store.typing(chat, thread.id if thread else None, TYPING_SECONDS)
+        self._backend.store.typing(chat, thread.id if thread else None, TYPING_SECONDS)
 
     def content(self, body: JSON) -> str:
         content = body.get("content")
         if not isinstance(content, str) or not content.strip():
-            raise Refused(400, 50006, "Cannot send an empty message")
-        refusals.check_longest("content", content, MAX_CONTENT)
+            raise DiscordError(400, 50006, "Cannot send an empty message")
+        errors.check_longest("content", content, MAX_CONTENT)
         return content
 
     def _nonce(self, body: JSON) -> str | None:
         nonce = body.get("nonce")
         if nonce is None:
             return None
-        refusals.check_longest("nonce", str(nonce), MAX_NONCE)
+        errors.check_longest("nonce", str(nonce), MAX_NONCE)
         return str(nonce)
 
     def _message(self, channel_id: str, message_id: str) -> tuple[Chat, Thread | None, Message]:
         chat, thread = self.find(channel_id)
         try:
-            where, message = self._stage.store.find(chat, message_id)
-        except Missing:
-            raise refusals.unknown("Message") from None
+            where, message = self._backend.store.find(chat, message_id)
+        except NotFound:
+            raise errors.unknown("Message") from None
         if where is not thread:
-            raise refusals.unknown("Message")
+            raise errors.unknown("Message")
         return chat, thread, message

@@ -1,46 +1,51 @@
-"""The slash commands that the application has registered; until it does, those of the seeded world."""
+"""The slash commands that the application has registered; at the start, those that the bot registers itself."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from local.chats.discord.wire import refusals
-from local.chats.simulator.stage import Stage
+from local.chats.discord.slash_commands import SLASH_COMMANDS, TEXT_OPTION
+from local.chats.discord.wire import errors
+from local.chats.simulator.backend import Backend
 
 JSON = dict[str, Any]
-STRING = 3
 
 
 class Commands:
-    """Registered commands, kept in the world's own table: name → the option that takes the rest of the line."""
+    """Registered commands: `options` maps a name to the option that takes the rest of the line, if there is one."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.options = {str(command["name"]): _option(command) for command in SLASH_COMMANDS}
 
     def listed(self) -> list[JSON]:
-        return [self._shown(name) for name in sorted(self._stage.commands)]
+        return [self._shown(name) for name in sorted(self.options)]
 
     def replace(self, wanted: list[JSON]) -> list[JSON]:
         """Sets the whole list, as a bulk overwrite does."""
         named = {self._name(command): _option(command) for command in wanted}
-        self._stage.commands.clear()
-        self._stage.commands.update(named)
+        self.options.clear()
+        self.options.update(named)
         return self.listed()
 
     def add(self, command: JSON) -> JSON:
         name = self._name(command)
-        self._stage.commands[name] = _option(command)
+        self.options[name] = _option(command)
         return self._shown(name)
+
+    def id_of(self, name: str) -> str:
+        return str(5 * 10**18 + sorted(self.options).index(name))
 
     def _name(self, command: JSON) -> str:
         name = str(command.get("name") or "")
-        refusals.check_length("name", name, shortest=1, longest=32)
+        errors.check_length("name", name, shortest=1, longest=32)
         return name
 
     def _shown(self, name: str) -> JSON:
-        option = self._stage.commands[name]
-        options = [{"type": STRING, "name": option, "description": option, "required": False}] if option else []
+        option = self.options[name]
+        options = [{"type": TEXT_OPTION, "name": option, "description": option, "required": False}] if option else []
         return {
-            "id": command_id(self._stage, name),
-            "application_id": self._stage.world.workspace.discord_application,
+            "id": self.id_of(name),
+            "application_id": self._backend.options.application,
             "version": "1",
             "default_member_permissions": None,
             "type": 1,
@@ -56,11 +61,7 @@ class Commands:
         }
 
 
-def command_id(stage: Stage, name: str) -> str:
-    return str(5 * 10**18 + sorted(stage.commands).index(name))
-
-
-def _option(command: JSON) -> str | None:
+def _option(command: Mapping[str, Any]) -> str | None:
     """The first option that takes text."""
     options = command.get("options") or []
-    return next((str(option["name"]) for option in options if option.get("type") == STRING), None)
+    return next((str(option["name"]) for option in options if option.get("type") == TEXT_OPTION), None)

@@ -8,7 +8,7 @@ from aiohttp import WSMsgType, web
 from local.chats.discord.wire import payloads
 from local.chats.discord.wire.frames import Connection, compressor
 from local.chats.discord.wire.gateway import Gateway, Session
-from local.chats.simulator.stage import Stage
+from local.chats.simulator.backend import Backend
 
 JSON = dict[str, Any]
 HEARTBEAT, IDENTIFY, PRESENCE, RESUME, REQUEST_MEMBERS, INVALID_SESSION, HELLO, ACK = 1, 2, 3, 6, 8, 9, 10, 11
@@ -20,8 +20,8 @@ DECODE_ERROR, NOT_AUTHENTICATED, AUTHENTICATION_FAILED, ALREADY_AUTHENTICATED = 
 class Conversation:
     """One client's connection, from hello to its end."""
 
-    def __init__(self, stage: Stage, gateway: Gateway, connection: Connection) -> None:
-        self._stage, self._gateway, self._connection = stage, gateway, connection
+    def __init__(self, backend: Backend, gateway: Gateway, connection: Connection) -> None:
+        self._backend, self._gateway, self._connection = backend, gateway, connection
         self._session: Session | None = None
 
     async def hear(self, text: str) -> None:
@@ -43,7 +43,7 @@ class Conversation:
     async def _authenticate(self, operation: int, data: JSON) -> None:
         if self._session is not None:
             await self._connection.close(ALREADY_AUTHENTICATED)
-        elif data["token"].removeprefix("Bot ") != self._stage.credentials.discord_bot_token:
+        elif data["token"].removeprefix("Bot ") != self._backend.secret("bot_token"):
             await self._connection.close(AUTHENTICATION_FAILED)
         elif operation == IDENTIFY:
             self._session = self._gateway.identify(self._connection, int(data.get("intents", 0)))
@@ -54,8 +54,8 @@ class Conversation:
 
     def _members(self, data: JSON) -> None:
         chunk = {
-            "guild_id": self._stage.world.workspace.discord_guild,
-            "members": [payloads.member(person) for person in self._stage.world.people],
+            "guild_id": self._backend.options.guild,
+            "members": [payloads.member(person) for person in self._backend.people],
             "chunk_index": 0,
             "chunk_count": 1,
             "not_found": [],
@@ -64,11 +64,11 @@ class Conversation:
         self._gateway.dispatch("GUILD_MEMBERS_CHUNK", chunk)
 
 
-async def accept(request: web.Request, stage: Stage, gateway: Gateway) -> web.StreamResponse:
+async def accept(request: web.Request, backend: Backend, gateway: Gateway) -> web.StreamResponse:
     socket = web.WebSocketResponse()
     await socket.prepare(request)
     connection = Connection(socket, compressor(request.query.get("compress")))
-    conversation = Conversation(stage, gateway, connection)
+    conversation = Conversation(backend, gateway, connection)
     connection.send({"op": HELLO, "d": {"heartbeat_interval": HEARTBEAT_MS, "_trace": []}})
     try:
         async for frame in socket:

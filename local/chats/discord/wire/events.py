@@ -3,7 +3,7 @@
 from typing import Any
 
 from local.chats.discord.wire import payloads
-from local.chats.simulator.stage import Stage
+from local.chats.simulator.backend import Backend
 from local.chats.simulator.store import Change, Chat
 
 JSON = dict[str, Any]
@@ -11,31 +11,36 @@ JSON = dict[str, Any]
 GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES = 1 << 0, 1 << 9, 1 << 12
 
 
-def gateway_events(change: Change, stage: Stage) -> list[tuple[str, JSON, int]]:
+def gateway_events(change: Change, backend: Backend) -> list[tuple[str, JSON, int]]:
     """What Discord calls a change of the store: event, data and the intent that asks for it."""
-    chat, world = change.chat, stage.world
+    chat = change.chat
     thread = chat.threads.get(change.thread_id) if change.thread_id else None
     if change.message is not None:
         if change.message.extra.get("flags", 0) & payloads.EPHEMERAL:
             return []  # only the one who asked sees it
-        data = payloads.message(change.message, chat, thread, world) | _in_guild(chat, stage)
+        data = payloads.message(change.message, chat, thread, backend) | _in_guild(chat, backend)
         if chat.kind != "dm" and change.kind != "gone":
-            member = payloads.member(world.person(change.message.author))
+            member = payloads.member(backend.person(change.message.author))
             data["member"] = {key: value for key, value in member.items() if key != "user"}
         name = {"message": "MESSAGE_CREATE", "edit": "MESSAGE_UPDATE", "gone": "MESSAGE_DELETE"}[change.kind]
         return [(name, data, DIRECT_MESSAGES if chat.kind == "dm" else GUILD_MESSAGES)]
     if change.kind == "thread" and thread is not None:
         known = thread.extra.pop("announced", False)
         thread.extra["announced"] = True
-        data = payloads.thread_channel(chat, thread, world)
+        data = payloads.thread_channel(chat, thread, backend)
         return [("THREAD_UPDATE", data, GUILDS) if known else ("THREAD_CREATE", data | {"newly_created": True}, GUILDS)]
     if change.kind == "gone" and change.thread_id:
-        data = {"id": change.thread_id, "parent_id": chat.id, "type": payloads.PUBLIC_THREAD, **_in_guild(chat, stage)}
+        data = {
+            "id": change.thread_id,
+            "parent_id": chat.id,
+            "type": payloads.PUBLIC_THREAD,
+            **_in_guild(chat, backend),
+        }
         return [("THREAD_DELETE", data, GUILDS)]
     if change.kind == "gone":
-        return [("CHANNEL_DELETE", payloads.channel(chat, world), GUILDS)]
+        return [("CHANNEL_DELETE", payloads.channel(chat, backend), GUILDS)]
     return []
 
 
-def _in_guild(chat: Chat, stage: Stage) -> JSON:
-    return {} if chat.kind == "dm" else {"guild_id": stage.world.workspace.discord_guild}
+def _in_guild(chat: Chat, backend: Backend) -> JSON:
+    return {} if chat.kind == "dm" else {"guild_id": backend.options.guild}

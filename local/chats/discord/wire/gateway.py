@@ -8,9 +8,9 @@ from typing import Any
 from local.chats.discord.wire import payloads, server
 from local.chats.discord.wire.events import GUILDS, gateway_events
 from local.chats.discord.wire.frames import Connection
-from local.chats.simulator.stage import Stage
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.people import BOT
 from local.chats.simulator.store import Change
-from local.chats.simulator.world import BOT
 
 JSON = dict[str, Any]
 DISPATCH, RECONNECT = 0, 7
@@ -32,10 +32,10 @@ class Session:
 class Gateway:
     """All sessions. What happens in the store is told to each that asked for that kind of event."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self._sessions: dict[str, Session] = {}
-        stage.store.listen(self._changed)
+        backend.store.listen(self._changed)
 
     @property
     def connected(self) -> bool:
@@ -45,17 +45,17 @@ class Gateway:
         """Starts a session: READY, then the guild."""
         session = Session(secrets.token_hex(16), intents, connection)
         self._sessions[session.id] = session
-        world = self._stage.world
-        guild_id = world.workspace.discord_guild
+        backend = self._backend
+        guild_id = backend.options.guild
         ready = {
             "v": 10,
-            "user": payloads.me(world),
+            "user": payloads.me(backend),
             "guilds": [{"id": guild_id, "unavailable": True}],
             "session_id": session.id,
             "session_type": "normal",
-            "resume_gateway_url": f"{self._stage.base_url().replace('http', 'ws', 1)}/discord/gateway",
+            "resume_gateway_url": f"{self._backend.base_url().replace('http', 'ws', 1)}/discord/gateway",
             "shard": [0, 1],
-            "application": {"id": world.workspace.discord_application, "flags": 1 << 19},
+            "application": {"id": backend.options.application, "flags": 1 << 19},
         }
         self._send(session, "READY", ready)
         if intents & GUILDS:
@@ -96,16 +96,16 @@ class Gateway:
                 self._send(session, event, self._visible(session, event, data))
 
     def guild(self) -> JSON:
-        world, store = self._stage.world, self._stage.store
-        chats = [chat for chat in store.chats("discord") if chat.kind != "dm"]
-        return server.guild(world) | {
+        backend = self._backend
+        chats = [chat for chat in backend.chats() if chat.kind != "dm"]
+        return server.guild(backend) | {
             "joined_at": payloads.instant(1_700_000_000),
             "large": False,
             "unavailable": False,
-            "member_count": len(world.people),
-            "members": [payloads.member(person) for person in world.people],
-            "channels": [payloads.channel(chat, world) for chat in chats],
-            "threads": [payloads.thread_channel(c, t, world) for c in chats for t in c.threads.values()],
+            "member_count": len(backend.people),
+            "members": [payloads.member(person) for person in backend.people],
+            "channels": [payloads.channel(chat, backend) for chat in chats],
+            "threads": [payloads.thread_channel(c, t, backend) for c in chats for t in c.threads.values()],
             "voice_states": [],
             "presences": [],
             "stage_instances": [],
@@ -124,15 +124,15 @@ class Gateway:
         """Without the message-content intent a bot reads direct messages, mentions of it and its own words only."""
         if not event.startswith("MESSAGE_") or session.intents & MESSAGE_CONTENT or "guild_id" not in data:
             return data
-        bot = self._stage.world.person(BOT).ids["discord"]
+        bot = self._backend.person(BOT).id
         addressed = any(user["id"] == bot for user in data.get("mentions", []))
         return data if addressed or data["author"]["id"] == bot else {**data, "content": ""}
 
     def _changed(self, change: Change) -> None:
-        if change.chat.platform != "discord":
+        if change.chat.platform != self._backend.name:
             return
-        for event, data, intent in gateway_events(change, self._stage):
+        for event, data, intent in gateway_events(change, self._backend):
             self.dispatch(event, data, intent=intent)
-            if event == "MESSAGE_CREATE" and data["author"]["id"] != self._stage.world.person(BOT).ids["discord"]:
-                while self._stage.faults.take_redelivery("discord"):
+            if event == "MESSAGE_CREATE" and data["author"]["id"] != self._backend.person(BOT).id:
+                while self._backend.take_redelivery():
                     self.dispatch(event, data, intent=intent)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from local.chats.discord.wire import payloads
-from local.chats.discord.wire.commands import command_id
-from local.chats.simulator.stage import Stage
+from local.chats.discord.wire.commands import Commands
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.people import Person
 from local.chats.simulator.store import Chat, Message, Thread
-from local.chats.simulator.world import Person
 
 JSON = dict[str, Any]
 APPLICATION_COMMAND, CHAT_INPUT, STRING = 2, 1, 3
@@ -29,17 +29,17 @@ class Interaction:
     original: Message | None = None
 
 
-def payload(interaction: Interaction, stage: Stage) -> JSON:
-    world, chat, thread = stage.world, interaction.chat, interaction.thread
-    guild_id = world.workspace.discord_guild
-    where = payloads.thread_channel(chat, thread, world) if thread else payloads.channel(chat, world)
-    data: JSON = {"id": command_id(stage, interaction.name), "name": interaction.name, "type": CHAT_INPUT}
-    option = stage.commands[interaction.name]
+def payload(interaction: Interaction, backend: Backend, commands: Commands) -> JSON:
+    chat, thread = interaction.chat, interaction.thread
+    guild_id = backend.options.guild
+    where = payloads.thread_channel(chat, thread, backend) if thread else payloads.channel(chat, backend)
+    data: JSON = {"id": commands.id_of(interaction.name), "name": interaction.name, "type": CHAT_INPUT}
+    option = commands.options[interaction.name]
     if option and interaction.rest:
         data["options"] = [{"name": option, "type": STRING, "value": interaction.rest}]
     result: JSON = {
         "id": interaction.id,
-        "application_id": world.workspace.discord_application,
+        "application_id": backend.options.application,
         "type": APPLICATION_COMMAND,
         "token": interaction.token,
         "version": 1,

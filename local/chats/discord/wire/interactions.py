@@ -4,15 +4,18 @@ import json
 import secrets
 from typing import Any
 
-from local.chats.discord.wire import payloads, refusals
+from nacl.signing import SigningKey
+
+from local.chats.discord.wire import errors, payloads
 from local.chats.discord.wire.channels import Channels
+from local.chats.discord.wire.commands import Commands
 from local.chats.discord.wire.gateway import Gateway
 from local.chats.discord.wire.interaction import Interaction, payload
+from local.chats.simulator.backend import Backend
 from local.chats.simulator.deliveries import Event, Policy
-from local.chats.simulator.handshake import Handshake, ask
-from local.chats.simulator.stage import Stage
+from local.chats.simulator.people import Person
+from local.chats.simulator.protocol import Handshake, ask
 from local.chats.simulator.store import Chat, Message, Thread
-from local.chats.simulator.world import Person
 
 JSON = dict[str, Any]
 PING, PONG, MESSAGE, DEFERRED = 1, 1, 4, 5
@@ -25,49 +28,49 @@ _SILENT = {"content": "The application did not respond", "flags": payloads.EPHEM
 class Interactions:
     """What people start with a slash, and the application's ways to answer."""
 
-    def __init__(self, stage: Stage, channels: Channels, gateway: Gateway) -> None:
-        self._stage, self._channels, self._gateway = stage, channels, gateway
+    def __init__(self, backend: Backend, channels: Channels, gateway: Gateway, commands: Commands) -> None:
+        self._backend, self._channels, self._gateway, self._commands = backend, channels, gateway, commands
         self._open: dict[str, Interaction] = {}
 
     def use(self, chat: Chat, thread: Thread | None, person: Person, name: str, rest: str) -> Message:
         """A person uses a command. It goes to the endpoint where one is set, else through the Gateway."""
-        until = self._stage.clock() + TOKEN_SECONDS
+        until = self._backend.clock() + TOKEN_SECONDS
         interaction = Interaction(
             self._channels.next_id(), secrets.token_urlsafe(48), chat, thread, person, name, rest, until
         )
         self._open[interaction.token] = interaction
-        shown = payload(interaction, self._stage)
-        if self._stage.webhook("discord") is None and self._gateway.connected:
+        shown = payload(interaction, self._backend, self._commands)
+        if self._backend.webhook() is None and self._gateway.connected:
             self._gateway.dispatch("INTERACTION_CREATE", shown)
         else:
             self._send(interaction, json.dumps(shown, ensure_ascii=False).encode())
-        return Message(interaction.id, person.key, f"/{name} {rest}".rstrip(), self._stage.clock())
+        return Message(interaction.id, person.key, f"/{name} {rest}".rstrip(), self._backend.clock())
 
     def _send(self, interaction: Interaction, body: bytes) -> None:
         event = Event(
-            platform="discord",
+            platform=self._backend.name,
             id=interaction.id,
             lane=None,
-            url=lambda: self._stage.webhook("discord"),
+            url=self._backend.webhook,
             body=body,
             sign=lambda *_: self.signature(body),
             policy=POLICY,
             answered=lambda answer: self._answered(interaction, answer),
             failed=lambda: self._silent(interaction),
         )
-        self._stage.deliveries.send(event)
+        self._backend.deliveries.send(event)
 
     def signature(self, body: bytes) -> dict[str, str]:
         """Discord's Ed25519 signature over a fresh timestamp and the raw bytes."""
-        timestamp = str(int(self._stage.clock()))
-        signed = self._stage.credentials.discord_signing_key.sign(timestamp.encode() + body)
+        timestamp = str(int(self._backend.clock()))
+        signed = SigningKey(bytes.fromhex(self._backend.secret("signing_seed"))).sign(timestamp.encode() + body)
         return {"X-Signature-Ed25519": signed.signature.hex(), "X-Signature-Timestamp": timestamp}
 
     async def verify(self) -> Handshake:
-        """PING must be answered with PONG, and the same with a wrong signature must be refused."""
-        if (url := self._stage.webhook("discord")) is None:
+        """PING must be answered with PONG, and the same with a wrong signature must be rejected."""
+        if (url := self._backend.webhook()) is None:
             return Handshake(ok=False, detail="there is no webhook URL yet")
-        application = self._stage.world.workspace.discord_application
+        application = self._backend.options.application
         ping = {"id": self._channels.next_id(), "application_id": application, "type": PING, "version": 1, "token": "x"}
         body = json.dumps(ping).encode()
         status, answer = await ask(url, body, self.signature(body))
@@ -89,11 +92,11 @@ class Interactions:
         interaction = self._by_token(token)
         if message_id == "@original" and interaction.original is None:
             if not interaction.answered:
-                raise refusals.unknown("Webhook")
+                raise errors.unknown("Webhook")
             interaction.original = self._channels.write(interaction.chat, interaction.thread, body)
             return self._shown(interaction, interaction.original)
         message = self._message(interaction, message_id)
-        self._stage.store.edit(interaction.chat, interaction.thread, message, self._channels.content(body))
+        self._backend.store.edit(interaction.chat, interaction.thread, message, self._channels.content(body))
         return self._shown(interaction, message)
 
     def show(self, token: str, message_id: str) -> JSON:
@@ -103,25 +106,25 @@ class Interactions:
     def delete(self, token: str, message_id: str) -> None:
         interaction = self._by_token(token)
         message = self._message(interaction, message_id)
-        self._stage.store.remove_message(interaction.chat, interaction.thread, message)
+        self._backend.store.remove_message(interaction.chat, interaction.thread, message)
 
     def _answered(self, interaction: Interaction, answer: bytes) -> None:
         try:
             self._respond(interaction, json.loads(answer))
-        except (ValueError, TypeError, AttributeError, refusals.Refused):
+        except (ValueError, TypeError, AttributeError, errors.DiscordError):
             self._silent(interaction)
 
     def _respond(self, interaction: Interaction, body: JSON) -> None:
         if interaction.answered:
-            raise refusals.Refused(400, 40060, "Interaction has already been acknowledged.")
+            raise errors.DiscordError(400, 40060, "Interaction has already been acknowledged.")
         if body.get("type") == MESSAGE:
             data = body.get("data") or {}
             interaction.original = self._channels.write(interaction.chat, interaction.thread, data)
         elif body.get("type") == DEFERRED:
             where = interaction.thread.id if interaction.thread else None
-            self._stage.store.typing(interaction.chat, where, TOKEN_SECONDS)
+            self._backend.store.typing(interaction.chat, where, TOKEN_SECONDS)
         else:
-            raise refusals.form("type", "BASE_TYPE_CHOICES", "Value must be one of {1, 4, 5, 6, 7, 8, 9, 10, 12}.")
+            raise errors.form("type", "BASE_TYPE_CHOICES", "Value must be one of {1, 4, 5, 6, 7, 8, 9, 10, 12}.")
         interaction.answered = True
 
     def _silent(self, interaction: Interaction) -> None:
@@ -129,8 +132,8 @@ class Interactions:
 
     def _by_token(self, token: str) -> Interaction:
         interaction = self._open.get(token)
-        if interaction is None or self._stage.clock() > interaction.until:
-            raise refusals.unknown("Webhook")
+        if interaction is None or self._backend.clock() > interaction.until:
+            raise errors.unknown("Webhook")
         return interaction
 
     def _message(self, interaction: Interaction, message_id: str) -> Message:
@@ -139,9 +142,9 @@ class Interactions:
         place = interaction.thread or interaction.chat
         found = next((m for m in place.messages if m.id == message_id), None)
         if found is None:
-            raise refusals.unknown("Message")
+            raise errors.unknown("Message")
         return found
 
     def _shown(self, interaction: Interaction, message: Message) -> JSON:
-        shown = payloads.message(message, interaction.chat, interaction.thread, self._stage.world)
-        return shown | {"webhook_id": self._stage.world.workspace.discord_application}
+        shown = payloads.message(message, interaction.chat, interaction.thread, self._backend)
+        return shown | {"webhook_id": self._backend.options.application}

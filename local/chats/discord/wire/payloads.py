@@ -3,8 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.store import Chat, Message, Thread
-from local.chats.simulator.world import BOT, Person, World
 
 JSON = dict[str, Any]
 TEXT, DM, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = 0, 1, 11, 12, 15
@@ -19,7 +20,7 @@ def instant(seconds: float) -> str:
 
 def user(person: Person) -> JSON:
     result: JSON = {
-        "id": person.ids["discord"],
+        "id": person.id,
         "username": person.handle,
         "avatar": None,
         "discriminator": "0",
@@ -32,8 +33,8 @@ def user(person: Person) -> JSON:
     return result | ({"bot": True} if person.key == BOT else {})
 
 
-def me(world: World) -> JSON:
-    return user(world.person(BOT)) | {"mfa_enabled": True, "locale": "en-US", "verified": True, "email": None}
+def me(backend: Backend) -> JSON:
+    return user(backend.person(BOT)) | {"mfa_enabled": True, "locale": "en-US", "verified": True, "email": None}
 
 
 def member(person: Person) -> JSON:
@@ -53,11 +54,11 @@ def member(person: Person) -> JSON:
     }
 
 
-def message(item: Message, chat: Chat, thread: Thread | None, world: World) -> JSON:
+def message(item: Message, chat: Chat, thread: Thread | None, backend: Backend) -> JSON:
     result: JSON = {
         "type": item.extra.get("type", 0),
         "content": item.text,
-        "mentions": [user(p) for p in world.people if f"<@{p.ids['discord']}>" in item.text],
+        "mentions": [user(p) for p in backend.people if f"<@{p.id}>" in item.text],
         "mention_roles": [],
         "attachments": [],
         "embeds": [],
@@ -67,7 +68,7 @@ def message(item: Message, chat: Chat, thread: Thread | None, world: World) -> J
         "components": [],
         "id": item.id,
         "channel_id": thread.id if thread else chat.id,
-        "author": user(world.person(item.author)),
+        "author": user(backend.person(item.author)),
         "pinned": False,
         "mention_everyone": item.extra.get("mention_everyone", False),
         "tts": False,
@@ -76,21 +77,21 @@ def message(item: Message, chat: Chat, thread: Thread | None, world: World) -> J
         result["nonce"] = item.extra["nonce"]
     if thread is None and item.id in chat.threads:
         result["flags"] |= HAS_THREAD
-        result["thread"] = thread_channel(chat, chat.threads[item.id], world)
+        result["thread"] = thread_channel(chat, chat.threads[item.id], backend)
     return result
 
 
-def channel(chat: Chat, world: World) -> JSON:
+def channel(chat: Chat, backend: Backend) -> JSON:
     last = chat.messages[-1].id if chat.messages else None
     if chat.kind == "dm":
-        recipients = [user(world.person(key)) for key in chat.people]
+        recipients = [user(backend.person(key)) for key in chat.people]
         return {"id": chat.id, "type": DM, "flags": 0, "last_message_id": last, "recipients": recipients}
     result: JSON = {
         "id": chat.id,
         "type": TYPES[chat.kind],
         "flags": 0,
         "last_message_id": last,
-        "guild_id": world.workspace.discord_guild,
+        "guild_id": backend.options.guild,
         "name": chat.title,
         "parent_id": None,
         "rate_limit_per_user": 0,
@@ -105,18 +106,18 @@ def channel(chat: Chat, world: World) -> JSON:
     return result
 
 
-def thread_channel(chat: Chat, thread: Thread, world: World) -> JSON:
+def thread_channel(chat: Chat, thread: Thread, backend: Backend) -> JSON:
     count = len(thread.messages)
     return {
         "id": thread.id,
         "type": PRIVATE_THREAD if thread.private else PUBLIC_THREAD,
         "flags": 0,
         "last_message_id": thread.messages[-1].id if thread.messages else None,
-        "guild_id": world.workspace.discord_guild,
+        "guild_id": backend.options.guild,
         "name": thread.title,
         "parent_id": chat.id,
         "rate_limit_per_user": 0,
-        "owner_id": world.person(thread.opener).ids["discord"],
+        "owner_id": backend.person(thread.opener).id,
         "thread_metadata": {
             "archived": thread.extra["archived"],
             "archive_timestamp": instant(thread.at),
@@ -132,4 +133,4 @@ def thread_channel(chat: Chat, thread: Thread, world: World) -> JSON:
 
 
 def thread_member(thread: Thread, person: Person) -> JSON:
-    return {"id": thread.id, "user_id": person.ids["discord"], "join_timestamp": instant(thread.at), "flags": 0}
+    return {"id": thread.id, "user_id": person.id, "join_timestamp": instant(thread.at), "flags": 0}

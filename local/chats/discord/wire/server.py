@@ -3,13 +3,14 @@
 from typing import Any
 
 from local.chats.discord.wire.payloads import ALL_PERMISSIONS, user
-from local.chats.simulator.world import BOT, World
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.people import BOT
 
 JSON = dict[str, Any]
 
 
-def guild(world: World) -> JSON:
-    guild_id = world.workspace.discord_guild
+def guild(backend: Backend) -> JSON:
+    guild_id = backend.options.guild
     everyone: JSON = {
         "id": guild_id,
         "name": "@everyone",
@@ -29,7 +30,7 @@ def guild(world: World) -> JSON:
         "id": guild_id,
         "name": "Handoff",
         "icon": None,
-        "owner_id": world.person("owner").ids["discord"],
+        "owner_id": backend.person("owner").id,
         "features": [],
         "verification_level": 0,
         "default_message_notifications": 0,
@@ -45,14 +46,14 @@ def guild(world: World) -> JSON:
     }
 
 
-def application(world: World, public_key: str, endpoint: str | None) -> JSON:
+def application(backend: Backend, public_key: str, endpoint: str | None) -> JSON:
     return {
-        "id": world.workspace.discord_application,
+        "id": backend.options.application,
         "name": "Handoff",
         "icon": None,
         "description": "",
         "type": None,
-        "bot": user(world.person(BOT)),
+        "bot": user(backend.person(BOT)),
         "bot_public": False,
         "bot_require_code_grant": False,
         "verify_key": public_key,
@@ -61,7 +62,7 @@ def application(world: World, public_key: str, endpoint: str | None) -> JSON:
         "redirect_uris": [],
         "interactions_endpoint_url": endpoint,
         "role_connections_verification_url": None,
-        "owner": user(world.person("owner")),
+        "owner": user(backend.person("owner")),
         "approximate_guild_count": 1,
         "approximate_user_install_count": 0,
         "approximate_user_authorization_count": 0,

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from local.chats.discord.wire import payloads, refusals
+from local.chats.discord.wire import errors, payloads
 from local.chats.discord.wire.channels import Channels
-from local.chats.discord.wire.refusals import Refused
-from local.chats.simulator.stage import Stage
-from local.chats.simulator.store import Chat, Missing, Thread
-from local.chats.simulator.world import BOT
+from local.chats.discord.wire.errors import DiscordError
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.people import BOT
+from local.chats.simulator.store import Chat, NotFound, Thread
 
 JSON = dict[str, Any]
 MAX_NAME = 100
@@ -17,14 +17,14 @@ DURATIONS = (60, 1440, 4320, 10080)
 class Threads:
     """Discord's thread methods on the store."""
 
-    def __init__(self, stage: Stage, channels: Channels) -> None:
-        self._stage, self._channels = stage, channels
+    def __init__(self, backend: Backend, channels: Channels) -> None:
+        self._backend, self._channels = backend, channels
 
     def from_channel(self, channel_id: str, body: JSON) -> JSON:
         """A thread of its own in a text channel, or a post in a forum, which needs a first message."""
         chat, inside = self._channels.find(channel_id)
         if chat.kind == "dm" or inside is not None:
-            raise refusals.wrong_channel_type()
+            raise errors.wrong_channel_type()
         name, duration = self._name(body), self._duration(body)
         if chat.kind == "forum":
             return self._post_in_forum(chat, name, duration, body)
@@ -37,13 +37,13 @@ class Threads:
         """The thread takes the message's id, so there is never a second one."""
         chat, inside = self._channels.find(channel_id)
         if chat.kind != "text" or inside is not None:
-            raise refusals.wrong_channel_type()
+            raise errors.wrong_channel_type()
         if message_id in chat.threads:
-            raise Refused(400, 160004, "A thread has already been created for this message")
+            raise DiscordError(400, 160004, "A thread has already been created for this message")
         try:
-            self._stage.store.find(chat, message_id)
-        except Missing:
-            raise refusals.unknown("Message") from None
+            self._backend.store.find(chat, message_id)
+        except NotFound:
+            raise errors.unknown("Message") from None
         thread = self._open(chat, message_id, self._name(body), self._duration(body), starter=message_id)
         return self._shown(chat, thread)
 
@@ -55,44 +55,44 @@ class Threads:
             thread.extra["auto_archive_duration"] = self._duration(body)
         if "name" in body:
             thread.title = self._name(body)
-        self._stage.store.thread_changed(chat, thread)
-        return payloads.thread_channel(chat, thread, self._stage.world)
+        self._backend.store.thread_changed(chat, thread)
+        return payloads.thread_channel(chat, thread, self._backend)
 
     def delete(self, channel_id: str) -> JSON:
         chat, thread = self._thread(channel_id)
-        shown = payloads.thread_channel(chat, thread, self._stage.world)
-        self._stage.store.remove_thread(chat, thread)
+        shown = payloads.thread_channel(chat, thread, self._backend)
+        self._backend.store.remove_thread(chat, thread)
         return shown
 
     def members(self, channel_id: str) -> list[JSON]:
         _, thread = self._thread(channel_id)
-        people = [p for p in self._stage.world.people if p.key in thread.members]
+        people = [p for p in self._backend.people if p.key in thread.members]
         return [payloads.thread_member(thread, person) for person in people]
 
     def member(self, channel_id: str, user_id: str) -> JSON:
         found = next((m for m in self.members(channel_id) if m["user_id"] == self._user_id(user_id)), None)
         if found is None:
-            raise refusals.unknown("Member")
+            raise errors.unknown("Member")
         return found
 
     def join(self, channel_id: str, user_id: str) -> None:
         chat, thread = self._thread(channel_id)
         person = self._channels.person(self._user_id(user_id))
         if person.key not in (*chat.people, BOT):
-            raise Refused(403, 50001, "Missing Access")
+            raise DiscordError(403, 50001, "Missing Access")
         thread.members.add(person.key)
-        self._stage.store.thread_changed(chat, thread)
+        self._backend.store.thread_changed(chat, thread)
 
     def leave(self, channel_id: str, user_id: str) -> None:
         chat, thread = self._thread(channel_id)
         thread.members.discard(self._channels.person(self._user_id(user_id)).key)
-        self._stage.store.thread_changed(chat, thread)
+        self._backend.store.thread_changed(chat, thread)
 
     def active(self) -> JSON:
-        found = [(c, t) for c in self._stage.store.chats("discord") for t in c.threads.values()]
-        bot = self._stage.world.person(BOT)
+        found = [(c, t) for c in self._backend.chats() for t in c.threads.values()]
+        bot = self._backend.person(BOT)
         return {
-            "threads": [payloads.thread_channel(c, t, self._stage.world) for c, t in found],
+            "threads": [payloads.thread_channel(c, t, self._backend) for c, t in found],
             "members": [payloads.thread_member(t, bot) for _, t in found if BOT in t.members],
             "has_more": False,
         }
@@ -100,39 +100,39 @@ class Threads:
     def _post_in_forum(self, chat: Chat, name: str, duration: int, body: JSON) -> JSON:
         first = body.get("message")
         if not isinstance(first, dict):
-            raise refusals.form("message", "BASE_TYPE_REQUIRED", "This field is required")
+            raise errors.form("message", "BASE_TYPE_REQUIRED", "This field is required")
         self._channels.content(first)
         thread = self._open(chat, self._channels.next_id(), name, duration)
         message = self._channels.write(chat, thread, first, message_id=thread.id)
-        return self._shown(chat, thread) | {"message": payloads.message(message, chat, thread, self._stage.world)}
+        return self._shown(chat, thread) | {"message": payloads.message(message, chat, thread, self._backend)}
 
     def _open(
         self, chat: Chat, thread_id: str, name: str, duration: int, *, private: bool = False, starter: str | None = None
     ) -> Thread:
         extra = {"archived": False, "auto_archive_duration": duration}
-        return self._stage.store.open_thread(chat, thread_id, name, BOT, starter=starter, private=private, **extra)
+        return self._backend.store.open_thread(chat, thread_id, name, BOT, starter=starter, private=private, **extra)
 
     def _shown(self, chat: Chat, thread: Thread) -> JSON:
-        member = payloads.thread_member(thread, self._stage.world.person(BOT))
-        return payloads.thread_channel(chat, thread, self._stage.world) | {"member": member}
+        member = payloads.thread_member(thread, self._backend.person(BOT))
+        return payloads.thread_channel(chat, thread, self._backend) | {"member": member}
 
     def _thread(self, channel_id: str) -> tuple[Chat, Thread]:
         chat, thread = self._channels.find(channel_id)
         if thread is None:
-            raise refusals.wrong_channel_type()
+            raise errors.wrong_channel_type()
         return chat, thread
 
     def _user_id(self, user_id: str) -> str:
-        return self._stage.world.person(BOT).ids["discord"] if user_id == "@me" else user_id
+        return self._backend.person(BOT).id if user_id == "@me" else user_id
 
     def _name(self, body: JSON) -> str:
         name = str(body.get("name") or "").strip()
-        refusals.check_length("name", name, shortest=1, longest=MAX_NAME)
+        errors.check_length("name", name, shortest=1, longest=MAX_NAME)
         return name
 
     def _duration(self, body: JSON) -> int:
         duration = body.get("auto_archive_duration") or 4320
         if duration not in DURATIONS:
             text = f"Value must be one of {DURATIONS}."
-            raise refusals.form("auto_archive_duration", "BASE_TYPE_CHOICES", text)
+            raise errors.form("auto_archive_duration", "BASE_TYPE_CHOICES", text)
         return int(duration)

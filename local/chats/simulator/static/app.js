@@ -1,10 +1,10 @@
-// Brings the parts together: the live stream in, the address, and what a person does.
+// Connects the parts: live events, the address, and user input.
 
 import { byId, h } from "./dom.js";
-import { follow, setUpFaults, showFaults } from "./faults.js";
+import { follow, setUpFaults, showFaults, showPlatforms } from "./faults.js";
 import { showPlaces, walk } from "./places.js";
 import { href, read } from "./route.js";
-import { NAMES, Scene, placeKey } from "./scene.js";
+import { Scene, placeKey } from "./scene.js";
 import { grow, send, showTalk, toEnd } from "./talk.js";
 
 const scene = new Scene();
@@ -25,7 +25,7 @@ function moved() {
   if (open.chat && !matchMedia("(pointer: coarse)").matches) byId("words").focus(); // on a phone it would open the keyboard
 }
 
-function told({ said, opened }) {
+function announce({ said, opened }) {
   if (opened && placeKey(opened.platform, opened.chat, opened.thread) !== placeKey(open.platform, open.chat, open.thread)) toast(opened);
   if (!said) return;
   const key = placeKey(said.platform, said.chat, said.thread);
@@ -36,7 +36,7 @@ function told({ said, opened }) {
 let hide;
 function toast({ platform, chat, thread, title }) {
   const box = byId("toast");
-  box.replaceChildren(`New on ${NAMES[platform]}: `, h("a", { href: href(platform, chat, thread), onclick: () => { box.hidden = true; } }, scene.plain(platform, title)));
+  box.replaceChildren(`New on ${scene.title(platform)}: `, h("a", { href: href(platform, chat, thread), onclick: () => { box.hidden = true; } }, scene.plain(platform, title)));
   box.hidden = false;
   clearTimeout(hide);
   hide = setTimeout(() => { box.hidden = true; }, 8000);
@@ -59,12 +59,13 @@ const live = new EventSource("/live");
 live.addEventListener("scene", (event) => {
   scene.replace(JSON.parse(event.data));
   connection("on", "live");
-  showFaults(scene.faults);
+  showPlatforms(scene);
+  showFaults(scene);
   show();
   follow(open);
 });
-live.addEventListener("change", (event) => { told(scene.apply(JSON.parse(event.data))); soon(); });
-live.addEventListener("faults", (event) => { scene.faults = JSON.parse(event.data); showFaults(scene.faults); });
+live.addEventListener("change", (event) => { announce(scene.apply(JSON.parse(event.data))); soon(); });
+live.addEventListener("faults", (event) => { scene.faults = JSON.parse(event.data); showFaults(scene); });
 live.addEventListener("error", () => connection("off", "not connected, trying again"));
 
 addEventListener("hashchange", moved);

@@ -1,7 +1,6 @@
 // The panel that makes platforms fail.
 
 import { byId, h, keyed } from "./dom.js";
-import { NAMES } from "./scene.js";
 
 const KINDS = {
   rate_limit: ["Rate limit", "refused, with the seconds to wait"],
@@ -13,13 +12,21 @@ const KINDS = {
   redeliver: ["Delivered again", "the next message to the bot comes repeatedly"],
 };
 
-let platform = "telegram";
+let platform;
+
+/** One tab for each platform, once the scene tells which there are. */
+export function showPlatforms(scene) {
+  platform ??= Object.keys(scene.platforms)[0];
+  keyed(byId("fault-tabs"), Object.keys(scene.platforms), {
+    key: (name) => name,
+    signature: (name) => scene.title(name),
+    make: (name) => h("label", { "data-platform": name },
+      h("input", { type: "radio", name: "fault-platform", value: name, checked: name === platform, onchange: () => { platform = name; } }),
+      h("span", {}, scene.title(name))),
+  });
+}
 
 export function setUpFaults() {
-  byId("fault-platforms").append(...Object.entries(NAMES).map(([key, name]) =>
-    h("label", { "data-platform": key },
-      h("input", { type: "radio", name: "fault-platform", value: key, checked: key === platform, onchange: () => { platform = key; } }),
-      h("span", {}, name))));
   byId("fault-kinds").append(...Object.entries(KINDS).map(([kind, [name, words]]) =>
     h("li", {}, h("button", { type: "button", "data-kind": kind, onclick: () => arm(kind, Number(byId("fault-count").value) || 1) },
       h("b", {}, name), h("span", {}, words)))));
@@ -46,7 +53,8 @@ async function arm(kind, count, on = platform) {
   await fetch("/faults", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 }
 
-export function showFaults(faults) {
+export function showFaults(scene) {
+  const { faults } = scene;
   const total = faults.reduce((sum, fault) => sum + fault.count, 0);
   byId("faults-count").textContent = String(total);
   byId("faults-count").hidden = total === 0;
@@ -55,7 +63,7 @@ export function showFaults(faults) {
     key: (fault) => String(fault.at),
     signature: (fault) => JSON.stringify(fault),
     make: (fault) => fault.none ? h("li", { class: "none" }, "Nothing is armed. Everything works.") : h("li", { "data-platform": fault.platform },
-      h("span", {}, `${NAMES[fault.platform]}: ${KINDS[fault.kind]?.[0] ?? fault.kind}, ${fault.count} ×`),
-      h("button", { type: "button", "aria-label": `Disarm ${KINDS[fault.kind]?.[0]} on ${NAMES[fault.platform]}`, onclick: () => arm(fault.kind, 0, fault.platform) }, "Disarm")),
+      h("span", {}, `${scene.title(fault.platform)}: ${KINDS[fault.kind]?.[0] ?? fault.kind}, ${fault.count} ×`),
+      h("button", { type: "button", "aria-label": `Disarm ${KINDS[fault.kind]?.[0]} on ${scene.title(fault.platform)}`, onclick: () => arm(fault.kind, 0, fault.platform) }, "Disarm")),
   });
 }

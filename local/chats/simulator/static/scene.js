@@ -1,11 +1,4 @@
-// What the page knows: the scene that the simulator sent, kept up to date by its changes.
-
-export const NAMES = { telegram: "Telegram", slack: "Slack", discord: "Discord" };
-export const KINDS = {
-  private: "private chat", forum: "forum", group: "group", channel: "channel",
-  im: "direct messages", text: "text channel", dm: "direct messages",
-};
-export const SHORT_KINDS = { ...KINDS, private: "private", im: "direct", dm: "direct", text: "channel" };
+// The page's data: the scene that the simulator sent, with its changes applied.
 
 export const placeKey = (platform, chat, thread) => [platform, chat, thread ?? ""].join("\n");
 
@@ -45,17 +38,26 @@ const CHANGES = {
 export class Scene {
   platforms = {};
   people = {};
-  mentions = {};
   faults = [];
   unread = new Map();
 
-  replace({ platforms, people, mentions, faults }) {
-    Object.assign(this, { platforms, people, mentions, faults });
+  replace({ platforms, people, faults }) {
+    Object.assign(this, { platforms, people, faults });
+  }
+
+  /** The platform's name for people. */
+  title(platform) {
+    return this.platforms[platform]?.title ?? platform;
+  }
+
+  /** How the chat's kind is called and shown. */
+  kind(platform, chat) {
+    return this.platforms[platform]?.kinds[chat?.kind] ?? { name: chat?.kind, short: chat?.kind, sign: "#", accepts_messages: true };
   }
 
   /** The name behind a mention such as <@U7001>. */
   mentioned(platform, id) {
-    return `@${this.mentions[platform]?.[id] ?? id}`;
+    return `@${this.platforms[platform]?.mentions[id] ?? id}`;
   }
 
   /** Text for places that show no formatting: titles and previews. */
@@ -76,7 +78,7 @@ export class Scene {
     return chat?.threads.find((thread) => thread.id === id);
   }
 
-  /** Takes one change in; returns what is new to a person: `said` a message or `opened` a thread. */
+  /** Applies one change; returns what to announce: `said`, a message, or `opened`, a thread. */
   apply(change) {
     const chat = this.chat(change.platform, change.chat);
     if (!chat && change.kind !== "chat") return {};

@@ -2,7 +2,6 @@
 
 import { byId, clock, h, keyed } from "./dom.js";
 import { href } from "./route.js";
-import { KINDS, NAMES } from "./scene.js";
 import { formatted } from "./text.js";
 
 const NEAR_THE_END = 80;
@@ -16,7 +15,7 @@ export function showTalk(scene, open) {
   showHead(scene, open, chat, thread, starter);
   const people = (thread ?? chat)?.people ?? [];
   showSpeakers(scene, people);
-  byId("composer").hidden = !people.length || (chat.kind === "forum" && open.platform === "discord" && !open.thread);
+  byId("composer").hidden = !people.length || !(open.thread || scene.kind(open.platform, chat).accepts_messages);
 
   const messages = place?.messages ?? [];
   const listed = starter ? [starter, ...messages.filter((message) => message !== starter)] : messages;
@@ -30,7 +29,7 @@ export function showTalk(scene, open) {
   });
   showTyping(scene, chat, open);
   const alone = thread && !people.length;
-  byId("empty").textContent = alone ? "Nobody but the bot can see this thread." : emptyWords(chat, open, thread);
+  byId("empty").textContent = alone ? "Only the bot can see this thread." : emptyText(scene, chat, open, thread);
   byId("empty").hidden = listed.length > 0 && !alone;
 
   const fresh = shown !== location.hash;
@@ -42,9 +41,9 @@ export function showTalk(scene, open) {
 function showHead(scene, open, chat, thread, starter) {
   const title = open.thread ? thread?.title ?? starter?.text ?? "A thread" : chat?.title ?? "Pick a chat";
   const name = scene.plain(open.platform, title);
-  const above = open.thread && chat ? h("a", { href: href(open.platform, chat.id) }, chat.title) : chat && KINDS[chat.kind];
+  const above = open.thread && chat ? h("a", { href: href(open.platform, chat.id) }, chat.title) : chat && scene.kind(open.platform, chat).name;
   byId("talk-title").textContent = name;
-  byId("crumbs").replaceChildren(...[NAMES[open.platform], above].filter(Boolean).flatMap((part, at) => (at ? [" › ", part] : [part])));
+  byId("crumbs").replaceChildren(...[open.platform && scene.title(open.platform), above].filter(Boolean).flatMap((part, at) => (at ? [" › ", part] : [part])));
   document.title = open.platform ? `${name} · Chat simulator` : "Chat simulator";
   document.body.dataset.platform = open.platform ?? "";
 }
@@ -58,19 +57,19 @@ function showSpeakers(scene, people) {
   select.dataset.people = people.join();
 }
 
-function emptyWords(chat, open, thread) {
-  if (!open.platform) return "Pick a chat on the left, or hand a session over: its thread appears there by itself.";
-  if (!chat) return "There is no such chat here. It may have been removed, or the simulator was started anew.";
-  if (open.thread && !thread) return "This thread is not there yet, or not any more. It shows up here as soon as it is.";
-  if (chat.kind === "forum" && !open.thread) return "A forum holds threads. Nothing was said in it outside of them.";
-  return "Nothing was said here yet.";
+function emptyText(scene, chat, open, thread) {
+  if (!open.platform) return "Pick a chat on the left, or hand a session over: its thread appears there.";
+  if (!chat) return "There is no such chat. It may have been removed, or the simulator was restarted.";
+  if (open.thread && !thread) return "This thread does not exist yet, or was removed. It appears here when it exists.";
+  if (scene.kind(open.platform, chat).is_forum && !open.thread) return "A forum holds threads. There are no messages outside of them.";
+  return "No messages yet.";
 }
 
 const replies = (chat, message) => chat?.threads.find((thread) => thread.id === message.id)?.messages.length ?? 0;
 
 function bubble(scene, open, chat, message) {
   const count = replies(chat, message);
-  const threads = open.platform === "slack" && !open.thread;
+  const threads = scene.platforms[open.platform].reply_threads && !open.thread;
   const link = href(open.platform, open.chat, message.id);
   return h("li", { class: `message from-${message.from}`, "data-id": message.id },
     h("div", { class: "who" },
@@ -105,12 +104,12 @@ export async function send(open) {
     grow();
     problem.hidden = true;
   } catch (error) {
-    problem.textContent = `Not sent: ${error.message}. Your words are still in the box.`;
+    problem.textContent = `Not sent: ${error.message}. Your text is still in the box.`;
     problem.hidden = false;
   }
 }
 
-/** The box is as high as its words, up to a third of the window. */
+/** The box is as high as its text, up to a third of the window. */
 export function grow() {
   const words = byId("words");
   words.style.height = "auto";

@@ -1,4 +1,4 @@
-// A message's looks: Telegram's entities, or the little Markdown that Slack and Discord show. Nodes only, no markup.
+// The format of a message: entities, or the part of Markdown that chats show. Builds nodes, never markup.
 
 import { h } from "./dom.js";
 
@@ -7,7 +7,7 @@ const INLINE = /(`[^`\n]+`)|<@!?(\w+)>|\*\*([^*\n]+)\*\*|(?<![\w*])\*([^*\n]+)\*
 const FENCE = /```[^\n`]*\n([\s\S]*?)(?:\n```|$)/g;
 
 export function formatted(scene, platform, message) {
-  if (platform === "telegram") return fromEntities(message.text, message.entities ?? []);
+  if (scene.platforms[platform].markup === "entities") return fromEntities(message.text, message.entities ?? []);
   if (message.from !== "bot") return [message.text];
   return fromMarkdown(message.text, (id) => scene.mentioned(platform, id));
 }

@@ -6,12 +6,12 @@ from typing import Any
 
 from aiohttp import web
 
+from local.chats.simulator.backend import Backend, FaultResponses
 from local.chats.simulator.faults import Fault, Operation
-from local.chats.simulator.handshake import Handshake
-from local.chats.simulator.stage import Refusals, Stage
-from local.chats.simulator.store import Chat, Message, Missing, Thread
-from local.chats.simulator.world import BOT, Person
-from local.chats.slack.wire.arguments import Arguments, Refused, arguments_of
+from local.chats.simulator.people import BOT, Person
+from local.chats.simulator.protocol import Handshake
+from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.slack.wire.arguments import Arguments, SlackError, arguments_of
 from local.chats.slack.wire.conversations import Conversations
 from local.chats.slack.wire.events import Events
 from local.chats.slack.wire.posting import Posting
@@ -29,7 +29,7 @@ def _rate_limited(fault: Fault) -> web.Response:
     return _answer({"ok": False, "error": "ratelimited"}, status=429, **headers)
 
 
-_REFUSALS: Refusals = {
+_FAULT_RESPONSES: FaultResponses = {
     "rate_limit": _rate_limited,
     "forbidden": lambda _: _answer({"ok": False, "error": "restricted_action"}),
     "server_error": lambda _: _answer({"ok": False, "error": "service_unavailable"}, status=503),
@@ -39,12 +39,12 @@ _REFUSALS: Refusals = {
 class Slack:
     """One app in one workspace: its Web API, its events, and what people say."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._sockets = Sockets(stage)
-        self._conversations = conversations = Conversations(stage)
-        self._events = Events(stage, self._sockets)
-        self._posting = posting = Posting(stage, conversations, self._events)
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._sockets = Sockets(backend)
+        self._conversations = conversations = Conversations(backend)
+        self._events = Events(backend, self._sockets)
+        self._posting = posting = Posting(backend, conversations, self._events)
         self._methods: dict[str, tuple[Operation, Call]] = {
             "auth.test": ("read", self._auth_test),
             "chat.postMessage": ("send", posting.post),
@@ -65,11 +65,11 @@ class Slack:
         return [web.get(path, self._call), web.post(path, self._call), web.get("/slack/link", self._sockets.accept)]
 
     def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
-        chat = self._stage.store.chat("slack", chat_id)
+        chat = self._backend.chat(chat_id)
         if thread_id is None:
             return chat, None
         if (thread := self._posting.thread(chat, thread_id)) is None:
-            raise Missing(f"slack channel {chat_id} has no message {thread_id} to reply to")
+            raise NotFound(f"slack channel {chat_id} has no message {thread_id} to reply to")
         return chat, thread
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
@@ -77,9 +77,9 @@ class Slack:
 
     def remove_thread(self, chat: Chat, thread_id: str) -> None:
         """A thread goes with the message that it hangs on."""
-        self._stage.store.remove_message(chat, *self._stage.store.find(chat, thread_id))
+        self._backend.store.remove_message(chat, *self._backend.store.find(chat, thread_id))
         if thread_id in chat.threads:
-            self._stage.store.remove_thread(chat, chat.threads[thread_id])
+            self._backend.store.remove_thread(chat, chat.threads[thread_id])
 
     async def verify(self) -> Handshake:
         return await self._events.verify()
@@ -91,14 +91,14 @@ class Slack:
         await self._sockets.disconnect()
 
     def _auth_test(self, _: Arguments) -> dict[str, Any]:
-        workspace, bot = self._stage.world.workspace, self._stage.world.person(BOT)
+        options, bot = self._backend.options, self._backend.person(BOT)
         return {
             "url": "https://handoff.slack.com/",
             "team": "Handoff",
             "user": bot.handle,
-            "team_id": workspace.slack_team,
-            "user_id": bot.ids["slack"],
-            "bot_id": workspace.slack_bot,
+            "team_id": options.team,
+            "user_id": bot.id,
+            "bot_id": options.bot,
             "is_enterprise_install": False,
         }
 
@@ -107,33 +107,33 @@ class Slack:
         try:
             arguments = await arguments_of(request)
             self._authorize(request, arguments, method)
-        except Refused as refused:
-            return _answer({"ok": False, "error": refused.error})
+        except SlackError as error:
+            return _answer({"ok": False, "error": error.error})
         if method == "apps.connections.open":
             return _answer({"ok": True, "url": self._sockets.ticket()})
         if (named := self._methods.get(method)) is None:
             return _answer({"ok": False, "error": "unknown_method", "req_method": method})
         operation, call = named
 
-        self._stage.record("slack", method, arguments.all())
+        self._backend.record(method, arguments.all())
 
         async def act() -> web.Response:
             try:
                 answer = _answer({"ok": True, **call(arguments)})
-            except Refused as refused:
-                answer = _answer({"ok": False, "error": refused.error})
-            answer.headers["x-oauth-scopes"] = ",".join(self._stage.world.slack_scopes)
+            except SlackError as error:
+                answer = _answer({"ok": False, "error": error.error})
+            answer.headers["x-oauth-scopes"] = ",".join(self._backend.options.scopes)
             return answer
 
-        return await self._stage.perform(request, "slack", operation, act, _REFUSALS)
+        return await self._backend.perform(request, operation, act, _FAULT_RESPONSES)
 
     def _authorize(self, request: web.Request, arguments: Arguments, method: str) -> None:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ") or arguments.text("token")
-        credentials = self._stage.credentials
-        wanted = credentials.slack_app_token if method == "apps.connections.open" else credentials.slack_bot_token
+        app_token, bot_token = self._backend.secret("app_token"), self._backend.secret("bot_token")
+        wanted = app_token if method == "apps.connections.open" else bot_token
         if not token:
-            raise Refused("not_authed")
-        if token not in {credentials.slack_app_token, credentials.slack_bot_token}:
-            raise Refused("invalid_auth")
+            raise SlackError("not_authed")
+        if token not in {app_token, bot_token}:
+            raise SlackError("invalid_auth")
         if token != wanted:
-            raise Refused("not_allowed_token_type")
+            raise SlackError("not_allowed_token_type")

@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 
-class Refused(Exception):
+class SlackError(Exception):
     """The call is answered `ok: false` with this error."""
 
     def __init__(self, error: str, **more: Any) -> None:
@@ -36,7 +36,7 @@ class Arguments:
         try:
             return int(self.text(name) or default)
         except ValueError:
-            raise Refused("invalid_arguments") from None
+            raise SlackError("invalid_arguments") from None
 
     def flag(self, name: str) -> bool:
         return self.text(name).lower() in {"true", "1"}
@@ -49,7 +49,7 @@ class Arguments:
         try:
             return json.loads(value)
         except ValueError:
-            raise Refused(error) from None
+            raise SlackError(error) from None
 
 
 async def arguments_of(request: web.Request) -> Arguments:
@@ -58,9 +58,9 @@ async def arguments_of(request: web.Request) -> Arguments:
         try:
             body = json.loads(await request.text() or "{}")
         except ValueError:
-            raise Refused("invalid_json") from None
+            raise SlackError("invalid_json") from None
         if not isinstance(body, dict):
-            raise Refused("json_not_object")
+            raise SlackError("json_not_object")
         values |= body
     elif request.can_read_body:
         values |= dict(await request.post())

@@ -4,11 +4,12 @@ import base64
 import binascii
 from typing import Any
 
-from local.chats.simulator.stage import Stage
-from local.chats.simulator.store import Chat, Message, Missing, Thread
-from local.chats.simulator.world import BOT, Person, Place
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.people import BOT, Person
+from local.chats.simulator.store import Chat, Message, NotFound, Thread
 from local.chats.slack.wire import payloads
-from local.chats.slack.wire.arguments import Arguments, Refused
+from local.chats.slack.wire.arguments import Arguments, SlackError
+from local.chats.spec import SeededChat
 
 JSON = dict[str, Any]
 MAX_PAGE = 999
@@ -17,29 +18,29 @@ MAX_PAGE = 999
 class Conversations:
     """The `conversations.*` and `users.*` methods; each returns what stands beside `ok`."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     def channel(self, channel_id: str) -> Chat:
         """The channel of that id; a person's id means the direct messages with them."""
-        person = next((p for p in self._stage.world.people if p.ids["slack"] == channel_id), None)
+        person = self._backend.person_with_id(channel_id)
         if person is not None and person.key != BOT:
             return self._direct(person)
-        if channel_id in self._stage.world.slack_uninvited:
-            raise Refused("not_in_channel")
+        if channel_id in self._backend.options.uninvited:
+            raise SlackError("not_in_channel")
         try:
-            return self._stage.store.chat("slack", channel_id)
-        except Missing:
-            raise Refused("channel_not_found") from None
+            return self._backend.chat(channel_id)
+        except NotFound:
+            raise SlackError("channel_not_found") from None
 
     def info(self, arguments: Arguments) -> JSON:
-        return {"channel": payloads.channel(self.channel(arguments.text("channel")), self._stage.world)}
+        return {"channel": payloads.channel(self.channel(arguments.text("channel")), self._backend)}
 
     def members(self, arguments: Arguments) -> JSON:
         chat = self.channel(arguments.text("channel"))
         keys = (*chat.people, BOT)
         return {
-            "members": [self._stage.world.person(key).ids["slack"] for key in keys],
+            "members": [self._backend.person(key).id for key in keys],
             "response_metadata": {"next_cursor": ""},
         }
 
@@ -50,14 +51,12 @@ class Conversations:
         else:
             person = self._user(arguments.text("users"))
             if arguments.flag("prevent_creation") and self._talk_with(person) is None:
-                raise Refused("channel_not_found")
+                raise SlackError("channel_not_found")
             chat = self._direct(person)
-        return {
-            "channel": payloads.channel(chat, self._stage.world) if arguments.flag("return_im") else {"id": chat.id}
-        }
+        return {"channel": payloads.channel(chat, self._backend) if arguments.flag("return_im") else {"id": chat.id}}
 
     def user_info(self, arguments: Arguments) -> JSON:
-        return {"user": payloads.user(self._user(arguments.text("user")), self._stage.world)}
+        return {"user": payloads.user(self._user(arguments.text("user")), self._backend)}
 
     def history(self, arguments: Arguments) -> JSON:
         """What was said in the channel itself, newest first."""
@@ -69,7 +68,7 @@ class Conversations:
         chat = self.channel(arguments.text("channel"))
         thread, parent = self.parent(chat, arguments.text("ts"))
         if parent is None:
-            raise Refused("thread_not_found")
+            raise SlackError("thread_not_found")
         return self._page(chat, [parent, *(thread.messages if thread else [])], arguments)
 
     def parent(self, chat: Chat, ts: str) -> tuple[Thread | None, Message | None]:
@@ -87,35 +86,33 @@ class Conversations:
         metadata = arguments.flag("include_all_metadata")
         threads = {m.id: t for t in chat.threads.values() for m in t.messages} | chat.threads
         return {
-            "messages": [
-                payloads.message(m, self._stage.world, thread=threads.get(m.id), metadata=metadata) for m in page
-            ],
+            "messages": [payloads.message(m, self._backend, thread=threads.get(m.id), metadata=metadata) for m in page],
             "has_more": more,
             "response_metadata": {"next_cursor": _encode(start + limit) if more else ""},
         }
 
     def _user(self, user_id: str) -> Person:
-        person = next((p for p in self._stage.world.people if p.ids["slack"] == user_id), None)
+        person = self._backend.person_with_id(user_id)
         if person is None:
-            raise Refused("user_not_found")
+            raise SlackError("user_not_found")
         return person
 
     def _talk_with(self, person: Person) -> Chat | None:
-        chats = self._stage.store.chats("slack")
+        chats = self._backend.chats()
         return next((chat for chat in chats if chat.kind == "im" and chat.people == (person.key,)), None)
 
     def _direct(self, person: Person) -> Chat:
         if (chat := self._talk_with(person)) is not None:
             return chat
         title = f"{person.first_name} and the bot"
-        return self._stage.store.add_chat(Place("slack", f"D0{person.key.upper()}", title, "im", (person.key,)))
+        return self._backend.add_chat(SeededChat(f"D0{person.key.upper()}", title, "im", (person.key,)))
 
 
 def _number(ts: str) -> float:
     try:
         return float(ts)
     except ValueError:
-        raise Refused("invalid_ts_oldest") from None
+        raise SlackError("invalid_ts_oldest") from None
 
 
 def _encode(position: int) -> str:
@@ -128,4 +125,4 @@ def _decode(cursor: str) -> int:
     try:
         return int(base64.b64decode(cursor, validate=True).decode().removeprefix("next:"))
     except (binascii.Error, ValueError):
-        raise Refused("invalid_cursor") from None
+        raise SlackError("invalid_cursor") from None

@@ -7,11 +7,11 @@ import json
 import secrets
 from typing import Any
 
+from local.chats.simulator.backend import Backend
 from local.chats.simulator.deliveries import Event, Policy
-from local.chats.simulator.handshake import Handshake, ask
-from local.chats.simulator.stage import Stage
+from local.chats.simulator.people import BOT
+from local.chats.simulator.protocol import Handshake, ask
 from local.chats.simulator.store import Chat, Message, Thread
-from local.chats.simulator.world import BOT
 from local.chats.slack.wire import payloads
 from local.chats.slack.wire.sockets import Sockets
 
@@ -23,16 +23,16 @@ POLICY = Policy(timeout=3.0, retries=lambda: (0.0, 60.0, 300.0), in_order=False)
 class Events:
     """Makes events and sends them: to sockets once the app asked for one, else to the webhook."""
 
-    def __init__(self, stage: Stage, sockets: Sockets) -> None:
-        self._stage, self._sockets = stage, sockets
+    def __init__(self, backend: Backend, sockets: Sockets) -> None:
+        self._backend, self._sockets = backend, sockets
         self._ids = itertools.count(1)
 
     def message(self, chat: Chat, thread: Thread | None, message: Message) -> None:
         """`message`, and `app_mention` besides when the bot is called by name in a channel."""
-        shown = payloads.message(message, self._stage.world, thread=thread)
+        shown = payloads.message(message, self._backend, thread=thread)
         kind = {"channel": chat.id, "event_ts": message.id, "channel_type": chat.kind}
         self._send(chat, message, {**shown, **kind})
-        mention = f"<@{self._stage.world.person(BOT).ids['slack']}>"
+        mention = f"<@{self._backend.person(BOT).id}>"
         if mention in shown["text"] and chat.kind == "channel" and message.author != BOT:
             self._send(chat, message, {**shown, "type": "app_mention", "channel": chat.id, "event_ts": message.id})
 
@@ -45,20 +45,20 @@ class Events:
             "channel_type": chat.kind,
             "ts": f"{message.edited_at:.6f}",
             "event_ts": f"{message.edited_at:.6f}",
-            "message": payloads.message(message, self._stage.world, thread=thread),
+            "message": payloads.message(message, self._backend, thread=thread),
             "previous_message": before,
         }
         self._send(chat, message, event)
 
     def _send(self, chat: Chat, message: Message, event: JSON) -> None:
-        workspace = self._stage.world.workspace
+        options = self._backend.options
         event_id = f"Ev0{next(self._ids):09d}"
         callback = {
             "token": "deprecated",
-            "team_id": workspace.slack_team,
-            "context_team_id": workspace.slack_team,
+            "team_id": options.team,
+            "context_team_id": options.team,
             "context_enterprise_id": None,
-            "api_app_id": workspace.slack_app,
+            "api_app_id": options.app,
             "event": event,
             "type": "event_callback",
             "event_id": event_id,
@@ -66,8 +66,8 @@ class Events:
             "authorizations": [
                 {
                     "enterprise_id": None,
-                    "team_id": workspace.slack_team,
-                    "user_id": self._stage.world.person(BOT).ids["slack"],
+                    "team_id": options.team,
+                    "user_id": self._backend.person(BOT).id,
                     "is_bot": True,
                     "is_enterprise_install": False,
                 }
@@ -83,12 +83,12 @@ class Events:
         def sign(number: int, last_status: int | None) -> dict[str, str]:
             return self.signature(body) | retry_headers(number, last_status)
 
-        self._stage.deliveries.send(
+        self._backend.deliveries.send(
             Event(
-                platform="slack",
+                platform=self._backend.name,
                 id=event_id,
                 lane=chat.id,
-                url=lambda: self._stage.webhook("slack"),
+                url=self._backend.webhook,
                 body=body,
                 sign=sign,
                 policy=POLICY,
@@ -99,7 +99,7 @@ class Events:
         """`url_verification`: the webhook must send the challenge back, as JSON or as plain text."""
         challenge = secrets.token_urlsafe(32)
         body = json.dumps({"token": "deprecated", "challenge": challenge, "type": "url_verification"}).encode()
-        if (url := self._stage.webhook("slack")) is None:
+        if (url := self._backend.webhook()) is None:
             return Handshake(ok=False, detail="there is no webhook URL yet")
         status, answer = await ask(url, body, self.signature(body))
         returned = answer.get("challenge") if isinstance(answer, dict) else answer
@@ -107,8 +107,8 @@ class Events:
 
     def signature(self, body: bytes) -> dict[str, str]:
         """Slack's v0 signature, over a fresh timestamp and the raw bytes."""
-        timestamp = str(int(self._stage.clock()))
-        key = self._stage.credentials.slack_signing_secret.encode()
+        timestamp = str(int(self._backend.clock()))
+        key = self._backend.secret("signing_secret").encode()
         digest = hmac.new(key, b"v0:" + timestamp.encode() + b":" + body, hashlib.sha256).hexdigest()
         return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
 

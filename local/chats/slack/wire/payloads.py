@@ -3,51 +3,52 @@
 import html
 from typing import Any
 
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.store import Chat, Message, Thread
-from local.chats.simulator.world import BOT, Person, World
 
 JSON = dict[str, Any]
 
 
-def escaped(text: str, world: World) -> str:
+def escaped(text: str, backend: Backend) -> str:
     """What a person typed, as Slack hands it on: three characters escaped, the bot's @name as a mention."""
-    bot = world.person(BOT)
-    return html.escape(text, quote=False).replace(f"@{bot.handle}", f"<@{bot.ids['slack']}>")
+    bot = backend.person(BOT)
+    return html.escape(text, quote=False).replace(f"@{bot.handle}", f"<@{bot.id}>")
 
 
-def message(item: Message, world: World, *, thread: Thread | None = None, metadata: bool = False) -> JSON:
+def message(item: Message, backend: Backend, *, thread: Thread | None = None, metadata: bool = False) -> JSON:
     """A message; `thread` is the one that it belongs to or started."""
-    workspace, person = world.workspace, world.person(item.author)
-    result: JSON = {"type": "message", "user": person.ids["slack"], "ts": item.id, "team": workspace.slack_team}
+    options, person = backend.options, backend.person(item.author)
+    result: JSON = {"type": "message", "user": person.id, "ts": item.id, "team": options.team}
     if item.author == BOT:
         result |= {
-            "bot_id": workspace.slack_bot,
-            "app_id": workspace.slack_app,
+            "bot_id": options.bot,
+            "app_id": options.app,
             "text": item.text,
             "bot_profile": {
-                "id": workspace.slack_bot,
-                "app_id": workspace.slack_app,
+                "id": options.bot,
+                "app_id": options.app,
                 "name": person.name,
-                "team_id": workspace.slack_team,
+                "team_id": options.team,
                 "deleted": False,
             },
         }
     else:
-        result |= {"client_msg_id": item.extra["client_msg_id"], "text": escaped(item.text, world)}
+        result |= {"client_msg_id": item.extra["client_msg_id"], "text": escaped(item.text, backend)}
     result["blocks"] = item.extra.get("blocks") or [_rich_text(result["text"])]
     if item.edited_at is not None:
-        result["edited"] = {"user": person.ids["slack"], "ts": f"{item.edited_at:.6f}"}
+        result["edited"] = {"user": person.id, "ts": f"{item.edited_at:.6f}"}
     if metadata and item.extra.get("metadata"):
         result["metadata"] = item.extra["metadata"]
     if thread is not None:
-        result |= _in_thread(item, thread, world)
+        result |= _in_thread(item, thread, backend)
     return result
 
 
-def _in_thread(item: Message, thread: Thread, world: World) -> JSON:
+def _in_thread(item: Message, thread: Thread, backend: Backend) -> JSON:
     if item.id != thread.id:
-        return {"thread_ts": thread.id, "parent_user_id": world.person(thread.opener).ids["slack"]}
-    users = list(dict.fromkeys(world.person(reply.author).ids["slack"] for reply in thread.messages))
+        return {"thread_ts": thread.id, "parent_user_id": backend.person(thread.opener).id}
+    users = list(dict.fromkeys(backend.person(reply.author).id for reply in thread.messages))
     return {
         "thread_ts": thread.id,
         "reply_count": len(thread.messages),
@@ -64,7 +65,7 @@ def _rich_text(text: str) -> JSON:
     return {"type": "rich_text", "block_id": "b1", "elements": [section]}
 
 
-def channel(chat: Chat, world: World) -> JSON:
+def channel(chat: Chat, backend: Backend) -> JSON:
     direct = chat.kind == "im"
     result: JSON = {
         "id": chat.id,
@@ -76,26 +77,26 @@ def channel(chat: Chat, world: World) -> JSON:
         "is_private": direct,
         "is_archived": False,
         "is_org_shared": False,
-        "context_team_id": world.workspace.slack_team,
+        "context_team_id": backend.options.team,
     }
     if direct:
-        return result | {"user": world.person(chat.people[0]).ids["slack"], "is_open": True}
+        return result | {"user": backend.person(chat.people[0]).id, "is_open": True}
     return result | {
         "name": chat.title,
         "name_normalized": chat.title,
         "is_general": chat.title == "general",
         "is_member": True,
-        "creator": world.person(chat.people[0]).ids["slack"],
+        "creator": backend.person(chat.people[0]).id,
         "topic": {"value": "", "creator": "", "last_set": 0},
         "purpose": {"value": "", "creator": "", "last_set": 0},
         "num_members": len(chat.people) + 1,
     }
 
 
-def user(person: Person, world: World) -> JSON:
+def user(person: Person, backend: Backend) -> JSON:
     return {
-        "id": person.ids["slack"],
-        "team_id": world.workspace.slack_team,
+        "id": person.id,
+        "team_id": backend.options.team,
         "name": person.handle,
         "real_name": person.name,
         "deleted": False,

@@ -4,11 +4,11 @@ import re
 import uuid
 from typing import Any
 
-from local.chats.simulator.stage import Stage
-from local.chats.simulator.store import Chat, Message, Missing, Thread
-from local.chats.simulator.world import BOT
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.people import BOT
+from local.chats.simulator.store import Chat, Message, NotFound, Thread
 from local.chats.slack.wire import payloads
-from local.chats.slack.wire.arguments import Arguments, Refused
+from local.chats.slack.wire.arguments import Arguments, SlackError
 from local.chats.slack.wire.conversations import Conversations
 from local.chats.slack.wire.events import Events
 
@@ -22,17 +22,17 @@ _TS = re.compile(r"\d{10}\.\d{6}")
 class Posting:
     """The `chat.*` methods; every message, the bot's own too, becomes an event as on Slack."""
 
-    def __init__(self, stage: Stage, conversations: Conversations, events: Events) -> None:
-        self._stage, self._conversations, self._events = stage, conversations, events
+    def __init__(self, backend: Backend, conversations: Conversations, events: Events) -> None:
+        self._backend, self._conversations, self._events = backend, conversations, events
         self._last_ts = 0
 
     def next_ts(self) -> str:
         """Seconds and microseconds, never twice the same."""
-        self._last_ts = max(self._last_ts + 1, int(self._stage.clock() * 1_000_000))
+        self._last_ts = max(self._last_ts + 1, int(self._backend.clock() * 1_000_000))
         return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
 
     def say(self, chat: Chat, thread: Thread | None, author: str, text: str, **extra: Any) -> Message:
-        message = self._stage.store.post(
+        message = self._backend.store.post(
             chat, thread, self.next_ts(), author, text, client_msg_id=str(uuid.uuid4()), **extra
         )
         self._events.message(chat, thread, message)
@@ -43,7 +43,7 @@ class Posting:
         thread, parent = self._conversations.parent(chat, ts)
         if thread is None and parent is not None:
             title = (parent.text.splitlines() or [""])[0][:80]
-            thread = self._stage.store.open_thread(chat, ts, title, parent.author, starter=ts)
+            thread = self._backend.store.open_thread(chat, ts, title, parent.author, starter=ts)
         return thread
 
     def post(self, arguments: Arguments) -> JSON:
@@ -51,56 +51,56 @@ class Posting:
         text, extra = self._content(arguments)
         thread_ts = arguments.text("thread_ts")
         if thread_ts and not _TS.fullmatch(thread_ts):
-            raise Refused("invalid_thread_ts")
+            raise SlackError("invalid_thread_ts")
         # Slack does not refuse a reply to a message that is gone: it posts it in the channel, and its answer
         # has no thread_ts.
         thread = self.thread(chat, thread_ts) if thread_ts else None
         message = self.say(chat, thread, BOT, text, **extra)
-        shown = payloads.message(message, self._stage.world, thread=thread, metadata=True)
+        shown = payloads.message(message, self._backend, thread=thread, metadata=True)
         return {"channel": chat.id, "ts": message.id, "message": shown}
 
     def update(self, arguments: Arguments) -> JSON:
         chat = self._conversations.channel(arguments.text("channel"))
         thread, message = self._mine(chat, arguments.text("ts"), "cant_update_message")
         text, extra = self._content(arguments)
-        before = payloads.message(message, self._stage.world, thread=thread)
-        self._stage.store.edit(chat, thread, message, text, **extra)
+        before = payloads.message(message, self._backend, thread=thread)
+        self._backend.store.edit(chat, thread, message, text, **extra)
         self._events.changed(chat, thread, message, before)
-        shown = payloads.message(message, self._stage.world, thread=thread, metadata=True)
+        shown = payloads.message(message, self._backend, thread=thread, metadata=True)
         return {"channel": chat.id, "ts": message.id, "text": text, "message": shown}
 
     def delete(self, arguments: Arguments) -> JSON:
         chat = self._conversations.channel(arguments.text("channel"))
         thread, message = self._mine(chat, arguments.text("ts"), "cant_delete_message")
-        self._stage.store.remove_message(chat, thread, message)
+        self._backend.store.remove_message(chat, thread, message)
         return {"channel": chat.id, "ts": message.id}
 
     def set_status(self, arguments: Arguments) -> JSON:
         chat = self._conversations.channel(arguments.text("channel_id"))
         thread_ts = arguments.text("thread_ts")
         if self._conversations.parent(chat, thread_ts)[1] is None:
-            raise Refused("invalid_thread_ts")
-        self._stage.store.typing(chat, thread_ts, STATUS_SECONDS if arguments.text("status") else 0.0)
+            raise SlackError("invalid_thread_ts")
+        self._backend.store.typing(chat, thread_ts, STATUS_SECONDS if arguments.text("status") else 0.0)
         return {}
 
     def permalink(self, arguments: Arguments) -> JSON:
         chat, ts = self._conversations.channel(arguments.text("channel")), arguments.text("message_ts")
         try:
-            thread, _ = self._stage.store.find(chat, ts)
-        except Missing:
-            raise Refused("message_not_found") from None
+            thread, _ = self._backend.store.find(chat, ts)
+        except NotFound:
+            raise SlackError("message_not_found") from None
         return {
             "channel": chat.id,
-            "permalink": f"{self._stage.base_url()}/#/slack/{chat.id}/{thread.id if thread else ts}",
+            "permalink": f"{self._backend.base_url()}/#/slack/{chat.id}/{thread.id if thread else ts}",
         }
 
     def _mine(self, chat: Chat, ts: str, refusal: str) -> tuple[Thread | None, Message]:
         try:
-            thread, message = self._stage.store.find(chat, ts)
-        except Missing:
-            raise Refused("message_not_found") from None
+            thread, message = self._backend.store.find(chat, ts)
+        except NotFound:
+            raise SlackError("message_not_found") from None
         if message.author != BOT:
-            raise Refused(refusal)
+            raise SlackError(refusal)
         return thread, message
 
     def _content(self, arguments: Arguments) -> tuple[str, JSON]:
@@ -108,15 +108,15 @@ class Posting:
         blocks = arguments.parsed("blocks", "invalid_blocks_format")
         if arguments.given("markdown_text"):
             if text or blocks:
-                raise Refused("markdown_text_conflict")
+                raise SlackError("markdown_text_conflict")
             text = arguments.text("markdown_text")
             if len(text) > MAX_MARKDOWN:
-                raise Refused("msg_too_long")
+                raise SlackError("msg_too_long")
             extra["blocks"] = [{"type": "markdown", "block_id": "b1", "text": text}]
         elif blocks:
             extra["blocks"] = blocks
         if not text.strip() and not blocks:
-            raise Refused("no_text")
+            raise SlackError("no_text")
         return text, extra
 
 
@@ -125,7 +125,7 @@ def _metadata(arguments: Arguments) -> JSON:
         return {}
     metadata = arguments.parsed("metadata", "invalid_metadata_format")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("event_payload"), dict):
-        raise Refused("invalid_metadata_format")
+        raise SlackError("invalid_metadata_format")
     if not metadata.get("event_type"):
-        raise Refused("invalid_metadata_schema")
+        raise SlackError("invalid_metadata_schema")
     return {"metadata": {"event_type": metadata["event_type"], "event_payload": metadata["event_payload"]}}

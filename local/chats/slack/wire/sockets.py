@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from local.chats.simulator.stage import Stage
+from local.chats.simulator.backend import Backend
 
 _ACK_SECONDS = 3.0
 
@@ -16,9 +16,9 @@ _ACK_SECONDS = 3.0
 class Sockets:
     """The app's open sockets. An envelope goes to one of them, again after three seconds without an acknowledgement."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, backend: Backend) -> None:
         self.wanted = False  # the app asked for a socket: from then on its events come this way only
-        self._stage = stage
+        self._backend = backend
         self._tickets: set[str] = set()
         self._open: list[web.WebSocketResponse] = []
         self._connected = asyncio.Event()
@@ -29,10 +29,10 @@ class Sockets:
         self.wanted = True
         ticket = secrets.token_hex(8)
         self._tickets.add(ticket)
-        return f"{self._stage.base_url().replace('http', 'ws', 1)}/slack/link?ticket={ticket}"
+        return f"{self._backend.base_url().replace('http', 'ws', 1)}/slack/link?ticket={ticket}"
 
     def send(self, payload: dict[str, Any]) -> None:
-        self._stage.deliveries.background(self._deliver(payload))
+        self._backend.deliveries.background(self._deliver(payload))
 
     async def disconnect(self) -> None:
         """Asks the app to connect anew, as Slack does every few hours, and closes."""
@@ -50,7 +50,7 @@ class Sockets:
         }
         attempt, acknowledged = 0, asyncio.Event()
         self._unacknowledged[envelope_id] = acknowledged
-        while not acknowledged.is_set() or self._stage.faults.take_redelivery("slack"):
+        while not acknowledged.is_set() or self._backend.take_redelivery():
             acknowledged.clear()
             await self._connected.wait()
             reason = "timeout" if attempt else ""
@@ -71,7 +71,7 @@ class Sockets:
         self._tickets.discard(ticket)
         socket = web.WebSocketResponse()
         await socket.prepare(request)
-        app = self._stage.world.workspace.slack_app
+        app = self._backend.options.app
         hello = {"type": "hello", "num_connections": len(self._open) + 1, "connection_info": {"app_id": app}}
         hello["debug_info"] = {"host": "applink", "build_number": 1, "approximate_connection_time": 18060}
         await socket.send_json(hello)

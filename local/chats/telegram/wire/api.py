@@ -6,13 +6,13 @@ from typing import Any
 
 from aiohttp import web
 
+from local.chats.simulator.backend import Backend, FaultResponses
 from local.chats.simulator.faults import Fault, Operation
-from local.chats.simulator.handshake import Handshake
-from local.chats.simulator.stage import Refusals, Stage
+from local.chats.simulator.people import Person
+from local.chats.simulator.protocol import Handshake
 from local.chats.simulator.store import Chat, Message, Thread
-from local.chats.simulator.world import Person
 from local.chats.telegram.wire import payloads
-from local.chats.telegram.wire.arguments import Arguments, Refused, arguments_of
+from local.chats.telegram.wire.arguments import Arguments, TelegramError, arguments_of
 from local.chats.telegram.wire.methods import Chats
 from local.chats.telegram.wire.updates import Updates
 
@@ -40,10 +40,10 @@ _FORBIDDEN = {
 class Telegram:
     """One bot on Telegram: its HTTP API, and what people say to it."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._chats = chats = Chats(stage)
-        self._updates = updates = Updates(stage)
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._chats = chats = Chats(backend)
+        self._updates = updates = Updates(backend)
         # Telegram takes method names in any case.
         self._methods: dict[str, tuple[Operation, Call]] = {
             "getme": ("read", chats.get_me),
@@ -67,17 +67,17 @@ class Telegram:
         return [web.get(path, self._call), web.post(path, self._call)]
 
     def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
-        chat = self._stage.store.chat("telegram", chat_id)
-        return chat, self._stage.store.thread(chat, thread_id) if thread_id else None
+        chat = self._backend.chat(chat_id)
+        return chat, self._backend.store.thread(chat, thread_id) if thread_id else None
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
         """A person writes: the message is there, and the bot hears of it."""
-        message = self._stage.store.post(chat, thread, self._chats.next_id(chat), person.key, text)
-        self._updates.add("message", payloads.message(message, chat, thread, self._stage.world))
+        message = self._backend.store.post(chat, thread, self._chats.next_id(chat), person.key, text)
+        self._updates.add("message", payloads.message(message, chat, thread, self._backend))
         return message
 
     def remove_thread(self, chat: Chat, thread_id: str) -> None:
-        self._stage.store.remove_thread(chat, self._stage.store.thread(chat, thread_id))
+        self._backend.store.remove_thread(chat, self._backend.store.thread(chat, thread_id))
 
     async def verify(self) -> Handshake:
         return Handshake(ok=self._updates.webhook_url is not None, detail="Telegram asks nothing, it only needs a URL")
@@ -89,35 +89,35 @@ class Telegram:
         pass  # a poll is one request; there is no connection to end
 
     async def _call(self, request: web.Request) -> web.Response:
-        if request.match_info["token"] != self._stage.credentials.telegram_token:
+        if request.match_info["token"] != self._backend.secret("bot_token"):
             return _error(401, "Unauthorized")
         if (named := self._methods.get(request.match_info["method"].lower())) is None:
             return _error(404, "Not Found")
         operation, method = named
         try:
             arguments = await arguments_of(request)
-        except Refused as refused:
-            return _error(refused.code, refused.text)
+        except TelegramError as error:
+            return _error(error.code, error.text)
 
-        self._stage.record("telegram", request.match_info["method"], arguments.all())
+        self._backend.record(request.match_info["method"], arguments.all())
 
         async def act() -> web.Response:
             try:
                 result = method(arguments)
                 if isinstance(result, Awaitable):
                     result = await result
-            except Refused as refused:
-                return _error(refused.code, refused.text)
+            except TelegramError as error:
+                return _error(error.code, error.text)
             return web.json_response({"ok": True, "result": result})
 
-        return await self._stage.perform(request, "telegram", operation, act, self._refusals(arguments))
+        return await self._backend.perform(request, operation, act, self._fault_responses(arguments))
 
-    def _refusals(self, arguments: Arguments) -> Refusals:
+    def _fault_responses(self, arguments: Arguments) -> FaultResponses:
         def forbidden(_: Fault) -> web.Response:
             try:
                 return _error(403, _FORBIDDEN[self._chats.chat(arguments).kind])
-            except Refused as refused:
-                return _error(refused.code, refused.text)
+            except TelegramError as error:
+                return _error(error.code, error.text)
 
         return {
             "rate_limit": _rate_limited,

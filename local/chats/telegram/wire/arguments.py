@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 
-class Refused(Exception):
+class TelegramError(Exception):
     """The call is answered with this error; `text` is Telegram's own description."""
 
     def __init__(self, text: str, *, code: int = 400) -> None:
@@ -46,11 +46,11 @@ class Arguments:
             try:
                 value = json.loads(value)
             except ValueError:
-                raise Refused(f"Bad Request: can't parse {name} JSON object") from None
+                raise TelegramError(f"Bad Request: can't parse {name} JSON object") from None
         if value in (None, ""):
             return []
         if not isinstance(value, list):
-            raise Refused("Bad Request: expected an Array of MessageEntity")
+            raise TelegramError("Bad Request: expected an Array of MessageEntity")
         return value
 
 
@@ -61,7 +61,7 @@ async def arguments_of(request: web.Request) -> Arguments:
         try:
             body = json.loads(await request.text() or "{}")
         except ValueError:
-            raise Refused("Bad Request: can't parse JSON object") from None
+            raise TelegramError("Bad Request: can't parse JSON object") from None
         values |= body if isinstance(body, dict) else {}
     elif request.can_read_body:
         values |= dict(await request.post())

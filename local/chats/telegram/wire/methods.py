@@ -3,11 +3,11 @@
 import itertools
 from typing import Any
 
-from local.chats.simulator.stage import Stage
-from local.chats.simulator.store import Chat, Message, Missing, Thread
-from local.chats.simulator.world import BOT
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.people import BOT
+from local.chats.simulator.store import Chat, Message, NotFound, Thread
 from local.chats.telegram.wire import payloads
-from local.chats.telegram.wire.arguments import Arguments, Refused
+from local.chats.telegram.wire.arguments import Arguments, TelegramError
 
 MAX_TEXT = 4096
 MAX_TOPIC_NAME = 128
@@ -23,8 +23,8 @@ NOT_MODIFIED = (
 class Chats:
     """The methods; each takes the call's arguments and returns what stands in `result`."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         # Supergroups number their messages for themselves; private chats and groups share the bot's numbers.
         self._numbers: dict[str, itertools.count[int]] = {}
 
@@ -33,23 +33,23 @@ class Chats:
         return str(next(self._numbers.setdefault(key, itertools.count(2))))
 
     def get_me(self, _: Arguments) -> Any:
-        return payloads.me(self._stage.world)
+        return payloads.me(self._backend)
 
     def get_chat(self, arguments: Arguments) -> Any:
-        return payloads.full_chat(self.chat(arguments), self._stage.world)
+        return payloads.full_chat(self.chat(arguments), self._backend)
 
     def get_chat_member(self, arguments: Arguments) -> Any:
         chat, wanted = self.chat(arguments), arguments.text("user_id")
-        person = next((p for p in self._stage.world.people if p.ids["telegram"] == wanted), None)
-        member = payloads.member(person, chat, self._stage.world) if person else None
+        person = self._backend.person_with_id(wanted)
+        member = payloads.member(person, chat, self._backend) if person else None
         if member is None:
-            raise Refused("Bad Request: user not found")
+            raise TelegramError("Bad Request: user not found")
         return member
 
     def create_forum_topic(self, arguments: Arguments) -> Any:
         chat = self._forum(arguments)
         name = self._topic_name(arguments)
-        thread = self._stage.store.open_thread(chat, self.next_id(chat), name, BOT, first_title=name)
+        thread = self._backend.store.open_thread(chat, self.next_id(chat), name, BOT, first_title=name)
         return payloads.topic(thread)
 
     def edit_forum_topic(self, arguments: Arguments) -> Any:
@@ -58,37 +58,37 @@ class Chats:
         name = arguments.text("name")
         if name:
             if name == thread.title:
-                raise Refused("Bad Request: TOPIC_NOT_MODIFIED")
+                raise TelegramError("Bad Request: TOPIC_NOT_MODIFIED")
             thread.title = self._topic_name(arguments)
-            self._stage.store.thread_changed(chat, thread)
+            self._backend.store.thread_changed(chat, thread)
         return True
 
     def delete_forum_topic(self, arguments: Arguments) -> Any:
         chat = self._forum(arguments)
-        self._stage.store.remove_thread(chat, self._thread(chat, arguments, missing="Bad Request: TOPIC_ID_INVALID"))
+        self._backend.store.remove_thread(chat, self._thread(chat, arguments, missing="Bad Request: TOPIC_ID_INVALID"))
         return True
 
     def send_message(self, arguments: Arguments) -> Any:
         chat = self.chat(arguments)
         thread = self._place(chat, arguments)
         text, entities = self._content(arguments, too_long="Bad Request: message is too long")
-        message = self._stage.store.post(chat, thread, self.next_id(chat), BOT, text, entities=entities)
-        return payloads.message(message, chat, thread, self._stage.world)
+        message = self._backend.store.post(chat, thread, self.next_id(chat), BOT, text, entities=entities)
+        return payloads.message(message, chat, thread, self._backend)
 
     def edit_message_text(self, arguments: Arguments) -> Any:
         chat = self.chat(arguments)
         thread, message = self._message(chat, arguments, "Bad Request: message to edit not found")
         if message.author != BOT:
-            raise Refused("Bad Request: message can't be edited")
+            raise TelegramError("Bad Request: message can't be edited")
         text, entities = self._content(arguments, too_long="Bad Request: MESSAGE_TOO_LONG")
         if (text, entities) == (message.text, message.extra.get("entities")):
-            raise Refused(NOT_MODIFIED)
-        self._stage.store.edit(chat, thread, message, text, entities=entities)
-        return payloads.message(message, chat, thread, self._stage.world)
+            raise TelegramError(NOT_MODIFIED)
+        self._backend.store.edit(chat, thread, message, text, entities=entities)
+        return payloads.message(message, chat, thread, self._backend)
 
     def delete_message(self, arguments: Arguments) -> Any:
         chat = self.chat(arguments)
-        self._stage.store.remove_message(
+        self._backend.store.remove_message(
             chat, *self._message(chat, arguments, "Bad Request: message to delete not found")
         )
         return True
@@ -96,33 +96,33 @@ class Chats:
     def send_chat_action(self, arguments: Arguments) -> Any:
         chat = self.chat(arguments)
         if arguments.text("action") != "typing":
-            raise Refused("Bad Request: wrong parameter action in request")
+            raise TelegramError("Bad Request: wrong parameter action in request")
         thread = self._place(chat, arguments)
-        self._stage.store.typing(chat, thread.id if thread else None, TYPING_SECONDS)
+        self._backend.store.typing(chat, thread.id if thread else None, TYPING_SECONDS)
         return True
 
     def chat(self, arguments: Arguments) -> Chat:
         chat_id = arguments.text("chat_id")
         if not chat_id:
-            raise Refused("Bad Request: chat_id is empty")
+            raise TelegramError("Bad Request: chat_id is empty")
         try:
-            return self._stage.store.chat("telegram", chat_id)
-        except Missing:
-            raise Refused("Bad Request: chat not found") from None
+            return self._backend.chat(chat_id)
+        except NotFound:
+            raise TelegramError("Bad Request: chat not found") from None
 
     def _forum(self, arguments: Arguments) -> Chat:
         """The chat, if the bot may have topics in it."""
         chat = self.chat(arguments)
-        if chat.kind == "group" or (chat.kind == "private" and not self._stage.world.telegram_topics):
-            raise Refused("Bad Request: the chat is not a forum")
-        if chat.kind == "forum" and not self._stage.world.telegram_admin:
-            raise Refused("Bad Request: not enough rights to create a topic")
+        if chat.kind == "group" or (chat.kind == "private" and not self._backend.options.topics):
+            raise TelegramError("Bad Request: the chat is not a forum")
+        if chat.kind == "forum" and not self._backend.options.admin:
+            raise TelegramError("Bad Request: not enough rights to create a topic")
         return chat
 
     def _topic_name(self, arguments: Arguments) -> str:
         name = arguments.text("name").strip()
         if not name:
-            raise Refused("Bad Request: TOPIC_TITLE_EMPTY")
+            raise TelegramError("Bad Request: TOPIC_TITLE_EMPTY")
         return name[:MAX_TOPIC_NAME]
 
     def _place(self, chat: Chat, arguments: Arguments) -> Thread | None:
@@ -133,29 +133,29 @@ class Chats:
 
     def _thread(self, chat: Chat, arguments: Arguments, *, missing: str) -> Thread:
         try:
-            return self._stage.store.thread(chat, arguments.text("message_thread_id"))
-        except Missing:
-            raise Refused(missing) from None
+            return self._backend.store.thread(chat, arguments.text("message_thread_id"))
+        except NotFound:
+            raise TelegramError(missing) from None
 
     def _message(self, chat: Chat, arguments: Arguments, missing: str) -> tuple[Thread | None, Message]:
         try:
-            return self._stage.store.find(chat, arguments.text("message_id"))
-        except Missing:
-            raise Refused(missing) from None
+            return self._backend.store.find(chat, arguments.text("message_id"))
+        except NotFound:
+            raise TelegramError(missing) from None
 
     def _content(self, arguments: Arguments, *, too_long: str) -> tuple[str, list[Any]]:
         if arguments.text("parse_mode"):
-            raise Refused("Bad Request: unsupported parse_mode")  # entities are understood here, markup is not
+            raise TelegramError("Bad Request: unsupported parse_mode")  # entities are understood here, markup is not
         entities = arguments.items("entities")[:MAX_ENTITIES]
         text = arguments.text("text").rstrip() if entities else arguments.text("text").strip()
         length = payloads.utf16_length(text)
         if not text:
-            raise Refused("Bad Request: message text is empty")
+            raise TelegramError("Bad Request: message text is empty")
         if length > MAX_TEXT:
-            raise Refused(too_long)
+            raise TelegramError(too_long)
         for entity in entities:
             if entity["offset"] + entity["length"] > payloads.utf16_length(arguments.text("text")):
-                raise Refused(
+                raise TelegramError(
                     f"Bad Request: entity beginning at UTF-16 offset {entity['offset']} "
                     f"ends after the end of the text at UTF-16 offset {entity['offset'] + entity['length']}"
                 )

@@ -3,8 +3,9 @@
 import re
 from typing import Any
 
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.store import Chat, Message, Thread
-from local.chats.simulator.world import BOT, Person, World
 
 JSON = dict[str, Any]
 ICON_COLOR = 7322096
@@ -17,7 +18,7 @@ def utf16_length(text: str) -> int:
 
 
 def user(person: Person) -> JSON:
-    result: JSON = {"id": int(person.ids["telegram"]), "is_bot": person.key == BOT, "first_name": person.first_name}
+    result: JSON = {"id": int(person.id), "is_bot": person.key == BOT, "first_name": person.first_name}
     if person.last_name:
         result["last_name"] = person.last_name
     result["username"] = person.handle
@@ -26,21 +27,21 @@ def user(person: Person) -> JSON:
     return result
 
 
-def me(world: World) -> JSON:
-    return user(world.person(BOT)) | {
+def me(backend: Backend) -> JSON:
+    return user(backend.person(BOT)) | {
         "can_join_groups": True,
         "can_read_all_group_messages": True,
         "supports_inline_queries": False,
         "can_connect_to_business": False,
         "has_main_web_app": False,
-        "has_topics_enabled": world.telegram_topics,
-        "allows_users_to_create_topics": world.telegram_topics,
+        "has_topics_enabled": backend.options.topics,
+        "allows_users_to_create_topics": backend.options.topics,
     }
 
 
-def chat(item: Chat, world: World) -> JSON:
+def chat(item: Chat, backend: Backend) -> JSON:
     if item.kind == "private":
-        person = world.person(item.people[0])
+        person = backend.person(item.people[0])
         named = {"first_name": person.first_name, "last_name": person.last_name, "username": person.handle}
         return {"id": int(item.id), **named, "type": "private"}
     if item.kind == "group":
@@ -48,10 +49,10 @@ def chat(item: Chat, world: World) -> JSON:
     return {"id": int(item.id), "title": item.title, "type": "supergroup", "is_forum": True}
 
 
-def full_chat(item: Chat, world: World) -> JSON:
+def full_chat(item: Chat, backend: Backend) -> JSON:
     gifts = dict.fromkeys(("unlimited_gifts", "limited_gifts", "unique_gifts", "premium_subscription"), False)
     gifts["gifts_from_channels"] = False
-    return chat(item, world) | {
+    return chat(item, backend) | {
         "accent_color_id": 0,
         "max_reaction_count": 11,
         "accepted_gift_types": gifts,
@@ -59,12 +60,12 @@ def full_chat(item: Chat, world: World) -> JSON:
     }
 
 
-def message(item: Message, where: Chat, thread: Thread | None, world: World) -> JSON:
+def message(item: Message, where: Chat, thread: Thread | None, backend: Backend) -> JSON:
     """A message as it is in updates and answers; in a forum's topic it replies to the topic's creation."""
     result: JSON = {
         "message_id": int(item.id),
-        "from": user(world.person(item.author)),
-        "chat": chat(where, world),
+        "from": user(backend.person(item.author)),
+        "chat": chat(where, backend),
         "date": int(item.at),
     }
     if item.edited_at is not None:
@@ -72,7 +73,7 @@ def message(item: Message, where: Chat, thread: Thread | None, world: World) -> 
     if thread is not None:
         result |= {"message_thread_id": int(thread.id), "is_topic_message": True}
         if where.kind == "forum":
-            result["reply_to_message"] = topic_created(where, thread, world)
+            result["reply_to_message"] = topic_created(where, thread, backend)
     result["text"] = item.text
     entities = item.extra.get("entities") or commands(item.text)
     if entities:
@@ -80,12 +81,12 @@ def message(item: Message, where: Chat, thread: Thread | None, world: World) -> 
     return result
 
 
-def topic_created(where: Chat, thread: Thread, world: World) -> JSON:
+def topic_created(where: Chat, thread: Thread, backend: Backend) -> JSON:
     """The service message that stands at the start of a topic and gives it its id."""
     return {
         "message_id": int(thread.id),
-        "from": user(world.person(thread.opener)),
-        "chat": chat(where, world),
+        "from": user(backend.person(thread.opener)),
+        "chat": chat(where, backend),
         "date": int(thread.at),
         "message_thread_id": int(thread.id),
         "is_topic_message": True,
@@ -109,10 +110,10 @@ def commands(text: str) -> list[JSON]:
     ]
 
 
-def member(person: Person, where: Chat, world: World) -> JSON | None:
+def member(person: Person, where: Chat, backend: Backend) -> JSON | None:
     """The person in that chat, or None if they never were there."""
     if person.key == BOT:
-        if where.kind == "forum" and world.telegram_admin:
+        if where.kind == "forum" and backend.options.admin:
             return _administrator(person)
         return {"status": "member", "user": user(person)}
     if person.key not in where.people:

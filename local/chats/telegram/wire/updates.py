@@ -6,9 +6,9 @@ import json
 from http.client import responses
 from typing import Any
 
+from local.chats.simulator.backend import Backend
 from local.chats.simulator.deliveries import Event, Policy
-from local.chats.simulator.stage import Stage
-from local.chats.telegram.wire.arguments import Arguments, Refused
+from local.chats.telegram.wire.arguments import Arguments, TelegramError
 
 _ACTIVE = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
 _OTHER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
@@ -26,8 +26,8 @@ POLICY = Policy(timeout=60.0, retries=_pauses, in_order=True)
 class Updates:
     """One bot's updates. A webhook, where one is set, gets each; else they wait to be polled."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self._ids = itertools.count(100_001)
         self._waiting: list[dict[str, Any]] = []
         self._again: list[dict[str, Any]] = []
@@ -42,7 +42,7 @@ class Updates:
     @property
     def webhook_url(self) -> str | None:
         """What setWebhook set; without it the simulator's own setting, unless the bot asked to poll."""
-        return self._own_url or (None if self._polled else self._stage.webhook("telegram"))
+        return self._own_url or (None if self._polled else self._backend.webhook())
 
     def add(self, kind: str, content: dict[str, Any]) -> None:
         update = {"update_id": next(self._ids), kind: content}
@@ -62,9 +62,9 @@ class Updates:
     def _send(self, update: dict[str, Any]) -> None:
         number: int = update["update_id"]
         self._on_their_way.add(number)
-        self._stage.deliveries.send(
+        self._backend.deliveries.send(
             Event(
-                platform="telegram",
+                platform=self._backend.name,
                 id=str(number),
                 lane=str(next(c["chat"]["id"] for c in update.values() if isinstance(c, dict))),
                 url=lambda: self.webhook_url,
@@ -81,16 +81,16 @@ class Updates:
         text = "Connection refused"
         if status is not None:
             text = f"Wrong response from the webhook: {status} {responses.get(status, '')}".rstrip()
-        self._last_error = {"last_error_date": int(self._stage.clock()), "last_error_message": text}
+        self._last_error = {"last_error_date": int(self._backend.clock()), "last_error_message": text}
 
     def _headers(self, _number: int, _last_status: int | None) -> dict[str, str]:
-        secret = self._own_secret if self._own_url else self._stage.credentials.telegram_webhook_secret
+        secret = self._own_secret if self._own_url else self._backend.secret("webhook_secret")
         return {"X-Telegram-Bot-Api-Secret-Token": secret} if secret else {}
 
     def set_webhook(self, arguments: Arguments) -> bool:
         url = arguments.text("url")
         if url and not url.startswith(("http://127.0.0.1", "http://localhost", "https://")):
-            raise Refused("Bad Request: bad webhook: An HTTPS URL must be provided for webhook")
+            raise TelegramError("Bad Request: bad webhook: An HTTPS URL must be provided for webhook")
         if url and self._poll is not None and not self._poll.done():
             self._poll.set_result(_SET)
         self._own_url, self._own_secret = url or None, arguments.text("secret_token") or None
@@ -99,7 +99,7 @@ class Updates:
         if arguments.flag("drop_pending_updates"):
             self._waiting.clear()
         self.flush()
-        self._stage.deliveries.wake()
+        self._backend.deliveries.wake()
         return True
 
     def info(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Updates:
     async def get(self, arguments: Arguments) -> list[dict[str, Any]]:
         """Long polling: what is unconfirmed, or what arrives within `timeout`. A newer poll ends an older one."""
         if self.webhook_url is not None:
-            raise Refused(_ACTIVE, code=409)
+            raise TelegramError(_ACTIVE, code=409)
         if self._poll is not None and not self._poll.done():
             self._poll.set_result(_OTHER)
         self._poll = ended = asyncio.get_running_loop().create_future()
@@ -125,7 +125,7 @@ class Updates:
             )
             arrived.cancel()
         if ended.done():
-            raise Refused(ended.result(), code=409)
+            raise TelegramError(ended.result(), code=409)
         ended.cancel()
         found = (self._again + self._waiting)[:limit]
         self._again = []
@@ -138,4 +138,4 @@ class Updates:
             return
         confirmed = [update for update in self._waiting if update["update_id"] < offset]
         self._waiting = [update for update in self._waiting if update["update_id"] >= offset]
-        self._again = [update for update in confirmed if self._stage.faults.take_redelivery("telegram")]
+        self._again = [update for update in confirmed if self._backend.take_redelivery()]

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from local.chats.relays.relay import Relay
+from local.chats.relays.base import Relay
 from local.chats.simulator import Simulator
-from local.chats.simulator.world import Platform
 from tests.local.chats.relays.relays import Relaying, relay_for, running
 from tests.support.webhook_receiver import WebhookReceiver
 
@@ -26,7 +25,7 @@ def receiver() -> Iterator[WebhookReceiver]:
 
 
 @pytest.fixture
-def relaying(platform: Platform, simulator: Simulator, receiver: WebhookReceiver) -> Relaying:
+def relaying(platform: str, simulator: Simulator, receiver: WebhookReceiver) -> Relaying:
     """Runs the relay of `platform`, which a test module says, between the two."""
 
     def start(*, url: str = "", **more: Any) -> AbstractContextManager[Relay]:

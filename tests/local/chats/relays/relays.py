@@ -5,16 +5,14 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from local.chats.discord.relay import DiscordRelay
-from local.chats.relays.backoff import Backoff
-from local.chats.relays.relay import Relay
+from local.chats.relays.base import Backoff, Relay
 from local.chats.simulator import Simulator
-from local.chats.simulator.world import Platform
 from local.chats.slack.relay import SlackRelay
 from local.chats.telegram.relay import TelegramRelay
 from tests.support.servers import Request
 
 Relaying = Callable[..., AbstractContextManager[Relay]]
-CHATS: Mapping[Platform, str] = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}
+CHATS: Mapping[str, str] = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}
 _WORDS: Mapping[str, Callable[[Any], str]] = {
     "telegram": lambda event: event["message"]["text"],
     "slack": lambda event: event["event"]["text"],
@@ -22,9 +20,9 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {
 }
 
 
-def relay_for(platform: Platform, simulator: Simulator, url: str, *, token: str = "", **more: Any) -> Relay:
+def relay_for(platform: str, simulator: Simulator, url: str, *, token: str = "", **more: Any) -> Relay:
     """A relay that hands on to `url` what is said at the simulator, with the simulator's own secrets."""
-    own = simulator.credentials
+    own = simulator.secrets
 
     def quick() -> Backoff:
         return Backoff(0.01, 0.05)
@@ -33,9 +31,9 @@ def relay_for(platform: Platform, simulator: Simulator, url: str, *, token: str 
         case "telegram":
             return TelegramRelay(
                 url,
-                token=token or own.telegram_token,
-                secret=own.telegram_webhook_secret,
-                api_url=simulator.telegram_api_url,
+                token=token or own["telegram/bot_token"],
+                secret=own["telegram/webhook_secret"],
+                api_url=simulator.api_url("telegram"),
                 poll_seconds=5,
                 pauses=quick,
                 **more,
@@ -43,9 +41,9 @@ def relay_for(platform: Platform, simulator: Simulator, url: str, *, token: str 
         case "slack":
             return SlackRelay(
                 url,
-                app_token=token or own.slack_app_token,
-                signing_secret=own.slack_signing_secret,
-                api_url=simulator.slack_api_url,
+                app_token=token or own["slack/app_token"],
+                signing_secret=own["slack/signing_secret"],
+                api_url=simulator.api_url("slack"),
                 ping_seconds=0.2,
                 pauses=quick,
                 **more,
@@ -53,10 +51,10 @@ def relay_for(platform: Platform, simulator: Simulator, url: str, *, token: str 
         case "discord":
             return DiscordRelay(
                 url,
-                token=token or own.discord_bot_token,
-                secret=own.discord_relay_secret,
-                api_url=simulator.discord_api_url,
-                gateway_url=simulator.discord_gateway_url,
+                token=token or own["discord/bot_token"],
+                secret=own["discord/relay_secret"],
+                api_url=simulator.api_url("discord"),
+                gateway_url=simulator.relay_options("discord")["gateway_url"],
                 pauses=quick,
                 **more,
             )

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from local.chats.simulator import Simulator
-from local.chats.simulator.world import Platform
-from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
 from shared.ports.inbound import WebhookRequest
@@ -25,14 +23,16 @@ OWNER = "7001000000000000001"
 
 
 @pytest.fixture
-def platform() -> Platform:
+def platform() -> str:
     return "discord"
 
 
 @pytest.fixture
 def discord(simulator: Simulator) -> Iterator[Discord]:
-    settings = Settings("handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.discord_api_url}})
-    adapter = Discord(settings, FakeSecrets(simulated_secrets(simulator.credentials)))
+    settings = Settings(
+        "handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.api_url("discord")}}
+    )
+    adapter = Discord(settings, FakeSecrets(simulator.secrets))
     yield adapter
     adapter.close()
 

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from local.chats.relays.relay import Relay, Unusable
+from local.chats.relays.base import Relay, Unusable
 from tests.support.servers import WAIT_SECONDS
 
 

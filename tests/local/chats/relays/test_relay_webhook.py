@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from local.chats.relays.backoff import Backoff
+from local.chats.relays.base import Backoff
 from local.chats.relays.webhook import Handed, Webhook
 from tests.support.webhook_receiver import WebhookReceiver
 

@@ -2,19 +2,17 @@
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from local.chats.simulator import Simulator
-from local.chats.simulator.credentials import Credentials
-from local.chats.simulator.world import Platform
 from tests.local.chats.relays.relays import CHATS, relay_for, running
 from tests.support.servers import WAIT_SECONDS, Request
 from tests.support.webhook_receiver import WebhookReceiver
 
 
-def heard_when_back(simulator: Simulator, platform: Platform, receiver: WebhookReceiver) -> list[Request]:
+def heard_when_back(simulator: Simulator, platform: str, receiver: WebhookReceiver) -> list[Request]:
     """Speak until it is heard: the SDKs take their time to come back, and Slack forgets who used sockets."""
     for _ in range(60):
         simulator.say(platform, CHATS[platform], "back again")
@@ -32,8 +30,8 @@ def port() -> int:
 
 
 @contextlib.contextmanager
-def simulator_at(port: int, credentials: Credentials) -> Iterator[Simulator]:
-    simulator = Simulator(credentials=credentials)
+def simulator_at(port: int, secrets: Mapping[str, str]) -> Iterator[Simulator]:
+    simulator = Simulator(secrets=secrets)
     simulator.start(port)
     try:
         yield simulator
@@ -42,24 +40,22 @@ def simulator_at(port: int, credentials: Credentials) -> Iterator[Simulator]:
 
 
 @pytest.mark.parametrize("platform", CHATS)
-def test_a_relay_outlives_its_platforms_restart(receiver: WebhookReceiver, port: int, platform: Platform) -> None:
-    credentials = Credentials()
-    with simulator_at(port, credentials) as first, running(relay_for(platform, first, receiver.url)) as relay:
+def test_a_relay_outlives_its_platforms_restart(receiver: WebhookReceiver, port: int, platform: str) -> None:
+    secrets = Simulator().secrets
+    with simulator_at(port, secrets) as first, running(relay_for(platform, first, receiver.url)) as relay:
         assert relay.connected.wait(WAIT_SECONDS)
         first.stop()
-        with simulator_at(port, credentials) as second:
+        with simulator_at(port, secrets) as second:
             (posted,) = heard_when_back(second, platform, receiver)
     assert b"back again" in posted.body
 
 
 @pytest.mark.parametrize("platform", CHATS)
-def test_a_relay_that_starts_first_waits_for_its_platform(
-    receiver: WebhookReceiver, port: int, platform: Platform
-) -> None:
-    credentials = Credentials()
-    with simulator_at(port, credentials) as gone:
+def test_a_relay_that_starts_first_waits_for_its_platform(receiver: WebhookReceiver, port: int, platform: str) -> None:
+    secrets = Simulator().secrets
+    with simulator_at(port, secrets) as gone:
         relay = relay_for(platform, gone, receiver.url)
     with running(relay):
         assert not relay.connected.wait(0.3)
-        with simulator_at(port, credentials):
+        with simulator_at(port, secrets):
             assert relay.connected.wait(WAIT_SECONDS)

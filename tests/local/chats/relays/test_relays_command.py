@@ -1,7 +1,6 @@
 """`python -m local.chats.relays` as a person runs it."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -12,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from local.chats.relays.configuration import NEEDED, RelaySettings
+from local.chats import CHATS
+from local.chats.relays.configuration import variable
 from local.chats.simulator import Simulator
+from local.chats.spec import LocalChat
 from tests.support.servers import WAIT_SECONDS
 from tests.support.webhook_receiver import WebhookReceiver
 
@@ -21,15 +22,7 @@ ROOT = Path(__file__).parents[4]
 
 
 def environment(simulator: Simulator) -> dict[str, str]:
-    own = simulator.credentials
-    return {
-        "TELEGRAM_BOT_TOKEN": own.telegram_token,
-        "TELEGRAM_WEBHOOK_SECRET": own.telegram_webhook_secret,
-        "SLACK_APP_TOKEN": own.slack_app_token,
-        "SLACK_SIGNING_SECRET": own.slack_signing_secret,
-        "DISCORD_BOT_TOKEN": own.discord_bot_token,
-        "DISCORD_RELAY_SECRET": own.discord_relay_secret,
-    }
+    return {variable(name): value for name, value in simulator.secrets.items()}
 
 
 @contextmanager
@@ -60,16 +53,21 @@ def test_a_relay_runs_until_it_is_told_to_stop_and_tells_no_secret(
     simulator: Simulator, receiver: WebhookReceiver, platform: str, chat: str
 ) -> None:
     urls = {
-        "telegram": ["--api-url", simulator.telegram_api_url],
-        "slack": ["--api-url", simulator.slack_api_url],
-        "discord": ["--api-url", simulator.discord_api_url, "--gateway-url", simulator.discord_gateway_url],
+        "telegram": ["--api-url", simulator.api_url("telegram")],
+        "slack": ["--api-url", simulator.api_url("slack")],
+        "discord": [
+            "--api-url",
+            simulator.api_url("discord"),
+            "--gateway-url",
+            simulator.relay_options("discord")["gateway_url"],
+        ],
     }
     secrets = environment(simulator)
     arguments = [platform, "--url", receiver.url, "--log-level", "DEBUG", *urls[platform]]
     receiver.answer(500, 200)
     with command(arguments, secrets) as process:
         for _ in range(20):  # Slack's events take the socket only once it was opened
-            simulator.say(platform, chat, "a private word")  # type: ignore[arg-type]  # a platform's name
+            simulator.say(platform, chat, "a private word")
             with contextlib.suppress(AssertionError):
                 receiver.accepted(1, within=1)
                 break
@@ -82,17 +80,18 @@ def test_a_relay_runs_until_it_is_told_to_stop_and_tells_no_secret(
     assert not [name for name, secret in secrets.items() if secret in told]
 
 
-@pytest.mark.parametrize("platform", NEEDED)
-def test_without_its_secrets_a_relay_says_which_to_set(platform: str) -> None:
-    with command([platform, "--url", "http://127.0.0.1:9"], {}) as process:
+@pytest.mark.parametrize("chat", CHATS, ids=lambda chat: chat.name)
+def test_without_its_secrets_a_relay_says_which_to_set(chat: LocalChat) -> None:
+    assert chat.relay
+    with command([chat.name, "--url", "http://127.0.0.1:9"], {}) as process:
         _, told = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 2
-    assert all(name.upper() in told for name in NEEDED[platform])
+    assert all(variable(name) in told for name in chat.relay.secrets)
 
 
 def test_a_refused_token_is_an_exit_of_its_own(simulator: Simulator) -> None:
     secrets = environment(simulator) | {"TELEGRAM_BOT_TOKEN": "1:wrong"}
-    arguments = ["telegram", "--url", "http://127.0.0.1:9", "--api-url", simulator.telegram_api_url]
+    arguments = ["telegram", "--url", "http://127.0.0.1:9", "--api-url", simulator.api_url("telegram")]
     with command(arguments, secrets) as process:
         _, told = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 1
@@ -101,8 +100,8 @@ def test_a_refused_token_is_an_exit_of_its_own(simulator: Simulator) -> None:
 
 
 def test_slash_commands_are_registered_and_a_repeat_changes_nothing(simulator: Simulator) -> None:
-    secrets = {"DISCORD_BOT_TOKEN": simulator.credentials.discord_bot_token}
-    arguments = ["--api-url", simulator.discord_api_url]
+    secrets = {"DISCORD_BOT_TOKEN": simulator.secrets["discord/bot_token"]}
+    arguments = ["--api-url", simulator.api_url("discord")]
     for _ in range(2):
         with command(arguments, secrets, "local.chats.discord.register_commands") as process:
             told, problem = process.communicate(timeout=WAIT_SECONDS)
@@ -113,27 +112,8 @@ def test_slash_commands_are_registered_and_a_repeat_changes_nothing(simulator: S
 
 @pytest.mark.parametrize(("token", "code"), [("wrong", 1), ("", 2)])
 def test_commands_are_not_registered_with_a_bad_token(simulator: Simulator, token: str, code: int) -> None:
-    arguments = ["--api-url", simulator.discord_api_url]
+    arguments = ["--api-url", simulator.api_url("discord")]
     with command(arguments, {"DISCORD_BOT_TOKEN": token}, "local.chats.discord.register_commands") as process:
         _, problem = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == code
     assert "Traceback" not in problem
-
-
-def test_a_platform_is_real_only_when_all_its_tokens_are_set() -> None:
-    assert RelaySettings.from_environment({}).platforms == []
-    assert RelaySettings(slack_app_token="xapp-1").platforms == []
-    assert RelaySettings(slack_app_token="xapp-1", slack_bot_token="xoxb-1").platforms == ["slack"]
-    given = {"TELEGRAM_BOT_TOKEN": " 1:a ", "DISCORD_BOT_TOKEN": "d"}
-    assert RelaySettings.from_environment(given).platforms == ["telegram", "discord"]
-    assert RelaySettings.from_environment(given).telegram_bot_token == "1:a"
-
-
-def test_own_secrets_are_made_where_none_is_set_and_shown_nowhere() -> None:
-    settings = RelaySettings(telegram_bot_token="1:a", discord_relay_secret="given").with_own_secrets()
-    assert settings.missing("telegram") == []
-    assert settings.missing("slack") == ["SLACK_APP_TOKEN"]
-    assert settings.discord_relay_secret == "given"
-    assert settings != RelaySettings(telegram_bot_token="1:a", discord_relay_secret="given").with_own_secrets()
-    assert "1:a" not in repr(settings)
-    assert "given" in json.dumps(settings.hidden)

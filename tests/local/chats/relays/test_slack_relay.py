@@ -6,9 +6,7 @@ import pytest
 from slack_sdk.socket_mode.request import SocketModeRequest
 
 from local.chats.simulator import Simulator
-from local.chats.simulator.world import Platform
 from local.chats.slack.relay import as_sent_by_http
-from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.platforms.slack.adapter import Slack
 from shared.ports.inbound import WebhookRequest
@@ -23,12 +21,12 @@ CHANNEL, DIRECT = "C0HOME", "D0OWNER"
 
 
 @pytest.fixture
-def platform() -> Platform:
+def platform() -> str:
     return "slack"
 
 
 def adapter(simulator: Simulator) -> Slack:
-    return Slack(Settings("handoffs", "sessions", "turns"), FakeSecrets(simulated_secrets(simulator.credentials)))
+    return Slack(Settings("handoffs", "sessions", "turns"), FakeSecrets(simulator.secrets))
 
 
 def unique_texts(posted: list[Request]) -> list[str]:

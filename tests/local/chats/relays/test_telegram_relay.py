@@ -6,8 +6,6 @@ import httpx
 import pytest
 
 from local.chats.simulator import Simulator
-from local.chats.simulator.world import Platform
-from local.seed import simulated_secrets
 from shared.domain.routes import Place
 from shared.platforms.telegram.adapter import Telegram
 from shared.ports.inbound import WebhookRequest
@@ -22,13 +20,13 @@ CHAT = "7001"
 
 
 @pytest.fixture
-def platform() -> Platform:
+def platform() -> str:
     return "telegram"
 
 
 def waiting(simulator: Simulator) -> int:
     """How many updates Telegram still keeps for the bot."""
-    url = f"{simulator.telegram_api_url}{simulator.credentials.telegram_token}/getWebhookInfo"
+    url = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}/getWebhookInfo"
     count: int = httpx.get(url).json()["result"]["pending_update_count"]
     return count
 
@@ -36,7 +34,7 @@ def waiting(simulator: Simulator) -> int:
 def test_a_message_arrives_as_telegrams_own_webhook_would_bring_it(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
-    adapter = Telegram(Settings("handoffs", "sessions", "turns"), FakeSecrets(simulated_secrets(simulator.credentials)))
+    adapter = Telegram(Settings("handoffs", "sessions", "turns"), FakeSecrets(simulator.secrets))
     with relaying() as relay:
         assert relay.connected.wait(WAIT_SECONDS)
         simulator.say("telegram", CHAT, "is it ☕ time?")
@@ -80,7 +78,7 @@ def test_a_poll_that_fails_is_repeated(
 def test_a_bot_with_a_webhook_is_left_alone_unless_told_otherwise(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
-    methods = f"{simulator.telegram_api_url}{simulator.credentials.telegram_token}"
+    methods = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}"
     httpx.post(f"{methods}/setWebhook", json={"url": "http://127.0.0.1:9/nobody"})
     with relaying() as relay:
         assert relay.wait(WAIT_SECONDS)
@@ -94,7 +92,7 @@ def test_a_bot_with_a_webhook_is_left_alone_unless_told_otherwise(
 def test_no_line_on_a_poll_that_fails_holds_the_token(
     simulator: Simulator, relaying: Relaying, caplog: pytest.LogCaptureFixture
 ) -> None:
-    token = simulator.credentials.telegram_token
+    token = simulator.secrets["telegram/bot_token"]
     with caplog.at_level(logging.DEBUG):
         simulator.arm("telegram", "reset", 2, on="read")
         simulator.say("telegram", CHAT, "a private word")

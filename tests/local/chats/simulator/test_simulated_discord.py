@@ -20,13 +20,13 @@ Work = Callable[[discord.Client], Awaitable[T]]
 
 @pytest.fixture(autouse=True)
 def point_the_sdk_here(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Route, "BASE", simulator.discord_api_url)  # the SDK has no other way to name its server
+    monkeypatch.setattr(Route, "BASE", simulator.api_url("discord"))  # the SDK has no other way to name its server
 
 
 def with_client(simulator: Simulator, work: Work[T]) -> T:
     async def run() -> T:
         async with discord.Client(intents=discord.Intents.none(), max_ratelimit_timeout=30) as client:
-            await client.login(simulator.credentials.discord_bot_token)
+            await client.login(simulator.secrets["discord/bot_token"])
             return await work(client)
 
     return asyncio.run(run())
@@ -49,7 +49,7 @@ def test_login_knows_the_bot_and_its_application(simulator: Simulator) -> None:
 
     user_id, application = with_client(simulator, work)
     assert user_id == 9001000000000000001
-    assert application.verify_key == simulator.credentials.discord_public_key
+    assert application.verify_key == simulator.secrets["discord/public_key"]
 
 
 def test_a_wrong_token_is_refused(simulator: Simulator) -> None:
@@ -156,7 +156,7 @@ def test_a_private_thread_is_closed_to_those_who_were_not_added(simulator: Simul
         return str((await (await text_channel(client)).create_thread(name="Mine")).id)
 
     thread = with_client(simulator, work)
-    with pytest.raises(Invalid, match="nobody but the bot"):
+    with pytest.raises(Invalid, match="the bot only"):
         simulator.say("discord", str(HOME), "hello?", thread=thread)
 
 
@@ -278,8 +278,8 @@ def test_the_sdk_waits_out_a_short_rate_limit_and_refuses_a_long_one(simulator: 
 
 def test_a_rate_limit_looks_like_discords(simulator: Simulator) -> None:
     simulator.arm("discord", "rate_limit", seconds=1.5)
-    headers = {"Authorization": f"Bot {simulator.credentials.discord_bot_token}"}
-    url = f"{simulator.discord_api_url}/channels/{HOME}/messages"
+    headers = {"Authorization": f"Bot {simulator.secrets['discord/bot_token']}"}
+    url = f"{simulator.api_url('discord')}/channels/{HOME}/messages"
     answer = httpx.post(url, json={"content": "x"}, headers=headers)
     assert answer.status_code == 429
     assert answer.json() == {"message": "You are being rate limited.", "retry_after": 1.5, "global": False}

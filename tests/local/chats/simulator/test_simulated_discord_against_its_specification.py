@@ -25,8 +25,8 @@ def check(name: str, value: Any) -> None:
 
 @pytest.fixture
 def http(simulator: Simulator) -> httpx.Client:
-    headers = {"Authorization": f"Bot {simulator.credentials.discord_bot_token}"}
-    return httpx.Client(base_url=simulator.discord_api_url, headers=headers)
+    headers = {"Authorization": f"Bot {simulator.secrets['discord/bot_token']}"}
+    return httpx.Client(base_url=simulator.api_url("discord"), headers=headers)
 
 
 def test_the_check_can_fail() -> None:
@@ -84,11 +84,11 @@ def test_errors_are_as_published(simulator: Simulator, http: httpx.Client) -> No
 
 
 def test_what_the_sdk_sends_is_kept_and_as_published(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Route, "BASE", simulator.discord_api_url)  # the SDK has no other way to name its server
+    monkeypatch.setattr(Route, "BASE", simulator.api_url("discord"))  # the SDK has no other way to name its server
 
     async def run() -> None:
         async with discord.Client(intents=discord.Intents.none()) as client:
-            await client.login(simulator.credentials.discord_bot_token)
+            await client.login(simulator.secrets["discord/bot_token"])
             channel = await client.fetch_channel(int(HOME))
             assert isinstance(channel, discord.TextChannel)
             message = await channel.send("hello", nonce="abc")

@@ -20,8 +20,10 @@ PATIENCE = 20.0
 
 @pytest.fixture(autouse=True)
 def point_the_sdk_here(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Route, "BASE", simulator.discord_api_url)  # the SDK has no other way to name its server
-    monkeypatch.setattr(DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(simulator.discord_gateway_url))
+    monkeypatch.setattr(Route, "BASE", simulator.api_url("discord"))  # the SDK has no other way to name its server
+    monkeypatch.setattr(
+        DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(simulator.relay_options("discord")["gateway_url"])
+    )
 
 
 class Listener(discord.Client):
@@ -54,7 +56,7 @@ class Listener(discord.Client):
 @asynccontextmanager
 async def listening(simulator: Simulator, *, message_content: bool = True) -> AsyncIterator[Listener]:
     async with Listener(message_content=message_content) as listener:
-        running = asyncio.create_task(listener.start(simulator.credentials.discord_bot_token))
+        running = asyncio.create_task(listener.start(simulator.secrets["discord/bot_token"]))
         await asyncio.wait_for(listener.wait_until_ready(), PATIENCE)
         yield listener
         await listener.close()
@@ -149,7 +151,10 @@ def test_a_removed_thread_is_told(simulator: Simulator) -> None:
 
 def test_a_wrong_token_is_closed_with_its_code(simulator: Simulator) -> None:
     async def run() -> int | None:
-        async with aiohttp.ClientSession() as session, session.ws_connect(simulator.discord_gateway_url) as socket:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(simulator.relay_options("discord")["gateway_url"]) as socket,
+        ):
             assert (await socket.receive_json())["op"] == 10
             await socket.send_json({"op": 2, "d": {"token": "wrong", "intents": 0, "properties": {}}})
             assert (await socket.receive()).type == aiohttp.WSMsgType.CLOSE
@@ -161,7 +166,10 @@ def test_a_wrong_token_is_closed_with_its_code(simulator: Simulator) -> None:
 @pytest.mark.parametrize(("frame", "code"), [("{", 4002), (json.dumps({"op": 8, "d": {}}), 4003)])
 def test_a_client_that_talks_nonsense_is_closed_with_the_reason(simulator: Simulator, frame: str, code: int) -> None:
     async def run() -> int | None:
-        async with aiohttp.ClientSession() as session, session.ws_connect(simulator.discord_gateway_url) as socket:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(simulator.relay_options("discord")["gateway_url"]) as socket,
+        ):
             await socket.receive_json()
             await socket.send_str(frame)
             await socket.receive()
@@ -172,9 +180,12 @@ def test_a_client_that_talks_nonsense_is_closed_with_the_reason(simulator: Simul
 
 def test_a_session_that_nobody_knows_cannot_be_resumed(simulator: Simulator) -> None:
     async def run() -> dict[str, object]:
-        async with aiohttp.ClientSession() as session, session.ws_connect(simulator.discord_gateway_url) as socket:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(simulator.relay_options("discord")["gateway_url"]) as socket,
+        ):
             await socket.receive_json()
-            token = simulator.credentials.discord_bot_token
+            token = simulator.secrets["discord/bot_token"]
             await socket.send_json({"op": 6, "d": {"token": token, "session_id": "none", "seq": 1}})
             answer: dict[str, object] = await socket.receive_json()
             return answer

@@ -24,7 +24,7 @@ def test_a_command_is_signed_so_that_nacl_agrees(simulator: Simulator, receiver:
     simulator.webhook_url = receiver.url
     simulator.say("discord", HOME, "/say hello there")
     call = receiver.next()
-    key = VerifyKey(bytes.fromhex(simulator.credentials.discord_public_key))
+    key = VerifyKey(bytes.fromhex(simulator.secrets["discord/public_key"]))
     signed = call.headers["x-signature-timestamp"].encode() + call.body
     signature = bytes.fromhex(call.headers["x-signature-ed25519"])
     key.verify(signed, signature)
@@ -54,7 +54,7 @@ def test_a_deferred_answer_is_written_later_and_followed_up(simulator: Simulator
     simulator.webhook_url = receiver.url
     simulator.say("discord", HOME, "/resume tea")
     token = receiver.next().json["token"]
-    hook = f"{simulator.discord_api_url}/webhooks/{APPLICATION}/{token}"
+    hook = f"{simulator.api_url('discord')}/webhooks/{APPLICATION}/{token}"
     original = f"{hook}/messages/@original"
     eventually(lambda: httpx.patch(original, json={"content": "Here"}).status_code == 200)
     assert httpx.post(hook, json={"content": "And more"}).status_code == 200
@@ -63,7 +63,7 @@ def test_a_deferred_answer_is_written_later_and_followed_up(simulator: Simulator
     assert messages(simulator) == ["There", "And more"]
     assert httpx.delete(original).status_code == 204
     assert messages(simulator) == ["And more"]
-    assert httpx.post(f"{simulator.discord_api_url}/webhooks/{APPLICATION}/wrong", json={}).json()["code"] == 10015
+    assert httpx.post(f"{simulator.api_url('discord')}/webhooks/{APPLICATION}/wrong", json={}).json()["code"] == 10015
 
 
 @pytest.mark.parametrize("answer", [(500, b""), (200, b"not json"), (200, b'{"type": 99}'), (200, b"[]")])
@@ -79,8 +79,8 @@ def test_a_person_sees_that_an_application_did_not_respond(
 
 
 def test_registered_commands_replace_the_seeded_ones(simulator: Simulator) -> None:
-    headers = {"Authorization": f"Bot {simulator.credentials.discord_bot_token}"}
-    url = f"{simulator.discord_api_url}/applications/{APPLICATION}/commands"
+    headers = {"Authorization": f"Bot {simulator.secrets['discord/bot_token']}"}
+    url = f"{simulator.api_url('discord')}/applications/{APPLICATION}/commands"
     wanted = [{"name": "ask", "description": "Ask", "options": [{"type": 3, "name": "what", "description": "x"}]}]
     assert [c["name"] for c in httpx.put(url, json=wanted, headers=headers).json()] == ["ask"]
     assert httpx.post(url, json={"name": "more", "description": "x"}, headers=headers).status_code == 201

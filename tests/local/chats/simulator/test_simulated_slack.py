@@ -23,7 +23,7 @@ HOME, DIRECT = "C0HOME", "D0OWNER"
 
 @pytest.fixture
 def client(simulator: Simulator) -> WebClient:
-    return WebClient(simulator.credentials.slack_bot_token, base_url=simulator.slack_api_url, retry_handlers=[])
+    return WebClient(simulator.secrets["slack/bot_token"], base_url=simulator.api_url("slack"), retry_handlers=[])
 
 
 def chat_state(simulator: Simulator, chat: str) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def test_events_are_signed_so_that_slacks_own_verifier_agrees(simulator: Simulat
     simulator.webhook_url = receiver.url
     ts = simulator.say("slack", HOME, "a <b> & c", user="stranger")
     call = receiver.next()
-    verifier = SignatureVerifier(simulator.credentials.slack_signing_secret)
+    verifier = SignatureVerifier(simulator.secrets["slack/signing_secret"])
     assert call.path == "/webhooks/slack"
     assert verifier.is_valid_request(call.body, dict(call.headers))
     assert not verifier.is_valid_request(call.body + b" ", dict(call.headers))
@@ -233,7 +233,7 @@ def test_a_failing_event_is_retried_three_times_then_lost_and_blocks_nobody(
     assert [c.headers.get("x-slack-retry-num") for c in calls] == [None, "1", "2", "3"]
     assert {c.headers.get("x-slack-retry-reason") for c in calls[1:]} == {"http_error"}
     assert len({c.json["event_id"] for c in calls}) == 1
-    verifier = SignatureVerifier(simulator.credentials.slack_signing_secret)
+    verifier = SignatureVerifier(simulator.secrets["slack/signing_secret"])
     assert all(verifier.is_valid_request(c.body, dict(c.headers)) for c in calls)
     simulator.say("slack", HOME, "lucky")
     assert receiver.next().json["event"]["text"] == "lucky"
@@ -252,8 +252,8 @@ class Listener:
     """A Socket Mode client of the real SDK that acknowledges, or not, and remembers."""
 
     def __init__(self, simulator: Simulator) -> None:
-        web = WebClient(base_url=simulator.slack_api_url)
-        self.client = SocketModeClient(app_token=simulator.credentials.slack_app_token, web_client=web)
+        web = WebClient(base_url=simulator.api_url("slack"))
+        self.client = SocketModeClient(app_token=simulator.secrets["slack/app_token"], web_client=web)
         self.requests: list[SocketModeRequest] = []
         self.arrived = threading.Semaphore(0)
         self.deaf = 0

@@ -11,7 +11,8 @@ import telegram
 from telegram.error import BadRequest, Conflict, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
 from telegram.request import HTTPXRequest
 
-from local.chats.simulator import Simulator, World
+from local.chats.simulator import Simulator
+from local.chats.telegram import CHAT, TelegramOptions
 from tests.support.webhook_receiver import WebhookReceiver
 
 HOME, FORUM, GROUP = 7001, -1001000000001, -1002
@@ -22,7 +23,7 @@ Work = Callable[[telegram.Bot], Awaitable[T]]
 def with_bot(simulator: Simulator, work: Work[T]) -> T:
     async def run() -> T:
         polls = HTTPXRequest(connection_pool_size=2)
-        token, url = simulator.credentials.telegram_token, simulator.telegram_api_url
+        token, url = simulator.secrets["telegram/bot_token"], simulator.api_url("telegram")
         async with telegram.Bot(token, base_url=url, get_updates_request=polls) as bot:
             return await work(bot)
 
@@ -125,23 +126,23 @@ def test_the_limit_counts_utf16_units_and_the_longest_text_fits(simulator: Simul
 
 
 @pytest.mark.parametrize(
-    ("world", "chat", "text"),
+    ("options", "chat", "text"),
     [
-        (replace(World(), telegram_topics=False), HOME, "The chat is not a forum"),
-        (replace(World(), telegram_admin=False), FORUM, "Not enough rights to create a topic"),
+        (TelegramOptions(topics=False), HOME, "The chat is not a forum"),
+        (TelegramOptions(admin=False), FORUM, "Not enough rights to create a topic"),
     ],
 )
-def test_a_bot_that_may_not_open_topics_is_told_why(world: World, chat: int, text: str) -> None:
+def test_a_bot_that_may_not_open_topics_is_told_why(options: TelegramOptions, chat: int, text: str) -> None:
     async def work(bot: telegram.Bot) -> None:
         await bot.create_forum_topic(chat, "x")
 
-    with Simulator(world=world) as simulator, pytest.raises(BadRequest, match=text):
+    with Simulator([replace(CHAT, options=options)]) as simulator, pytest.raises(BadRequest, match=text):
         with_bot(simulator, work)
 
 
 def test_a_wrong_token_is_refused(simulator: Simulator) -> None:
     async def work() -> None:
-        async with telegram.Bot("9001:wrong", base_url=simulator.telegram_api_url):
+        async with telegram.Bot("9001:wrong", base_url=simulator.api_url("telegram")):
             pass
 
     with pytest.raises(InvalidToken):
@@ -189,7 +190,7 @@ def test_a_fault_strikes_once_and_decides_whether_the_message_arrives(
 
 def test_retry_after_says_how_long(simulator: Simulator) -> None:
     simulator.arm("telegram", "rate_limit", seconds=41)
-    url = f"{simulator.telegram_api_url}{simulator.credentials.telegram_token}/sendMessage"
+    url = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}/sendMessage"
     answer = httpx.post(url, json={"chat_id": HOME, "text": "x"})
     assert answer.status_code == 429
     assert answer.headers["Retry-After"] == "41"
@@ -260,7 +261,7 @@ def test_updates_that_waited_go_out_when_the_webhook_appears(simulator: Simulato
     simulator.webhook_url = receiver.url
     call = receiver.next()
     assert call.path == "/webhooks/telegram"
-    assert call.headers["x-telegram-bot-api-secret-token"] == simulator.credentials.telegram_webhook_secret
+    assert call.headers["x-telegram-bot-api-secret-token"] == simulator.secrets["telegram/webhook_secret"]
     assert call.json["message"]["text"] == "early"
 
 

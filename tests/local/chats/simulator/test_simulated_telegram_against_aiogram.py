@@ -19,9 +19,9 @@ HOME, FORUM, GROUP, STRANGER = 7001, -1001000000001, -1002, 7002
 
 
 def aiogram_bot(simulator: Simulator) -> Bot:
-    base = f"{simulator.telegram_api_url}{{token}}/{{method}}"
+    base = f"{simulator.api_url('telegram')}{{token}}/{{method}}"
     session = AiohttpSession(api=TelegramAPIServer(base=base, file=base))
-    return Bot(simulator.credentials.telegram_token, session=session)
+    return Bot(simulator.secrets["telegram/bot_token"], session=session)
 
 
 def unknown_fields(model: Any) -> list[str]:
@@ -110,7 +110,7 @@ def test_errors_are_what_aiogram_knows(simulator: Simulator) -> None:
 
 def test_what_python_telegram_bot_sends_is_kept_and_is_what_aiogram_would_send(simulator: Simulator) -> None:
     async def work() -> None:
-        async with telegram.Bot(simulator.credentials.telegram_token, base_url=simulator.telegram_api_url) as bot:
+        async with telegram.Bot(simulator.secrets["telegram/bot_token"], base_url=simulator.api_url("telegram")) as bot:
             topic = await bot.create_forum_topic(HOME, "Tea")
             bold = telegram.MessageEntity("bold", 0, 4)
             sent = await bot.send_message(HOME, "Here", message_thread_id=topic.message_thread_id, entities=[bold])

@@ -37,7 +37,7 @@ def test_saying_answers_with_the_message_and_takes_numbers_for_ids(simulator: Si
         ("/say", {"platform": "icq", "chat": "1", "text": "x"}, 422, "telegram, slack, discord"),
         ("/say", {"platform": "telegram", "chat": "7001", "text": "  "}, 422, "text is missing"),
         ("/say", {"platform": "telegram", "chat": "7001", "text": "x", "user": "bot"}, 422, "owner, stranger"),
-        ("/say", {"platform": "telegram", "chat": "7001", "text": "x", "user": "stranger"}, 422, "is not there"),
+        ("/say", {"platform": "telegram", "chat": "7001", "text": "x", "user": "stranger"}, 422, "cannot write there"),
         ("/say", {"platform": "telegram", "chat": "1", "text": "x"}, 404, "no chat 1"),
         ("/say", {"platform": "telegram", "chat": "7001", "thread": "9", "text": "x"}, 404, "no thread 9"),
         ("/say", ["x"], 400, "JSON object"),

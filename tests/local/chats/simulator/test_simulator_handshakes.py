@@ -14,8 +14,8 @@ from tests.support.webhook_receiver import WebhookReceiver
 
 def careful(simulator: Simulator) -> Answer:
     """Answers as a service should: checks the signature, then the question."""
-    slack = SignatureVerifier(simulator.credentials.slack_signing_secret)
-    discord = VerifyKey(bytes.fromhex(simulator.credentials.discord_public_key))
+    slack = SignatureVerifier(simulator.secrets["slack/signing_secret"])
+    discord = VerifyKey(bytes.fromhex(simulator.secrets["discord/public_key"]))
 
     def reply(call: Request) -> Response:
         question = call.json

@@ -36,7 +36,7 @@ def browser(window: Browser) -> Iterator[Browser]:
 
 
 def telegram(simulator: Simulator, method: str, **arguments: Any) -> Any:
-    url = f"{simulator.telegram_api_url}{simulator.credentials.telegram_token}/{method}"
+    url = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}/{method}"
     return httpx.post(url, json=arguments).json()["result"]
 
 
@@ -45,8 +45,8 @@ def topic(simulator: Simulator, title: str = "Handoff — tea") -> str:
 
 
 def slack(simulator: Simulator, **arguments: Any) -> str:
-    headers = {"Authorization": f"Bearer {simulator.credentials.slack_bot_token}"}
-    answer = httpx.post(f"{simulator.slack_api_url}chat.postMessage", json=arguments, headers=headers).json()
+    headers = {"Authorization": f"Bearer {simulator.secrets['slack/bot_token']}"}
+    answer = httpx.post(f"{simulator.api_url('slack')}chat.postMessage", json=arguments, headers=headers).json()
     return str(answer["ts"])
 
 
@@ -75,8 +75,8 @@ def test_a_thread_appears_by_itself_and_its_link_opens_it(simulator: Simulator, 
 
 
 def test_a_link_to_a_discord_thread_needs_no_channel(simulator: Simulator, browser: Browser) -> None:
-    headers = {"Authorization": f"Bot {simulator.credentials.discord_bot_token}"}
-    url = f"{simulator.discord_api_url}/channels/{DISCORD_HOME}/threads"
+    headers = {"Authorization": f"Bot {simulator.secrets['discord/bot_token']}"}
+    url = f"{simulator.api_url('discord')}/channels/{DISCORD_HOME}/threads"
     thread = httpx.post(url, json={"name": "Cache", "type": 11}, headers=headers).json()["id"]
     look(browser, simulator.link_url("discord", thread))
     assert browser.text("#talk-title") == "Cache"
@@ -85,7 +85,7 @@ def test_a_link_to_a_discord_thread_needs_no_channel(simulator: Simulator, brows
 
 def test_a_link_to_a_thread_that_is_not_there_says_so(simulator: Simulator, browser: Browser) -> None:
     look(browser, simulator.link_url("telegram", "7001", "999"))
-    assert "not there yet" in browser.text("#empty")
+    assert "does not exist yet" in browser.text("#empty")
 
 
 def test_an_answer_reaches_the_bot_and_the_box_is_free_again(
@@ -203,7 +203,7 @@ def test_faults_are_armed_shown_used_up_and_disarmed(simulator: Simulator, brows
     assert "Everything works" in browser.text("#armed")
     browser.click("[data-kind='forbidden']")
     browser.until(lambda: "Telegram: Forbidden, 1 ×" in browser.text("#armed"))
-    url = f"{simulator.telegram_api_url}{simulator.credentials.telegram_token}/sendMessage"
+    url = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}/sendMessage"
     assert httpx.post(url, json={"chat_id": 7001, "text": "x"}).status_code == 403
     browser.until(lambda: "Everything works" in browser.text("#armed"))
     browser.run(

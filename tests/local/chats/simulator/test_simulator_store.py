@@ -2,14 +2,14 @@
 
 import pytest
 
+from local.chats import CHATS
 from local.chats.simulator.faults import Fault, Faults
-from local.chats.simulator.store import Change, Missing, Store
-from local.chats.simulator.world import World
+from local.chats.simulator.store import Change, NotFound, Store
 
 
 @pytest.fixture
 def store() -> Store:
-    return Store(World(), clock=lambda: 1000.0)
+    return Store(CHATS, clock=lambda: 1000.0)
 
 
 def test_what_happens_is_told_in_order_until_nobody_listens(store: Store) -> None:
@@ -38,11 +38,11 @@ def test_a_message_ends_the_typing_in_its_place_only(store: Store) -> None:
 
 def test_what_is_not_there_is_missing(store: Store) -> None:
     chat = store.chat("slack", "C0HOME")
-    with pytest.raises(Missing, match="no chat C0NOPE"):
+    with pytest.raises(NotFound, match="no chat C0NOPE"):
         store.chat("slack", "C0NOPE")
-    with pytest.raises(Missing, match="no thread 1"):
+    with pytest.raises(NotFound, match="no thread 1"):
         store.thread(chat, "1")
-    with pytest.raises(Missing, match="no message 1"):
+    with pytest.raises(NotFound, match="no message 1"):
         store.find(chat, "1")
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it publishes no types
 import pytest
 
-from local.chats.discord.register_commands import COMMANDS, register
+from local.chats.discord.register_commands import register
+from local.chats.discord.slash_commands import SLASH_COMMANDS
 from local.chats.simulator import Simulator
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
@@ -65,14 +66,14 @@ def test_a_forum_post_is_asked_for_as_published(simulator: Simulator, discord: D
     check("CreateForumThreadRequest", body)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command["name"])
+@pytest.mark.parametrize("command", SLASH_COMMANDS, ids=lambda command: command["name"])
 def test_commands_are_described_as_published(command: dict[str, Any]) -> None:
     check("ApplicationCommandUpdateRequest", json.loads(json.dumps(command)))
 
 
 def test_every_registered_command_is_understood(simulator: Simulator, discord: Discord) -> None:
-    asyncio.run(register(simulator.credentials.discord_bot_token, api_url=simulator.discord_api_url))
-    for command in COMMANDS:
+    asyncio.run(register(simulator.secrets["discord/bot_token"], api_url=simulator.api_url("discord")))
+    for command in SLASH_COMMANDS:
         options = [{"name": option["name"], "type": 3, "value": "words"} for option in command["options"]]
         event = {
             "type": 2,

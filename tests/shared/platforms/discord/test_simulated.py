@@ -35,8 +35,8 @@ def opened_in_the_end(discord: Discord, home: str) -> Place:
 
 
 def members(simulator: Simulator, thread: Place) -> set[str]:
-    url = f"{simulator.discord_api_url}/channels/{thread.chat}/thread-members"
-    answer = httpx.get(url, headers={"Authorization": f"Bot {simulator.credentials.discord_bot_token}"})
+    url = f"{simulator.api_url('discord')}/channels/{thread.chat}/thread-members"
+    answer = httpx.get(url, headers={"Authorization": f"Bot {simulator.secrets['discord/bot_token']}"})
     return {member["user_id"] for member in answer.json()}
 
 
@@ -126,7 +126,9 @@ def test_a_message_that_is_gone_cannot_be_edited(discord: Discord) -> None:
 
 
 def test_without_a_token_nothing_is_sent(simulator: Simulator) -> None:
-    settings = Settings("handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.discord_api_url}})
+    settings = Settings(
+        "handoffs", "sessions", "turns", platform_urls={"discord": {"api": simulator.api_url("discord")}}
+    )
     with pytest.raises(Rejected):
         Discord(settings, FakeSecrets()).send(Place("discord", TEXT), Part("hello"), key="t1#0")
 

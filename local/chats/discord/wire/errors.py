@@ -3,7 +3,7 @@
 from typing import Any
 
 
-class Refused(Exception):
+class DiscordError(Exception):
     """The call is answered with this error."""
 
     def __init__(self, status: int, code: int, message: str, errors: dict[str, Any] | None = None) -> None:
@@ -14,29 +14,29 @@ class Refused(Exception):
             self.body["errors"] = errors
 
 
-def unknown(what: str) -> Refused:
+def unknown(what: str) -> DiscordError:
     codes = {"Channel": 10003, "Guild": 10004, "Member": 10007, "Message": 10008, "User": 10013, "Webhook": 10015}
-    return Refused(404, codes[what], f"Unknown {what}")
+    return DiscordError(404, codes[what], f"Unknown {what}")
 
 
-def unknown_interaction() -> Refused:
-    return Refused(404, 10062, "Unknown interaction")
+def unknown_interaction() -> DiscordError:
+    return DiscordError(404, 10062, "Unknown interaction")
 
 
-def wrong_channel_type() -> Refused:
-    return Refused(400, 50024, "Cannot execute action on this channel type")
+def wrong_channel_type() -> DiscordError:
+    return DiscordError(400, 50024, "Cannot execute action on this channel type")
 
 
-def not_found() -> Refused:
-    return Refused(404, 0, "404: Not Found")
+def not_found() -> DiscordError:
+    return DiscordError(404, 0, "404: Not Found")
 
 
-def form(field: str, code: str, message: str) -> Refused:
+def form(field: str, code: str, message: str) -> DiscordError:
     """`Invalid Form Body`, naming the field as Discord does."""
     errors: dict[str, Any] = {"_errors": [{"code": code, "message": message}]}
     for part in reversed(field.split(".")):
         errors = {part: errors}
-    return Refused(400, 50035, "Invalid Form Body", errors)
+    return DiscordError(400, 50035, "Invalid Form Body", errors)
 
 
 def check_length(field: str, value: str, *, shortest: int, longest: int) -> None:
