@@ -21,13 +21,17 @@ class SeededChat:
 
 @dataclass(frozen=True)
 class ChatKind:
-    """How the page shows one kind of chat. A forum holds threads; some forums accept no messages outside of them."""
+    """One kind of chat, and how the page shows it. Without `threads`, handoffs arrive in the chat itself.
+
+    A forum consists of threads; some forums accept no messages outside of them.
+    """
 
     name: str
     short: str
     sign: str = "#"
     is_forum: bool = False
     accepts_messages: bool = True
+    threads: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class LocalChat:
     `wire` (`module:Class`) speaks the platform's protocol, see Wire in simulator/protocol.py; `options` are its settings.
     `make_secrets` returns new secrets of the simulated bot; without it each secret of the spec is a random text.
     `api_url` is the simulated API, where `{host}` stands for host and port.
+    `mentions` are texts that would notify people if the bot sent them. `webhook_text` is what a person writes so that the
+    platform posts `{text}` to the webhook, without a relay.
     `user_id_is_home`: a user's private chat with the bot has the user's id, so it is the home if no other is set.
     """
 
@@ -87,6 +93,8 @@ class LocalChat:
     options: Any = None
     make_secrets: Callable[[], Mapping[str, str]] | None = None
     user_id_is_home: bool = False
+    mentions: tuple[str, ...] = ("@everyone", "@here")
+    webhook_text: str = "{text}"
 
     @property
     def name(self) -> str:

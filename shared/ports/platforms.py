@@ -1,6 +1,6 @@
 """Chat platforms: their capabilities, and the operations that each adapter implements."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -12,12 +12,13 @@ from shared.ports.inbound import Parsed, WebhookRequest
 class Capabilities:
     """What a platform can do, so that use cases need not know which one it is.
 
-    `limit` is the longest part, as the platform counts. The flags say how a send that may have arrived is made safe:
+    `limit` is the longest part, in the units of `length`. The flags say how a send that may have arrived is made safe:
     `key`: a send with the same key posts once; `readback`: `find_message` finds it. Without both the repeat is marked.
     """
 
     threads: bool
     limit: int
+    length: Callable[[str], int] = len
     key: bool = False
     readback: bool = False
 

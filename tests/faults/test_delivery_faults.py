@@ -5,9 +5,6 @@ import uuid
 import pytest
 
 from local.service import LocalService
-from shared.platforms.markdown.split import utf16
-from shared.use_cases.turns.deliver import REPEAT_MARK
-from tests.contracts.platform_contract_stand import unconnected
 from tests.faults.moved_once import CHATS, MARK
 from tests.support.desk import Desk, until
 from tests.support.sweeping import sweeping
@@ -172,19 +169,3 @@ def test_a_confirmation_that_is_forbidden_fails_the_handoff_with_the_session_bac
     assert (failed["state"], failed["error"]["code"]) == ("failed", "delivery_rejected")
     session = desk.see(session_id)
     assert (session["owner"], session["epoch"], session["active_handoff"]) == ("cli", 2, None)
-
-
-def test_where_a_repeat_is_marked_every_part_has_room_for_the_mark() -> None:
-    """Only Telegram's parts are marked: its limit counts UTF-16 units."""
-    texts = [
-        "x" * 20_000,
-        "🙂" * 9_000,
-        "```\n" + "code\n" * 4_000 + "```",
-        "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 900,
-    ]
-    for name in CHATS:
-        platform = unconnected(name)
-        if not (platform.capabilities.key or platform.capabilities.readback):
-            parts = [part for text in texts for part in platform.render(text)]
-            assert max(utf16(part.text + REPEAT_MARK) for part in parts) <= platform.capabilities.limit
-            assert len(parts) > len(texts)

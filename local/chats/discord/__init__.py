@@ -42,7 +42,7 @@ CHAT = LocalChat(
     kinds={
         "text": ChatKind("text channel", "channel"),
         "forum": ChatKind("forum", "forum", "≡", is_forum=True, accepts_messages=False),
-        "dm": ChatKind("direct messages", "direct", "@"),
+        "dm": ChatKind("direct messages", "direct", "@", threads=False),
     },
     tint=("#4c56d8", "#98a0ff"),
     relay=LocalRelay(
@@ -60,4 +60,6 @@ CHAT = LocalChat(
     ),
     options=DiscordOptions(),
     make_secrets=_secrets,
+    mentions=("@everyone", "@here", "<@7002000000000000002>"),
+    webhook_text="/say {text}",
 )

@@ -56,4 +56,5 @@ CHAT = LocalChat(
     ),
     options=SlackOptions(),
     make_secrets=_secrets,
+    mentions=("@everyone", "@here", "<!here>", "<!channel>", "<@U7002>"),
 )

@@ -37,7 +37,7 @@ CHAT = LocalChat(
     kinds={
         "private": ChatKind("private chat", "private", "@"),
         "forum": ChatKind("forum", "forum", "≡", is_forum=True),
-        "group": ChatKind("group", "group"),
+        "group": ChatKind("group", "group", threads=False),
     },
     tint=("#17689f", "#5bb5f0"),
     markup="entities",
@@ -50,4 +50,5 @@ CHAT = LocalChat(
     options=TelegramOptions(),
     make_secrets=_secrets,
     user_id_is_home=True,
+    mentions=("@everyone", "@here", "@stranger"),
 )

@@ -30,7 +30,7 @@ class Telegram(Platform):
     """One bot on Telegram. It can neither list topics nor find a message again: the journal remembers both."""
 
     name = SPEC.name
-    capabilities = Capabilities(threads=True, limit=4096)
+    capabilities = Capabilities(threads=True, limit=4096, length=utf16)
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
         self._settings, self._secrets = settings, secrets

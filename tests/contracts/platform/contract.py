@@ -1,0 +1,20 @@
+"""What every chat platform must do, tested against the simulator and through its real SDK."""
+
+from local.chats.spec import LocalChat
+from tests.contracts.platform.case import PlatformCase, threadless_homes
+from tests.contracts.platform.diagnosis import Diagnosis
+from tests.contracts.platform.faults import Faults
+from tests.contracts.platform.inbound import Inbound
+from tests.contracts.platform.outbound import Outbound
+from tests.contracts.platform.rendering import Rendering
+from tests.contracts.platform.threads import Threadless, Threads
+
+
+def platform_contract(chat: LocalChat) -> type[PlatformCase]:
+    """The tests of one platform: all that apply to it."""
+    tests: list[type[PlatformCase]] = [Outbound, Faults, Rendering, Inbound, Diagnosis]
+    if chat.spec.threads:
+        tests.append(Threads)
+    if threadless_homes(chat):
+        tests.append(Threadless)
+    return type(f"Test{chat.spec.title.replace(' ', '')}", tuple(tests), {"chat": chat, "__module__": __name__})

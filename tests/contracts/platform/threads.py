@@ -1,0 +1,92 @@
+"""Threads: opening and finding them, and homes that cannot hold any."""
+
+import pytest
+
+from shared.domain.routes import Place
+from shared.errors import PlaceGone, ThreadRefused
+from shared.ports.platforms import Part
+from tests.contracts.platform.case import PlatformCase
+from tests.contracts.platform.harness import PlatformHarness, now
+
+
+class Threads(PlatformCase):
+    """For platforms with threads."""
+
+    def test_each_call_opens_another_thread(self, at: PlatformHarness, home: Place) -> None:
+        first, second = self.open(at, home, "one"), self.open(at, home, "two")
+
+        assert first != second
+        assert home not in (first, second)
+        at.platform.send(first, Part("hello"), key="a")
+        assert [message["text"] for message in at.posted(home, first)][-1] == "hello"
+        assert [message["text"] for message in at.posted(home, second)].count("hello") == 0
+
+    def test_a_thread_has_the_title(self, at: PlatformHarness, home: Place) -> None:
+        place = self.open(at, home)
+        at.platform.send(place, Part("hello"), key="a")
+
+        assert any("Fix" in title and "Handoff" in title for title in at.thread_titles(home))
+
+    def test_a_title_over_the_limit_still_opens_a_thread(self, at: PlatformHarness, home: Place) -> None:
+        place = at.platform.open_thread(home, "👩‍👩‍👧 long " * 200 + "\n@everyone", key="long", people=[])
+
+        assert place != home
+
+    def test_no_thread_opens_in_a_chat_that_is_gone(self, at: PlatformHarness, home: Place) -> None:
+        at.simulator.remove(at.name, home.chat)
+
+        with pytest.raises(PlaceGone):
+            self.open(at, home)
+
+    def test_a_thread_is_found_by_its_key_where_that_is_possible(self, at: PlatformHarness, home: Place) -> None:
+        assert at.platform.find_thread(home, key="handoff-1") is None
+        place = self.open(at, home)
+
+        can = at.platform.capabilities
+        assert at.platform.find_thread(home, key="handoff-1") == (place if can.key or can.readback else None)
+        assert at.platform.find_thread(home, key="handoff-2") is None
+
+    def test_nothing_is_posted_outside_a_deleted_thread(self, at: PlatformHarness, home: Place) -> None:
+        place = self.open(at, home)
+        at.platform.send(place, Part("first"), key="a")
+        at.simulator.remove(at.name, home.chat, place.thread or place.chat)
+        before = at.outside_threads(home)
+
+        with pytest.raises(PlaceGone):
+            at.platform.send(place, Part("hello"), key="b")
+
+        assert at.outside_threads(home) == before
+
+    def test_a_link_opens_the_thread_on_the_page(self, at: PlatformHarness, home: Place) -> None:
+        place = self.open(at, home)
+
+        assert at.platform.link(place) == at.simulator.link_url(at.name, home.chat, place.thread or place.chat)
+
+
+class Threadless(PlatformCase):
+    """For homes without threads on a platform with threads: the home itself is the place."""
+
+    def test_a_refusal_explains_why_no_thread_can_open(self, at: PlatformHarness, threadless: Place) -> None:
+        with pytest.raises(ThreadRefused) as refused:
+            self.open(at, threadless)
+
+        assert len(str(refused.value).split()) > 3
+        assert at.outside_threads(threadless) == []
+
+    def test_a_home_without_threads_accepts_messages(self, at: PlatformHarness, threadless: Place) -> None:
+        at.platform.send(threadless, Part("hello"), key="a")
+
+        assert at.outside_threads(threadless) == ["hello"]
+
+    def test_messages_in_it_come_from_the_home_itself(self, at: PlatformHarness, threadless: Place) -> None:
+        at.write(threadless, threadless)
+
+        assert at.next_message().place.route == threadless.route
+
+    def test_the_diagnosis_reports_the_missing_threads(self, at: PlatformHarness, threadless: Place) -> None:
+        found = at.platform.diagnose(threadless, webhook_url=at.webhook_url, now=now(), seconds=15)
+
+        assert {finding.name: finding.ok for finding in found if finding.name in ("home", "thread")} == {
+            "home": True,
+            "thread": False,
+        }
