@@ -1,1 +1,3 @@
-"""The terminal side of Handoff: a thin client of the service's HTTP contract."""
+"""Handoff in the terminal: a client of the service's HTTP contract."""
+
+__version__ = "0.1.0"

@@ -1,10 +1,10 @@
-"""The program's first lines: nothing to load yet, so that Ctrl-C while the rest loads is no reason for a traceback."""
+"""Start the program. Imports nothing at module level, so that Ctrl-C during start-up prints no traceback."""
 
 import sys
 
 
 def start() -> None:
-    """What the installed program and the launcher of a checkout call."""
+    """Entry point of the installed `handoff` and of the checkout's launcher."""
     try:
         from handoff_cli.main import entry  # noqa: PLC0415 - see above
     except KeyboardInterrupt:

@@ -1,21 +1,24 @@
-"""The command line as data: every command, its arguments and the module that runs it."""
+"""The command line as data: every command, its arguments and the function that runs it."""
 
 import argparse
 from typing import Any
 
-PLATFORMS = ("telegram", "slack", "discord")
-SOURCES = ("claude-code", "codex", "hermes", "openai")
-SHELLS = ("bash", "zsh", "fish")
+from handoff_cli import __version__
+from handoff_cli.readers import READERS
+
 FORMATS = ("messages", "jsonl", "markdown")
+SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
+# How the shell completes an argument; `completion` turns these into what shtab understands.
+FILE, PLATFORM, SESSION = "file", "platforms", "sessions"
 
 _EXIT_CODES = """\
 exit codes:
-  0 it worked   1 it failed or was refused   2 usage   3 still running after the time-out
-  4 the service cannot be reached   130 interrupted"""
+  0 success   1 failed or refused   2 wrong usage   3 still running after the time-out
+  4 service not reachable   130 interrupted"""
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    """The whole command line; `run` in the result names the module of the command."""
+    """The whole command line; `run` in the result is `module:function` in `handoff_cli.commands`."""
     top = argparse.ArgumentParser(
         prog=prog,
         description="Move a live terminal agent session into a chat thread, and bring it back.",
@@ -23,127 +26,132 @@ def parser(prog: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         parents=[_connection()],
     )
-    top.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    top.add_argument("--version", action="version", version=f"handoff {__version__}", help="show the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     for add in (_chat, _send, _handoffs, _sessions, _service, _config, _completion):
         add(commands)
     return top
 
 
-class _Version(argparse.Action):
-    """Looks the version up only when it is asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow, and rarely wanted
-
-        try:
-            number = version("handoff-cli")
-        except PackageNotFoundError:
-            number = "of this checkout"
-        parser.exit(message=f"handoff-cli {number}\n")
-
-
 def _connection() -> argparse.ArgumentParser:
-    """Accepted before and after the command; SUPPRESS keeps the later one from erasing the earlier."""
+    """Options accepted before and after the command; SUPPRESS keeps the later one from erasing the earlier."""
     shared = argparse.ArgumentParser(add_help=False)
     group = shared.add_argument_group("connection")
     group.add_argument(
-        "--url", default=argparse.SUPPRESS, help="the service (default: HANDOFF_URL, config file, .local/env)"
+        "--url", default=argparse.SUPPRESS, help="URL of the service (default: HANDOFF_URL, config file, .local/env)"
     )
     group.add_argument(
-        "--token", default=argparse.SUPPRESS, help="its token (better: HANDOFF_TOKEN or the config file)"
+        "--token", default=argparse.SUPPRESS, help="your token (better: HANDOFF_TOKEN or the config file)"
     )
     return shared
 
 
-def _command(
-    commands: Any, name: str, text: str, *, run: str | None = None, json_output: bool = True
-) -> argparse.ArgumentParser:
+def _command(commands: Any, name: str, text: str, run: str, *, json_output: bool = True) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, parents=[_connection()])
-    command.set_defaults(run=run or name)
+    command.set_defaults(run=run)
     if json_output:
         command.add_argument("--json", action="store_true", help="print one JSON value, for scripts")
     return command
 
 
+def _argument(container: Any, *names: str, completes: str = "", **options: Any) -> None:
+    """An argument, and how the shell completes it."""
+    container.add_argument(*names, **options).completes = completes
+
+
 def _chat(commands: Any) -> None:
-    chat = _command(commands, "chat", "Talk with the agent here; /handoff moves the session.", json_output=False)
-    chat.add_argument("--resume", metavar="TITLE|ID", help="go on with this session, wherever it lives now")
-    chat.add_argument("--title", metavar="T", help="what to call a new session")
+    text = "Talk with the agent here; /handoff moves the session."
+    chat = _command(commands, "chat", text, "chat:chat", json_output=False)
+    _argument(chat, "--resume", metavar="TITLE|ID", completes=SESSION, help="continue this session, wherever it is now")
+    chat.add_argument("--title", metavar="T", help="title of a new session")
 
 
 def _send(commands: Any) -> None:
-    send = _command(commands, "send", "Hand a session over to a chat.")
-    send.add_argument("platform", metavar="PLATFORM", help=f"{', '.join(PLATFORMS)}")
+    send = _command(commands, "send", "Hand a session over to a chat.", "send:send")
+    _platform(send)
     what = send.add_argument_group("what to hand over")
-    what.add_argument("--transcript", metavar="FILE", help="JSON or JSONL messages; - is stdin")
+    _argument(what, "--transcript", metavar="FILE", completes=FILE, help="JSON or JSONL messages; - is stdin")
     what.add_argument(
-        "--from", dest="source", choices=SOURCES, help="the newest session of this directory in that tool"
+        "--from", dest="source", choices=READERS, help="the newest session of that tool in this directory"
     )
-    what.add_argument("--session", metavar="TITLE|ID", help="a session that the service already has")
-    what.add_argument("--title", metavar="T", help="what to call the session")
-    what.add_argument("--message", metavar="FILE", help="first words of your own for the agent there; - is stdin")
-    what.add_argument("--redact", action="store_true", help="mask what looks like a secret")
+    _argument(what, "--session", metavar="TITLE|ID", completes=SESSION, help="a session that the service already has")
+    what.add_argument("--title", metavar="T", help="title of the session")
+    _argument(what, "--message", metavar="FILE", completes=FILE, help="a first message to the agent there; - is stdin")
+    what.add_argument("--redact", action="store_true", help="mask likely secrets")
     where = send.add_argument_group("where and how")
-    where.add_argument("--to", metavar="CHAT", help="a chat other than home")
-    where.add_argument("--require-thread", action="store_true", help="fail rather than use the chat itself")
-    where.add_argument("--replace", action="store_true", help="take the place of a session that lives there")
-    where.add_argument("--no-wait", action="store_true", help="only ask for it; look again with `status`")
+    where.add_argument("--to", metavar="CHAT", help="a chat other than your home chat")
+    where.add_argument("--require-thread", action="store_true", help="fail if no thread can be opened")
+    where.add_argument("--replace", action="store_true", help="replace a session that is in the chat already")
+    where.add_argument("--no-wait", action="store_true", help="do not wait; check with `status`")
     where.add_argument("--yes", action="store_true", help="do not ask about likely secrets")
     _timeout(where)
 
 
 def _handoffs(commands: Any) -> None:
-    status = _command(commands, "status", "Show how a handoff stands.")
-    status.add_argument("id", metavar="ID", nargs="?", help="the handoff's id (default: the newest handoffs)")
-    wait = _command(commands, "wait", "Wait for a handoff to end.")
-    wait.add_argument("id", metavar="ID", help="the handoff's id")
+    status = _command(commands, "status", "Show the state of a handoff.", "handoffs:status")
+    status.add_argument("id", metavar="ID", nargs="?", help="id of the handoff (default: list the newest)")
+    wait = _command(commands, "wait", "Wait for a handoff to end.", "handoffs:wait")
+    wait.add_argument("id", metavar="ID", help="id of the handoff")
     _timeout(wait)
-    cancel = _command(commands, "cancel", "Stop a handoff that has not moved the session yet.")
-    cancel.add_argument("id", metavar="ID", help="the handoff's id")
+    text = "Cancel a handoff that has not moved the session yet."
+    cancel = _command(commands, "cancel", text, "handoffs:cancel")
+    cancel.add_argument("id", metavar="ID", help="id of the handoff")
 
 
 def _sessions(commands: Any) -> None:
-    resume = _command(commands, "resume", "Bring a session back to the terminal and show what was said meanwhile.")
+    text = "Bring a session back to the terminal and show the new messages."
+    resume = _command(commands, "resume", text, "sessions:resume")
     _session(resume)
-    resume.add_argument("--fork", action="store_true", help="copy it instead; the original stays where it is")
-    sessions = _command(commands, "sessions", "List your sessions, newest first.")
+    resume.add_argument("--fork", action="store_true", help="make a copy; the original stays where it is")
+    sessions = _command(commands, "sessions", "List your sessions, newest first.", "sessions:sessions")
     sessions.add_argument("--limit", metavar="N", type=_count, default=20, help="at most N (default: 20)")
-    history = _command(commands, "history", "Show what was said in a session.")
+    history = _command(commands, "history", "Show the messages of a session.", "sessions:history")
     _session(history)
     history.add_argument("--last", metavar="N", type=_count, help="only the last N messages")
-    export = _command(commands, "export", "Take a session out, for your own tools.")
+    export = _command(commands, "export", "Write a session to a file or to stdout.", "sessions:export")
     _session(export)
     export.add_argument("--format", choices=FORMATS, default="messages", help="messages: a JSON array (default)")
-    export.add_argument("--output", "-o", metavar="FILE", help="write there instead of stdout")
+    _argument(export, "--output", "-o", metavar="FILE", completes=FILE, help="write to this file instead of stdout")
 
 
 def _service(commands: Any) -> None:
-    _command(commands, "platforms", "List platforms, whether they are ready, and your homes.")
-    _command(commands, "doctor", "Check service, token, platforms and clock, each with a fix.")
+    _command(commands, "platforms", "List the platforms, their state and your home chats.", "platforms:platforms")
+    _command(commands, "doctor", "Check service, token, platforms and clock; suggest fixes.", "doctor:doctor")
 
 
 def _config(commands: Any) -> None:
-    config = _command(commands, "config", "Show or change the configuration.", json_output=False)
+    config = _command(commands, "config", "Show or change the configuration.", "config:show", json_output=False)
     actions = config.add_subparsers(dest="action", metavar="ACTION", required=True)
-    _command(actions, "show", "Show what is in force and where it comes from.", run="config")
-    setting = _command(actions, "set", "Keep the service's URL or token in the config file.", run="config")
+    _command(actions, "show", "Show the configuration and where it comes from.", "config:show")
+    setting = _command(actions, "set", "Save the service's URL or your token in the config file.", "config:set_value")
     setting.add_argument("key", choices=("url", "token"))
-    setting.add_argument("value", nargs="?", help="without it: asked for, or read from stdin")
-    unset = _command(actions, "unset", "Remove a value from the config file.", run="config")
+    setting.add_argument("value", nargs="?", help="default: ask, or read it from stdin")
+    unset = _command(actions, "unset", "Remove a value from the config file.", "config:unset_value")
     unset.add_argument("key", choices=("url", "token"))
-    home = _command(actions, "home", "Set the chat where handoffs to a platform arrive.", run="config")
-    home.add_argument("platform", metavar="PLATFORM")
-    home.add_argument("chat", metavar="CHAT", help="the chat's id on that platform")
+    home = _command(actions, "home", "Set the chat where handoffs to a platform arrive.", "config:home")
+    _platform(home)
+    home.add_argument("chat", metavar="CHAT", help="id of the chat on that platform")
 
 
 def _completion(commands: Any) -> None:
-    completion = _command(commands, "completion", "Print a completion script for your shell.", json_output=False)
-    completion.add_argument("shell", choices=SHELLS)
+    text = "Print a completion script for your shell."
+    completion = _command(commands, "completion", text, "completion:completion", json_output=False)
+    completion.add_argument(
+        "what",
+        metavar="SHELL",
+        choices=(*SHELLS, PLATFORM, SESSION),
+        help=f"{', '.join(SHELLS)}; `{PLATFORM}` and `{SESSION}` print the names that the scripts complete",
+    )
+
+
+def _platform(command: argparse.ArgumentParser) -> None:
+    help_text = "for example telegram; `handoff platforms` lists them"
+    _argument(command, "platform", metavar="PLATFORM", completes=PLATFORM, help=help_text)
 
 
 def _session(command: argparse.ArgumentParser) -> None:
-    command.add_argument("session", metavar="TITLE|ID", help="a title or id; their beginning is enough")
+    help_text = "title or id, or the beginning of one"
+    _argument(command, "session", metavar="TITLE|ID", completes=SESSION, help=help_text)
 
 
 def _timeout(command: Any) -> None:
@@ -151,7 +159,7 @@ def _timeout(command: Any) -> None:
         "--timeout",
         metavar="S",
         type=_seconds,
-        help="stop waiting after S seconds (default: 60 to be picked up, then 15 minutes)",
+        help="stop waiting after S seconds (default: 60 until it is picked up, then 15 minutes)",
     )
 
 

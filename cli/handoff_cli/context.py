@@ -1,4 +1,4 @@
-"""What every command is given: the arguments, the terminal, and a way to the service."""
+"""What every command gets: arguments, terminal, environment, clock and a client of the service."""
 
 import time
 from argparse import Namespace
@@ -12,12 +12,11 @@ from handoff_cli.ui.terminal import Terminal
 
 if TYPE_CHECKING:
     from handoff_cli.api.client import Service
-    from handoff_cli.handoff.follow import Follower
 
 
 @dataclass(frozen=True)
 class Context:
-    """One run of the program. Nothing else reads the environment or the clock."""
+    """One run of the program. No other module reads the environment or the clock."""
 
     args: Namespace
     terminal: Terminal
@@ -28,11 +27,11 @@ class Context:
 
     @property
     def prog(self) -> str:
-        """How the person calls this program, for lines to copy."""
+        """The name under which the program was started, for commands that users copy."""
         return self.environ.get("HANDOFF_PROG") or "handoff"
 
     def configuration(self) -> Configuration:
-        """The service in force. Raises UsageProblem if none is configured."""
+        """The configured service. Raises UsageProblem if there is none."""
         return load(
             url=getattr(self.args, "url", None),
             token=getattr(self.args, "token", None),
@@ -41,15 +40,9 @@ class Context:
         )
 
     def service(self) -> "Service":
-        """A client of the service in force; use it in a `with`."""
-        from handoff_cli.api.client import Service  # noqa: PLC0415 - `--help` must not pay for httpx
+        """A client of the configured service; use it in a `with`."""
+        from handoff_cli.api.client import Service  # noqa: PLC0415 - commands without the service do without httpx
         from handoff_cli.api.transport import READ_SECONDS  # noqa: PLC0415 - see above
 
         seconds = getattr(self.args, "timeout", None) or READ_SECONDS
         return Service(self.configuration(), sleep=self.sleep, read_seconds=max(1.0, min(seconds, READ_SECONDS)))
-
-    def follower(self, service: "Service") -> "Follower":
-        """Waits for handoffs on that service."""
-        from handoff_cli.handoff.follow import Follower  # noqa: PLC0415 - see above
-
-        return Follower(service, self.terminal, self.prog, clock=self.clock, sleep=self.sleep)

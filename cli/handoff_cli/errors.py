@@ -1,12 +1,12 @@
-"""Everything that can end a command, each with its exit code.
+"""Every error that ends a command, with its exit code.
 
 CliError
-├── UsageProblem      2  the command or a file it names is not right; nothing was sent
-├── Unreachable       4  no answer, or an answer that is not the service's
-├── Ambiguous         2  a name fits several sessions
-├── Refused           1  the service said no, and why
-├── HandoffFailed     1  the handoff ended without moving the session, or the receipt differs
-├── StillRunning      3  the waiting ended before the handoff did
+├── UsageProblem      2  wrong command line or unreadable file; nothing was sent
+├── Ambiguous         2  a name matches several sessions
+├── Refused           1  the service rejected the request and said why
+├── HandoffFailed     1  the handoff failed, or the receipt does not match
+├── StillRunning      3  time-out; the handoff is still running
+├── Unreachable       4  no answer, or the answer is not from a Handoff service
 └── Interrupted     130  Ctrl-C
 """
 
@@ -15,56 +15,26 @@ from typing import Any
 
 
 class CliError(Exception):
-    """Ends the command. The message is one line for a person: what happened, and what to do."""
+    """Ends the command. The message is one line for the user: what happened and what to do."""
 
     exit_code = 1
     code = "failed"
 
     @property
     def details(self) -> dict[str, Any]:
-        """What a script may want to know beyond the code and the message."""
+        """More fields for scripts, next to code and message."""
         return {}
 
 
 class UsageProblem(CliError):
-    """The command or a file it names is not right; nothing was sent."""
+    """Wrong command line or unreadable file; nothing was sent."""
 
     exit_code = 2
     code = "usage"
 
 
-class Unreachable(CliError):
-    """The service gave no answer, or something else answered in its place."""
-
-    exit_code = 4
-    code = "unreachable"
-
-
-class Refused(CliError):
-    """The service understood and said no."""
-
-    def __init__(self, problem: Mapping[str, Any], *, status: int) -> None:
-        self.problem = dict(problem)
-        self.status = status
-        self.code = str(problem.get("code") or "refused")
-        super().__init__(str(problem.get("detail") or problem.get("title") or f"HTTP {status}"))
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """What the service added to its reason."""
-        return {key: value for key, value in self.problem.items() if key not in {"type", "title", "code", "detail"}}
-
-
-class HandoffFailed(CliError):
-    """The handoff ended without moving the session, or not all of it arrived."""
-
-    def __init__(self, message: str, *, code: str = "failed") -> None:
-        self.code = code
-        super().__init__(message)
-
-
 class Ambiguous(CliError):
-    """A name fits several sessions."""
+    """A name matches several sessions."""
 
     exit_code = 2
     code = "ambiguous"
@@ -79,15 +49,41 @@ class Ambiguous(CliError):
         return {"candidates": [{"id": session["id"], "title": session.get("title")} for session in self.candidates]}
 
 
+class Refused(CliError):
+    """The service rejected the request and said why."""
+
+    def __init__(self, problem: Mapping[str, Any], *, status: int) -> None:
+        self.problem = dict(problem)
+        self.status = status
+        self.code = str(problem.get("code") or "refused")
+        super().__init__(str(problem.get("detail") or problem.get("title") or f"HTTP {status}"))
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The other fields of the service's answer."""
+        return {key: value for key, value in self.problem.items() if key not in {"type", "title", "code", "detail"}}
+
+
+class HandoffFailed(CliError):
+    """The handoff failed, or the receipt does not match."""
+
+
 class StillRunning(CliError):
-    """The waiting ended before the handoff did; it goes on by itself."""
+    """The wait timed out; the handoff is still running."""
 
     exit_code = 3
     code = "still_running"
 
 
+class Unreachable(CliError):
+    """No answer, or the answer is not from a Handoff service."""
+
+    exit_code = 4
+    code = "unreachable"
+
+
 class Interrupted(CliError):
-    """The person pressed Ctrl-C."""
+    """The user pressed Ctrl-C."""
 
     exit_code = 130
     code = "interrupted"

@@ -1,4 +1,4 @@
-"""The way in: reads the command line, runs one command, turns every ending into an exit code."""
+"""Parse the command line, run one command and turn every outcome into an exit code."""
 
 import os
 import sys
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from handoff_cli.ui.terminal import Terminal
 
 _PIPE_CLOSED = 141
-_DEBUG_HINT = "HANDOFF_DEBUG=1 shows where; please report it."
+_DEBUG_HINT = "Set HANDOFF_DEBUG=1 for the traceback, and please report it."
 
 
 def entry() -> None:
-    """Runs the command line of this process and exits with its code."""
+    """Run the command line of this process and exit with its code."""
     try:
         code = main(sys.argv[1:], environ=os.environ)
     except KeyboardInterrupt:
-        # So early or so late that there is nothing to tell.
+        # Before or after the command itself: there is no state to report.
         code = Interrupted.exit_code
     sys.exit(code)
 
@@ -37,31 +37,32 @@ def main(
     stdout: "TextIO | None" = None,
     stderr: "TextIO | None" = None,
 ) -> int:
-    """Runs one command and returns its exit code; argparse itself exits on wrong usage and on --help."""
+    """Run one command and return its exit code. argparse itself exits on wrong usage and on --help."""
     program = parser(environ.get("HANDOFF_PROG") or "handoff")
     args = program.parse_args(argv)
     if args.command is None:
         program.print_help(stderr or sys.stderr)
         return UsageProblem.exit_code
-    from handoff_cli.ui.terminal import Terminal  # noqa: PLC0415 - `--help` needs argparse and no more
+    from handoff_cli.ui.terminal import Terminal  # noqa: PLC0415 - `--help` needs only argparse
 
     terminal = Terminal(stdout, stderr, stdin, environ=environ, json_output=bool(getattr(args, "json", False)))
+    if terminal.interactive:
+        _restore_ctrl_c()
     try:
         return _run(args, terminal, environ, directory or _directory())
     except CliError as error:
-        return _ended(terminal, error)
+        return _report(terminal, error)
     except KeyboardInterrupt:
-        return _ended(terminal, Interrupted("Stopped."))
+        return _report(terminal, Interrupted("Stopped."))
     except BrokenPipeError:
-        # The reader went away (`| head`): nobody is left to tell, and the exit must not try to flush again.
+        # The reader of the pipe is gone (`| head`); the flush at exit must not raise again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
     except Exception as error:
-        # The last line of defence: a person never gets a traceback they did not ask for.
+        # Users get a traceback only if they ask for one.
         if environ.get("HANDOFF_DEBUG"):
             raise
-        what = f"{type(error).__name__}: {error}"
-        return _ended(terminal, CliError(f"Something unforeseen went wrong here ({what}). {_DEBUG_HINT}"))
+        return _report(terminal, CliError(f"Internal error ({type(error).__name__}: {error}). {_DEBUG_HINT}"))
 
 
 def _run(args: "Namespace", terminal: "Terminal", environ: Mapping[str, str], directory: str) -> int:
@@ -71,18 +72,27 @@ def _run(args: "Namespace", terminal: "Terminal", environ: Mapping[str, str], di
     from handoff_cli.context import Context  # noqa: PLC0415 - see above
 
     context = Context(args=args, terminal=terminal, environ=environ, directory=Path(directory))
-    code: int = import_module(f"handoff_cli.commands.{args.run}").run(context)
+    module, _, function = args.run.partition(":")
+    code: int = getattr(import_module(f"handoff_cli.commands.{module}"), function)(context)
     return code
 
 
-def _ended(terminal: "Terminal", error: CliError) -> int:
+def _report(terminal: "Terminal", error: CliError) -> int:
     terminal.problem(str(error))
     terminal.result({"error": {"code": error.code, "message": str(error), **error.details}})
     return error.exit_code
 
 
+def _restore_ctrl_c() -> None:
+    """Undo an inherited `ignore` (as under nohup): at a terminal, Ctrl-C must work. Background jobs keep it."""
+    import signal  # noqa: PLC0415 - see above
+
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def _directory() -> str:
-    """Where the person is; a directory that was removed meanwhile has no name."""
+    """The working directory; `/` if it has been removed."""
     try:
         return os.getcwd()  # noqa: PTH109 - pathlib is not imported yet
     except OSError:

@@ -1,4 +1,4 @@
-"""Calls over HTTP that are repeated where that is safe, and end in a value or in one sentence."""
+"""HTTP calls with safe retries; the result is JSON or an error of one sentence."""
 
 import json
 import ssl
@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import httpx
 
+from handoff_cli import __version__
 from handoff_cli.api import failures
 from handoff_cli.config.sources import Configuration, is_loopback
 from handoff_cli.errors import Unreachable
@@ -19,11 +20,11 @@ READ_SECONDS = 30.0
 _CONNECT_SECONDS = 5.0
 _TRIES = 4
 _LONGEST_PAUSE = 30.0
-_PASSING = frozenset({429, 502, 503, 504})
+_TRANSIENT = frozenset({429, 502, 503, 504})
 
 
 class Transport:
-    """One connection pool to one service with one token."""
+    """A connection pool to one service with one token."""
 
     def __init__(
         self,
@@ -35,16 +36,16 @@ class Transport:
         self.configuration = configuration
         self._sleep = sleep
         self._answered = False
-        headers = {"accept": "application/json", "user-agent": "handoff-cli"}
+        headers = {"accept": "application/json", "user-agent": f"handoff-cli/{__version__}"}
         if configuration.token:
             headers["authorization"] = f"Bearer {configuration.token}"
-        with failures.as_sentences(configuration):
+        with failures.translate_errors(configuration):
             self._client = httpx.Client(
                 base_url=configuration.url,
                 headers=headers,
                 timeout=httpx.Timeout(read_seconds, connect=min(_CONNECT_SECONDS, read_seconds)),
                 verify=_trust(configuration.url),
-                # No proxy stands between a machine and itself, whatever the environment says.
+                # Never use a proxy to reach this machine.
                 trust_env=not is_loopback(configuration.url),
             )
 
@@ -66,40 +67,40 @@ class Transport:
         needs: tuple[str, ...] = (),
         tries: int = _TRIES,
     ) -> Json:
-        """The answer's JSON, which has the keys that are needed. `tries=1` for what must not be done twice."""
+        """The answer's JSON, with the keys in `needs`. Retries; use `tries=1` for a call that is not idempotent."""
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         sent = {**(headers or {}), **({"content-type": "application/json"} if content is not None else {})}
         for left in reversed(range(tries)):
             try:
-                with failures.as_sentences(self.configuration):
+                with failures.translate_errors(self.configuration):
                     answer = self._client.request(method, path, content=content, headers=sent)
             except Unreachable:
-                # A service that never answered is not there; one that did is worth another try.
+                # Retry only if the service has answered before: otherwise it is probably not running.
                 if not left or not self._answered:
                     raise
                 self._sleep(0.25 * 2.0 ** (tries - left))
                 continue
-            if _is_passing(answer) and left and (pause := _pause(answer, tries - left)) <= _LONGEST_PAUSE:
+            if _is_transient(answer) and left and (pause := _pause(answer, tries - left)) <= _LONGEST_PAUSE:
                 self._sleep(pause)
                 continue
             self._answered = True
-            return failures.understood(answer, self.configuration, needs=needs)
-        raise AssertionError("the last try returns or raises")
+            return failures.parse_answer(answer, self.configuration, needs=needs)
+        raise AssertionError("unreachable: the last try returns or raises")
 
 
 def _trust(url: str) -> ssl.SSLContext:
-    """Whom to believe over TLS: the system's authorities (or SSL_CERT_FILE) and the ones that come with httpx."""
+    """Trusted authorities: the system's (or SSL_CERT_FILE) and the ones that httpx brings."""
     if not url.startswith("https:"):
-        # Loading authorities takes longer than the whole call; this context trusts nobody.
+        # Loading authorities takes longer than the whole call; this empty context is never used.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context = httpx.create_ssl_context()
     context.load_default_certs()
     return context
 
 
-def _is_passing(answer: httpx.Response) -> bool:
-    """Too many calls, a gateway's bad moment, or a write that lost against another at the same instant."""
-    return answer.status_code in _PASSING or (answer.status_code == 409 and b'"conflict"' in answer.content)
+def _is_transient(answer: httpx.Response) -> bool:
+    """Throttled, a gateway error, or a write conflict with a concurrent request."""
+    return answer.status_code in _TRANSIENT or (answer.status_code == 409 and b'"conflict"' in answer.content)
 
 
 def _pause(answer: httpx.Response, tried: int) -> float:

@@ -1,1 +1,1 @@
-"""The prompt of `handoff chat`: talk with the agent here, move the session away, bring it back."""
+"""The prompt of `handoff chat`: talk with the agent, move the session, bring it back."""

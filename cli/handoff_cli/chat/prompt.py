@@ -1,4 +1,4 @@
-"""The line that the person types on: history, several lines, completion."""
+"""The input line: history, several lines, completion."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ Names = Callable[[], Iterable[str]]
 
 
 def new_prompt(terminal: Terminal, environ: Mapping[str, str], *, names: Mapping[str, Names]) -> "PromptSession[str]":
-    """A prompt whose slash commands complete themselves, platforms and titles."""
+    """A prompt that completes slash commands, platforms and titles."""
     return PromptSession(
         history=_history(environ),
         completer=SlashCompleter(names),
@@ -31,7 +31,7 @@ def new_prompt(terminal: Terminal, environ: Mapping[str, str], *, names: Mapping
         key_bindings=_keys(),
         prompt_continuation="… ",
         color_depth=None if terminal.colour else ColorDepth.DEPTH_1_BIT,
-        # Without cursor reports: some terminals never answer, and the prompt needs them for nothing.
+        # No cursor position requests: some terminals never answer, and the prompt does not need them.
         output=Vt100_Output(terminal.stdout, _size, term=environ.get("TERM"), enable_cpr=False),
     )
 
@@ -42,7 +42,7 @@ def _size() -> Size:
 
 
 class SlashCompleter(Completer):
-    """Completes `/commands`, and after them what they take."""
+    """Completes `/commands` and their arguments."""
 
     def __init__(self, names: Mapping[str, Names]) -> None:
         self._names = names
@@ -57,8 +57,8 @@ class SlashCompleter(Completer):
             yield from (Completion(name, -len(command), display_meta=SLASH[name].text) for name in found)
         elif command in SLASH and SLASH[command].takes:
             wanted = argument.casefold()
-            fitting = (name for name in self._names[SLASH[command].takes]() if name.casefold().startswith(wanted))
-            yield from (Completion(name, -len(argument)) for name in fitting)
+            matching = (name for name in self._names[SLASH[command].takes]() if name.casefold().startswith(wanted))
+            yield from (Completion(name, -len(argument)) for name in matching)
 
 
 def _keys() -> KeyBindings:
@@ -76,7 +76,7 @@ def _keys() -> KeyBindings:
 
 
 def _history(environ: Mapping[str, str]) -> History:
-    """Kept between runs, readable by its owner only; where that is not possible, for this run."""
+    """The history file, readable by its owner only; in memory if it cannot be written."""
     base = environ.get("XDG_STATE_HOME", "")
     root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".local" / "state"
     path = root / "handoff" / "history"

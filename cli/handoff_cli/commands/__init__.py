@@ -1,1 +1,1 @@
-"""One module per command, each with `run(context) -> exit code`; imported only when it is the one."""
+"""The commands: functions `(context) -> exit code`, imported when they run."""

@@ -1,19 +1,19 @@
-"""`handoff chat`: the loop of prompt, slash command or turn, until the person or the session leaves."""
+"""`handoff chat`: prompt, then slash command or turn, until the user or the session leaves."""
 
 from collections.abc import Iterator
 
 from handoff_cli.api.client import Service
-from handoff_cli.chat.answering import say
 from handoff_cli.chat.conversation import Conversation
-from handoff_cli.chat.resuming import resume
+from handoff_cli.chat.move import resume
 from handoff_cli.chat.slash import SLASH, SYNONYMS, Slash
+from handoff_cli.chat.turn import take_turn
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, Refused, UsageProblem
 from handoff_cli.handoff.prepare import checked_title
 
 
-def run(context: Context) -> int:
-    """0 when the person leaves or the session has moved."""
+def chat(context: Context) -> int:
+    """0 when the user leaves or the session has moved."""
     terminal = context.terminal
     if not terminal.interactive:
         raise UsageProblem("chat needs a terminal. Without one, use `handoff send`, `history` or `export`.")
@@ -28,10 +28,10 @@ def run(context: Context) -> int:
 
 
 def _loop(context: Context, conversation: Conversation, platforms: list[str]) -> None:
-    from handoff_cli.chat.prompt import new_prompt  # noqa: PLC0415 - nothing else needs prompt_toolkit
+    from handoff_cli.chat.prompt import new_prompt  # noqa: PLC0415 - slow to import
 
-    titles = lambda: _titles(conversation.service)  # noqa: E731 - one word for a line
-    prompt = new_prompt(context.terminal, context.environ, names={"platform": lambda: platforms, "title": titles})
+    names = {"platform": lambda: platforms, "title": lambda: list(_titles(conversation.service))}
+    prompt = new_prompt(context.terminal, context.environ, names=names)
     while True:
         try:
             text = prompt.prompt("> ").strip()
@@ -41,47 +41,47 @@ def _loop(context: Context, conversation: Conversation, platforms: list[str]) ->
         except EOFError:
             return
         try:
-            if text and _obey(context, conversation, text):
+            if text and _execute(context, conversation, text):
                 return
         except CliError as error:
-            context.terminal.problem(_told(error))
+            context.terminal.problem(_text_of(error))
         except KeyboardInterrupt:
-            context.terminal.problem("Stopped. See /status for how things stand.")
+            context.terminal.problem("Stopped. /status shows the state of the session.")
 
 
-def _obey(context: Context, conversation: Conversation, text: str) -> bool:
-    """True to leave."""
+def _execute(context: Context, conversation: Conversation, text: str) -> bool:
+    """Run a slash command or a turn; True to leave the chat."""
     if not text.startswith("/"):
-        say(context, conversation, text)
+        take_turn(context, conversation, text)
         return False
     name, _, argument = text[1:].partition(" ")
-    return _named(name.lower()).run(context, conversation, argument.strip())
+    return _slash_command(name.lower()).run(context, conversation, argument.strip())
 
 
-def _named(name: str) -> Slash:
-    """The command of that name, or the only one that begins so."""
+def _slash_command(name: str) -> Slash:
+    """The command of that name, or the only one that begins with it."""
     name = SYNONYMS.get(name, name)
-    fitting = [name] if name in SLASH else [known for known in SLASH if name and known.startswith(name)]
-    if len(fitting) == 1:
-        return SLASH[fitting[0]]
+    matching = [name] if name in SLASH else [known for known in SLASH if name and known.startswith(name)]
+    if len(matching) == 1:
+        return SLASH[matching[0]]
     which = (
-        f"Did you mean {' or '.join(f'/{known}' for known in fitting)}?" if fitting else "/help lists what there is."
+        f"Did you mean {' or '.join(f'/{known}' for known in matching)}?" if matching else "/help lists the commands."
     )
     raise UsageProblem(f"There is no /{name}. {which}")
 
 
-def _told(error: CliError) -> str:
-    """A refusal because the session lives elsewhere names the place and the way back, as this prompt has it."""
+def _text_of(error: CliError) -> str:
+    """The error's text; if the session has moved, where it is and how to bring it back in this prompt."""
     if not isinstance(error, Refused) or error.code != "moved":
         return str(error)
     place = error.problem.get("link") or error.problem.get("owner")
     if place == "cli":
-        return "Another terminal took this session over. /resume brings it back here; nothing was sent."
-    return f"This session lives at {place} now. /resume brings it back here; nothing was sent."
+        return "This session has moved to another terminal. Nothing was sent; /resume brings it back here."
+    return f"This session is at {place} now. Nothing was sent; /resume brings it back here."
 
 
 def _titles(service: Service) -> Iterator[str]:
-    """For completion, where a service that is away must not disturb the typing."""
+    """Titles for completion; none if the service does not answer."""
     try:
         yield from (str(session["title"]) for session in service.sessions() if session.get("title"))
     except CliError:

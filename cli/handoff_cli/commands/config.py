@@ -1,34 +1,30 @@
-"""`handoff config`: homes on the service, and this machine's config file."""
+"""`handoff config`: home chats on the service, and the config file of this machine."""
 
 import getpass
 
-from handoff_cli.config.file import write_value
-from handoff_cli.config.sources import checked_url, config_path
+from handoff_cli.config.file import config_path, write_value
+from handoff_cli.config.sources import checked_url
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
 
 
-def run(context: Context) -> int:
-    """Does the one action that was asked for."""
-    actions = {"home": _home, "show": _show, "set": _set, "unset": _unset}
-    return actions[context.args.action](context)
-
-
-def _home(context: Context) -> int:
+def home(context: Context) -> int:
+    """Set the chat where handoffs to a platform arrive."""
     args, terminal = context.args, context.terminal
     with context.service() as service:
-        home = service.set_home(args.platform, args.chat)
-    terminal.say(f"Handoffs to {home['platform']} now arrive in {home['chat']}.")
-    terminal.result(home)
+        saved = service.set_home(args.platform, args.chat)
+    terminal.say(f"Handoffs to {saved['platform']} now arrive in {saved['chat']}.")
+    terminal.result(saved)
     return 0
 
 
-def _show(context: Context) -> int:
+def show(context: Context) -> int:
+    """Show the configuration and where it comes from."""
     terminal, found = context.terminal, context.configuration()
     path = config_path(context.environ)
     terminal.say(f"url    {found.url}  (from {found.url_from})")
     terminal.say(f"token  {f'set  (from {found.token_from})' if found.token else 'not set'}")
-    terminal.say(f"file   {path}{'' if path.exists() else '  (not there)'}")
+    terminal.say(f"file   {path}{'' if path.exists() else '  (does not exist)'}")
     terminal.result(
         {
             "url": found.url,
@@ -41,11 +37,12 @@ def _show(context: Context) -> int:
     return 0
 
 
-def _set(context: Context) -> int:
+def set_value(context: Context) -> int:
+    """Save the URL or the token in the config file."""
     args, path = context.args, config_path(context.environ)
-    value = (args.value if args.value is not None else _asked(context)).strip()
+    value = (args.value if args.value is not None else _ask(context)).strip()
     if not value or any(not c.isprintable() or c.isspace() for c in value):
-        raise UsageProblem(f"That is not a {args.key}. Nothing was changed.")
+        raise UsageProblem(f"This is not a valid {args.key}. Nothing was changed.")
     if args.key == "url":
         value = checked_url(value, "the command line")
     write_value(path, args.key, value)
@@ -54,7 +51,8 @@ def _set(context: Context) -> int:
     return 0
 
 
-def _unset(context: Context) -> int:
+def unset_value(context: Context) -> int:
+    """Remove the URL or the token from the config file."""
     path = config_path(context.environ)
     write_value(path, context.args.key, None)
     context.terminal.say(f"Removed from {path}.")
@@ -62,8 +60,8 @@ def _unset(context: Context) -> int:
     return 0
 
 
-def _asked(context: Context) -> str:
-    """A token is typed unseen, or piped in; it need not stand in the shell's history."""
+def _ask(context: Context) -> str:
+    """Ask for the value, or read it from stdin; a token is not echoed."""
     terminal = context.terminal
     if not terminal.interactive:
         return terminal.stdin.readline()

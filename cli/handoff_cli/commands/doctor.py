@@ -1,4 +1,4 @@
-"""`handoff doctor`: is everything there that a handoff needs? Each answer with a fix."""
+"""`handoff doctor`: check everything that a handoff needs, and suggest fixes."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -12,13 +12,13 @@ _CLOCK_SECONDS = 60
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}
 
 
-def run(context: Context) -> int:
-    """0 if all is well, 4 if the service cannot be reached, else 1. Changes nothing."""
+def doctor(context: Context) -> int:
+    """0 if all checks pass, 4 if the service cannot be reached, else 1. Changes nothing."""
     checks: list[Json] = []
     for check in _checks(context):
         checks.append(check)
         _show(context, check)
-    ok = all(check["ok"] is not False for check in checks)  # None: nobody could find out, which is no fault
+    ok = all(check["ok"] is not False for check in checks)  # None: could not be checked, which is not a failure
     context.terminal.result({"ok": ok, "checks": checks})
     reached = next((check["ok"] for check in checks if check["name"] == "service"), False)
     return 0 if ok else 1 if reached else Unreachable.exit_code
@@ -32,13 +32,13 @@ def _checks(context: Context) -> Iterator[Json]:
         except CliError as error:
             yield _check("service", ok=False, detail=str(error))
             return
-        yield _check("service", ok=True, detail=f"{configuration.url} answers (from {configuration.url_from})")
+        yield _check("service", ok=True, detail=f"{configuration.url} answers (URL from {configuration.url_from})")
         try:
             platforms = service.platforms()
         except CliError as error:
             yield _check("token", ok=False, detail=str(error))
             return
-        yield _check("token", ok=True, detail=f"good (from {configuration.token_from})")
+        yield _check("token", ok=True, detail=f"valid (from {configuration.token_from})")
         yield from _service_side(context, service, platforms)
 
 
@@ -48,7 +48,7 @@ def _service_side(context: Context, service: Service, platforms: list[Json]) -> 
     except Refused as refusal:
         if refusal.status != 404:
             raise
-        # An older service without this call: say at least what the list of platforms says.
+        # An older service without this call: derive checks from the list of platforms.
         yield from (_from_list(context, platform) for platform in platforms if platform["supported"])
         return
     yield _clock(str(found.get("now") or ""))
@@ -63,18 +63,20 @@ def _from_list(context: Context, platform: Json) -> Json:
         return _check("bot", platform=name, ok=False, detail="the service has no bot for it", fix="configure it there")
     if not platform["home"]:
         fix = f"{context.prog} config home {name} CHAT"
-        return _check("home", platform=name, ok=False, detail="no home is set", fix=fix)
-    return _check("home", platform=name, ok=True, detail=f"home is {platform['home']['chat']}")
+        return _check("home", platform=name, ok=False, detail="no home chat is set", fix=fix)
+    return _check("home", platform=name, ok=True, detail=f"home chat {platform['home']['chat']}")
 
 
 def _clock(now: str) -> Json:
     try:
         away = abs((datetime.now(UTC) - datetime.fromisoformat(now)).total_seconds())
     except (ValueError, TypeError):
-        return _check("clock", ok=True, detail="the service did not say what time it is")
+        return _check("clock", ok=True, detail="the service did not send its time")
     if away > _CLOCK_SECONDS:
-        return _check("clock", ok=False, detail=f"this machine is {away:.0f} s off", fix="set the clock, or use NTP")
-    return _check("clock", ok=True, detail="right to the minute")
+        return _check(
+            "clock", ok=False, detail=f"this machine's clock is {away:.0f} s off", fix="set the clock, or use NTP"
+        )
+    return _check("clock", ok=True, detail="correct to the minute")
 
 
 def _check(name: str, *, ok: bool, detail: str, fix: str | None = None, platform: str | None = None) -> Json:
@@ -86,6 +88,6 @@ def _show(context: Context, check: Json) -> None:
     terminal = context.terminal
     mark = terminal.style(*_MARKS[check["ok"]])
     name = " ".join(filter(None, [check.get("platform"), check["name"]]))
-    terminal.say(f"{mark} {name}: {check.get('detail') or ('fine' if check['ok'] else 'not right')}")
+    terminal.say(f"{mark} {name}: {check.get('detail') or ('ok' if check['ok'] else 'failed')}")
     if not check["ok"] and check.get("fix"):
         terminal.say(f"    {'see' if check['ok'] is None else 'fix'}: {check['fix']}")

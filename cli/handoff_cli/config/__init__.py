@@ -1,1 +1,1 @@
-"""Where the CLI finds its service."""
+"""Configuration: which service, which token."""

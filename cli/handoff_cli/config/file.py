@@ -1,16 +1,37 @@
-"""Writes the config file: only its owner may read it, and it is never half written."""
+"""The config file: readable by its owner only, never half written."""
 
 import json
 import os
 import tempfile
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
-from handoff_cli.config.sources import read_config
 from handoff_cli.errors import UsageProblem
+
+KEYS = ("url", "token")
+
+
+def config_path(environ: Mapping[str, str]) -> Path:
+    """Path of the config file, whether or not it exists."""
+    base = environ.get("XDG_CONFIG_HOME", "")
+    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".config"
+    return root / "handoff" / "config.toml"
+
+
+def read_config(path: Path) -> dict[str, str]:
+    """The values in the config file; empty if there is no file. Raises UsageProblem."""
+    try:
+        values = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise UsageProblem(f"The config file {path} cannot be read: {error}. Fix or remove it.") from error
+    return {key: value for key, value in values.items() if key in KEYS and isinstance(value, str)}
 
 
 def write_value(path: Path, key: str, value: str | None) -> None:
-    """Sets one value, or removes it. Raises UsageProblem if the file cannot be written."""
+    """Set one value; None removes it. Raises UsageProblem if the file cannot be written."""
     values = read_config(path)
     if value is None:
         values.pop(key, None)
@@ -18,10 +39,10 @@ def write_value(path: Path, key: str, value: str | None) -> None:
         values[key] = value
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # A temporary file of mkstemp has mode 0600 from its first moment, and keeps it when renamed.
+        # mkstemp creates the file with mode 0600, and the rename keeps the mode.
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            # A JSON string is a TOML basic string, once control characters are excluded.
+            # A JSON string without control characters is a TOML basic string.
             file.writelines(f"{name} = {json.dumps(kept, ensure_ascii=False)}\n" for name, kept in values.items())
         Path(name).replace(path)
     except OSError as error:

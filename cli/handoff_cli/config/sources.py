@@ -1,22 +1,21 @@
-"""Which service to talk to: flags, environment, config file, then the nearest `.local/env`."""
+"""Find the service to talk to: flags, environment, config file, then the nearest `.local/env`."""
 
 import ipaddress
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from handoff_cli.config.file import KEYS, config_path, read_config
 from handoff_cli.errors import UsageProblem
 
-KEYS = ("url", "token")
 _LOCAL_ENV = Path(".local") / "env"
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The service's address and the token for it, each with where it was found."""
+    """URL of the service and your token for it, each with its source."""
 
     url: str
     token: str | None
@@ -33,18 +32,18 @@ class _Source:
 
 
 def load(*, url: str | None, token: str | None, environ: Mapping[str, str], directory: Path) -> Configuration:
-    """The first source that names a value wins. A missing token is no error here: the service will say so."""
+    """The first source with a value wins. Raises UsageProblem without a URL; a missing token is left to the service."""
     sources = list(_sources(url=url, token=token, environ=environ, directory=directory))
     found_url = next((s for s in sources if s.values.get("url")), None)
     if found_url is None:
         raise UsageProblem(
-            "No service is configured. Start one here with `make run`, or name yours with --url, HANDOFF_URL, "
+            "No service is configured. Start one in a checkout with `make run`, or set yours with --url, HANDOFF_URL "
             "or `handoff config set url https://…`."
         )
     address = checked_url(found_url.values["url"], found_url.name)
     found_token = next((s for s in sources if s.values.get("token") and _may_send(s, address)), None)
     if found_token and not (found_token.values["token"].isascii() and found_token.values["token"].isprintable()):
-        raise UsageProblem(f"The token (from {found_token.name}) holds characters that no token has. Set it again.")
+        raise UsageProblem(f"The token (from {found_token.name}) has invalid characters. Set it again.")
     return Configuration(
         url=address,
         token=found_token.values["token"] if found_token else None,
@@ -52,24 +51,6 @@ def load(*, url: str | None, token: str | None, environ: Mapping[str, str], dire
         token_from=found_token.name if found_token else None,
         proxy=_proxy(address, environ),
     )
-
-
-def config_path(environ: Mapping[str, str]) -> Path:
-    """Where the config file is, whether or not it exists."""
-    base = environ.get("XDG_CONFIG_HOME", "")
-    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".config"
-    return root / "handoff" / "config.toml"
-
-
-def read_config(path: Path) -> dict[str, str]:
-    """The config file's values; empty where there is no file."""
-    try:
-        values = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise UsageProblem(f"The config file {path} cannot be read: {error}. Mend or remove it.") from error
-    return {key: value for key, value in values.items() if key in KEYS and isinstance(value, str)}
 
 
 def _sources(*, url: str | None, token: str | None, environ: Mapping[str, str], directory: Path) -> Iterator[_Source]:
@@ -88,7 +69,7 @@ def _read_env(path: Path) -> dict[str, str]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise UsageProblem(f"{path} cannot be read: {error}. Start the service again with `make run`.") from error
+        raise UsageProblem(f"{path} cannot be read: {error}. Restart the service with `make run`.") from error
     pairs = (line.strip().removeprefix("export ").partition("=") for line in lines if not line.lstrip().startswith("#"))
     return {key.strip(): value.strip().strip("\"'") for key, mark, value in pairs if mark}
 
@@ -98,23 +79,21 @@ def _from_variables(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def checked_url(url: str, source: str) -> str:
-    """The URL without its last slash; raises UsageProblem if no service can be there."""
+    """The URL without its last slash. Raises UsageProblem if it is not a valid http(s) URL."""
     try:
         parts = urlsplit(url)
-        right = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
     except ValueError:
-        right = False
-    if not right:
-        raise UsageProblem(f"The service's URL (from {source}) is not one: {url!r}. It looks like https://host.")
+        valid = False
+    if not valid:
+        raise UsageProblem(f"The service's URL (from {source}) is not valid: {url!r}. Use a form like https://host.")
     if parts.username is not None:
-        raise UsageProblem(
-            f"The service's URL (from {source}) holds a user name. Leave it out and set a token instead."
-        )
+        raise UsageProblem(f"The service's URL (from {source}) has a user name. Remove it and set a token instead.")
     return url.rstrip("/")
 
 
 def is_loopback(url: str) -> bool:
-    """Is the address this very machine?"""
+    """Is the host this machine?"""
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -123,7 +102,7 @@ def is_loopback(url: str) -> bool:
 
 
 def _proxy(url: str, environ: Mapping[str, str]) -> str | None:
-    """The proxy that the environment puts before this URL, without its password: for messages only."""
+    """The proxy that the environment sets for this URL, without its password; used in messages only."""
     parts = urlsplit(url)
     names = (f"{parts.scheme}_proxy", "all_proxy")
     found = next((environ[key] for name in names for key in (name, name.upper()) if environ.get(key)), None)
@@ -135,6 +114,6 @@ def _proxy(url: str, environ: Mapping[str, str]) -> str | None:
 
 
 def _may_send(source: _Source, url: str) -> bool:
-    """A token that a file keeps beside a URL was given for that URL: it goes nowhere else over a network."""
-    kept_url = source.values.get("url", "").rstrip("/")
-    return not source.is_file or not kept_url or kept_url == url or is_loopback(url)
+    """A token from a file that also has a URL is sent to that URL only, or to this machine."""
+    own_url = source.values.get("url", "").rstrip("/")
+    return not source.is_file or not own_url or own_url == url or is_loopback(url)

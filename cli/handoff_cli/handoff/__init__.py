@@ -1,1 +1,1 @@
-"""One handoff, from the checks to the outcome."""
+"""Hand a session over: prepare, upload, request, follow, report."""

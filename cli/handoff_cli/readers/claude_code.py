@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from handoff_cli.errors import UsageProblem
-from handoff_cli.readers import Source
 from handoff_cli.readers.json_lines import newest, records, text_of
-from handoff_cli.sessions.transcripts import Message, Transcript
+from handoff_cli.readers.source import Source
+from handoff_cli.transcripts.messages import Message, Transcript
 
-# What the program wrote in the person's name: slash commands and their output.
-_NOT_SPOKEN = (
+# Records of role `user` that the tool wrote itself: slash commands and their output.
+_NOT_FROM_USER = (
     "<command-name>",
     "<command-message>",
     "<local-command-",
@@ -24,13 +24,13 @@ _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "sum
 
 
 def read(source: Source) -> Transcript:
-    """The session in the named file, or the newest one of the directory."""
+    """The session in the named file, or the newest one in the directory."""
     path = source.path or _newest(source)
     lines = list(records(path))
     messages = list(_messages(lines))
     if not messages:
-        raise UsageProblem(f"{path} holds no conversation of Claude Code.")
-    models = [line["message"].get("model") for line in lines if _spoken(line) and line.get("type") == "assistant"]
+        raise UsageProblem(f"{path} is not a conversation of Claude Code.")
+    models = [line["message"].get("model") for line in lines if _is_message(line) and line.get("type") == "assistant"]
     return Transcript(
         messages,
         title=_title(lines),
@@ -43,15 +43,15 @@ def _newest(source: Source) -> Path:
     projects = source.home("CLAUDE_CONFIG_DIR", ".claude") / "projects"
     folder = projects / re.sub(r"[^A-Za-z0-9]", "-", str(source.directory))
     for path in newest(folder.glob("*.jsonl")):
-        if not path.name.startswith("agent-") and any(map(_spoken, records(path))):
+        if not path.name.startswith("agent-") and any(map(_is_message, records(path))):
             return path
     raise UsageProblem(
         f"No Claude Code session of {source.directory} was found in {projects}. "
-        "Go to the directory where you worked, or name a file with --transcript."
+        "Change to the directory where you worked, or name a file with --transcript."
     )
 
 
-def _spoken(line: dict[str, Any]) -> bool:
+def _is_message(line: dict[str, Any]) -> bool:
     """Is this record part of the main conversation?"""
     return (
         line.get("type") in {"user", "assistant"}
@@ -71,29 +71,29 @@ def _title(lines: list[dict[str, Any]]) -> str | None:
 
 
 def _messages(lines: list[dict[str, Any]]) -> Iterator[Message]:
-    """One answer may be spread over several records with one message id; they become one message again."""
+    """Several records with one message id are parts of one answer: join them."""
     answer: Message | None = None
     answer_id = None
-    for line in filter(_spoken, lines):
+    for line in filter(_is_message, lines):
         message = line["message"]
         if line["type"] == "assistant":
             if answer is not None and message.get("id") and message["id"] == answer_id:
                 _extend(answer, message.get("content"))
                 continue
-            if _said(answer):
-                yield answer  # type: ignore[misc]  # _said is false for None
+            if _has_content(answer):
+                yield answer  # type: ignore[misc]  # _has_content is false for None
             answer, answer_id = {"role": "assistant", "content": None}, message.get("id")
             _extend(answer, message.get("content"))
             continue
-        if _said(answer):
-            yield answer  # type: ignore[misc]  # _said is false for None
+        if _has_content(answer):
+            yield answer  # type: ignore[misc]  # _has_content is false for None
         answer, answer_id = None, None
         yield from _from_user(message.get("content"))
-    if _said(answer):
-        yield answer  # type: ignore[misc]  # _said is false for None
+    if _has_content(answer):
+        yield answer  # type: ignore[misc]  # _has_content is false for None
 
 
-def _said(answer: Message | None) -> bool:
+def _has_content(answer: Message | None) -> bool:
     return answer is not None and bool(answer["content"] or answer.get("tool_calls"))
 
 
@@ -113,7 +113,7 @@ def _extend(answer: Message, content: Any) -> None:
 
 
 def _from_user(content: Any) -> Iterator[Message]:
-    """Results of tools first, as they answer the calls above; then what the person said."""
+    """Tool results first, because they answer the calls before; then the user's text."""
     parts = content if isinstance(content, list) else []
     for part in parts:
         if isinstance(part, dict) and part.get("type") == "tool_result":
@@ -122,10 +122,10 @@ def _from_user(content: Any) -> Iterator[Message]:
                 "tool_call_id": str(part.get("tool_use_id") or ""),
                 "content": text_of(part.get("content")),
             }
-    words = (
+    text = (
         content
         if isinstance(content, str)
         else text_of([part for part in parts if not (isinstance(part, dict) and part.get("type") == "tool_result")])
     )
-    if words.strip() and not words.lstrip().startswith(_NOT_SPOKEN):
-        yield {"role": "user", "content": words}
+    if text.strip() and not text.lstrip().startswith(_NOT_FROM_USER):
+        yield {"role": "user", "content": text}

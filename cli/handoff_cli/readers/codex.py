@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from handoff_cli.errors import UsageProblem
-from handoff_cli.readers import Source
 from handoff_cli.readers.json_lines import first_record, newest, records, text_of
-from handoff_cli.sessions.transcripts import Message, Transcript
+from handoff_cli.readers.source import Source
+from handoff_cli.transcripts.messages import Message, Transcript
 
-# What the program puts into the person's mouth at the start of a session.
-_NOT_SPOKEN = (
+# Messages of role `user` that the tool itself adds at the start of a session.
+_NOT_FROM_USER = (
     "<environment_context>",
     "<user_instructions>",
     "# AGENTS.md instructions",
@@ -25,12 +25,12 @@ _OUTPUTS = {"function_call_output", "custom_tool_call_output"}
 
 
 def read(source: Source) -> Transcript:
-    """The session in the named file, or the newest one of the directory."""
+    """The session in the named file, or the newest one in the directory."""
     path = source.path or _newest(source)
     lines = list(records(path))
     messages = list(_messages(lines))
     if not messages:
-        raise UsageProblem(f"{path} holds no conversation of Codex.")
+        raise UsageProblem(f"{path} is not a conversation of Codex.")
     meta = _meta(lines)
     return Transcript(
         messages,
@@ -55,12 +55,12 @@ def _newest(source: Source) -> Path:
             return path
     raise UsageProblem(
         f"No Codex session of {source.directory} was found in {sessions}. "
-        "Go to the directory where you worked, or name a file with --transcript."
+        "Change to the directory where you worked, or name a file with --transcript."
     )
 
 
 def _unwrapped(line: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """(kind, payload); the oldest files had no envelope."""
+    """(kind, payload); the oldest files have no envelope."""
     payload = line.get("payload")
     if isinstance(payload, dict):
         return str(line.get("type")), payload
@@ -83,7 +83,7 @@ def _title(source: Source, session_id: str) -> str | None:
 
 
 def _messages(lines: list[dict[str, Any]]) -> Iterator[Message]:
-    """Calls that follow each other are one assistant message, as other tools expect it."""
+    """Consecutive calls become one assistant message, as other tools expect."""
     calls: list[dict[str, Any]] = []
     for kind, item in map(_unwrapped, lines):
         if kind != "response_item":
@@ -106,10 +106,10 @@ def _message(item: dict[str, Any]) -> Message | None:
     kind, role = item.get("type"), item.get("role")
     if kind in _OUTPUTS:
         return {"role": "tool", "tool_call_id": str(item.get("call_id") or ""), "content": _output(item.get("output"))}
-    words = text_of(item.get("content"))
-    if kind != "message" or role not in {"user", "assistant"} or not words.strip():
+    text = text_of(item.get("content"))
+    if kind != "message" or role not in {"user", "assistant"} or not text.strip():
         return None
-    return None if role == "user" and words.lstrip().startswith(_NOT_SPOKEN) else {"role": role, "content": words}
+    return None if role == "user" and text.lstrip().startswith(_NOT_FROM_USER) else {"role": role, "content": text}
 
 
 def _call(item: dict[str, Any]) -> dict[str, Any]:

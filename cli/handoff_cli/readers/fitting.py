@@ -1,15 +1,15 @@
-"""Cuts what is too long for one message, and says so in the message itself."""
+"""Cut messages that exceed the size limit, with a mark where text is missing."""
 
 from collections.abc import Iterable
 
-from handoff_cli.sessions.transcripts import MESSAGE_LIMIT, Message, canonical
+from handoff_cli.transcripts.messages import MESSAGE_LIMIT, Message, canonical
 
 _ROOM = 4096
 _MARK = "\n[… cut here: the whole text did not fit into one message]"
 
 
 def fit(messages: Iterable[Message]) -> tuple[list[Message], int]:
-    """The messages, each within the limit, and how many had to be cut."""
+    """The messages, each within the limit, and the number of cut ones."""
     fitted, cut = [], 0
     for message in messages:
         short = message if len(canonical(message)) <= MESSAGE_LIMIT else _cut(message)
@@ -31,7 +31,7 @@ def _cut(message: Message) -> Message:
 
 
 def _cut_text(text: str, room: int) -> str:
-    """As many characters as fit once encoded; JSON may need several bytes for one."""
+    """As many characters as fit when encoded: JSON may need several bytes per character."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -40,7 +40,7 @@ def _cut_text(text: str, room: int) -> str:
 
 
 def _cut_parts(value: object, room: int) -> object:
-    """Cuts every long string inside parts or tool calls to its share of the room."""
+    """Cut every long string inside parts or tool calls to an equal share of the room."""
     strings = _count_strings(value)
     share = max(64, room // max(1, strings))
     return _map_strings(value, share)

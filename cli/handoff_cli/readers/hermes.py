@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from handoff_cli.errors import UsageProblem
-from handoff_cli.readers import Source
-from handoff_cli.sessions.transcripts import ROLES, Message, Transcript
+from handoff_cli.readers.source import Source
+from handoff_cli.transcripts.messages import ROLES, Message, Transcript
 
 _JSON_MARK = "\x00json:"
 _TERMINAL_SOURCES = ("cli", "tui")
 
 
 def read(source: Source) -> Transcript:
-    """The terminal session that was last spoken in, of the directory where the database knows it."""
+    """The terminal session with the newest message, in this directory if the database stores directories."""
     path = source.path or source.home("HERMES_HOME", ".hermes") / "state.db"
     if not path.is_file():
         raise UsageProblem(f"No hermes-agent database at {path}. Set HERMES_HOME, or name it with --transcript.")
@@ -31,7 +31,7 @@ def read(source: Source) -> Transcript:
 def _read(database: sqlite3.Connection, path: Path, directory: str) -> Transcript:
     session = _newest(database, directory)
     if session is None:
-        raise UsageProblem(f"{path} holds no terminal session of {directory}.")
+        raise UsageProblem(f"{path} has no terminal session of {directory}.")
     return Transcript(
         list(_messages(database, session["id"])),
         title=session.get("title"),
@@ -42,8 +42,8 @@ def _read(database: sqlite3.Connection, path: Path, directory: str) -> Transcrip
 
 def _newest(database: sqlite3.Connection, directory: str) -> dict[str, Any] | None:
     rows = database.execute(
-        "SELECT s.*, MAX(m.timestamp) AS spoken_at FROM sessions s JOIN messages m ON m.session_id = s.id "
-        "GROUP BY s.id ORDER BY spoken_at DESC"
+        "SELECT s.*, MAX(m.timestamp) AS last_message_at FROM sessions s JOIN messages m ON m.session_id = s.id "
+        "GROUP BY s.id ORDER BY last_message_at DESC"
     )
     for row in map(dict, rows):
         known = row.get("cwd")
@@ -53,7 +53,7 @@ def _newest(database: sqlite3.Connection, directory: str) -> dict[str, Any] | No
 
 
 def _is_helper(database: sqlite3.Connection, row: dict[str, Any]) -> bool:
-    """A child session is the person's own where it is a branch, or goes on after its parent was compressed."""
+    """A child session is a helper's, unless it is a branch or continues a compressed parent."""
     if not row.get("parent_session_id") or "_branched_from" in str(row.get("model_config")):
         return False
     parent = database.execute("SELECT * FROM sessions WHERE id = ?", [row["parent_session_id"]]).fetchone()
@@ -63,7 +63,7 @@ def _is_helper(database: sqlite3.Connection, row: dict[str, Any]) -> bool:
 def _messages(database: sqlite3.Connection, session_id: str) -> Iterator[Message]:
     rows = database.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY timestamp, id", [session_id])
     for row in map(dict, rows):
-        # A rewound message is kept in the table but is no longer part of the conversation.
+        # A rewound message stays in the table but is not part of the conversation.
         if row.get("role") not in ROLES or row.get("active", 1) == 0:
             continue
         message: Message = {"role": row["role"], "content": _content(row.get("content"))}

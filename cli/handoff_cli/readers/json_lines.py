@@ -1,4 +1,4 @@
-"""Reads other tools' JSONL: lines that are half written or not understood are passed over."""
+"""Read JSON lines of other tools; skip lines that are incomplete or not objects."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ def first_record(path: Path) -> dict[str, Any]:
 
 
 def newest(paths: Iterable[Path]) -> list[Path]:
-    """The files, newest first; one that vanished meanwhile is left out."""
+    """The files, newest first, without those that disappear while this runs."""
     aged = []
     for path in paths:
         try:
@@ -45,7 +45,7 @@ def newest(paths: Iterable[Path]) -> list[Path]:
 
 
 def text_of(content: Any) -> str:
-    """The words of a content that may be text or a list of parts; what is not text is named, not sent."""
+    """The text of a content (text or a list of parts); an image becomes `[image]`."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

@@ -1,1 +1,1 @@
-"""Sessions and transcript files."""
+"""Find sessions and bring them back."""

@@ -1,4 +1,4 @@
-"""A link as a QR code, where the terminal can show one."""
+"""Draw a link as a QR code."""
 
 import shutil
 
@@ -6,20 +6,20 @@ from handoff_cli.ui.terminal import Terminal
 
 _BLOCKS = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 _QUIET = 2
-# Black on white whatever the terminal's theme: a phone needs the dark modules to be the dark ones.
+# Black on white in every theme: phones cannot read inverted codes.
 _PAPER, _PLAIN = "\x1b[30;107m", "\x1b[0m"
 
 
 def show_code(terminal: Terminal, link: str) -> None:
-    """Draws it if it fits and the terminal knows blocks; the link itself has been shown already."""
+    """Draw the code if it fits and the terminal can show blocks."""
     if terminal.can_draw and (lines := code(link, shutil.get_terminal_size())):
         paper, plain = (_PAPER, _PLAIN) if terminal.colour else ("", "")
         terminal.block("".join(f"{paper}{line}{plain}\n" for line in lines))
 
 
 def code(link: str, room: tuple[int, int]) -> list[str]:
-    """The code in lines of half blocks; empty if it needs more columns or lines than there are."""
-    import segno  # noqa: PLC0415 - only where a code is drawn
+    """The code in lines of half blocks; empty if it does not fit."""
+    import segno  # noqa: PLC0415 - slow to import
 
     rows = [list(map(bool, row)) for row in segno.make_qr(link, error="l").matrix_iter(border=_QUIET)]
     columns, lines = room

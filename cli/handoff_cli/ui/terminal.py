@@ -1,4 +1,4 @@
-"""Where words go: results to stdout, progress and problems to where they do not disturb a pipe."""
+"""Write results to stdout; progress and problems to where they do not end up in a pipe."""
 
 import os
 import re
@@ -6,13 +6,13 @@ import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from handoff_cli.ui.texts import STYLES, clean_styled, json_text, one_line
+from handoff_cli.ui.text import STYLES, clean_styled, json_text, one_line
 
 _COMMANDS = re.compile(r"(?<![\w./-])handoff (chat|config|doctor|resume|send|sessions|status|wait)\b")
 
 
 class Terminal:
-    """Writes for a person or, with `json`, exactly one JSON value to stdout."""
+    """Writes text for users or, with `json_output`, exactly one JSON value to stdout."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class Terminal:
         json_output: bool = False,
     ) -> None:
         self._prog = environ.get("HANDOFF_PROG") or "handoff"
-        # A stream may be closed altogether, as some schedulers do it: then nothing is read and words go nowhere.
+        # Some schedulers start programs with closed streams: read nothing and discard the output.
         self.stdout: TextIO = stdout or sys.stdout or open(os.devnull, "w")  # noqa: SIM115, PTH123 - open to the end
         self.stderr: TextIO = stderr or sys.stderr or open(os.devnull, "w")  # noqa: SIM115, PTH123 - open to the end
         self.stdin: TextIO = stdin or sys.stdin or open(os.devnull)  # noqa: SIM115, PTH123 - open to the end
@@ -35,11 +35,11 @@ class Terminal:
 
     @property
     def interactive(self) -> bool:
-        """May this command ask the person something?"""
+        """May this command ask the user something?"""
         return self.stdin.isatty() and self.stdout.isatty()
 
     @property
-    def _progress(self) -> TextIO | None:
+    def _stream(self) -> TextIO | None:
         if not self.json_output:
             return self.stdout
         return self.stderr if self.stderr.isatty() else None
@@ -56,44 +56,44 @@ class Terminal:
         return self.stdout.isatty() and utf8 and not self._dumb and not self.json_output
 
     def style(self, text: str, style: str, *, to: TextIO | None = None) -> str:
-        """The text in a style where the stream shows it, else unchanged."""
-        stream = to or self._progress
+        """The text in a style if the stream shows styles, else unchanged."""
+        stream = to or self._stream
         if self._plain or stream is None or not stream.isatty():
             return text
         return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
 
     def say(self, text: str = "") -> None:
-        """A line for a person; in JSON mode it goes to a terminal on stderr, or nowhere."""
-        if (stream := self._progress) is not None:
+        """Write a line for the user; in JSON mode to stderr if that is a terminal."""
+        if (stream := self._stream) is not None:
             self._erase(stream)
             self._write(stream, clean_styled(text) + "\n")
 
-    def pulse(self, text: str) -> None:
-        """A sign of life that the next line overwrites; only where a terminal can."""
-        stream = self._progress
+    def progress(self, text: str) -> None:
+        """Show progress that the next line overwrites; only on a terminal."""
+        stream = self._stream
         if stream is None or not stream.isatty() or self._dumb:
             return
         self._erase(stream)
         self._write(stream, clean_styled(text))
         self._pending = True
 
-    def settle(self) -> None:
-        """Removes the sign of life."""
-        if (stream := self._progress) is not None:
+    def clear_progress(self) -> None:
+        """Remove the progress line."""
+        if (stream := self._stream) is not None:
             self._erase(stream)
             stream.flush()
 
     def result(self, value: Any) -> None:
-        """The command's JSON result; says nothing outside JSON mode."""
+        """Write the JSON result; nothing outside JSON mode."""
         if self.json_output:
             self._write(self.stdout, json_text(value))
 
     def to_copy(self, text: str) -> str:
-        """A text for a person in which our commands are called as this program was, so that a copied line works."""
+        """The text with `handoff …` commands spelled as this program was started, so that a copied line works."""
         return _COMMANDS.sub(lambda match: f"{self._prog} {match[1]}", text)
 
     def ask(self, question: str) -> str:
-        """The person's answer on one line; only where `interactive`. Raises EOFError and KeyboardInterrupt."""
+        """The user's answer on one line; only if `interactive`. Raises EOFError and KeyboardInterrupt."""
         self._erase(self.stdout)
         self._write(self.stdout, question)
         answer = self.stdin.readline()
@@ -102,24 +102,26 @@ class Terminal:
         return answer.strip()
 
     def block(self, text: str) -> None:
-        """A drawing of our own, as it is; not in JSON mode."""
+        """Write several lines unchanged; nothing in JSON mode."""
         if not self.json_output:
-            self.settle()
+            self.clear_progress()
             self._write(self.stdout, text)
 
     def raw(self, text: str) -> None:
-        """The command's result where it is not JSON mode that decides: a file, a script."""
+        """Write the result unchanged, in every mode: an exported file, a script."""
         self._write(self.stdout, text)
 
     def warn(self, text: str) -> None:
-        """One line on stderr that ends nothing."""
-        self.settle()
-        self._write(self.stderr, f"{self.style('handoff:', 'yellow', to=self.stderr)} {one_line(self.to_copy(text))}\n")
+        """Write a warning as one line to stderr."""
+        self._to_stderr(text, "yellow")
 
     def problem(self, text: str) -> None:
-        """One line on stderr."""
-        self.settle()
-        self._write(self.stderr, f"{self.style('handoff:', 'red', to=self.stderr)} {one_line(self.to_copy(text))}\n")
+        """Write an error as one line to stderr."""
+        self._to_stderr(text, "red")
+
+    def _to_stderr(self, text: str, colour: str) -> None:
+        self.clear_progress()
+        self._write(self.stderr, f"{self.style('handoff:', colour, to=self.stderr)} {one_line(self.to_copy(text))}\n")
 
     def _erase(self, stream: TextIO) -> None:
         if self._pending:

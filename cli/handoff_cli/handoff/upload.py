@@ -1,18 +1,18 @@
-"""Puts a session and its transcript on the service, in pieces that each fit well into one request."""
+"""Upload a session and its transcript, in pieces below the service's limit for a request."""
 
 import uuid
 from collections.abc import Callable, Iterator
 
 from handoff_cli.api.client import Service
 from handoff_cli.api.transport import Json
-from handoff_cli.sessions.transcripts import Message, Transcript, wire
+from handoff_cli.transcripts.messages import Message, Transcript, encode
 
-PIECE_BYTES = 384 * 1024
+_PIECE_BYTES = 384 * 1024
 _PIECE_MESSAGES = 500
 
 
 def new_session(service: Service, transcript: Transcript, *, title: str | None, cwd: str) -> Json:
-    """Creates a session for the transcript; it has no messages yet."""
+    """Create an empty session for the transcript."""
     about = {
         "title": title,
         "source": transcript.source or "cli",
@@ -23,10 +23,10 @@ def new_session(service: Service, transcript: Transcript, *, title: str | None, 
 
 
 def upload(service: Service, session: Json, messages: list[Message], *, progress: Callable[[int], None]) -> Json:
-    """Stores all messages in order and returns the session as it is then. Safe to repeat after a broken connection."""
+    """Store all messages in order and return the updated session. Retries store nothing twice."""
     stored = int(session["message_count"])
     answer: Json = {}
-    for piece in pieces(messages):
+    for piece in _pieces(messages):
         body = b'{"epoch":%d,"after":%d,"messages":[%s]}' % (session["epoch"], stored, b",".join(piece))
         answer = service.append(session["id"], body)
         stored += len(piece)
@@ -34,12 +34,12 @@ def upload(service: Service, session: Json, messages: list[Message], *, progress
     return {**session, **answer}
 
 
-def pieces(messages: list[Message]) -> Iterator[list[bytes]]:
-    """Encoded messages in groups, each far below the service's limit of 1 MiB."""
+def _pieces(messages: list[Message]) -> Iterator[list[bytes]]:
+    """Encoded messages in groups far below the service's limit of 1 MiB."""
     piece: list[bytes] = []
     total = 0
-    for encoded in map(wire, messages):
-        if piece and (total + len(encoded) > PIECE_BYTES or len(piece) >= _PIECE_MESSAGES):
+    for encoded in map(encode, messages):
+        if piece and (total + len(encoded) > _PIECE_BYTES or len(piece) >= _PIECE_MESSAGES):
             yield piece
             piece, total = [], 0
         piece.append(encoded)

@@ -1,12 +1,12 @@
-"""Shows messages: Markdown where a terminal can, plain text elsewhere."""
+"""Show messages: rendered Markdown on a terminal, plain text elsewhere."""
 
 import json
 from collections.abc import Iterable
 from typing import Any
 
-from handoff_cli.sessions.transcripts import Message
+from handoff_cli.transcripts.messages import Message
 from handoff_cli.ui.terminal import Terminal
-from handoff_cli.ui.texts import clean, one_line
+from handoff_cli.ui.text import clean, one_line
 
 _STYLES = {"user": "cyan", "assistant": "green", "tool": "dim", "system": "dim"}
 _NAMES = {"user": "you", "assistant": "agent"}
@@ -14,7 +14,7 @@ _TOOL_WIDTH = 160
 
 
 def show(terminal: Terminal, messages: Iterable[Message]) -> int:
-    """Shows the messages that were meant for people, and returns how many those were."""
+    """Show the messages except internal ones, and return the number of shown ones."""
     count = 0
     for message in messages:
         if message.get("internal"):
@@ -26,7 +26,7 @@ def show(terminal: Terminal, messages: Iterable[Message]) -> int:
 
 
 def _show_one(terminal: Terminal, role: str, message: Message) -> None:
-    text = words(message.get("content"))
+    text = text_of(message.get("content"))
     label = terminal.style(f"{message.get('name') or _NAMES.get(role, role)}:", _STYLES.get(role, "dim"))
     if role in {"tool", "system"}:
         terminal.say(f"{label} {terminal.style(one_line(text, _TOOL_WIDTH), 'dim')}")
@@ -39,19 +39,19 @@ def _show_one(terminal: Terminal, role: str, message: Message) -> None:
 
 
 def markdown(terminal: Terminal, text: str) -> None:
-    """One text with its Markdown drawn, if the terminal can."""
+    """Show one text, with its Markdown rendered if the terminal has colours."""
     if not terminal.colour:
         terminal.say(clean(text))
         return
-    from rich.console import Console  # noqa: PLC0415 - only where Markdown is drawn
+    from rich.console import Console  # noqa: PLC0415 - slow to import
     from rich.markdown import Markdown  # noqa: PLC0415 - see above
 
-    terminal.settle()
+    terminal.clear_progress()
     Console(file=terminal.stdout, highlight=False).print(Markdown(clean(text)))
 
 
-def words(content: Any) -> str:
-    """The text of a content that may be text, nothing, or a list of parts."""
+def text_of(content: Any) -> str:
+    """The text of a content (text, null or a list of parts)."""
     if isinstance(content, list):
         return "\n".join(map(_part, content))
     return str(content or "")

@@ -4,14 +4,15 @@ from dataclasses import replace
 from io import BytesIO
 
 from handoff_cli.errors import UsageProblem
-from handoff_cli.readers import Source
-from handoff_cli.sessions.transcripts import Message, Transcript, read_transcript
+from handoff_cli.readers.source import Source
+from handoff_cli.transcripts.file import read_transcript
+from handoff_cli.transcripts.messages import Message, Transcript
 
 _ROLES = {"developer": "system", "function": "tool"}
 
 
 def read(source: Source) -> Transcript:
-    """The messages of the named file, with newer and older role names brought to ours."""
+    """The messages of the named file, with newer and older role names mapped to ours."""
     if source.path is None:
         raise UsageProblem("Which file? Add --transcript FILE to --from openai.")
     transcript = read_transcript(str(source.path), BytesIO(), roles=_ROLES)
@@ -19,5 +20,5 @@ def read(source: Source) -> Transcript:
 
 
 def _without_nulls(message: Message) -> Message:
-    """Client libraries write out every unset field; `content` alone may be null on purpose."""
+    """Client libraries write unset fields as null; only `content` may be null on purpose."""
     return {key: value for key, value in message.items() if value is not None or key == "content"}

@@ -1,13 +1,13 @@
-"""Finds what looks like a secret in a transcript, and masks it."""
+"""Find and mask likely secrets in a transcript."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from handoff_cli.sessions.transcripts import Message
+from handoff_cli.transcripts.messages import Message
 
-# Every pattern takes time in proportion to the text: none looks ahead further than it may match, or without bound.
+# Every pattern runs in linear time: no look-ahead without a bound.
 _KINDS: dict[str, re.Pattern[str]] = {
     "private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"),
     "AWS access key": re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
@@ -26,7 +26,7 @@ _KINDS: dict[str, re.Pattern[str]] = {
     ),
 }  # fmt: skip
 
-# A pattern is tried only where one of these stands in the text, in small letters: most texts hold none of them.
+# A pattern is tried only if the lower-case text contains one of these; most texts contain none.
 _NEEDLES: dict[str, tuple[str, ...]] = {
     "private key": ("private key-----",),
     "AWS access key": ("akia", "asia"),
@@ -42,7 +42,7 @@ _NEEDLES: dict[str, tuple[str, ...]] = {
 
 
 def find(messages: Iterable[Message]) -> dict[str, int]:
-    """How many likely secrets of each kind there are; each place is counted once."""
+    """Number of likely secrets of each kind; each place is counted once."""
     found: Counter[str] = Counter()
     for message in messages:
         _mapped(message, found)

@@ -1,0 +1,1 @@
+"""Transcripts: messages, transcript files, likely secrets."""
