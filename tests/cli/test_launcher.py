@@ -1,4 +1,4 @@
-"""The checkout's launcher: from any directory, through links, and before anything is set up."""
+"""The launcher of a checkout: from any directory, through links, and before the set-up."""
 
 import shutil
 import subprocess
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.stub_service import StubService
-from tests.cli.stub_state import TOKEN
+from tests.cli.conftest import User
+from tests.support.fault_proxy import FaultProxy
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,21 +30,19 @@ def _call(program: Path, *argv: str, cwd: Path, home: Path) -> "subprocess.Compl
     )
 
 
-def test_it_works_from_elsewhere_through_links_and_finds_its_own_local_env(
-    checkout: Path, tmp_path: Path, stub: StubService
-) -> None:
+def test_it_finds_its_checkout_through_links(checkout: Path, tmp_path: Path, proxy: FaultProxy, user: User) -> None:
     (checkout / ".local").mkdir()
-    (checkout / ".local" / "env").write_text(f"HANDOFF_URL={stub.url}\nHANDOFF_TOKEN={TOKEN}\n")
+    (checkout / ".local" / "env").write_text(f"HANDOFF_URL={proxy.url}\nHANDOFF_TOKEN={user.token}\n")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "httpx.py").write_text("raise SystemExit('imported a stranger')\n")
+    (elsewhere / "httpx.py").write_text("raise SystemExit('imported from the current directory')\n")
     (tmp_path / "one").symlink_to(checkout / "handoff")
     (elsewhere / "two").symlink_to("../one")
     done = _call(elsewhere / "two", "config", "home", "telegram", "42", cwd=elsewhere, home=tmp_path)
     assert (done.returncode, done.stdout) == (0, "Handoffs to telegram now arrive in 42.\n"), done.stderr
 
 
-def test_before_the_set_up_it_says_what_to_run(checkout: Path, tmp_path: Path) -> None:
+def test_before_the_set_up_it_says_what_to_do(checkout: Path, tmp_path: Path) -> None:
     (checkout / ".venv").unlink()
     done = _call(checkout / "handoff", "--help", cwd=tmp_path, home=tmp_path)
     assert done.returncode == 2

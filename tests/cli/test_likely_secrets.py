@@ -1,14 +1,15 @@
-"""What looks like a secret is found, named and masked; what does not is left alone."""
+"""Likely secrets are found, named and masked; other text is left alone."""
 
 import json
+from typing import Any
 
 import pytest
 
-from handoff_cli.handoff.likely_secrets import find, redact
+from handoff_cli.transcripts.likely_secrets import find, redact
 from tests.cli.conftest import Run
-from tests.cli.stub_service import StubService
+from tests.support.fault_proxy import FaultProxy
 
-# Put together here, so that no scanner takes this file for a leak.
+# In pieces, so that secret scanners do not report this file.
 SECRETS = {
     "AWS access key": "AKIA" + "IOSFODNN7EXAMPLE",
     "GitHub token": "ghp_" + "a1B2" * 9,
@@ -29,10 +30,10 @@ AROUND = {
 
 
 @pytest.mark.parametrize("kind", sorted(SECRETS))
-def test_each_kind_is_found_and_masked_wherever_it_stands(kind: str) -> None:
+def test_each_kind_is_found_and_masked_everywhere(kind: str) -> None:
     secret = SECRETS[kind]
     text = f"before {AROUND.get(kind, '{}').format(secret)} after"
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": text},
         {"role": "user", "content": [{"type": "text", "text": text}]},
         {"role": "assistant", "content": None, "tool_calls": [{"function": {"arguments": json.dumps({"x": text})}}]},
@@ -57,16 +58,16 @@ def test_each_kind_is_found_and_masked_wherever_it_stands(kind: str) -> None:
         "commit 3f786850e387550fdab836ed7e6dc881de23001b",
     ],
 )
-def test_ordinary_text_is_no_secret(text: str) -> None:
+def test_ordinary_text_is_not_a_secret(text: str) -> None:
     assert find([{"role": "user", "content": text}]) == {}
 
 
-def test_send_warns_and_redact_masks_before_anything_is_sent(run: Run, stub: StubService) -> None:
+def test_send_warns_and_redact_masks(run: Run, proxy: FaultProxy) -> None:
     line = json.dumps({"role": "user", "content": f"use {SECRETS['AWS access key']}"})
     warned = run("send", "telegram", "--transcript", "-", "--json", stdin=line)
     assert warned.returncode == 0
     assert "1 × AWS access key" in warned.stderr
     masked = run("send", "telegram", "--transcript", "-", "--redact", stdin=line)
     assert (masked.returncode, masked.stderr) == (0, "")
-    sent = [seen.body for seen in stub.calls("POST", "/sessions/[^/]+/messages")]
+    sent = [request.body for request in proxy.calls("POST", "/sessions/[^/]+/messages")]
     assert [SECRETS["AWS access key"].encode() in body for body in sent] == [True, False]

@@ -1,4 +1,4 @@
-"""Sessions from other tools: samples in their formats, read into our messages."""
+"""Sessions of other tools: samples in their formats, read into messages."""
 
 import json
 import os
@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from handoff_cli.errors import UsageProblem
-from handoff_cli.readers import READERS, Source, read
-from handoff_cli.sessions.transcripts import MESSAGE_LIMIT, canonical
-from tests.cli.conftest import Run
-from tests.cli.stub_service import StubService
+from handoff_cli.readers import READERS
+from handoff_cli.readers.read import read_session
+from handoff_cli.readers.source import Source
+from handoff_cli.transcripts.messages import MESSAGE_LIMIT, canonical
+from tests.cli.conftest import Run, User
 
 SAMPLES = Path(__file__).parent / "samples"
 PROJECT = Path("/srv/parcel-tracker")
@@ -46,9 +47,9 @@ def hermes(tmp_path: Path) -> Path:
     return path
 
 
-def test_claude_code_gives_the_main_conversation_with_its_tools(source: Source, tmp_path: Path) -> None:
+def test_claude_code_gives_the_main_conversation(source: Source, tmp_path: Path) -> None:
     _place(tmp_path, "claude_code.jsonl", ".claude", "projects", "-srv-parcel-tracker", "7c1f.jsonl")
-    transcript = read("claude-code", source)
+    transcript = read_session("claude-code", source)
     assert _short(transcript.messages) == [
         ("user", "Why is the upload test flaky?"),
         ("assistant", "I'll read the test first."),
@@ -64,7 +65,7 @@ def test_claude_code_gives_the_main_conversation_with_its_tools(source: Source, 
     assert transcript.cwd == "/srv/parcel-tracker"
 
 
-def test_claude_code_takes_the_newest_file_that_holds_a_conversation(source: Source, tmp_path: Path) -> None:
+def test_claude_code_takes_the_newest_conversation(source: Source, tmp_path: Path) -> None:
     folder = (".claude", "projects", "-srv-parcel-tracker")
     _place(tmp_path, "claude_code.jsonl", *folder, "old.jsonl", at=1_000)
     newer = _place(tmp_path, "claude_code.jsonl", *folder, "newer.jsonl", at=2_000)
@@ -73,14 +74,14 @@ def test_claude_code_takes_the_newest_file_that_holds_a_conversation(source: Sou
     _place(tmp_path, "claude_code.jsonl", *folder, "agent-1.jsonl", at=4_000)
     empty = tmp_path.joinpath(*folder, "summary-only.jsonl")
     empty.write_text('{"type":"summary","summary":"x"}\n')
-    assert read("claude-code", source).messages == [{"role": "user", "content": "newer words"}]
+    assert read_session("claude-code", source).messages == [{"role": "user", "content": "newer words"}]
 
 
-def test_codex_gives_what_was_said_and_done_but_not_what_it_says_to_itself(source: Source, tmp_path: Path) -> None:
+def test_codex_gives_messages_and_calls_without_its_own(source: Source, tmp_path: Path) -> None:
     day = (".codex", "sessions", "2026", "10", "02")
     _place(tmp_path, "codex.jsonl", *day, "rollout-2026-10-02T10-00-00-019a.jsonl")
     _place(tmp_path, "codex_without_envelope.jsonl", *day, "rollout-newer.jsonl", at=9_000_000)
-    transcript = read("codex", source)
+    transcript = read_session("codex", source)
     assert _short(transcript.messages) == [
         ("user", "Why is the upload test flaky?\n[image]"),
         ("assistant", ["shell", "apply_patch"]),
@@ -92,9 +93,9 @@ def test_codex_gives_what_was_said_and_done_but_not_what_it_says_to_itself(sourc
     assert (transcript.model, transcript.cwd) == ("gpt-5-codex", "/srv/parcel-tracker")
 
 
-def test_codex_of_the_first_days_had_no_envelope(tmp_path: Path) -> None:
+def test_old_codex_files_have_no_envelope(tmp_path: Path) -> None:
     _place(tmp_path, "codex_without_envelope.jsonl", ".codex", "sessions", "rollout-1.jsonl")
-    transcript = read("codex", Source(Path("/srv/old"), {"HOME": str(tmp_path)}))
+    transcript = read_session("codex", Source(Path("/srv/old"), {"HOME": str(tmp_path)}))
     assert _short(transcript.messages) == [("user", "hello"), ("assistant", "hi")]
 
 
@@ -102,11 +103,11 @@ def test_codex_titles_come_from_its_index(source: Source, tmp_path: Path) -> Non
     _place(tmp_path, "codex.jsonl", ".codex", "sessions", "rollout-1.jsonl")
     index = tmp_path / ".codex" / "session_index.jsonl"
     index.write_text('{"id":"019a2d7a-41c4-78b1-b7cc-a45d62a89cd5","thread_name":"Flaky","updated_at":"x"}\n')
-    assert read("codex", source).title == "Flaky"
+    assert read_session("codex", source).title == "Flaky"
 
 
-def test_hermes_gives_the_newest_terminal_session_of_the_directory(source: Source, hermes: Path) -> None:
-    transcript = read("hermes", source)
+def test_hermes_gives_the_newest_session_of_the_directory(source: Source, hermes: Path) -> None:
+    transcript = read_session("hermes", source)
     assert _short(transcript.messages) == [
         ("user", "Why is the upload test flaky?"),
         ("assistant", ["terminal"]),
@@ -122,25 +123,25 @@ def test_hermes_without_a_directory_column_takes_the_newest(source: Source, herm
         database.execute("ALTER TABLE sessions DROP COLUMN cwd")
         database.execute("ALTER TABLE messages DROP COLUMN active")
         database.commit()
-    assert read("hermes", source).title == "Elsewhere"
+    assert read_session("hermes", source).title == "Elsewhere"
 
 
 def test_hermes_takes_a_branch_of_the_persons_own(source: Source, hermes: Path) -> None:
     with closing(sqlite3.connect(hermes)) as database:
         database.execute("""UPDATE sessions SET model_config = '{"_branched_from": "leaf"}' WHERE id = 'helper'""")
         database.commit()
-    assert _short(read("hermes", source).messages) == [("user", "do a part of it")]
+    assert _short(read_session("hermes", source).messages) == [("user", "do a part of it")]
 
 
 def test_hermes_is_only_read(source: Source, hermes: Path) -> None:
     before = hermes.read_bytes()
-    read("hermes", source)
+    read_session("hermes", source)
     assert hermes.read_bytes() == before
     assert [path.name for path in hermes.parent.iterdir()] == ["state.db"]
 
 
-def test_openai_messages_are_brought_to_our_roles_without_null_fields(tmp_path: Path) -> None:
-    transcript = read("openai", Source(PROJECT, {}, SAMPLES / "openai.json"))
+def test_openai_roles_are_mapped_and_nulls_dropped() -> None:
+    transcript = read_session("openai", Source(PROJECT, {}, SAMPLES / "openai.json"))
     assert [m["role"] for m in transcript.messages] == ["system", "user", "assistant", "tool", "assistant"]
     assert transcript.messages[2]["content"] is None
     assert transcript.messages[4] == {"role": "assistant", "content": "A cat."}
@@ -150,7 +151,7 @@ def test_openai_messages_are_brought_to_our_roles_without_null_fields(tmp_path: 
 @pytest.mark.parametrize("name", sorted(READERS))
 def test_nothing_to_read_is_said_with_what_to_do(name: str, source: Source) -> None:
     with pytest.raises(UsageProblem, match="--transcript"):
-        read(name, source)
+        read_session(name, source)
 
 
 @pytest.mark.parametrize("name", sorted(READERS))
@@ -161,7 +162,7 @@ def test_a_strange_file_is_refused_in_one_sentence(name: str, raw: bytes, tmp_pa
     path = tmp_path / "strange"
     path.write_bytes(raw)
     with pytest.raises(UsageProblem):
-        read(name, Source(PROJECT, {}, path))
+        read_session(name, Source(PROJECT, {}, path))
 
 
 def test_what_is_too_long_is_cut_and_mentioned(tmp_path: Path) -> None:
@@ -172,19 +173,19 @@ def test_what_is_too_long_is_cut_and_mentioned(tmp_path: Path) -> None:
         {"type": "assistant", "message": {"id": "m", "content": [use]}},
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
-    transcript = read("claude-code", Source(PROJECT, {}, path))
+    transcript = read_session("claude-code", Source(PROJECT, {}, path))
     assert [len(canonical(message)) <= MESSAGE_LIMIT for message in transcript.messages] == [True, True]
     assert "cut here" in transcript.messages[0]["content"]
     assert transcript.notes == ("2 messages were longer than 256 KiB and were cut",)
 
 
-def test_send_from_claude_code_works_in_a_pipe(run: Run, stub: StubService, tmp_path: Path) -> None:
+def test_send_from_claude_code_works_in_a_pipe(run: Run, user: User, tmp_path: Path) -> None:
     project = tmp_path / "my project"
     project.mkdir()
     encoded = str(project).replace("/", "-").replace(" ", "-").replace("_", "-")
     _place(tmp_path / "home", "claude_code.jsonl", ".claude", "projects", encoded, "7c1f.jsonl")
     done = run("send", "telegram", "--from", "claude-code", "--json", cwd=project)
     assert done.returncode == 0, done.stderr
-    (session,) = stub.state.sessions.values()
+    (session,) = user.sessions
     assert (session["title"], session["source"]) == ("Flaky upload test", "claude-code")
     assert '"message_count": 7' in done.stdout

@@ -1,4 +1,4 @@
-"""The wheel alone: built offline, installed into an empty venv with nothing of the service beside it."""
+"""The wheel: built offline and installed into an empty venv without the service."""
 
 import os
 import shutil
@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from handoff_cli import __version__
+
 ROOT = Path(__file__).parents[2]
 
 
 def _needed(names: list[str]) -> set[str]:
-    """The distributions behind these requirements, all the way down."""
+    """The distributions that these requirements need, transitively."""
     found: set[str] = set()
     while names:
         requirement = Requirement(names.pop())
@@ -40,16 +42,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=True,
         capture_output=True,
     )
-    (path,) = built.glob("handoff_cli-*.whl")
+    (path,) = built.glob("handoff_live-*.whl")
     return path
 
 
-def test_it_holds_the_cli_and_nothing_else(wheel: Path) -> None:
+def test_it_contains_only_the_cli(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"handoff_cli"}
 
 
-def test_it_runs_in_an_empty_venv_with_its_own_dependencies_only(wheel: Path, tmp_path: Path) -> None:
+def test_it_runs_with_its_declared_dependencies_only(wheel: Path, tmp_path: Path) -> None:
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     (packages,) = venv.glob("lib/python*/site-packages")
@@ -61,7 +63,8 @@ def test_it_runs_in_an_empty_venv_with_its_own_dependencies_only(wheel: Path, tm
         _copy_installed(name, packages)
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     program = "from handoff_cli.main import entry; entry()"
-    for argv, code in ((["--help"], 0), (["platforms", "--url", "http://127.0.0.1:1"], 4)):
+    assert f"\nVersion: {__version__}\n" in metadata
+    for argv, code in ((["--help"], 0), (["completion", "bash"], 0), (["platforms", "--url", "http://127.0.0.1:1"], 4)):
         done = subprocess.run(
             [venv / "bin" / "python", "-c", program, *argv],
             env=environ,
@@ -77,11 +80,11 @@ def test_it_runs_in_an_empty_venv_with_its_own_dependencies_only(wheel: Path, tm
         "    m.name.endswith('__main__') or importlib.import_module(m.name)\n"
     )
     subprocess.run([venv / "bin" / "python", "-c", everything], env=environ, cwd=tmp_path, check=True)
-    assert "handoff = handoff_cli.__main__:start" in next(packages.glob("handoff_cli-*/entry_points.txt")).read_text()
+    assert "handoff = handoff_cli.__main__:start" in next(packages.glob("handoff_live-*/entry_points.txt")).read_text()
 
 
 def _copy_installed(name: str, packages: Path) -> None:
-    """What pip would have installed, from where it is installed already: there is no network here."""
+    """Copy an installed distribution instead of installing it: there is no network."""
     for file in distribution(name).files or []:
         if ".." in file.parts or "__pycache__" in file.parts:
             continue

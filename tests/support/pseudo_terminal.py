@@ -1,4 +1,4 @@
-"""How tests type into a real pseudo-terminal and read what it shows."""
+"""Type into a program on a real pseudo-terminal and read what it shows."""
 
 import re
 from collections.abc import Callable
@@ -8,33 +8,35 @@ import pexpect
 
 Spawn = Callable[..., Any]
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r")
+PROMPT_READY = "\x1b[?2004h"
+"""The prompt switches bracketed paste on when it is ready for input."""
 
 
 def type_line(child: Any, text: str) -> None:
-    """Types once the prompt is there: it switches bracketed paste on when it is ready."""
-    child.expect_exact("\x1b[?2004h")
+    """Wait for the prompt, then type the line."""
+    child.expect_exact(PROMPT_READY)
     child.send(text + "\r")
 
 
 def ends(child: Any, code: int) -> str:
-    """What was shown until the program ended, without its escapes; it must end with this code."""
+    """Wait for the program to end with this code; returns what it showed, without escape sequences."""
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == code, child.before
     return ESCAPES.sub("", child.before)
 
 
-def talking(spawn: Spawn, *options: str) -> Any:
-    """`handoff chat`, in which something was said and answered."""
+def chat_with_reply(spawn: Spawn, *options: str) -> Any:
+    """`handoff chat` after one message and its reply."""
     chat = spawn("chat", *options)
     type_line(chat, "hello")
     chat.expect("You said")
     return chat
 
 
-def handing_over(spawn: Spawn, *, until: str) -> Any:
-    """`handoff chat`, whose session is on its way to Telegram and has got as far as this step."""
-    chat = talking(spawn)
+def chat_during_handoff(spawn: Spawn, *, until: str) -> Any:
+    """`handoff chat` during a handoff to Telegram that has reached this step."""
+    chat = chat_with_reply(spawn)
     type_line(chat, "/handoff telegram")
     chat.expect(until)
     return chat

@@ -1,11 +1,15 @@
-"""Where the service's address and token come from, and which source wins."""
+"""Where URL and token come from, and `handoff config`."""
 
+import stat
 from pathlib import Path
 
 import pytest
 
-from handoff_cli.config.sources import config_path, load
+from handoff_cli.config.file import config_path
+from handoff_cli.config.sources import load
 from handoff_cli.errors import UsageProblem
+from tests.cli.conftest import Run, User
+from tests.support.fault_proxy import FaultProxy
 
 
 @pytest.fixture
@@ -26,7 +30,7 @@ def _config(environ: dict[str, str], text: str) -> None:
     path.write_text(text)
 
 
-def test_flags_beat_environment_beats_file_beats_local_env(home: dict[str, str], tmp_path: Path) -> None:
+def test_flags_then_environment_then_file_then_local_env(home: dict[str, str], tmp_path: Path) -> None:
     _local_env(tmp_path, "http://127.0.0.1:4")
     _config(home, 'url = "http://127.0.0.1:3"\ntoken = "file"\n')
     variables = {**home, "HANDOFF_URL": "http://127.0.0.1:2", "HANDOFF_TOKEN": "environment"}
@@ -41,7 +45,7 @@ def test_flags_beat_environment_beats_file_beats_local_env(home: dict[str, str],
     assert [c.token for c in found] == ["flag", "environment", "file", "local"]
 
 
-def test_the_nearest_local_env_upwards_is_found(home: dict[str, str], tmp_path: Path) -> None:
+def test_the_nearest_local_env_above_is_found(home: dict[str, str], tmp_path: Path) -> None:
     _local_env(tmp_path, "http://127.0.0.1:1")
     _local_env(tmp_path / "a", "http://127.0.0.1:2")
     deep = tmp_path / "a" / "b" / "c"
@@ -49,7 +53,7 @@ def test_the_nearest_local_env_upwards_is_found(home: dict[str, str], tmp_path: 
     assert load(url=None, token=None, environ=home, directory=deep).url.endswith(":2")
 
 
-def test_the_launchers_checkout_is_the_last_resort(home: dict[str, str], tmp_path: Path) -> None:
+def test_the_checkout_of_the_launcher_comes_last(home: dict[str, str], tmp_path: Path) -> None:
     _local_env(tmp_path / "checkout", "http://127.0.0.1:5")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -64,7 +68,7 @@ def test_the_config_file_follows_xdg(tmp_path: Path) -> None:
     assert config_path({"HOME": "/h", "XDG_CONFIG_HOME": "relative"}) == Path("/h/.config/handoff/config.toml")
 
 
-def test_a_files_token_is_not_sent_to_another_host(home: dict[str, str], tmp_path: Path) -> None:
+def test_a_token_from_a_file_is_not_sent_to_another_host(home: dict[str, str], tmp_path: Path) -> None:
     _config(home, 'url = "https://mine.example"\ntoken = "secret"\n')
     mine = load(url="https://mine.example/", token=None, environ=home, directory=tmp_path)
     other = load(url="https://other.example", token=None, environ=home, directory=tmp_path)
@@ -74,23 +78,50 @@ def test_a_files_token_is_not_sent_to_another_host(home: dict[str, str], tmp_pat
 @pytest.mark.parametrize(
     "url", ["localhost:8787", "ftp://x", "http://", "http://h:99999", "https://user:pw@host", "http://[::1"]
 )
-def test_what_is_not_a_url_is_refused(home: dict[str, str], tmp_path: Path, url: str) -> None:
+def test_an_invalid_url_is_refused(home: dict[str, str], tmp_path: Path, url: str) -> None:
     with pytest.raises(UsageProblem, match="URL"):
         load(url=url, token=None, environ=home, directory=tmp_path)
 
 
-def test_a_broken_config_file_is_refused_by_name(home: dict[str, str], tmp_path: Path) -> None:
+def test_an_invalid_config_file_is_named(home: dict[str, str], tmp_path: Path) -> None:
     _config(home, "url = ")
     with pytest.raises(UsageProblem, match=r"config\.toml"):
         load(url=None, token=None, environ=home, directory=tmp_path)
 
 
-def test_without_any_source_it_says_what_to_do(home: dict[str, str], tmp_path: Path) -> None:
+def test_without_a_url_it_says_what_to_do(home: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="make run"):
         load(url=None, token=None, environ=home, directory=tmp_path)
 
 
 @pytest.mark.parametrize("token", ["ключ", "line\nbreak"])
-def test_what_cannot_be_a_token_is_refused(home: dict[str, str], tmp_path: Path, token: str) -> None:
+def test_an_invalid_token_is_refused(home: dict[str, str], tmp_path: Path, token: str) -> None:
     with pytest.raises(UsageProblem, match="token"):
         load(url="http://127.0.0.1:1", token=token, environ=home, directory=tmp_path)
+
+
+def test_config_is_written_for_its_owner_only(run: Run, proxy: FaultProxy, user: User, tmp_path: Path) -> None:
+    none = {"HANDOFF_URL": "", "HANDOFF_TOKEN": ""}
+    assert run("config", "set", "url", proxy.url, **none).returncode == 0
+    assert run("config", "set", "token", stdin=f"{user.token}\n", **none).returncode == 0
+    path = tmp_path / "home" / ".config" / "handoff" / "config.toml"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert run("platforms", **none).returncode == 0
+    shown = run("config", "show", **none).stdout
+    assert proxy.url in shown
+    assert user.token not in shown
+    assert run("config", "unset", "token", **none).returncode == 0
+    assert run("platforms", **none).returncode == 1
+
+
+@pytest.mark.parametrize("url", ["host", "ftp://host", "http://", "https://me@host"])
+def test_config_does_not_save_an_invalid_url(run_alone: Run, tmp_path: Path, url: str) -> None:
+    assert run_alone("config", "set", "url", url).returncode == 2
+    assert not (tmp_path / "home" / ".config" / "handoff" / "config.toml").exists()
+
+
+def test_config_home_is_saved_on_the_service(run: Run, user: User) -> None:
+    done = run("config", "home", "slack", "C0GENERAL")
+    assert (done.returncode, "C0GENERAL" in done.stdout) == (0, True)
+    homes = {platform["name"]: platform["home"] for platform in user.api.platforms()}
+    assert homes["slack"] == {"chat": "C0GENERAL"}
