@@ -1,13 +1,13 @@
 """Write docs/openapi.json, the HTTP contract as the routes define it: `make openapi`."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+import handoff_cli
 from functions.http.problems import CODES
 from functions.request.routes import router as request
 from functions.status.routes import router as status
@@ -21,8 +21,10 @@ DESCRIPTION = "Move a live agent session from a terminal into a chat thread, and
 def document() -> dict[str, Any]:
     """One document for all HTTP functions. Equal code gives equal text."""
     routes = [route for router in (request, status, webhook) for route in router.routes if isinstance(route, APIRoute)]
-    routes.sort(key=lambda route: (route.path, sorted(route.methods)))
-    written = get_openapi(title="Handoff", version=_version(), description=DESCRIPTION, routes=routes)
+    routes.sort(key=lambda route: (route.path, sorted(route.methods or ())))
+    written = get_openapi(
+        title="Handoff", version=getattr(handoff_cli, "__version__", "0.1.0"), description=DESCRIPTION, routes=routes
+    )
     for operation in (operation for path in written["paths"].values() for operation in path.values()):
         # FastAPI expects its own errors wherever a path has a parameter; ours are in each route's `responses`.
         if "HTTPValidationError" in str(operation["responses"].get("422")):
@@ -60,12 +62,6 @@ def _problem() -> dict[str, Any]:
             **extra,
         },
     }
-
-
-def _version() -> str:
-    source = (ROOT / "cli" / "handoff_cli" / "__init__.py").read_text()
-    found = re.search(r'^__version__ = "(.+)"$', source, re.MULTILINE)
-    return found[1] if found else "0.1.0"
 
 
 if __name__ == "__main__":

@@ -1,16 +1,14 @@
-"""The story that is recorded: what is typed, what the agent answers, what is said on the way."""
+"""The story that is recorded: what is typed, what the agent answers, and the texts of the picture."""
 
 from typing import Any
 
-TITLE = "Nightly export"
-START = f'handoff chat --title "{TITLE}"'
+START = 'handoff chat --title "Nightly export"'
 FIRST = "The nightly export takes an hour now. Where would you look?"
 SECOND = "What do I change first? My train leaves in ten minutes."
 LEAVE = "/handoff telegram"
 ON_THE_TRAIN = "On the train now. Do I need the index at all?"
 BACK = "handoff resume nightly"
 
-_KICKOFF = "This session ("
 _ANSWERS = {
     FIRST: (
         "At the query first: it has **no bound on the date**, so it reads every order ever made. Then at the index, "
@@ -25,26 +23,20 @@ _ANSWERS = {
 
 
 def answer(messages: list[dict[str, Any]], _note: str | None) -> str:
-    """The agent's part. It counts what it was given; a question that is not in the story is an error."""
-    asked = str(messages[-1]["content"])
-    if asked.startswith(_KICKOFF):
-        return (
-            f"I am here, with all {len(messages) - 1} messages. The nightly export: first bound the query to yesterday, "
-            "then the index, then memory. Go on whenever you like."
-        )
-    return _ANSWERS[asked]
+    """The agent's part. Any question that is not in the story is the kickoff of a handoff."""
+    return _ANSWERS.get(
+        str(messages[-1]["content"]),
+        f"I have all {len(messages) - 1} messages. The nightly export: first bound the query to yesterday, then the "
+        "index, then memory. Go on whenever you like.",
+    )
 
 
-FILM_TITLE = "A session moves from the terminal to Telegram and back"
+TITLE = "A session moves from the terminal to Telegram and back"
 DESCRIPTION = (
-    f"In a terminal, a person asks an agent two questions, then types {LEAVE}. The steps of the handoff appear, then a link "
-    "and its QR code, and the terminal is free again. Beside it a fresh thread opens in Telegram, the agent confirms there "
-    "that it has all messages, and the conversation goes on. In another terminal, the command handoff resume shows what was "
-    "said meanwhile, and the thread is told that the session went back."
+    f"In a terminal, a person asks an agent two questions, then types {LEAVE}. The steps of the handoff appear, then a "
+    "link and its QR code. Beside the terminal a fresh thread opens in Telegram, the agent confirms there that it has all "
+    "messages, and the conversation goes on. In another terminal, the command handoff resume brings the session back."
 )
-CAPTION = (
-    "Made by “make recording”: the real command line and service on one machine, a simulated Telegram, scripted answers, "
-    "at a pace to read."
-)
+CAPTION = "Drawn by “make recording”: the real command line and service, a simulated Telegram, scripted answers."
 FIRST_TERMINAL = "at your desk"
 SECOND_TERMINAL = "at home, later"
