@@ -1,1 +1,1 @@
-"""The same functions on a laptop: the cloud's services, its runtime, its event sources and the chat platforms."""
+"""The service on one machine: a local cloud that runs the template, and the chat platforms."""

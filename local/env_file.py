@@ -1,4 +1,4 @@
-"""`.local/env`: where the CLI of this checkout finds the running service, with nothing to source or copy."""
+"""`.local/env`: from this file the CLI of this checkout learns where the service runs."""
 
 import contextlib
 import os
@@ -10,9 +10,9 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def env_file(path: Path, values: Mapping[str, str]) -> Iterator[None]:
-    """Write the file (readable by its owner only); afterwards give it back to the run that had it before, if that still runs.
+    """Write the file, readable by its owner only. Afterwards restore its old content if that run is still up, else delete it.
 
-    A run that has replaced it meanwhile keeps it.
+    If another run has replaced the file since then, it is left as it is.
     """
     text = "".join(f"{name}={value}\n" for name, value in values.items())
     path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -41,7 +41,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _still_runs(text: str) -> bool:
-    """Does anything listen where this file says that the service is?"""
+    """Whether the address in this content accepts connections."""
     found = re.search(r"^HANDOFF_URL=http://([\d.]+):(\d+)$", text, re.MULTILINE)
     if not found:
         return False

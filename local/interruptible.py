@@ -1,4 +1,4 @@
-"""Programs that Ctrl-C ends with a sentence, from their first moment on."""
+"""Programs that Ctrl-C ends with a message and no traceback, even during imports."""
 
 import signal
 import sys
@@ -9,19 +9,19 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = 130
 
 
-def interruptible(program: Callable[[], int], last_words: str) -> int:
-    """Run it to its exit code. Load what is slow to load inside it: an interrupted import is no reason for a traceback."""
+def interruptible(program: Callable[[], int], message: str) -> int:
+    """Run the program and return its exit code. It should do slow imports itself, so that they can be interrupted."""
     for signum in SIGNALS:
         signal.signal(signum, _interrupt)
     try:
         return program()
     except KeyboardInterrupt:
-        sys.stdout.write(f"\n{last_words}\n")
+        sys.stdout.write(f"\n{message}\n")
         return INTERRUPTED
 
 
 def _interrupt(*_: object) -> NoReturn:
-    """Once: what is being put away then is not to be interrupted again."""
+    """Only the first signal interrupts: the clean-up that follows must run to its end."""
     for signum in SIGNALS:
         signal.signal(signum, signal.SIG_IGN)
     raise KeyboardInterrupt

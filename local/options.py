@@ -1,4 +1,4 @@
-"""What a person may set in the environment of a local run, as parameters of the template and as secrets."""
+"""Environment variables of a local run, as parameters of the template and as secrets."""
 
 from collections.abc import Iterator, Mapping
 
@@ -32,7 +32,7 @@ def secrets_from(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def faults(environment: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with the settings, a sentence each: better told before the start than with the first turn."""
+    """Errors in the settings, one sentence each: reported before the start instead of at the first turn."""
     agent = environment.get("HANDOFF_AGENT") or "rehearsal"
     local = {spec.name: spec for spec in AGENTS if not spec.needs_aws}
     if agent not in local:
@@ -46,4 +46,4 @@ def faults(environment: Mapping[str, str]) -> Iterator[str]:
         if (value := environment.get(variable)) and not (value.isascii() and value.isdigit()):
             yield f"{variable}={value} is not a whole number."
     if (url := environment.get("HANDOFF_AGENT_URL")) and not url.startswith(("http://", "https://")):
-        yield "HANDOFF_AGENT_URL is not an address: it begins with http:// or https://."
+        yield "HANDOFF_AGENT_URL must begin with http:// or https://."

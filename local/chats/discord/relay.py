@@ -1,4 +1,4 @@
-"""Discord's Gateway: the only way in which a bot hears ordinary messages; a deployment runs this relay too."""
+"""Discord's Gateway: the only source of ordinary messages for a bot, so deployments run this relay too."""
 
 import asyncio
 import json
@@ -12,8 +12,8 @@ import discord
 
 from local.chats.discord.relay_client import Event, GatewayClient, point_at
 from local.chats.relays.base import Backoff, Relay, Target, Unusable
-from local.chats.relays.redaction import quiet_libraries
-from local.chats.relays.webhook import Handed, Webhook
+from local.chats.relays.redaction import quiet
+from local.chats.relays.webhook import Outcome, Webhook
 from shared.platforms.discord.signatures import relay_headers
 
 log = logging.getLogger(__name__)
@@ -22,19 +22,17 @@ _GATEWAY_URL = "wss://gateway.discord.gg/"
 _DISCORD_EPOCH_MS = 1_420_070_400_000
 _WANTED = frozenset({"READY", "GUILD_CREATE", "MESSAGE_CREATE", "INTERACTION_CREATE"})
 _READABLE = frozenset({0, 2, 5, 10, 11, 12, 13})  # channels that hold messages; a forum's are in its threads
-
-
-_CATCH_UP_TRIES = 5
+_CATCH_UP_ATTEMPTS = 5
 _AUTHENTICATION_FAILED = 4004
 
-_Heard = tuple[GatewayClient, Event]
+_Received = tuple[GatewayClient, Event]
 
 
 class DiscordRelay(Relay):
-    """Posts each message and slash command to the webhook, signed with the relay's secret, in order, until it has it.
+    """Posts each message and slash command to the webhook, in order, signed with the relay's secret.
 
-    A connection that breaks is resumed, and Discord replays what was said meanwhile. After a new start it replays
-    nothing: so the relay asks every channel for the last minutes. What the service has already, it knows by its id.
+    After a lost connection Discord replays the missed events; after a restart it does not, so the relay fetches the
+    last minutes of every channel. The service ignores duplicates by their id.
     """
 
     platform = "discord"
@@ -67,12 +65,12 @@ class DiscordRelay(Relay):
 
     async def run(self) -> None:
         """See Relay."""
-        quiet_libraries()
-        events: asyncio.Queue[_Heard] = asyncio.Queue()
+        quiet("discord", "aiohttp", "asyncio", without_traceback="discord.client")
+        events: asyncio.Queue[_Received] = asyncio.Queue()
         async with aiohttp.ClientSession() as session:
-            tasks = {asyncio.ensure_future(work) for work in (self._listen(events), self._hand_all(session, events))}
+            tasks = {asyncio.ensure_future(work) for work in (self._listen(events), self._forward_all(session, events))}
             try:
-                # Neither ends but by an error, which then ends both.
+                # Both run until an error, which then ends both.
                 ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                 for task in ended:
                     task.result()
@@ -81,23 +79,23 @@ class DiscordRelay(Relay):
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _listen(self, events: asyncio.Queue[_Heard]) -> None:
-        """Clients of discord.py, one after the other: each renews its own connection, and seldom gives up."""
+    async def _listen(self, events: asyncio.Queue[_Received]) -> None:
+        """One discord.py client after another: each reconnects by itself and rarely gives up."""
         backoff = self._pauses()
         while True:
             point_at(self._api_url, self._gateway_url)
             self.connected.clear()
             try:
-                async with GatewayClient(lambda *heard: events.put_nowait(heard), _WANTED) as client:
+                async with GatewayClient(lambda *received: events.put_nowait(received), _WANTED) as client:
                     await client.start(self._token)
             except (discord.DiscordException, aiohttp.ClientError, OSError) as error:
-                _raise_if_refused(error)
-                log.warning("no connection to Discord (%s); trying again", type(error).__name__)
+                _raise_if_unusable(error)
+                log.warning("no connection to Discord (%s); retrying", type(error).__name__)
             if self.connected.is_set():
                 backoff.reset()
             await backoff.pause()
 
-    async def _hand_all(self, session: aiohttp.ClientSession, events: asyncio.Queue[_Heard]) -> None:
+    async def _forward_all(self, session: aiohttp.ClientSession, events: asyncio.Queue[_Received]) -> None:
         while True:
             client, event = await events.get()
             if event["t"] == "READY":
@@ -105,52 +103,52 @@ class DiscordRelay(Relay):
             elif event["t"] == "GUILD_CREATE":
                 await self._catch_up(session, client, event["d"])
             elif event["t"] == "MESSAGE_CREATE":
-                await self._hand_message(session, event["d"])
+                await self._forward_message(session, event["d"])
             else:
-                await self._hand_command(session, client, event["d"])
+                await self._forward_command(session, client, event["d"])
 
-    async def _hand_message(self, session: aiohttp.ClientSession, message: Mapping[str, Any]) -> None:
+    async def _forward_message(self, session: aiohttp.ClientSession, message: Mapping[str, Any]) -> None:
         if message["author"].get("bot"):
             return
         self._warn_if_hidden(message)
-        await self._hand(session, "MESSAGE_CREATE", message)
+        await self._forward(session, "MESSAGE_CREATE", message)
 
-    async def _hand_command(
+    async def _forward_command(
         self, session: aiohttp.ClientSession, client: GatewayClient, interaction: Mapping[str, Any]
     ) -> None:
-        """A slash command comes this way where no address is set for them; the webhook's answer is its answer."""
-        handed = await self._hand(session, "INTERACTION_CREATE", interaction)
+        """Slash commands arrive here if no interactions URL is set; the webhook's answer is sent back as theirs."""
+        outcome = await self._forward(session, "INTERACTION_CREATE", interaction)
         try:
-            answer = json.loads(handed.body)
+            answer = json.loads(outcome.body)
             if "type" in answer:
                 await client.answer(interaction, answer)
         except (discord.DiscordException, aiohttp.ClientError, OSError, ValueError, TypeError, RuntimeError) as error:
-            log.warning("a slash command was taken, but not answered at once (%s)", type(error).__name__)
+            log.warning("a slash command was accepted but not answered (%s)", type(error).__name__)
 
-    async def _hand(self, session: aiohttp.ClientSession, kind: str, data: Mapping[str, Any]) -> Handed:
+    async def _forward(self, session: aiohttp.ClientSession, kind: str, data: Mapping[str, Any]) -> Outcome:
         raw = json.dumps({"t": kind, "d": data}, ensure_ascii=False).encode()
-        return await self._webhook.hand(session, raw, event=data["id"])
+        return await self._webhook.forward(session, raw, event=data["id"])
 
     async def _catch_up(self, session: aiohttp.ClientSession, client: GatewayClient, guild: Mapping[str, Any]) -> None:
-        """Hand over what was said in a server in the last minutes, while perhaps nobody listened."""
+        """Forward the last minutes of a server, in case no relay was running then."""
         since = int((self._clock() - self._catch_up_seconds) * 1000 - _DISCORD_EPOCH_MS) << 22
         for channel in [*guild.get("channels", ()), *guild.get("threads", ())]:
             if channel["type"] not in _READABLE or int(channel.get("last_message_id") or 0) <= since:
                 continue
-            for message in await self._said(client, channel["id"], since):
-                await self._hand_message(session, message)
+            for message in await self._history(client, channel["id"], since):
+                await self._forward_message(session, message)
 
-    async def _said(self, client: GatewayClient, channel_id: str, since: int) -> list[Any]:
+    async def _history(self, client: GatewayClient, channel_id: str, since: int) -> list[Any]:
         backoff = self._pauses()
-        for _ in range(_CATCH_UP_TRIES):
+        for _ in range(_CATCH_UP_ATTEMPTS):
             try:
-                return await client.said_since(channel_id, since)
+                return await client.messages_since(channel_id, since)
             except (discord.Forbidden, discord.NotFound):
-                return []  # not for the bot to read
+                return []  # the bot may not read it
             except (discord.HTTPException, aiohttp.ClientError, OSError, RuntimeError) as error:
                 if client.is_closed():
-                    return []  # the next client asks again
-                log.warning("what was said in a Discord channel could not be read (%s)", type(error).__name__)
+                    return []  # the next client will ask again
+                log.warning("the history of a Discord channel could not be read (%s)", type(error).__name__)
                 await backoff.pause()
         return []
 
@@ -158,7 +156,7 @@ class DiscordRelay(Relay):
         shown = ("content", "attachments", "embeds", "sticker_items", "components", "poll")
         if not self._warned and message.get("guild_id") and not any(message.get(name) for name in shown):
             self._warned = True
-            log.warning("Discord sends messages without their text: switch on the bot's Message Content Intent")
+            log.warning("Discord sends messages without their text: enable the bot's Message Content Intent")
 
 
 def make_relay(target: Target) -> DiscordRelay:
@@ -171,10 +169,10 @@ def make_relay(target: Target) -> DiscordRelay:
     )
 
 
-def _raise_if_refused(error: Exception) -> None:
+def _raise_if_unusable(error: Exception) -> None:
     if isinstance(error, discord.LoginFailure) or getattr(error, "code", None) == _AUTHENTICATION_FAILED:
         raise Unusable("Discord does not accept DISCORD_BOT_TOKEN. Reset it in the developer portal, on the page Bot.")
     if isinstance(error, discord.PrivilegedIntentsRequired):
         raise Unusable(
-            "The bot may not read messages. Switch on Message Content Intent in the developer portal, on the page Bot."
+            "The bot may not read messages. Enable Message Content Intent in the developer portal, on the page Bot."
         )

@@ -1,4 +1,4 @@
-"""discord.py's Gateway client, cut down to one thing: what people write."""
+"""discord.py's Gateway client, reduced to receiving raw events."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,26 +13,26 @@ Event = Mapping[str, Any]
 
 
 class GatewayClient(discord.Client):
-    """Calls `heard` with each event of the wanted kinds, as it came and in order. Keeps no caches of its own."""
+    """Calls `on_event` with each event of the wanted kinds, unchanged and in order. Keeps no caches."""
 
-    def __init__(self, heard: Callable[["GatewayClient", Event], None], wanted: frozenset[str]) -> None:
+    def __init__(self, on_event: Callable[["GatewayClient", Event], None], wanted: frozenset[str]) -> None:
         super().__init__(
             intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True),
-            enable_debug_events=True,  # the only way to see an event as it came
+            enable_debug_events=True,  # the only way to receive raw events
             max_messages=None,
             chunk_guilds_at_startup=False,
             member_cache_flags=discord.MemberCacheFlags.none(),
         )
-        self._heard = heard
+        self._on_event = on_event
         self._wanted = wanted
 
     async def on_socket_raw_receive(self, frame: str) -> None:
-        """Called by discord.py in the order of arrival; it must not wait for anything, to keep that order."""
+        """Called by discord.py in the order of arrival; must not await anything, to keep that order."""
         event = json.loads(frame)
         if event.get("op") == 0 and event.get("t") in self._wanted:
-            self._heard(self, event)
+            self._on_event(self, event)
 
-    async def said_since(self, channel_id: str, since: int) -> list[Any]:
+    async def messages_since(self, channel_id: str, since: int) -> list[Any]:
         """The messages of a channel after that id, oldest first, at most a hundred."""
         found: list[Any] = list(await self.http.logs_from(int(channel_id), 100, after=since))
         return sorted(found, key=lambda message: int(message["id"]))
@@ -45,6 +45,6 @@ class GatewayClient(discord.Client):
 
 
 def point_at(api_url: str, gateway_url: str) -> None:
-    """Let discord.py of this process speak to another Discord than the real one: it knows one for all clients."""
+    """Set the addresses for all discord.py clients of this process: the library has no setting per client."""
     Route.BASE = api_url.rstrip("/")
     DiscordWebSocket.DEFAULT_GATEWAY = URL(gateway_url)

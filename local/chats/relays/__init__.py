@@ -1,1 +1,1 @@
-"""From real platforms to the webhook function on a laptop, with no tunnel; the Discord one also serves deployments."""
+"""Relays forward events of real platforms to the webhook function, without a tunnel."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from local.chats import CHATS
 from local.chats.relays.base import Relay
 from local.chats.relays.configuration import make_relay, missing, secrets_from
-from local.chats.relays.redaction import Redaction, quiet_libraries
+from local.chats.relays.redaction import Redaction, quiet
 
 STOPPED, GAVE_UP = 0, 1
 
@@ -56,7 +56,7 @@ def _log_to_stderr(level: str, secrets: Iterable[str]) -> None:
     handler.addFilter(Redaction(secrets))
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=level, handlers=[handler])
-    quiet_libraries()
+    quiet("aiohttp", "asyncio")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""No token in any log line, whoever wrote the line."""
+"""Keeps secrets and messages out of the log."""
 
 import logging
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ HIDDEN = "[hidden]"
 
 
 class Redaction(logging.Filter):
-    """Hides secrets in messages, arguments and tracebacks; put it on handlers, as those see what libraries log too."""
+    """Hides secrets in messages, arguments and tracebacks. Add it to handlers: they also receive the logs of libraries."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         super().__init__()
@@ -30,22 +30,22 @@ class Redaction(logging.Filter):
         return text
 
 
-class _WithoutTrace(logging.Filter):
-    """One line for a lost connection: where in the library it was noticed tells a person nothing."""
+class _WithoutTraceback(logging.Filter):
+    """Reduces a lost connection to one line."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.exc_info = record.exc_text = None
         return True
 
 
-_WITHOUT_TRACE = _WithoutTrace()
+_WITHOUT_TRACEBACK = _WithoutTraceback()
 
 
-def quiet_libraries() -> None:
-    """Keep the SDKs from logging what they carry: at DEBUG they write whole events, and with them what people say."""
-    for name in ("discord", "slack_sdk", "aiohttp", "asyncio"):
+def quiet(*loggers: str, without_traceback: str | None = None) -> None:
+    """Stop libraries from logging at DEBUG: at that level they log whole events, and so what people write."""
+    for name in loggers:
         logger = logging.getLogger(name)
         if logger.level < logging.INFO:
             logger.setLevel(logging.INFO)
-    for name in ("discord.client", "slack_sdk.socket_mode.aiohttp"):
-        logging.getLogger(name).addFilter(_WITHOUT_TRACE)  # once: a logger takes a filter only once
+    if without_traceback:
+        logging.getLogger(without_traceback).addFilter(_WITHOUT_TRACEBACK)  # a logger takes a filter only once

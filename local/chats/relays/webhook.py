@@ -1,4 +1,4 @@
-"""The webhook function as a relay sees it: an event is handed over until the service has it."""
+"""A relay's client of the webhook function: retries each event until the service accepts it."""
 
 import logging
 import time
@@ -14,21 +14,21 @@ log = logging.getLogger(__name__)
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
-# The event itself is refused: another try is refused as well, and would hold up all that follow.
-_FINAL = frozenset({400, 413, 415, 422})
+# The event itself is rejected: a retry would be rejected too, and would block all later events.
+_REJECTED = frozenset({400, 413, 415, 422})
 _SECONDS = 15
 _STALE_SECONDS = 240  # webhooks accept signatures for five minutes
 
 
 class Signer(Protocol):
-    """The headers by which the webhook knows an event as the platform's own; made anew for each try, as they age."""
+    """Makes the headers that authenticate an event; called for each attempt, because signatures expire."""
 
     def __call__(self, raw: bytes, *, now: int) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True)
-class Handed:
-    """What became of an event: the service has it, or refuses it for good. `body` is the webhook's answer."""
+class Outcome:
+    """The service accepted the event or rejected it for good. `body` is the webhook's answer."""
 
     accepted: bool
     body: bytes = b""
@@ -52,7 +52,7 @@ class Webhook:
         self._pauses = pauses
         self._clock = clock
 
-    async def hand(
+    async def forward(
         self,
         session: aiohttp.ClientSession,
         raw: bytes,
@@ -60,16 +60,17 @@ class Webhook:
         event: str,
         kind: str = JSON,
         headers: Mapping[str, str] | None = None,
-        only_now: bool = False,
-    ) -> Handed:
-        """Post until the service answers 2xx (or refuses this very event); `event` names it in the log.
+        fixed_time: bool = False,
+    ) -> Outcome:
+        """Post until the service answers 2xx or rejects this event; `event` identifies it in the log.
 
-        `only_now`: the time of its signature is what the event is known by. It keeps that, and is given up when it ages.
+        `fixed_time`: the service identifies the event by the time of its signature, so all attempts use the first one's
+        time, and the event is dropped when that expires.
         """
         backoff = self._pauses()
-        began = self._clock()
+        started = self._clock()
         while True:
-            signed_at = began if only_now else self._clock()
+            signed_at = started if fixed_time else self._clock()
             signed = {**(headers or {}), **self._sign(raw, now=int(signed_at * 1000)), "Content-Type": kind}
             try:
                 timeout = aiohttp.ClientTimeout(total=_SECONDS)
@@ -80,13 +81,15 @@ class Webhook:
                 why = f"it cannot be reached ({type(error).__name__})"
             else:
                 if 200 <= status < 300:
-                    return Handed(accepted=True, body=body)
-                if status in _FINAL:
-                    log.error("%s event %s is refused by the webhook (%s) and left out", self._platform, event, status)
-                    return Handed(accepted=False, body=body)
+                    return Outcome(accepted=True, body=body)
+                if status in _REJECTED:
+                    log.error(
+                        "%s event %s was rejected by the webhook (%s) and is dropped", self._platform, event, status
+                    )
+                    return Outcome(accepted=False, body=body)
                 why = f"it answered {status}" + (" (do both have the same secret?)" if status == 401 else "")
-            if only_now and self._clock() - began > _STALE_SECONDS:
-                log.error("%s event %s is too old by now and left out: %s", self._platform, event, why)
-                return Handed(accepted=False)
+            if fixed_time and self._clock() - started > _STALE_SECONDS:
+                log.error("%s event %s has expired and is dropped: %s", self._platform, event, why)
+                return Outcome(accepted=False)
             log.warning("%s event %s waits for the webhook: %s", self._platform, event, why)
             await backoff.pause()

@@ -1,4 +1,4 @@
-"""Slack by Socket Mode: events over a connection that the laptop opens."""
+"""Slack by Socket Mode: events over a connection that this machine opens."""
 
 import asyncio
 import hashlib
@@ -17,20 +17,20 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from local.chats.relays.base import Backoff, Relay, Target, Unusable
-from local.chats.relays.redaction import quiet_libraries
+from local.chats.relays.redaction import quiet
 from local.chats.relays.webhook import FORM, JSON, Webhook
 
 log = logging.getLogger(__name__)
 
 _CONNECT_SECONDS = 30
-# What Slack answers to an app token that it will never accept.
-_REFUSED = frozenset(
+# Slack's answers to an app token that it will never accept.
+_UNUSABLE = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "not_allowed_token_type", "missing_scope"}
 )
 
 
 class SlackRelay(Relay):
-    """Acknowledges an envelope only after the webhook has taken its event; until then Slack delivers it again."""
+    """Acknowledges an envelope only after the webhook accepted its event; until then Slack redelivers it."""
 
     platform = "slack"
 
@@ -59,56 +59,58 @@ class SlackRelay(Relay):
 
     async def run(self) -> None:
         """See Relay."""
-        quiet_libraries()
+        quiet("slack_sdk", "aiohttp", "asyncio", without_traceback="slack_sdk.socket_mode.aiohttp")
         backoff = self._pauses()
         async with aiohttp.ClientSession() as session:
             while True:
                 try:
                     await self._connection(session, backoff)
                 except (SlackClientError, aiohttp.ClientError, OSError) as error:
-                    _raise_if_refused(error)
-                    log.warning("no connection to Slack (%s); trying again", type(error).__name__)
+                    _raise_if_unusable(error)
+                    log.warning("no connection to Slack (%s); retrying", type(error).__name__)
                 await backoff.pause()
 
     async def _connection(self, session: aiohttp.ClientSession, backoff: Backoff) -> None:
-        """One client of the SDK, which renews its own connection; ends when it no longer manages to."""
+        """One SDK client, which reconnects by itself; returns when it fails to."""
         web = AsyncWebClient(base_url=self._api_url)
         client = SocketModeClient(self._app_token, web_client=web, ping_interval=self._ping_seconds)
         in_order = asyncio.Lock()
 
         async def listen(_: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
-            # The SDK starts listeners in the order of arrival, but lets them run at once: the lock keeps the order.
+            # The SDK starts listeners in order but runs them concurrently: the lock keeps the order.
             async with in_order:
-                await self._hand(client, session, request)
+                await self._forward(client, session, request)
 
         client.socket_mode_request_listeners.append(listen)
         try:
-            # Asked here and not by the SDK, which would go on for ever with a token that is refused.
+            # Requested here because the SDK would retry forever with a rejected token.
             client.wss_uri = await client.issue_new_wss_url()
             await asyncio.wait_for(client.connect(), _CONNECT_SECONDS)  # type: ignore[no-untyped-call]  # the SDK's
             self.connected.set()
             backoff.reset()
-            away = 0.0
-            while away < _CONNECT_SECONDS:
+            offline = 0.0
+            while offline < _CONNECT_SECONDS:
                 await asyncio.sleep(self._ping_seconds)
-                away = 0.0 if await client.is_connected() else away + self._ping_seconds
-            log.warning("the connection to Slack was lost and did not come back; opening another")
+                offline = 0.0 if await client.is_connected() else offline + self._ping_seconds
+            log.warning("the connection to Slack was lost; opening a new one")
         finally:
             await client.close()  # type: ignore[no-untyped-call]  # the SDK's
 
-    async def _hand(self, client: SocketModeClient, session: aiohttp.ClientSession, request: SocketModeRequest) -> None:
+    async def _forward(
+        self, client: SocketModeClient, session: aiohttp.ClientSession, request: SocketModeRequest
+    ) -> None:
         raw, kind = as_sent_by_http(request)
         headers = {"X-Slack-Retry-Num": str(request.retry_attempt)} if request.retry_attempt else {}
-        handed = await self._webhook.hand(
-            session, raw, event=request.envelope_id, kind=kind, headers=headers, only_now=kind == FORM
+        outcome = await self._webhook.forward(
+            session, raw, event=request.envelope_id, kind=kind, headers=headers, fixed_time=kind == FORM
         )
-        if not handed.accepted:
+        if not outcome.accepted:
             return
-        payload = _json(handed.body) if request.accepts_response_payload else None
+        payload = _json(outcome.body) if request.accepts_response_payload else None
         try:
             await client.send_socket_mode_response(SocketModeResponse(request.envelope_id, payload))
         except (ConnectionError, aiohttp.ClientError) as error:
-            # Slack delivers it again, and the service knows that it has it.
+            # Slack redelivers the event, and the service ignores it as a duplicate.
             log.info("an acknowledgement did not reach Slack (%s)", type(error).__name__)
 
 
@@ -122,7 +124,7 @@ def make_relay(target: Target) -> SlackRelay:
 
 
 def as_sent_by_http(request: SocketModeRequest) -> tuple[bytes, str]:
-    """The body of the request that Slack would have made: events come as JSON, commands and clicks as forms."""
+    """The body and type of the HTTP request that Slack would send: JSON for events, forms for commands and clicks."""
     payload = request.payload
     if request.type == "slash_commands":
         return urlencode({key: value for key, value in payload.items() if value is not None}).encode(), FORM
@@ -139,9 +141,9 @@ def _json(body: bytes) -> dict[str, object] | None:
     return found if isinstance(found, dict) and found else None
 
 
-def _raise_if_refused(error: Exception) -> None:
-    if isinstance(error, SlackApiError) and error.response.get("error") in _REFUSED:
+def _raise_if_unusable(error: Exception) -> None:
+    if isinstance(error, SlackApiError) and error.response.get("error") in _UNUSABLE:
         raise Unusable(
             f"Slack does not accept SLACK_APP_TOKEN ({error.response['error']}). "
-            "Make an app-level token with connections:write, and switch Socket Mode on."
+            "Create an app-level token with connections:write, and enable Socket Mode."
         ) from None

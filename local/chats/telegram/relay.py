@@ -1,4 +1,4 @@
-"""Telegram by long polling: what a person's laptop can do where Telegram cannot reach it."""
+"""Telegram by long polling, for machines that Telegram cannot reach."""
 
 import json
 import logging
@@ -16,9 +16,9 @@ _WEBHOOK_ACTIVE = "webhook is active"
 
 
 class TelegramRelay(Relay):
-    """Polls `getUpdates` and confirms an update (by asking for the next one) only after the webhook has taken it.
+    """Polls `getUpdates`. Asking for the next update confirms the last one, so that waits until the webhook accepted it.
 
-    It speaks plain HTTP and no SDK: an update is handed on as it came, and one that an SDK cannot read blocks nothing.
+    It uses plain HTTP and no SDK: updates are forwarded unchanged, and one that an SDK cannot parse blocks nothing.
     """
 
     platform = "telegram"
@@ -34,14 +34,14 @@ class TelegramRelay(Relay):
         poll_seconds: int = 50,
         pauses: Callable[[], Backoff] = Backoff,
     ) -> None:
-        """`replace_webhook` removes a webhook that is set for the bot: a bot has one or polls, never both."""
+        """`replace_webhook` removes a webhook that is set for the bot: a bot with a webhook cannot poll."""
         super().__init__()
         self._methods = f"{api_url}{token}"
         self._replace_webhook = replace_webhook
         self._poll_seconds = poll_seconds
         self._pauses = pauses
 
-        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:  # noqa: ARG001  # Telegram's is a shared secret
+        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:  # noqa: ARG001  # Telegram sends a shared secret
             return {"X-Telegram-Bot-Api-Secret-Token": secret}
 
         self._webhook = Webhook(url, self.platform, sign, pauses=pauses)
@@ -54,20 +54,22 @@ class TelegramRelay(Relay):
             while True:
                 try:
                     updates = await self._poll(session, offset)
-                except (aiohttp.ClientError, OSError, ValueError, _Later) as error:
-                    wait = error.after if isinstance(error, _Later) else 0.0
-                    log.warning("Telegram did not answer a poll (%s); asking again", _name(error))
+                except (aiohttp.ClientError, OSError, ValueError, _RetryLater) as error:
+                    wait = error.after if isinstance(error, _RetryLater) else 0.0
+                    log.warning("Telegram did not answer a poll (%s); retrying", _name(error))
                     await backoff.pause(at_least=wait)
                     continue
                 backoff.reset()
                 self.connected.set()
                 for update in updates:
                     raw = json.dumps(update, ensure_ascii=False).encode()
-                    await self._webhook.hand(session, raw, event=str(update["update_id"]))
+                    await self._webhook.forward(session, raw, event=str(update["update_id"]))
                     offset = update["update_id"] + 1
 
     async def _poll(self, session: aiohttp.ClientSession, offset: int) -> list[dict[str, Any]]:
-        seconds = self._poll_seconds if self.connected.is_set() else 0  # the first answer tells that all is well
+        seconds = (
+            self._poll_seconds if self.connected.is_set() else 0
+        )  # the first poll answers at once and sets `connected`
         asked = {"offset": offset, "timeout": seconds, "allowed_updates": ["message"]}
         answer = await self._call(session, "getUpdates", asked)
         if answer.get("ok"):
@@ -78,12 +80,12 @@ class TelegramRelay(Relay):
             raise Unusable("Telegram does not accept TELEGRAM_BOT_TOKEN. Get a valid one from @BotFather.")
         if code == 409 and _WEBHOOK_ACTIVE in text:
             await self._remove_webhook(session)
-        raise _Later(f"{code} {text}"[:200], float(answer.get("parameters", {}).get("retry_after", 0)))
+        raise _RetryLater(f"{code} {text}"[:200], float(answer.get("parameters", {}).get("retry_after", 0)))
 
     async def _remove_webhook(self, session: aiohttp.ClientSession) -> None:
         if not self._replace_webhook:
             raise Unusable(
-                "This bot has a webhook: its messages go there. Use another bot for this machine, "
+                "This bot has a webhook, which receives its messages. Use another bot for this machine, "
                 "or take this one over with `python -m local.chats.relays telegram --replace-webhook`."
             )
         await self._call(session, "deleteWebhook", {"drop_pending_updates": False})
@@ -105,8 +107,8 @@ def make_relay(target: Target) -> TelegramRelay:
     )
 
 
-class _Later(Exception):
-    """Telegram asks to come again, not before `after` seconds."""
+class _RetryLater(Exception):
+    """Telegram asks for a retry, not before `after` seconds."""
 
     def __init__(self, why: str, after: float) -> None:
         super().__init__(why)
@@ -114,5 +116,5 @@ class _Later(Exception):
 
 
 def _name(error: Exception) -> str:
-    # Errors of the HTTP library may hold the URL, and the URL holds the token.
-    return str(error) if isinstance(error, _Later) else type(error).__name__
+    # Errors of the HTTP library may contain the URL, and the URL contains the token.
+    return str(error) if isinstance(error, _RetryLater) else type(error).__name__

@@ -1,4 +1,4 @@
-"""`/api/v10/…`: which call a path is, who may make it, and how answers and errors look."""
+"""`/api/v10/…`: dispatch, authentication, and the form of answers and errors."""
 
 import json
 import math
@@ -25,7 +25,7 @@ _COMMAND = re.compile(r"/([a-z_-]{1,32})(?:\s+(.*))?", re.DOTALL)
 
 
 def _answer(body: Any, status: int = 200, **headers: str) -> web.Response:
-    """Exactly `application/json`, without a charset: the SDK compares it as text."""
+    """The content type has no charset: the SDK compares it with `application/json`."""
     if body is None:
         return web.Response(status=204)
     raw = json.dumps(body, ensure_ascii=False).encode()
@@ -34,7 +34,7 @@ def _answer(body: Any, status: int = 200, **headers: str) -> web.Response:
 
 def _rate_limited(fault: Fault) -> web.Response:
     headers = {
-        "Via": "1.1 google",  # without it the SDK takes the answer for a ban at the edge
+        "Via": "1.1 google",  # without it the SDK treats the answer as a Cloudflare ban
         "Retry-After": str(math.ceil(fault.seconds)),
         "X-RateLimit-Limit": "5",
         "X-RateLimit-Remaining": "0",
@@ -56,7 +56,7 @@ _FAULT_RESPONSES: FaultResponses = {
 
 
 class Discord:
-    """One application in one server: its REST API, its Gateway, and what people say and start with a slash."""
+    """One application in one server: its REST API, its Gateway, and the messages and commands of people."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -78,14 +78,14 @@ class Discord:
         ]
 
     def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
-        """A thread is a channel: its id may stand for the chat too."""
+        """A thread is a channel, so its id is also accepted as a chat's."""
         try:
             return self._channels.find(thread_id or chat_id)
         except DiscordError:
             raise NotFound(f"discord has no channel or thread {thread_id or chat_id}") from None
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
-        """A person writes; what begins with a registered command is an interaction, as in Discord's own client."""
+        """A text that begins with a registered command is an interaction, as in Discord's client."""
         command = _COMMAND.fullmatch(text.strip())
         if command and command[1] in self._commands.options:
             return self._interactions.use(chat, thread, person, command[1], (command[2] or "").strip())
@@ -100,7 +100,7 @@ class Discord:
         return await self._interactions.verify()
 
     def webhook_changed(self) -> None:
-        pass  # interactions are asked for their URL when they happen
+        pass  # an interaction reads the URL when it happens
 
     async def disconnect(self) -> None:
         await self._gateway.disconnect()
@@ -134,7 +134,7 @@ class Discord:
 
 
 async def _body(request: web.Request) -> dict[str, Any]:
-    """JSON, also as the `payload_json` of a multipart form. A list stands under `commands`."""
+    """The JSON body, also from `payload_json` of a multipart form. A list is returned under `commands`."""
     if not request.can_read_body:
         return {}
     if request.content_type == "multipart/form-data":

@@ -1,4 +1,4 @@
-"""The table of REST calls: method and path to what is done. Adding a call is adding a line."""
+"""The table of REST calls, by method and path."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ JSON = dict[str, Any]
 
 @dataclass(frozen=True)
 class Input:
-    """What a call brings: the ids in its path, its JSON body, its query string."""
+    """The ids in the path of a call, its JSON body, its query string."""
 
     ids: Mapping[str, str]
     body: JSON
@@ -27,14 +27,14 @@ class Input:
 
 @dataclass(frozen=True)
 class Call:
-    """One line of the table. `act` returns the answer's JSON, or None for 204."""
+    """One entry of the table. `act` returns the JSON of the answer, or None for 204."""
 
     method: str
     path: str
     operation: Operation
     act: Callable[[Input], Any]
     status: int = 200
-    with_token: bool = True  # an interaction's own token stands in the path instead
+    with_token: bool = True  # interactions have their token in the path instead
 
     def match(self, method: str, path: str) -> Mapping[str, str] | None:
         if method != self.method:

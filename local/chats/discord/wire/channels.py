@@ -1,4 +1,4 @@
-"""Channels and what is said in them: Discord's methods on the store, with its limits and error codes."""
+"""Channels and their messages, with Discord's limits and error codes."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _EPOCH_MS = 1_420_070_400_000
 
 
 class Channels:
-    """Reading and writing messages; a thread is a channel like any other."""
+    """Reads and writes messages; a thread is a channel too."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -26,13 +26,13 @@ class Channels:
         self._nonces: dict[str, tuple[float, JSON]] = {}
 
     def next_id(self) -> str:
-        """A snowflake: the time in milliseconds and a number, never twice the same."""
+        """A snowflake: the time in milliseconds and a counter; unique and increasing."""
         milliseconds = int(self._backend.clock() * 1000) - _EPOCH_MS
         self._last_id = max(self._last_id + 1, milliseconds << 22)
         return str(self._last_id)
 
     def find(self, channel_id: str) -> tuple[Chat, Thread | None]:
-        """The channel of that id, or the thread and the channel that it is in."""
+        """The channel, or the thread with its channel."""
         for chat in self._backend.chats():
             if chat.id == channel_id:
                 return chat, None
@@ -77,7 +77,7 @@ class Channels:
         return payloads.message(found, chat, thread, self._backend)
 
     def post(self, channel_id: str, body: JSON) -> JSON:
-        """A message of the bot. With `enforce_nonce` a nonce seen just now returns the message that has it."""
+        """A message of the bot. With `enforce_nonce`, a recent nonce returns the message that has it."""
         chat, thread = self.find(channel_id)
         if chat.kind == "forum" and thread is None:
             raise DiscordError(400, 40058, "Cannot send a message in a forum channel")
@@ -93,13 +93,13 @@ class Channels:
         return shown
 
     def write(self, chat: Chat, thread: Thread | None, body: JSON, *, nonce: Any = None, **extra: Any) -> Message:
-        """Checks and stores a message of the bot, wherever the call came from."""
+        """Validate and store a message of the bot."""
         content = self.content(body)
         parse = (body.get("allowed_mentions") or {}).get("parse", ["everyone"])
         everyone = "everyone" in parse and ("@everyone" in content or "@here" in content)
         message_id = extra.pop("message_id", None) or self.next_id()
         if thread is not None:
-            thread.extra["archived"] = False  # a message brings an archived thread back
+            thread.extra["archived"] = False  # a message reopens an archived thread
         flags = int(body.get("flags") or 0)
         private = bool(flags & payloads.EPHEMERAL)
         extra = {"nonce": nonce, "mention_everyone": everyone, "flags": flags, "private": private, **extra}

@@ -21,7 +21,7 @@ class Commands:
         return [self._shown(name) for name in sorted(self.options)]
 
     def replace(self, wanted: list[JSON]) -> list[JSON]:
-        """Sets the whole list, as a bulk overwrite does."""
+        """Replace the whole list (bulk overwrite)."""
         named = {self._name(command): _option(command) for command in wanted}
         self.options.clear()
         self.options.update(named)

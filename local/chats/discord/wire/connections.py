@@ -1,4 +1,4 @@
-"""The Gateway's conversation with one client: hello, identify or resume, heartbeats, requests."""
+"""One client's connection to the Gateway: hello, identify or resume, heartbeats, requests."""
 
 import json
 from typing import Any
@@ -13,18 +13,18 @@ from local.chats.simulator.backend import Backend
 JSON = dict[str, Any]
 HEARTBEAT, IDENTIFY, PRESENCE, RESUME, REQUEST_MEMBERS, INVALID_SESSION, HELLO, ACK = 1, 2, 3, 6, 8, 9, 10, 11
 HEARTBEAT_MS = 41_250
-# Close codes that tell the bot what it did wrong.
+# Close codes for errors of the bot.
 DECODE_ERROR, NOT_AUTHENTICATED, AUTHENTICATION_FAILED, ALREADY_AUTHENTICATED = 4002, 4003, 4004, 4005
 
 
-class Conversation:
-    """One client's connection, from hello to its end."""
+class Client:
+    """Handles the frames of one client."""
 
     def __init__(self, backend: Backend, gateway: Gateway, connection: Connection) -> None:
         self._backend, self._gateway, self._connection = backend, gateway, connection
         self._session: Session | None = None
 
-    async def hear(self, text: str) -> None:
+    async def receive(self, text: str) -> None:
         try:
             frame = json.loads(text)
             operation, data = frame["op"], frame.get("d")
@@ -68,14 +68,14 @@ async def accept(request: web.Request, backend: Backend, gateway: Gateway) -> we
     socket = web.WebSocketResponse()
     await socket.prepare(request)
     connection = Connection(socket, compressor(request.query.get("compress")))
-    conversation = Conversation(backend, gateway, connection)
+    client = Client(backend, gateway, connection)
     connection.send({"op": HELLO, "d": {"heartbeat_interval": HEARTBEAT_MS, "_trace": []}})
     try:
         async for frame in socket:
             if frame.type == WSMsgType.TEXT:
-                await conversation.hear(frame.data)
+                await client.receive(frame.data)
     finally:
-        # A client that closes with 1000 or 1001 ends its session; anything else leaves it to be resumed.
-        gateway.leave(connection, for_good=not connection.ended_here and socket.close_code in (1000, 1001))
+        # A client that closes with 1000 or 1001 ends its session; after any other code it can be resumed.
+        gateway.leave(connection, for_good=not connection.closed_by_server and socket.close_code in (1000, 1001))
         await connection.close()
     return socket

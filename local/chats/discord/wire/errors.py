@@ -1,4 +1,4 @@
-"""Discord's errors: a status, a code, a message, and where a form was wrong, the place in it."""
+"""Discord's errors: status, code, message, and for an invalid form the field."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def not_found() -> DiscordError:
 
 
 def form(field: str, code: str, message: str) -> DiscordError:
-    """`Invalid Form Body`, naming the field as Discord does."""
+    """`Invalid Form Body` with the field, as Discord reports it."""
     errors: dict[str, Any] = {"_errors": [{"code": code, "message": message}]}
     for part in reversed(field.split(".")):
         errors = {part: errors}

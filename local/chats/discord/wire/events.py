@@ -1,4 +1,4 @@
-"""What Discord's Gateway calls the things that happen in the store."""
+"""Changes of the store as Gateway events."""
 
 from typing import Any
 
@@ -7,17 +7,17 @@ from local.chats.simulator.backend import Backend
 from local.chats.simulator.store import Change, Chat
 
 JSON = dict[str, Any]
-# The intents with which a bot asks for them.
+# The intents with which a bot subscribes to them.
 GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES = 1 << 0, 1 << 9, 1 << 12
 
 
 def gateway_events(change: Change, backend: Backend) -> list[tuple[str, JSON, int]]:
-    """What Discord calls a change of the store: event, data and the intent that asks for it."""
+    """The events of a change: name, data and the intent that subscribes to it."""
     chat = change.chat
     thread = chat.threads.get(change.thread_id) if change.thread_id else None
     if change.message is not None:
         if change.message.extra.get("flags", 0) & payloads.EPHEMERAL:
-            return []  # only the one who asked sees it
+            return []  # visible to one person only
         data = payloads.message(change.message, chat, thread, backend) | _in_guild(chat, backend)
         if chat.kind != "dm" and change.kind != "gone":
             member = payloads.member(backend.person(change.message.author))

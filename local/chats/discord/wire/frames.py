@@ -1,4 +1,4 @@
-"""One Gateway connection on the wire: compression, sending in order, closing."""
+"""One Gateway connection: compression, sending in order, closing."""
 
 import asyncio
 import importlib
@@ -13,7 +13,7 @@ Compress = Callable[[bytes], bytes]
 
 
 def compressor(name: str | None) -> Compress | None:
-    """How to pack each message for a client that asked for `name`; None sends plain text."""
+    """The compression that a client asked for; None sends plain text."""
     if name == "zlib-stream":
         stream = zlib.compressobj()
         return lambda data: stream.compress(data) + stream.flush(zlib.Z_SYNC_FLUSH)
@@ -23,7 +23,7 @@ def compressor(name: str | None) -> Compress | None:
 
 
 def _zstd() -> Compress:
-    """Asked for only by a client that can unpack it, so one of the two is there: Python's own, or the package."""
+    """Requested only by a client that has it, so Python's module or the package is installed."""
     try:
         own = importlib.import_module("compression.zstd")
     except ImportError:
@@ -35,10 +35,10 @@ def _zstd() -> Compress:
 
 
 class Connection:
-    """Sends what is queued in order; the sender never waits for a slow reader."""
+    """Sends queued frames in order; the sender does not wait for a slow reader."""
 
     def __init__(self, socket: web.WebSocketResponse, compress: Compress | None) -> None:
-        self.ended_here = False
+        self.closed_by_server = False
         self._socket, self._compress = socket, compress
         self._queue: asyncio.Queue[dict[str, Any] | int] = asyncio.Queue()
         self._writer = asyncio.get_running_loop().create_task(self._write())
@@ -48,7 +48,7 @@ class Connection:
 
     async def close(self, code: int = 4000) -> None:
         """Closes once everything queued so far is sent."""
-        self.ended_here = True
+        self.closed_by_server = True
         self._queue.put_nowait(code)
         await asyncio.wait((self._writer,))
 
@@ -65,4 +65,4 @@ class Connection:
                 else:
                     await self._socket.send_bytes(self._compress(text.encode()))
             except ConnectionError:
-                return  # the bot is gone: its session keeps what it missed
+                return  # the bot disconnected: its session keeps the events

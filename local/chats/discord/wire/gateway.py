@@ -1,4 +1,4 @@
-"""The Gateway: sessions that can be resumed, and which events each of them is sent."""
+"""The Gateway: sessions that can be resumed, and the events that each receives."""
 
 import secrets
 from collections import deque
@@ -20,7 +20,7 @@ _KEPT_EVENTS = 1000
 
 @dataclass
 class Session:
-    """One bot connection and its past, so that a lost connection loses no event."""
+    """A bot's session with its past events, so that a lost connection loses none."""
 
     id: str
     intents: int
@@ -30,7 +30,7 @@ class Session:
 
 
 class Gateway:
-    """All sessions. What happens in the store is told to each that asked for that kind of event."""
+    """All sessions. Each receives the changes of the store that it subscribed to."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -42,7 +42,7 @@ class Gateway:
         return any(session.connection is not None for session in self._sessions.values())
 
     def identify(self, connection: Connection, intents: int) -> Session:
-        """Starts a session: READY, then the guild."""
+        """Start a session: READY, then the guild."""
         session = Session(secrets.token_hex(16), intents, connection)
         self._sessions[session.id] = session
         backend = self._backend
@@ -63,7 +63,7 @@ class Gateway:
         return session
 
     def resume(self, connection: Connection, session_id: str, sequence: int) -> Session | None:
-        """Continues a session: what it missed, then RESUMED. None when there is no such session."""
+        """Continue a session: the missed events, then RESUMED. None if there is no such session."""
         session = self._sessions.get(session_id)
         if session is None:
             return None
@@ -75,7 +75,7 @@ class Gateway:
         return session
 
     def leave(self, connection: Connection, *, for_good: bool) -> None:
-        """A connection ended; its session stays to be resumed, unless the bot said goodbye."""
+        """A connection ended; its session can be resumed unless `for_good`."""
         for session in tuple(self._sessions.values()):
             if session.connection is connection:
                 session.connection = None
@@ -83,14 +83,14 @@ class Gateway:
                     del self._sessions[session.id]
 
     async def disconnect(self) -> None:
-        """Asks every bot to reconnect, as Discord does when a server of it goes away."""
+        """Ask every bot to reconnect, as Discord does when one of its servers stops."""
         for session in tuple(self._sessions.values()):
             if session.connection is not None:
                 session.connection.send({"op": RECONNECT, "d": None})
                 await session.connection.close()
 
     def dispatch(self, event: str, data: JSON, *, intent: int = 0) -> None:
-        """Sends to every session whose intents ask for it."""
+        """Send to every session whose intents subscribe to it."""
         for session in self._sessions.values():
             if not intent or session.intents & intent:
                 self._send(session, event, self._visible(session, event, data))
@@ -121,7 +121,7 @@ class Gateway:
             session.connection.send(frame)
 
     def _visible(self, session: Session, event: str, data: JSON) -> JSON:
-        """Without the message-content intent a bot reads direct messages, mentions of it and its own words only."""
+        """Without the message-content intent a bot sees only direct messages, mentions of it and its own messages."""
         if not event.startswith("MESSAGE_") or session.intents & MESSAGE_CONTENT or "guild_id" not in data:
             return data
         bot = self._backend.person(BOT).id

@@ -1,4 +1,4 @@
-"""One use of a slash command, and how Discord tells the application of it."""
+"""One use of a slash command, and its JSON for the application."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ APPLICATION_COMMAND, CHAT_INPUT, STRING = 2, 1, 3
 
 @dataclass
 class Interaction:
-    """Who used which command where. Its token answers for it `until` then."""
+    """`token` authenticates answers to it, `until` that time."""
 
     id: str
     token: str

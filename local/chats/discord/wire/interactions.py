@@ -1,4 +1,4 @@
-"""Slash commands: signed out to the application, its answer and its follow-ups back in."""
+"""Slash commands: sent signed to the application; its answer and follow-ups."""
 
 import json
 import secrets
@@ -20,20 +20,20 @@ from local.chats.simulator.store import Chat, Message, Thread
 JSON = dict[str, Any]
 PING, PONG, MESSAGE, DEFERRED = 1, 1, 4, 5
 TOKEN_SECONDS = 900.0
-# Three seconds to answer, and no second try: the person sees that the application did not respond.
+# A time-out of three seconds and no retry: the person sees that the application did not respond.
 POLICY = Policy(timeout=3.0, retries=tuple, in_order=False)
-_SILENT = {"content": "The application did not respond", "flags": payloads.EPHEMERAL}
+_NO_RESPONSE = {"content": "The application did not respond", "flags": payloads.EPHEMERAL}
 
 
 class Interactions:
-    """What people start with a slash, and the application's ways to answer."""
+    """The commands that people used, and the application's ways to answer."""
 
     def __init__(self, backend: Backend, channels: Channels, gateway: Gateway, commands: Commands) -> None:
         self._backend, self._channels, self._gateway, self._commands = backend, channels, gateway, commands
         self._open: dict[str, Interaction] = {}
 
     def use(self, chat: Chat, thread: Thread | None, person: Person, name: str, rest: str) -> Message:
-        """A person uses a command. It goes to the endpoint where one is set, else through the Gateway."""
+        """A person uses a command. It goes to the endpoint if one is set, else through the Gateway."""
         until = self._backend.clock() + TOKEN_SECONDS
         interaction = Interaction(
             self._channels.next_id(), secrets.token_urlsafe(48), chat, thread, person, name, rest, until
@@ -56,7 +56,7 @@ class Interactions:
             sign=lambda *_: self.signature(body),
             policy=POLICY,
             answered=lambda answer: self._answered(interaction, answer),
-            failed=lambda: self._silent(interaction),
+            failed=lambda: self._no_response(interaction),
         )
         self._backend.deliveries.send(event)
 
@@ -67,7 +67,7 @@ class Interactions:
         return {"X-Signature-Ed25519": signed.signature.hex(), "X-Signature-Timestamp": timestamp}
 
     async def verify(self) -> Handshake:
-        """PING must be answered with PONG, and the same with a wrong signature must be rejected."""
+        """PING must be answered with PONG, and a PING with a wrong signature must be rejected."""
         if (url := self._backend.webhook()) is None:
             return Handshake(ok=False, detail="there is no webhook URL yet")
         application = self._backend.options.application
@@ -79,7 +79,7 @@ class Interactions:
         return Handshake(ok=ok, detail=f"PING was answered with {status}, a forged one with {forged}")
 
     def callback(self, token: str, body: JSON) -> None:
-        """The answer to one that came through the Gateway."""
+        """The answer to an interaction that was sent through the Gateway."""
         self._respond(self._by_token(token), body)
 
     def follow_up(self, token: str, body: JSON) -> JSON:
@@ -88,7 +88,7 @@ class Interactions:
         return self._shown(interaction, message)
 
     def edit(self, token: str, message_id: str, body: JSON) -> JSON:
-        """Edits the answer, or writes it where it was deferred."""
+        """Edit the answer, or write it if it was deferred."""
         interaction = self._by_token(token)
         if message_id == "@original" and interaction.original is None:
             if not interaction.answered:
@@ -112,7 +112,7 @@ class Interactions:
         try:
             self._respond(interaction, json.loads(answer))
         except (ValueError, TypeError, AttributeError, errors.DiscordError):
-            self._silent(interaction)
+            self._no_response(interaction)
 
     def _respond(self, interaction: Interaction, body: JSON) -> None:
         if interaction.answered:
@@ -127,8 +127,8 @@ class Interactions:
             raise errors.form("type", "BASE_TYPE_CHOICES", "Value must be one of {1, 4, 5, 6, 7, 8, 9, 10, 12}.")
         interaction.answered = True
 
-    def _silent(self, interaction: Interaction) -> None:
-        self._channels.write(interaction.chat, interaction.thread, _SILENT)
+    def _no_response(self, interaction: Interaction) -> None:
+        self._channels.write(interaction.chat, interaction.thread, _NO_RESPONSE)
 
     def _by_token(self, token: str) -> Interaction:
         interaction = self._open.get(token)

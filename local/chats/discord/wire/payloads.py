@@ -1,4 +1,4 @@
-"""Discord's objects as JSON: users, members, messages, channels, threads, the guild, the application."""
+"""Discord's objects as JSON: users, members, messages, channels, threads."""
 
 from datetime import UTC, datetime
 from typing import Any

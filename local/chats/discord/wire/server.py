@@ -1,4 +1,4 @@
-"""The Discord server and the application as JSON: what stands around the channels."""
+"""The Discord server and the application as JSON."""
 
 from typing import Any
 

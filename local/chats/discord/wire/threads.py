@@ -1,4 +1,4 @@
-"""Threads: from a channel, from a message, as a forum's post; and who is in them."""
+"""Threads: from a channel, from a message or as a forum's post; and their members."""
 
 from typing import Any
 
@@ -15,26 +15,26 @@ DURATIONS = (60, 1440, 4320, 10080)
 
 
 class Threads:
-    """Discord's thread methods on the store."""
+    """Discord's thread methods."""
 
     def __init__(self, backend: Backend, channels: Channels) -> None:
         self._backend, self._channels = backend, channels
 
     def from_channel(self, channel_id: str, body: JSON) -> JSON:
-        """A thread of its own in a text channel, or a post in a forum, which needs a first message."""
+        """A thread without a parent message in a text channel, or a post in a forum, which needs a first message."""
         chat, inside = self._channels.find(channel_id)
         if chat.kind == "dm" or inside is not None:
             raise errors.wrong_channel_type()
         name, duration = self._name(body), self._duration(body)
         if chat.kind == "forum":
             return self._post_in_forum(chat, name, duration, body)
-        # Without a type Discord makes a private thread, which only its members see.
+        # Without a type Discord creates a private thread, which only its members see.
         private = body.get("type", payloads.PRIVATE_THREAD) == payloads.PRIVATE_THREAD
         thread = self._open(chat, self._channels.next_id(), name, duration, private=private)
         return self._shown(chat, thread)
 
     def from_message(self, channel_id: str, message_id: str, body: JSON) -> JSON:
-        """The thread takes the message's id, so there is never a second one."""
+        """The thread has the id of the message, so a message has at most one."""
         chat, inside = self._channels.find(channel_id)
         if chat.kind != "text" or inside is not None:
             raise errors.wrong_channel_type()

@@ -1,4 +1,4 @@
-// The smallest set of tools to build the page. Text only ever enters as text nodes, never as markup.
+// Helpers to build the page. Text becomes text nodes, never markup.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -14,7 +14,7 @@ export function h(tag, props = {}, ...children) {
   return node;
 }
 
-/** Makes `nodes` the children of `parent`, moving only what changed and keeping the keyboard where it was. */
+/** Makes `nodes` the children of `parent`; moves only what changed and keeps the focus. */
 export function redraw(parent, nodes) {
   const focused = parent.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
   nodes.forEach((node, at) => { if (parent.children[at] !== node) parent.insertBefore(node, parent.children[at] ?? null); });
@@ -24,7 +24,7 @@ export function redraw(parent, nodes) {
   }
 }
 
-/** Shows `items`, keeping the node of an item whose signature did not change, and with it a selection in its text. */
+/** Shows `items`; keeps the node of an item whose signature did not change, and so a selection in its text. */
 export function keyed(parent, items, { key, signature, make }) {
   const old = parent.keyed ?? new Map();
   parent.keyed = new Map(items.map((item) => {

@@ -1,20 +1,20 @@
-// The panel that makes platforms fail.
+// The panel that arms faults.
 
 import { byId, h, keyed } from "./dom.js";
 
 const KINDS = {
-  rate_limit: ["Rate limit", "refused, with the seconds to wait"],
-  slow: ["Slow", "works, but takes its seconds"],
-  reset: ["Lost on the way there", "the connection breaks, nothing arrives"],
-  accept_then_reset: ["Lost on the way back", "it arrives, but the bot never learns"],
-  forbidden: ["Forbidden", "the bot may not write there any more"],
+  rate_limit: ["Rate limit", "rejected, with the seconds to wait"],
+  slow: ["Slow", "works, after the given seconds"],
+  reset: ["Request lost", "the connection breaks, nothing was done"],
+  accept_then_reset: ["Answer lost", "it was done, but the bot gets no answer"],
+  forbidden: ["Forbidden", "the bot may no longer write there"],
   server_error: ["Server error", "the platform answers with a 5xx"],
-  redeliver: ["Delivered again", "the next message to the bot comes repeatedly"],
+  redeliver: ["Redelivery", "the next message to the bot is delivered again"],
 };
 
 let platform;
 
-/** One tab for each platform, once the scene tells which there are. */
+/** One tab for each platform of the scene. */
 export function showPlatforms(scene) {
   platform ??= Object.keys(scene.platforms)[0];
   keyed(byId("fault-tabs"), Object.keys(scene.platforms), {
@@ -41,7 +41,7 @@ function toggle(open) {
   (open ? byId("faults-close") : byId("faults-toggle")).focus();
 }
 
-/** The panel follows the platform that is being looked at. */
+/** Select the platform of the open chat. */
 export function follow(open) {
   const radio = open.platform && byId("fault-platforms").querySelector(`input[value="${open.platform}"]`);
   if (radio) { radio.checked = true; platform = open.platform; }

@@ -38,7 +38,7 @@ function row(scene, open, platform, chat, thread) {
         : last && h("span", { class: "last" }, `${clock(last.at)} ${scene.plain(platform, last.text).slice(0, 80)}`)));
 }
 
-/** Up and down walk through the list. */
+/** The up and down keys move through the list. */
 export function walk(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!step) return;

@@ -1,9 +1,9 @@
-// The address says what is open: #/platform/chat/thread. Links from elsewhere open a thread the same way.
+// The address says what is open: #/platform/chat/thread. Links to threads use it.
 
 export function read(scene) {
   const [platform, first, second] = location.hash.replace(/^#\/?/, "").split("/").map(decode);
   if (!platform) return {};
-  // On Discord a thread is a channel of its own, so its id may stand where a chat's does.
+  // Where a thread is a channel, links have its id in place of the chat's.
   const inside = scene.chats(platform).find((chat) => scene.thread(chat, first));
   if (first && !second && inside) return { platform, chat: inside.id, thread: first };
   return { platform, chat: first || undefined, thread: second || undefined };

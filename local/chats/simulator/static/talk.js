@@ -1,4 +1,4 @@
-// One conversation: its messages, who types, and the box to answer.
+// One conversation: its messages, the typing indicator, and the message box.
 
 import { byId, clock, h, keyed } from "./dom.js";
 import { href } from "./route.js";

@@ -1,4 +1,4 @@
-"""`/api/<method>`: who may call, which method it is, and how answers and errors look."""
+"""`/api/<method>`: authentication, dispatch, and the form of answers and errors."""
 
 import math
 from collections.abc import Callable
@@ -37,7 +37,7 @@ _FAULT_RESPONSES: FaultResponses = {
 
 
 class Slack:
-    """One app in one workspace: its Web API, its events, and what people say."""
+    """One app in one workspace: its Web API, its events, and the messages of people."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -76,7 +76,7 @@ class Slack:
         return self._posting.say(chat, thread, person.key, text)
 
     def remove_thread(self, chat: Chat, thread_id: str) -> None:
-        """A thread goes with the message that it hangs on."""
+        """A thread is deleted with the message that started it."""
         self._backend.store.remove_message(chat, *self._backend.store.find(chat, thread_id))
         if thread_id in chat.threads:
             self._backend.store.remove_thread(chat, chat.threads[thread_id])
@@ -85,7 +85,7 @@ class Slack:
         return await self._events.verify()
 
     def webhook_changed(self) -> None:
-        pass  # events that wait for a URL look again by themselves
+        pass  # the simulator wakes waiting events itself
 
     async def disconnect(self) -> None:
         await self._sockets.disconnect()

@@ -1,4 +1,4 @@
-"""Arguments of a Web API call: JSON body, form or query string, read as Slack reads them."""
+"""Arguments of a Web API call: JSON body, form or query string, parsed as Slack parses them."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Reading Slack: history, replies, channels, members."""
+"""Slack's read methods: history, replies, channels, members."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ MAX_PAGE = 999
 
 
 class Conversations:
-    """The `conversations.*` and `users.*` methods; each returns what stands beside `ok`."""
+    """The `conversations.*` and `users.*` methods; each returns the fields beside `ok`."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -45,12 +45,12 @@ class Conversations:
         }
 
     def open(self, arguments: Arguments) -> JSON:
-        """Direct messages with one person, made when there are none yet, unless that is not wanted."""
+        """Direct messages with one person; created if there are none, unless `prevent_creation` is set."""
         if arguments.given("channel"):
             chat = self.channel(arguments.text("channel"))
         else:
             person = self._user(arguments.text("users"))
-            if arguments.flag("prevent_creation") and self._talk_with(person) is None:
+            if arguments.flag("prevent_creation") and self._direct_with(person) is None:
                 raise SlackError("channel_not_found")
             chat = self._direct(person)
         return {"channel": payloads.channel(chat, self._backend) if arguments.flag("return_im") else {"id": chat.id}}
@@ -59,12 +59,12 @@ class Conversations:
         return {"user": payloads.user(self._user(arguments.text("user")), self._backend)}
 
     def history(self, arguments: Arguments) -> JSON:
-        """What was said in the channel itself, newest first."""
+        """The channel's own messages, newest first."""
         chat = self.channel(arguments.text("channel"))
         return self._page(chat, [*reversed(chat.messages)], arguments)
 
     def replies(self, arguments: Arguments) -> JSON:
-        """A thread: the message that it hangs on, then the replies, oldest first."""
+        """A thread: its parent message, then the replies, oldest first."""
         chat = self.channel(arguments.text("channel"))
         thread, parent = self.parent(chat, arguments.text("ts"))
         if parent is None:
@@ -72,7 +72,7 @@ class Conversations:
         return self._page(chat, [parent, *(thread.messages if thread else [])], arguments)
 
     def parent(self, chat: Chat, ts: str) -> tuple[Thread | None, Message | None]:
-        """The thread of that ts, which begins with its first reply, and the message that it hangs on."""
+        """The thread of that ts, which exists from its first reply on, and its parent message."""
         parent = next((m for m in chat.messages if m.id == ts), None)
         return chat.threads.get(ts), parent
 
@@ -97,12 +97,12 @@ class Conversations:
             raise SlackError("user_not_found")
         return person
 
-    def _talk_with(self, person: Person) -> Chat | None:
+    def _direct_with(self, person: Person) -> Chat | None:
         chats = self._backend.chats()
         return next((chat for chat in chats if chat.kind == "im" and chat.people == (person.key,)), None)
 
     def _direct(self, person: Person) -> Chat:
-        if (chat := self._talk_with(person)) is not None:
+        if (chat := self._direct_with(person)) is not None:
             return chat
         title = f"{person.first_name} and the bot"
         return self._backend.add_chat(SeededChat(f"D0{person.key.upper()}", title, "im", (person.key,)))

@@ -1,4 +1,4 @@
-"""What Slack tells the app: event callbacks, signed over HTTP or through a socket."""
+"""Event callbacks: signed over HTTP, or through a socket."""
 
 import hashlib
 import hmac
@@ -16,19 +16,19 @@ from local.chats.slack.wire import payloads
 from local.chats.slack.wire.sockets import Sockets
 
 JSON = dict[str, Any]
-# Three seconds to answer; then three more tries: at once, after a minute, after five. Others do not wait for them.
+# A time-out of three seconds, then three retries: at once, after a minute, after five. Other events do not wait.
 POLICY = Policy(timeout=3.0, retries=lambda: (0.0, 60.0, 300.0), in_order=False)
 
 
 class Events:
-    """Makes events and sends them: to sockets once the app asked for one, else to the webhook."""
+    """Sends events to the sockets once the app opened one, else to the webhook."""
 
     def __init__(self, backend: Backend, sockets: Sockets) -> None:
         self._backend, self._sockets = backend, sockets
         self._ids = itertools.count(1)
 
     def message(self, chat: Chat, thread: Thread | None, message: Message) -> None:
-        """`message`, and `app_mention` besides when the bot is called by name in a channel."""
+        """Sends `message`, and also `app_mention` if the bot is mentioned in a channel."""
         shown = payloads.message(message, self._backend, thread=thread)
         kind = {"channel": chat.id, "event_ts": message.id, "channel_type": chat.kind}
         self._send(chat, message, {**shown, **kind})
@@ -96,7 +96,7 @@ class Events:
         )
 
     async def verify(self) -> Handshake:
-        """`url_verification`: the webhook must send the challenge back, as JSON or as plain text."""
+        """`url_verification`: the webhook must return the challenge, as JSON or as plain text."""
         challenge = secrets.token_urlsafe(32)
         body = json.dumps({"token": "deprecated", "challenge": challenge, "type": "url_verification"}).encode()
         if (url := self._backend.webhook()) is None:

@@ -11,13 +11,13 @@ JSON = dict[str, Any]
 
 
 def escaped(text: str, backend: Backend) -> str:
-    """What a person typed, as Slack hands it on: three characters escaped, the bot's @name as a mention."""
+    """A person's text as Slack sends it: three characters escaped, the bot's @name as a mention."""
     bot = backend.person(BOT)
     return html.escape(text, quote=False).replace(f"@{bot.handle}", f"<@{bot.id}>")
 
 
 def message(item: Message, backend: Backend, *, thread: Thread | None = None, metadata: bool = False) -> JSON:
-    """A message; `thread` is the one that it belongs to or started."""
+    """A message; `thread` is the thread that it belongs to or started."""
     options, person = backend.options, backend.person(item.author)
     result: JSON = {"type": "message", "user": person.id, "ts": item.id, "team": options.team}
     if item.author == BOT:

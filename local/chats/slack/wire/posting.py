@@ -1,4 +1,4 @@
-"""Writing on Slack: post, update, delete, status, with Slack's limits and error names."""
+"""Slack's write methods: post, update, delete, status, with its limits and error names."""
 
 import re
 import uuid
@@ -14,20 +14,20 @@ from local.chats.slack.wire.events import Events
 
 JSON = dict[str, Any]
 MAX_MARKDOWN = 12_000
-MAX_TEXT = 40_000  # longer text is cut, not refused
+MAX_TEXT = 40_000  # longer text is cut, not rejected
 STATUS_SECONDS = 120.0
 _TS = re.compile(r"\d{10}\.\d{6}")
 
 
 class Posting:
-    """The `chat.*` methods; every message, the bot's own too, becomes an event as on Slack."""
+    """The `chat.*` methods; as on Slack, every message becomes an event, also the bot's own."""
 
     def __init__(self, backend: Backend, conversations: Conversations, events: Events) -> None:
         self._backend, self._conversations, self._events = backend, conversations, events
         self._last_ts = 0
 
     def next_ts(self) -> str:
-        """Seconds and microseconds, never twice the same."""
+        """Seconds and microseconds; unique and increasing."""
         self._last_ts = max(self._last_ts + 1, int(self._backend.clock() * 1_000_000))
         return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
 
@@ -39,7 +39,7 @@ class Posting:
         return message
 
     def thread(self, chat: Chat, ts: str) -> Thread | None:
-        """The thread that hangs on that message, opened by its first reply. None when there is no such message."""
+        """The thread of that message, created by its first reply. None if there is no such message."""
         thread, parent = self._conversations.parent(chat, ts)
         if thread is None and parent is not None:
             title = (parent.text.splitlines() or [""])[0][:80]
@@ -52,8 +52,7 @@ class Posting:
         thread_ts = arguments.text("thread_ts")
         if thread_ts and not _TS.fullmatch(thread_ts):
             raise SlackError("invalid_thread_ts")
-        # Slack does not refuse a reply to a message that is gone: it posts it in the channel, and its answer
-        # has no thread_ts.
+        # Slack accepts a reply to a deleted message: it posts it in the channel, and the answer has no thread_ts.
         thread = self.thread(chat, thread_ts) if thread_ts else None
         message = self.say(chat, thread, BOT, text, **extra)
         shown = payloads.message(message, self._backend, thread=thread, metadata=True)
@@ -94,13 +93,13 @@ class Posting:
             "permalink": f"{self._backend.base_url()}/#/slack/{chat.id}/{thread.id if thread else ts}",
         }
 
-    def _mine(self, chat: Chat, ts: str, refusal: str) -> tuple[Thread | None, Message]:
+    def _mine(self, chat: Chat, ts: str, error: str) -> tuple[Thread | None, Message]:
         try:
             thread, message = self._backend.store.find(chat, ts)
         except NotFound:
             raise SlackError("message_not_found") from None
         if message.author != BOT:
-            raise SlackError(refusal)
+            raise SlackError(error)
         return thread, message
 
     def _content(self, arguments: Arguments) -> tuple[str, JSON]:

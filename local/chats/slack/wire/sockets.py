@@ -1,4 +1,4 @@
-"""Socket Mode: events as envelopes over a WebSocket, kept until they are acknowledged."""
+"""Socket Mode: events as envelopes over a WebSocket, resent until they are acknowledged."""
 
 import asyncio
 import json
@@ -14,10 +14,10 @@ _ACK_SECONDS = 3.0
 
 
 class Sockets:
-    """The app's open sockets. An envelope goes to one of them, again after three seconds without an acknowledgement."""
+    """The app's open sockets. An envelope goes to one of them, and again after three seconds without an acknowledgement."""
 
     def __init__(self, backend: Backend) -> None:
-        self.wanted = False  # the app asked for a socket: from then on its events come this way only
+        self.wanted = False  # the app opened a socket: from then on all its events go through sockets
         self._backend = backend
         self._tickets: set[str] = set()
         self._open: list[web.WebSocketResponse] = []
@@ -25,7 +25,7 @@ class Sockets:
         self._unacknowledged: dict[str, asyncio.Event] = {}
 
     def ticket(self) -> str:
-        """A URL that opens one socket, once."""
+        """A URL that opens one socket."""
         self.wanted = True
         ticket = secrets.token_hex(8)
         self._tickets.add(ticket)
@@ -35,7 +35,7 @@ class Sockets:
         self._backend.deliveries.background(self._deliver(payload))
 
     async def disconnect(self) -> None:
-        """Asks the app to connect anew, as Slack does every few hours, and closes."""
+        """Ask the app to reconnect, as Slack does every few hours, and close."""
         for socket in tuple(self._open):
             await socket.send_json({"type": "disconnect", "reason": "refresh_requested", "debug_info": {}})
             await socket.close()
@@ -58,9 +58,9 @@ class Sockets:
                 await self._open[-1].send_json({**envelope, "retry_attempt": attempt, "retry_reason": reason})
                 await asyncio.wait_for(acknowledged.wait(), _ACK_SECONDS)
             except TimeoutError:
-                pass  # not acknowledged: it goes out again
+                pass  # not acknowledged: send it again
             except ConnectionError:
-                await asyncio.sleep(0.01)  # this socket is going: the loop that reads it will notice
+                await asyncio.sleep(0.01)  # this socket is closing: its reader will remove it
             attempt += 1
         del self._unacknowledged[envelope_id]
 

@@ -1,4 +1,4 @@
-"""`/bot<token>/<method>`: who may call, which method it is, and how answers and errors look."""
+"""`/bot<token>/<method>`: authentication, dispatch, and the form of answers and errors."""
 
 import math
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ from local.chats.simulator.protocol import Handshake
 from local.chats.simulator.store import Chat, Message, Thread
 from local.chats.telegram.wire import payloads
 from local.chats.telegram.wire.arguments import Arguments, TelegramError, arguments_of
-from local.chats.telegram.wire.methods import Chats
+from local.chats.telegram.wire.methods import Methods
 from local.chats.telegram.wire.updates import Updates
 
 Call = Callable[[Arguments], Any]
@@ -38,24 +38,24 @@ _FORBIDDEN = {
 
 
 class Telegram:
-    """One bot on Telegram: its HTTP API, and what people say to it."""
+    """One bot on Telegram: its HTTP API, and the messages of people."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._chats = chats = Chats(backend)
+        self._bot = bot = Methods(backend)
         self._updates = updates = Updates(backend)
-        # Telegram takes method names in any case.
+        # Telegram accepts method names in any case.
         self._methods: dict[str, tuple[Operation, Call]] = {
-            "getme": ("read", chats.get_me),
-            "getchat": ("read", chats.get_chat),
-            "getchatmember": ("read", chats.get_chat_member),
-            "createforumtopic": ("open_thread", chats.create_forum_topic),
-            "editforumtopic": ("edit", chats.edit_forum_topic),
-            "deleteforumtopic": ("edit", chats.delete_forum_topic),
-            "sendmessage": ("send", chats.send_message),
-            "editmessagetext": ("edit", chats.edit_message_text),
-            "deletemessage": ("edit", chats.delete_message),
-            "sendchataction": ("typing", chats.send_chat_action),
+            "getme": ("read", bot.get_me),
+            "getchat": ("read", bot.get_chat),
+            "getchatmember": ("read", bot.get_chat_member),
+            "createforumtopic": ("open_thread", bot.create_forum_topic),
+            "editforumtopic": ("edit", bot.edit_forum_topic),
+            "deleteforumtopic": ("edit", bot.delete_forum_topic),
+            "sendmessage": ("send", bot.send_message),
+            "editmessagetext": ("edit", bot.edit_message_text),
+            "deletemessage": ("edit", bot.delete_message),
+            "sendchataction": ("typing", bot.send_chat_action),
             "getupdates": ("read", updates.get),
             "setwebhook": ("read", updates.set_webhook),
             "deletewebhook": ("read", updates.set_webhook),
@@ -71,8 +71,7 @@ class Telegram:
         return chat, self._backend.store.thread(chat, thread_id) if thread_id else None
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
-        """A person writes: the message is there, and the bot hears of it."""
-        message = self._backend.store.post(chat, thread, self._chats.next_id(chat), person.key, text)
+        message = self._backend.store.post(chat, thread, self._bot.next_id(chat), person.key, text)
         self._updates.add("message", payloads.message(message, chat, thread, self._backend))
         return message
 
@@ -80,13 +79,15 @@ class Telegram:
         self._backend.store.remove_thread(chat, self._backend.store.thread(chat, thread_id))
 
     async def verify(self) -> Handshake:
-        return Handshake(ok=self._updates.webhook_url is not None, detail="Telegram asks nothing, it only needs a URL")
+        return Handshake(
+            ok=self._updates.webhook_url is not None, detail="Telegram checks nothing, it only needs a URL"
+        )
 
     def webhook_changed(self) -> None:
         self._updates.flush()
 
     async def disconnect(self) -> None:
-        pass  # a poll is one request; there is no connection to end
+        pass  # a poll is one request: there is no connection to close
 
     async def _call(self, request: web.Request) -> web.Response:
         if request.match_info["token"] != self._backend.secret("bot_token"):
@@ -115,7 +116,7 @@ class Telegram:
     def _fault_responses(self, arguments: Arguments) -> FaultResponses:
         def forbidden(_: Fault) -> web.Response:
             try:
-                return _error(403, _FORBIDDEN[self._chats.chat(arguments).kind])
+                return _error(403, _FORBIDDEN[self._bot.chat(arguments).kind])
             except TelegramError as error:
                 return _error(error.code, error.text)
 

@@ -1,4 +1,4 @@
-"""Arguments of a Bot API call, however they were sent, read as Telegram reads them."""
+"""Arguments of a Bot API call, parsed as Telegram parses them."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from aiohttp import web
 
 
 class TelegramError(Exception):
-    """The call is answered with this error; `text` is Telegram's own description."""
+    """The call is answered with this error; `text` is Telegram's description."""
 
     def __init__(self, text: str, *, code: int = 400) -> None:
         super().__init__(text)
@@ -17,14 +17,14 @@ class TelegramError(Exception):
 
 
 class Arguments:
-    """Typed access; a missing or malformed argument is refused in Telegram's words."""
+    """Typed access; a missing or malformed argument raises Telegram's error."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
 
     def all(self) -> dict[str, Any]:
-        """Everything given, with the JSON that forms carry as text opened up."""
-        return {name: _opened(value) for name, value in self._values.items()}
+        """All arguments; JSON that a form carries as text is parsed."""
+        return {name: _parsed(value) for name, value in self._values.items()}
 
     def text(self, name: str) -> str:
         value = self._values.get(name)
@@ -55,7 +55,7 @@ class Arguments:
 
 
 async def arguments_of(request: web.Request) -> Arguments:
-    """From the query string, a form, a multipart form or a JSON body: Telegram takes all four."""
+    """From the query string, a form, a multipart form or a JSON body: Telegram accepts all four."""
     values: dict[str, Any] = dict(request.query)
     if request.content_type == "application/json":
         try:
@@ -68,7 +68,7 @@ async def arguments_of(request: web.Request) -> Arguments:
     return Arguments(values)
 
 
-def _opened(value: Any) -> Any:
+def _parsed(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in {"[", "{"}:
         try:
             return json.loads(value)

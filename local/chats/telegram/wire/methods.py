@@ -1,4 +1,4 @@
-"""What a bot can do in chats: Telegram's methods on the store, with its limits and error texts."""
+"""The bot's methods, with Telegram's limits and error texts."""
 
 import itertools
 from typing import Any
@@ -20,12 +20,12 @@ NOT_MODIFIED = (
 )
 
 
-class Chats:
-    """The methods; each takes the call's arguments and returns what stands in `result`."""
+class Methods:
+    """Each method takes the call's arguments and returns the `result`."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        # Supergroups number their messages for themselves; private chats and groups share the bot's numbers.
+        # Message ids count per supergroup; private chats and groups share the bot's counter.
         self._numbers: dict[str, itertools.count[int]] = {}
 
     def next_id(self, chat: Chat) -> str:
@@ -126,7 +126,7 @@ class Chats:
         return name[:MAX_TOPIC_NAME]
 
     def _place(self, chat: Chat, arguments: Arguments) -> Thread | None:
-        """The topic that was named. A chat that cannot have topics ignores the name, as Telegram does."""
+        """The given topic, if any; ignored in a chat that cannot have topics, as on Telegram."""
         if not arguments.integer("message_thread_id") or chat.kind == "group":
             return None
         return self._thread(chat, arguments, missing="Bad Request: message thread not found")
@@ -145,7 +145,7 @@ class Chats:
 
     def _content(self, arguments: Arguments, *, too_long: str) -> tuple[str, list[Any]]:
         if arguments.text("parse_mode"):
-            raise TelegramError("Bad Request: unsupported parse_mode")  # entities are understood here, markup is not
+            raise TelegramError("Bad Request: unsupported parse_mode")  # the simulator supports entities, not markup
         entities = arguments.items("entities")[:MAX_ENTITIES]
         text = arguments.text("text").rstrip() if entities else arguments.text("text").strip()
         length = payloads.utf16_length(text)

@@ -61,7 +61,7 @@ def full_chat(item: Chat, backend: Backend) -> JSON:
 
 
 def message(item: Message, where: Chat, thread: Thread | None, backend: Backend) -> JSON:
-    """A message as it is in updates and answers; in a forum's topic it replies to the topic's creation."""
+    """A message in updates and answers; in a forum's topic it replies to the message that created the topic."""
     result: JSON = {
         "message_id": int(item.id),
         "from": user(backend.person(item.author)),
@@ -82,7 +82,7 @@ def message(item: Message, where: Chat, thread: Thread | None, backend: Backend)
 
 
 def topic_created(where: Chat, thread: Thread, backend: Backend) -> JSON:
-    """The service message that stands at the start of a topic and gives it its id."""
+    """The service message that starts a topic and gives it its id."""
     return {
         "message_id": int(thread.id),
         "from": user(backend.person(thread.opener)),
@@ -99,7 +99,7 @@ def topic(thread: Thread) -> JSON:
 
 
 def commands(text: str) -> list[JSON]:
-    """What Telegram marks by itself in a person's text: the bot commands."""
+    """The entities that Telegram adds to a person's text: bot commands."""
     return [
         {
             "type": "bot_command",
@@ -111,7 +111,7 @@ def commands(text: str) -> list[JSON]:
 
 
 def member(person: Person, where: Chat, backend: Backend) -> JSON | None:
-    """The person in that chat, or None if they never were there."""
+    """The person as a member of the chat, or None."""
     if person.key == BOT:
         if where.kind == "forum" and backend.options.admin:
             return _administrator(person)

@@ -1,4 +1,4 @@
-"""Updates on their way to the bot: kept until fetched by long polling, or sent to its webhook."""
+"""Updates for the bot: kept until fetched by long polling, or sent to its webhook."""
 
 import asyncio
 import itertools
@@ -16,7 +16,7 @@ _SET = "Conflict: terminated by setWebhook request"
 
 
 def _pauses() -> "itertools.chain[float]":
-    """1, 2, 4, … 60 seconds, and on: Telegram does not give up on an update within a day."""
+    """1, 2, 4, … 60, 60, … seconds: Telegram retries an update for at least a day."""
     return itertools.chain((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), itertools.repeat(60.0))
 
 
@@ -24,7 +24,7 @@ POLICY = Policy(timeout=60.0, retries=_pauses, in_order=True)
 
 
 class Updates:
-    """One bot's updates. A webhook, where one is set, gets each; else they wait to be polled."""
+    """One bot's updates. They go to the webhook if one is set, else they wait for a poll."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -33,15 +33,15 @@ class Updates:
         self._again: list[dict[str, Any]] = []
         self._arrived = asyncio.Event()
         self._poll: asyncio.Future[str] | None = None
-        self._polled = False  # deleteWebhook was called: the bot polls, whatever the simulator's own URL is
+        self._polled = False  # deleteWebhook was called: the bot polls, even if the simulator has a URL
         self._own_url: str | None = None
         self._own_secret: str | None = None
-        self._on_their_way: set[int] = set()
+        self._in_flight: set[int] = set()
         self._last_error: dict[str, Any] = {}
 
     @property
     def webhook_url(self) -> str | None:
-        """What setWebhook set; without it the simulator's own setting, unless the bot asked to poll."""
+        """The URL from setWebhook, else the simulator's, unless the bot asked to poll."""
         return self._own_url or (None if self._polled else self._backend.webhook())
 
     def add(self, kind: str, content: dict[str, Any]) -> None:
@@ -52,7 +52,7 @@ class Updates:
             self.flush()
 
     def flush(self) -> None:
-        """Hands what waits to the webhook."""
+        """Send waiting updates to the webhook."""
         if self.webhook_url is None:
             return
         for update in self._waiting:
@@ -61,7 +61,7 @@ class Updates:
 
     def _send(self, update: dict[str, Any]) -> None:
         number: int = update["update_id"]
-        self._on_their_way.add(number)
+        self._in_flight.add(number)
         self._backend.deliveries.send(
             Event(
                 platform=self._backend.name,
@@ -71,13 +71,13 @@ class Updates:
                 body=json.dumps(update, ensure_ascii=False).encode(),
                 sign=self._headers,
                 policy=POLICY,
-                answered=lambda _: self._on_their_way.discard(number),
+                answered=lambda _: self._in_flight.discard(number),
                 missed=self._missed,
             )
         )
 
     def _missed(self, status: int | None) -> None:
-        """What getWebhookInfo tells of a webhook that does not take an update."""
+        """Record the error for getWebhookInfo."""
         text = "Connection refused"
         if status is not None:
             text = f"Wrong response from the webhook: {status} {responses.get(status, '')}".rstrip()
@@ -104,12 +104,12 @@ class Updates:
 
     def info(self) -> dict[str, Any]:
         url = self.webhook_url
-        waiting = len(self._waiting) + len(self._on_their_way)
+        waiting = len(self._waiting) + len(self._in_flight)
         result = {"url": url or "", "has_custom_certificate": False, "pending_update_count": waiting}
         return result | ({"max_connections": 40, "ip_address": "127.0.0.1", **self._last_error} if url else {})
 
     async def get(self, arguments: Arguments) -> list[dict[str, Any]]:
-        """Long polling: what is unconfirmed, or what arrives within `timeout`. A newer poll ends an older one."""
+        """Long polling: unconfirmed updates, or those that arrive within `timeout`. A newer poll ends an older one."""
         if self.webhook_url is not None:
             raise TelegramError(_ACTIVE, code=409)
         if self._poll is not None and not self._poll.done():
@@ -132,7 +132,7 @@ class Updates:
         return found
 
     def _confirm(self, offset: int) -> None:
-        """Forgets what lies below the offset, except what is to be delivered again on purpose."""
+        """Drop updates below the offset, except those that a fault redelivers."""
         if offset < 0:
             self._waiting = self._waiting[offset:]
             return
