@@ -1,4 +1,4 @@
-"""`.local/env` while several runs of one checkout come and go."""
+"""`.local/env` with several runs of one checkout."""
 
 import socket
 import stat
@@ -14,14 +14,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / ".local" / "env"
 
 
-def test_it_is_its_owners_alone_and_goes_with_its_run(path: Path) -> None:
+def test_the_file_is_private_and_deleted_after_the_run(path: Path) -> None:
     with env_file(path, {"HANDOFF_URL": "http://127.0.0.1:1", "HANDOFF_TOKEN": "t"}):
         assert path.read_text() == "HANDOFF_URL=http://127.0.0.1:1\nHANDOFF_TOKEN=t\n"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(path.parent.iterdir()) == []
 
 
-def test_the_run_that_had_it_before_gets_it_back_while_it_runs(path: Path) -> None:
+def test_a_run_that_is_still_up_gets_its_file_back(path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as first:
         url = f"http://127.0.0.1:{first.getsockname()[1]}"
         with env_file(path, {"HANDOFF_URL": url}):
@@ -32,7 +32,7 @@ def test_the_run_that_had_it_before_gets_it_back_while_it_runs(path: Path) -> No
     assert not path.exists()
 
 
-def test_what_a_killed_run_left_behind_does_not_come_back(path: Path) -> None:
+def test_the_file_of_a_killed_run_is_not_restored(path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     path.parent.mkdir()
@@ -42,7 +42,7 @@ def test_what_a_killed_run_left_behind_does_not_come_back(path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_run_that_ends_leaves_the_file_of_a_newer_one(path: Path) -> None:
+def test_the_file_of_a_newer_run_is_left_alone(path: Path) -> None:
     with env_file(path, {"HANDOFF_URL": "http://127.0.0.1:1"}):
         path.write_text("HANDOFF_URL=http://127.0.0.1:2\n")
     assert path.read_text() == "HANDOFF_URL=http://127.0.0.1:2\n"

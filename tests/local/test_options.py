@@ -1,4 +1,4 @@
-"""The settings of a local run: what is wrong with them is told before the start."""
+"""Errors in the settings of a local run are reported before the start."""
 
 import pytest
 
@@ -17,7 +17,7 @@ HTTP = {"HANDOFF_AGENT": "http", "HANDOFF_AGENT_URL": "http://127.0.0.1:8790/", 
         {"HANDOFF_REHEARSAL_SECONDS": "3"},
     ],
 )
-def test_settings_that_work(settings: dict[str, str]) -> None:
+def test_valid_settings_have_no_faults(settings: dict[str, str]) -> None:
     assert list(faults(settings)) == []
 
 
@@ -28,11 +28,11 @@ def test_settings_that_work(settings: dict[str, str]) -> None:
         ({"HANDOFF_AGENT": "claude"}, "is not a known agent. Choose one of: rehearsal, openai, http."),
         ({"HANDOFF_AGENT": "openai"}, "needs HANDOFF_AGENT_MODEL"),
         ({**HTTP, "HANDOFF_AGENT_KEY": ""}, "needs HANDOFF_AGENT_KEY"),
-        ({**HTTP, "HANDOFF_AGENT_URL": "127.0.0.1:8790"}, "begins with http://"),
+        ({**HTTP, "HANDOFF_AGENT_URL": "127.0.0.1:8790"}, "must begin with http://"),
         ({"HANDOFF_AGENT_WINDOW": "8k"}, "HANDOFF_AGENT_WINDOW=8k is not a whole number."),
         ({"HANDOFF_DEADLINE_SECONDS": "-1"}, "not a whole number"),
     ],
 )
-def test_each_fault_is_told_once_with_what_to_do(settings: dict[str, str], told: str) -> None:
+def test_each_fault_is_reported_with_advice(settings: dict[str, str], told: str) -> None:
     (fault,) = faults(settings)
     assert told in fault

@@ -12,7 +12,7 @@ from shared.use_cases.people.authenticate import authenticate
 from tests.support.tables import TableNames
 
 
-def test_a_new_user_has_a_token_identities_and_a_home(
+def test_a_new_user_has_a_token_an_account_and_a_home(
     store: Store, dynamodb: Any, tables: TableNames, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = ["--sessions-table", tables.sessions]
@@ -29,7 +29,7 @@ def test_a_new_user_has_a_token_identities_and_a_home(
         authenticate(store.accounts, f"Bearer {token}")
 
 
-def test_a_person_who_is_somebody_elses_is_refused(store: Store, dynamodb: Any, tables: TableNames) -> None:
+def test_an_account_of_another_user_is_rejected(store: Store, dynamodb: Any, tables: TableNames) -> None:
     store.accounts.add_identity("anna", "slack", "U1")
 
     refused = main(["--sessions-table", tables.sessions, "identify", "bert", "--slack", "U1"], client=dynamodb)
@@ -38,7 +38,7 @@ def test_a_person_who_is_somebody_elses_is_refused(store: Store, dynamodb: Any, 
     assert store.accounts.user_of("slack", "U1") == "anna"
 
 
-def test_what_aws_refuses_is_told_in_words(dynamodb: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_of_aws_is_explained(dynamodb: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--sessions-table", "no-such-table", "add-user", "anna"], client=dynamodb) == 1
     said = capsys.readouterr()
     assert (said.out, "the table's name" in said.err) == ("", True)

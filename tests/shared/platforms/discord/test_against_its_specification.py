@@ -19,7 +19,7 @@ from shared.ports.platforms import Part
 TEXT, FORUM = "6001000000000000001", "6002000000000000002"
 OWNER = "7001000000000000001"
 FILES = (
-    Path(__file__).parents[3] / "local" / "chats" / "simulator" / "schemas" / "discord.json",
+    Path(__file__).parents[3] / "local" / "chats" / "discord" / "schemas.json",
     Path(__file__).parent / "schemas.json",
 )
 SCHEMAS: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Slack by Socket Mode: an envelope is acknowledged only when the webhook has its event."""
+"""Slack's relay acknowledges an envelope only after the webhook accepted its event."""
 
 import time
 
@@ -11,7 +11,7 @@ from shared.domain.routes import Place
 from shared.platforms.slack.adapter import Slack
 from shared.ports.inbound import WebhookRequest
 from shared.settings import Settings
-from tests.local.chats.relays.relays import Relaying, texts
+from tests.local.chats.relays.under_test import Relaying, texts
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import WAIT_SECONDS, Request
 from tests.support.webhook_receiver import WebhookReceiver
@@ -34,7 +34,7 @@ def unique_texts(posted: list[Request]) -> list[str]:
 
 
 @pytest.mark.parametrize("chat", [CHANNEL, DIRECT])
-def test_a_message_arrives_as_slacks_own_webhook_would_bring_it(
+def test_a_message_arrives_as_from_slacks_webhook(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, chat: str
 ) -> None:
     with relaying() as relay:
@@ -49,7 +49,7 @@ def test_a_message_arrives_as_slacks_own_webhook_would_bring_it(
     assert (heard.place, heard.sender, heard.text) == (Place("slack", chat), "U7001", "is it ☕ time?")
 
 
-def test_an_acknowledged_event_does_not_come_again(
+def test_an_acknowledged_event_is_not_redelivered(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     with relaying() as relay:
@@ -63,7 +63,7 @@ def test_an_acknowledged_event_does_not_come_again(
         assert texts(receiver.accepted(3)) == ["once", "and on", "after"]
 
 
-def test_what_slack_delivers_again_says_so(simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying) -> None:
+def test_a_redelivery_is_marked(simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying) -> None:
     simulator.arm("slack", "redeliver", 1)
     with relaying() as relay:
         assert relay.connected.wait(WAIT_SECONDS)
@@ -73,7 +73,7 @@ def test_what_slack_delivers_again_says_so(simulator: Simulator, receiver: Webho
     assert second.headers["x-slack-retry-num"] == "1"
 
 
-def test_a_connection_that_slack_ends_is_opened_again_and_loses_nothing(
+def test_a_closed_connection_is_reopened_without_loss(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     with relaying() as relay:
@@ -90,7 +90,7 @@ def test_a_connection_that_slack_ends_is_opened_again_and_loses_nothing(
             count += 1
 
 
-def test_a_slash_command_becomes_the_form_that_slack_would_post(simulator: Simulator) -> None:
+def test_a_slash_command_becomes_slacks_form(simulator: Simulator) -> None:
     payload = {"command": "/resume", "text": "fix & go", "channel_id": CHANNEL, "user_id": "U7001", "trigger_id": "1.2"}
     raw, kind = as_sent_by_http(SocketModeRequest("slash_commands", "e1", payload))
     heard = message_in(
@@ -99,6 +99,6 @@ def test_a_slash_command_becomes_the_form_that_slack_would_post(simulator: Simul
     assert heard.text == "/resume fix & go"
 
 
-def test_a_click_becomes_the_form_that_slack_would_post() -> None:
+def test_a_click_becomes_slacks_form() -> None:
     raw, kind = as_sent_by_http(SocketModeRequest("interactive", "e1", {"type": "block_actions"}))
     assert (raw, kind) == (b"payload=%7B%22type%22%3A+%22block_actions%22%7D", "application/x-www-form-urlencoded")

@@ -1,4 +1,4 @@
-"""Telegram as python-telegram-bot meets it in the simulator."""
+"""The simulated Telegram with python-telegram-bot as its client."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -35,7 +35,7 @@ def chat_state(simulator: Simulator, chat: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("chat", [HOME, FORUM])
-def test_a_topic_opens_and_holds_what_is_sent_to_it(simulator: Simulator, chat: int) -> None:
+def test_a_topic_holds_its_messages(simulator: Simulator, chat: int) -> None:
     async def work(bot: telegram.Bot) -> telegram.Message:
         topic = await bot.create_forum_topic(chat, "Handoff — tea 🍵")
         return await bot.send_message(chat, "Here I am.", message_thread_id=topic.message_thread_id)
@@ -50,7 +50,7 @@ def test_a_topic_opens_and_holds_what_is_sent_to_it(simulator: Simulator, chat: 
     assert message.is_topic_message
 
 
-def test_the_bot_says_that_private_chats_have_topics(simulator: Simulator) -> None:
+def test_get_me_reports_topics_in_private_chats(simulator: Simulator) -> None:
     async def work(bot: telegram.Bot) -> tuple[telegram.User, telegram.ChatMember]:
         return await bot.get_me(), await bot.get_chat_member(FORUM, bot.id)
 
@@ -112,13 +112,13 @@ async def _entity_beyond(bot: telegram.Bot) -> None:
         (_entity_beyond, "Entity beginning at UTF-16 offset 1 ends after the end of the text at UTF-16 offset 6"),
     ],
 )
-def test_refusals_carry_telegrams_own_words(simulator: Simulator, work: Work[None], text: str) -> None:
+def test_errors_have_telegrams_texts(simulator: Simulator, work: Work[None], text: str) -> None:
     with pytest.raises(BadRequest) as refused:
         with_bot(simulator, work)
     assert refused.value.message.lower().startswith(text.lower())  # the SDK changes the case
 
 
-def test_the_limit_counts_utf16_units_and_the_longest_text_fits(simulator: Simulator) -> None:
+def test_the_length_limit_counts_utf16_units(simulator: Simulator) -> None:
     async def work(bot: telegram.Bot) -> telegram.Message:
         return await bot.send_message(HOME, "😀" * 2048)
 
@@ -132,7 +132,7 @@ def test_the_limit_counts_utf16_units_and_the_longest_text_fits(simulator: Simul
         (TelegramOptions(admin=False), FORUM, "Not enough rights to create a topic"),
     ],
 )
-def test_a_bot_that_may_not_open_topics_is_told_why(options: TelegramOptions, chat: int, text: str) -> None:
+def test_a_rejected_topic_names_the_reason(options: TelegramOptions, chat: int, text: str) -> None:
     async def work(bot: telegram.Bot) -> None:
         await bot.create_forum_topic(chat, "x")
 
@@ -140,7 +140,7 @@ def test_a_bot_that_may_not_open_topics_is_told_why(options: TelegramOptions, ch
         with_bot(simulator, work)
 
 
-def test_a_wrong_token_is_refused(simulator: Simulator) -> None:
+def test_a_wrong_token_is_rejected(simulator: Simulator) -> None:
     async def work() -> None:
         async with telegram.Bot("9001:wrong", base_url=simulator.api_url("telegram")):
             pass
@@ -153,7 +153,7 @@ def test_a_wrong_token_is_refused(simulator: Simulator) -> None:
     ("chat", "text"),
     [(HOME, "blocked by the user"), (GROUP, "kicked from the group"), (FORUM, "kicked from the supergroup")],
 )
-def test_forbidden_says_what_telegram_says_of_that_kind_of_chat(simulator: Simulator, chat: int, text: str) -> None:
+def test_forbidden_has_telegrams_text_for_the_kind_of_chat(simulator: Simulator, chat: int, text: str) -> None:
     async def work(bot: telegram.Bot) -> None:
         await bot.send_message(chat, "x")
 
@@ -173,7 +173,7 @@ def test_forbidden_says_what_telegram_says_of_that_kind_of_chat(simulator: Simul
         ("server_error", NetworkError, False),
     ],
 )
-def test_a_fault_strikes_once_and_decides_whether_the_message_arrives(
+def test_a_fault_applies_once_and_decides_on_delivery(
     simulator: Simulator, kind: str, error: type[TelegramError], *, arrives: bool
 ) -> None:
     async def work(bot: telegram.Bot) -> None:
@@ -188,7 +188,7 @@ def test_a_fault_strikes_once_and_decides_whether_the_message_arrives(
     assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == expected
 
 
-def test_retry_after_says_how_long(simulator: Simulator) -> None:
+def test_a_rate_limit_has_retry_after(simulator: Simulator) -> None:
     simulator.arm("telegram", "rate_limit", seconds=41)
     url = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}/sendMessage"
     answer = httpx.post(url, json={"chat_id": HOME, "text": "x"})
@@ -202,7 +202,7 @@ def test_retry_after_says_how_long(simulator: Simulator) -> None:
     }
 
 
-def test_slow_is_late_but_arrives(simulator: Simulator) -> None:
+def test_a_slow_call_still_succeeds(simulator: Simulator) -> None:
     async def work(bot: telegram.Bot) -> None:
         with pytest.raises(telegram.error.TimedOut):
             await bot.send_message(HOME, "late", read_timeout=0.05)
@@ -214,7 +214,7 @@ def test_slow_is_late_but_arrives(simulator: Simulator) -> None:
     assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == ["late", "later"]
 
 
-def test_long_polling_waits_confirms_and_yields_to_a_newer_poll(simulator: Simulator) -> None:
+def test_a_poll_waits_confirms_and_ends_an_older_one(simulator: Simulator) -> None:
     async def work(bot: telegram.Bot) -> tuple[telegram.Update, ...]:
         polls = {asyncio.create_task(bot.get_updates(timeout=20)) for _ in range(2)}
         (older,), (newer,) = await asyncio.wait(polls, return_when=asyncio.FIRST_COMPLETED)
@@ -242,7 +242,7 @@ def test_polling_and_a_webhook_exclude_each_other(simulator: Simulator) -> None:
     assert with_bot(simulator, work) == ("https://example.org/hook", "")
 
 
-def test_redelivery_repeats_a_confirmed_update_to_a_poller(simulator: Simulator) -> None:
+def test_redelivery_repeats_a_confirmed_update(simulator: Simulator) -> None:
     async def work(bot: telegram.Bot) -> list[list[int]]:
         first = await bot.get_updates()
         second = await bot.get_updates(offset=first[0].update_id + 1)
@@ -256,7 +256,7 @@ def test_redelivery_repeats_a_confirmed_update_to_a_poller(simulator: Simulator)
     assert third == []
 
 
-def test_updates_that_waited_go_out_when_the_webhook_appears(simulator: Simulator, receiver: WebhookReceiver) -> None:
+def test_waiting_updates_are_sent_once_a_webhook_is_set(simulator: Simulator, receiver: WebhookReceiver) -> None:
     simulator.say("telegram", str(HOME), "early")
     simulator.webhook_url = receiver.url
     call = receiver.next()
@@ -265,9 +265,7 @@ def test_updates_that_waited_go_out_when_the_webhook_appears(simulator: Simulato
     assert call.json["message"]["text"] == "early"
 
 
-def test_an_update_is_tried_until_it_is_taken_and_holds_back_the_next(
-    simulator: Simulator, receiver: WebhookReceiver
-) -> None:
+def test_an_update_is_retried_and_blocks_the_next(simulator: Simulator, receiver: WebhookReceiver) -> None:
     receiver.answer(503, 503, 503, 200)
     simulator.webhook_url = receiver.url
     simulator.say("telegram", str(HOME), "one")
@@ -276,7 +274,7 @@ def test_an_update_is_tried_until_it_is_taken_and_holds_back_the_next(
     assert texts == ["one", "one", "one", "one", "two"]
 
 
-def test_redelivery_repeats_one_update_as_often_as_armed(simulator: Simulator, receiver: WebhookReceiver) -> None:
+def test_redelivery_repeats_an_update_as_often_as_armed(simulator: Simulator, receiver: WebhookReceiver) -> None:
     simulator.webhook_url = receiver.url
     simulator.arm("telegram", "redeliver", 100)
     simulator.say("telegram", str(HOME), "again and again")

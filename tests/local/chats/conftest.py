@@ -1,4 +1,4 @@
-"""A simulated platform on one side, a webhook on the other; the relay under test stands between."""
+"""A running simulator, a receiver of webhooks, and the relay between them."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -8,13 +8,13 @@ import pytest
 
 from local.chats.relays.base import Relay
 from local.chats.simulator import Simulator
-from tests.local.chats.relays.relays import Relaying, relay_for, running
+from tests.local.chats.relays.under_test import Relaying, relay_for, running
 from tests.support.webhook_receiver import WebhookReceiver
 
 
 @pytest.fixture
 def simulator() -> Iterator[Simulator]:
-    with Simulator(retry_scale=0.01) as running:
+    with Simulator(retry_scale=0.001) as running:
         yield running
 
 
@@ -26,7 +26,7 @@ def receiver() -> Iterator[WebhookReceiver]:
 
 @pytest.fixture
 def relaying(platform: str, simulator: Simulator, receiver: WebhookReceiver) -> Relaying:
-    """Runs the relay of `platform`, which a test module says, between the two."""
+    """Runs the relay of `platform`, a fixture of the test module, from the simulator to the receiver."""
 
     def start(*, url: str = "", **more: Any) -> AbstractContextManager[Relay]:
         return running(relay_for(platform, simulator, url or receiver.url, **more))

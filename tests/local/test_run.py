@@ -1,4 +1,4 @@
-"""`make run` as a person meets it: a program that starts, tells, and stops cleanly."""
+"""`make run` as a program."""
 
 import os
 import re
@@ -43,9 +43,7 @@ def read_until(program: subprocess.Popen[str], words: str) -> str:
     raise AssertionError(f"it ended before saying {words!r}:\n{seen}")
 
 
-def test_it_starts_hands_over_tells_each_event_and_stops_on_ctrl_c(
-    running: subprocess.Popen[str], tmp_path: Path
-) -> None:
+def test_a_run_prints_events_and_stops_on_ctrl_c(running: subprocess.Popen[str], tmp_path: Path) -> None:
     greeting = read_until(running, "Events:")
 
     assert "State is in memory" in greeting
@@ -82,7 +80,7 @@ def test_it_starts_hands_over_tells_each_event_and_stops_on_ctrl_c(
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_it_can_be_stopped_before_it_is_ready(running: subprocess.Popen[str], tmp_path: Path, signum: int) -> None:
+def test_a_run_can_be_stopped_while_it_starts(running: subprocess.Popen[str], tmp_path: Path, signum: int) -> None:
     read_until(running, "Starting")
     os.kill(running.pid, signum)
     rest, _ = running.communicate(timeout=30)

@@ -1,4 +1,4 @@
-"""A second opinion on the simulated Discord: its published OpenAPI description validates answers and requests."""
+"""The simulated Discord, checked against its published OpenAPI description."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from discord.http import Route
 
 from local.chats.simulator import Simulator
 
-SCHEMAS = json.loads((Path(__file__).parent / "schemas" / "discord.json").read_text())
+SCHEMAS = json.loads((Path(__file__).parent / "schemas.json").read_text())
 HOME, FORUM, DIRECT = "6001000000000000001", "6002000000000000002", "6003000000000000003"
 APPLICATION = "9001000000000000001"
 
@@ -46,12 +46,12 @@ def test_the_check_can_fail() -> None:
         ("/channels/1", "ErrorResponse"),
     ],
 )
-def test_what_is_read_is_as_published(http: httpx.Client, path: str, schema: str) -> None:
+def test_reads_match_the_specification(http: httpx.Client, path: str, schema: str) -> None:
     with http:
         check(schema, http.get(path).json())
 
 
-def test_messages_and_threads_are_as_published(http: httpx.Client) -> None:
+def test_messages_and_threads_match_the_specification(http: httpx.Client) -> None:
     with http:
         seed = http.post(f"/channels/{HOME}/messages", json={"content": "<@7001000000000000001>", "nonce": "a"}).json()
         check("MessageResponse", seed)
@@ -70,7 +70,7 @@ def test_messages_and_threads_are_as_published(http: httpx.Client) -> None:
             check("ApplicationCommandResponse", command)
 
 
-def test_errors_are_as_published(simulator: Simulator, http: httpx.Client) -> None:
+def test_errors_match_the_specification(simulator: Simulator, http: httpx.Client) -> None:
     with http:
         # Form errors name their inner codes as words, in Discord's guides and on the wire; the description says numbers.
         check("Error", http.post(f"/channels/{HOME}/messages", json={"content": "x" * 2001}).json())
@@ -83,7 +83,7 @@ def test_errors_are_as_published(simulator: Simulator, http: httpx.Client) -> No
         check("RatelimitedResponse", {"code": 0, **limited})  # Discord's guide has the code on some limits only
 
 
-def test_what_the_sdk_sends_is_kept_and_as_published(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recorded_calls_match_the_specification(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Route, "BASE", simulator.api_url("discord"))  # the SDK has no other way to name its server
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""The simulator's page in a real Chromium: live, deep links, answering, faults, phone, keyboard, dark."""
+"""The simulator's page in Chromium: live updates, links, messages, faults, phone, keyboard, dark mode."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_all_platforms_and_their_homes_are_listed(simulator: Simulator, browser:
     assert browser.run(homes) == ["Olivia and the bot", "agents", "agents"]
 
 
-def test_a_thread_appears_by_itself_and_its_link_opens_it(simulator: Simulator, browser: Browser) -> None:
+def test_a_new_thread_appears_and_its_link_opens_it(simulator: Simulator, browser: Browser) -> None:
     look(browser, simulator.url)
     thread = topic(simulator)
     browser.until(lambda: "Handoff — tea" in browser.texts("#places .thread .title"))
@@ -83,12 +83,12 @@ def test_a_link_to_a_discord_thread_needs_no_channel(simulator: Simulator, brows
     assert "agents" in browser.text("#crumbs")
 
 
-def test_a_link_to_a_thread_that_is_not_there_says_so(simulator: Simulator, browser: Browser) -> None:
+def test_a_link_to_a_missing_thread_is_explained(simulator: Simulator, browser: Browser) -> None:
     look(browser, simulator.link_url("telegram", "7001", "999"))
     assert "does not exist yet" in browser.text("#empty")
 
 
-def test_an_answer_reaches_the_bot_and_the_box_is_free_again(
+def test_a_sent_message_reaches_the_bot_and_clears_the_box(
     simulator: Simulator, browser: Browser, receiver: WebhookReceiver
 ) -> None:
     simulator.webhook_url = receiver.url
@@ -101,7 +101,7 @@ def test_an_answer_reaches_the_bot_and_the_box_is_free_again(
     assert (message["text"], message["message_thread_id"]) == ("two\nlines", int(thread))
 
 
-def test_the_stranger_can_speak_where_they_are(
+def test_the_stranger_can_write_in_their_chats(
     simulator: Simulator, browser: Browser, receiver: WebhookReceiver
 ) -> None:
     simulator.webhook_url = receiver.url
@@ -115,7 +115,7 @@ def test_the_stranger_can_speak_where_they_are(
     assert browser.texts("#speaker option") == ["Olivia Owner"]
 
 
-def test_what_could_not_be_sent_stays_in_the_box(simulator: Simulator, browser: Browser) -> None:
+def test_an_unsent_message_stays_in_the_box(simulator: Simulator, browser: Browser) -> None:
     thread = topic(simulator)
     look(browser, simulator.link_url("telegram", "7001", thread))
     browser.run("window.fetch = () => Promise.reject(new Error('no way'))")
@@ -125,7 +125,7 @@ def test_what_could_not_be_sent_stays_in_the_box(simulator: Simulator, browser: 
 
 
 @pytest.mark.parametrize("platform", ["telegram", "slack"])
-def test_what_people_and_bots_say_is_never_markup(simulator: Simulator, browser: Browser, platform: str) -> None:
+def test_messages_are_never_markup(simulator: Simulator, browser: Browser, platform: str) -> None:
     if platform == "telegram":
         thread = topic(simulator, NASTY[:128])
         telegram(simulator, "sendMessage", chat_id=7001, message_thread_id=thread, text=NASTY)
@@ -144,7 +144,7 @@ def test_what_people_and_bots_say_is_never_markup(simulator: Simulator, browser:
         assert "<script>alert(1)</script>" in shown
 
 
-def test_formatting_shows(simulator: Simulator, browser: Browser) -> None:
+def test_formatting_is_shown(simulator: Simulator, browser: Browser) -> None:
     seed = slack(simulator, channel="C0HOME", text="seed")
     text = "**bold** and `code`\n```\nfenced *text*\n```\nafter"
     slack(simulator, channel="C0HOME", thread_ts=seed, markdown_text=text)
@@ -158,14 +158,14 @@ def test_formatting_shows(simulator: Simulator, browser: Browser) -> None:
     browser.until(lambda: browser.text(".text strong") == "bold")
 
 
-def test_a_mention_shows_the_name_behind_it(simulator: Simulator, browser: Browser) -> None:
+def test_a_mention_shows_the_name(simulator: Simulator, browser: Browser) -> None:
     seed = slack(simulator, channel="C0HOME", text="Handoff for <@U7001> & <@U404>")
     look(browser, simulator.link_url("slack", "C0HOME", seed))
     assert browser.text(".message .text") == "Handoff for @Olivia Owner & @U404"
     assert browser.text("#talk-title") == "Handoff for @Olivia Owner & @U404"
 
 
-def test_typing_shows_until_the_message_is_there(simulator: Simulator, browser: Browser) -> None:
+def test_typing_is_shown_until_the_message_arrives(simulator: Simulator, browser: Browser) -> None:
     thread = topic(simulator)
     look(browser, simulator.link_url("telegram", "7001", thread))
     telegram(simulator, "sendChatAction", chat_id=7001, message_thread_id=thread, action="typing")
@@ -178,7 +178,7 @@ def test_typing_shows_until_the_message_is_there(simulator: Simulator, browser: 
     assert "edited" in browser.texts(".message .who")[1]
 
 
-def test_messages_elsewhere_are_counted_until_they_are_read(simulator: Simulator, browser: Browser) -> None:
+def test_unread_messages_are_counted(simulator: Simulator, browser: Browser) -> None:
     look(browser, simulator.link_url("telegram", "7001"))
     slack(simulator, channel="C0GENERAL", text="one")
     slack(simulator, channel="C0GENERAL", text="two")
@@ -198,7 +198,7 @@ def test_a_slack_message_can_be_answered_in_a_thread(simulator: Simulator, brows
     browser.until(lambda: browser.text(".replies") == "1 reply")
 
 
-def test_faults_are_armed_shown_used_up_and_disarmed(simulator: Simulator, browser: Browser) -> None:
+def test_faults_can_be_armed_and_disarmed(simulator: Simulator, browser: Browser) -> None:
     look(browser, simulator.link_url("telegram", "7001"))
     assert "Everything works" in browser.text("#armed")
     browser.click("[data-kind='forbidden']")
@@ -216,7 +216,7 @@ def test_faults_are_armed_shown_used_up_and_disarmed(simulator: Simulator, brows
     browser.until(lambda: "Everything works" in browser.text("#armed"))
 
 
-def test_a_phone_shows_one_thing_at_a_time_and_never_scrolls_sideways(simulator: Simulator, browser: Browser) -> None:
+def test_a_phone_shows_one_column_without_side_scroll(simulator: Simulator, browser: Browser) -> None:
     browser.resize(390, 844, phone=True)
     thread = topic(simulator, "A title that is much longer than a phone is wide, and then some")
     wide = "word " * 30 + "\n" + "x" * 200
@@ -253,7 +253,7 @@ def test_everything_can_be_done_from_the_keyboard(simulator: Simulator, browser:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_text_stands_out_in_light_and_dark(simulator: Simulator, browser: Browser, *, dark: bool) -> None:
+def test_text_has_contrast_in_light_and_dark(simulator: Simulator, browser: Browser, *, dark: bool) -> None:
     browser.prefer("dark" if dark else "light")
     thread = topic(simulator)
     simulator.say("telegram", "7001", "hello", thread=thread)
@@ -266,7 +266,7 @@ def test_text_stands_out_in_light_and_dark(simulator: Simulator, browser: Browse
     assert lightness == ("rgb(20, 22, 26)" if dark else "rgb(246, 247, 249)")
 
 
-def test_nothing_comes_from_elsewhere_and_a_lost_connection_is_told(simulator: Simulator, browser: Browser) -> None:
+def test_all_files_are_local_and_a_lost_connection_shows(simulator: Simulator, browser: Browser) -> None:
     look(browser, simulator.link_url("telegram", "7001"))
     loaded = browser.run("return performance.getEntriesByType('resource').map(e => new URL(e.name).origin)")
     assert set(loaded) == {simulator.url}

@@ -1,4 +1,4 @@
-"""A platform that goes away and comes back finds its relay again."""
+"""A relay reconnects to a platform that was restarted."""
 
 import contextlib
 import socket
@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from local.chats.simulator import Simulator
-from tests.local.chats.relays.relays import CHATS, relay_for, running
+from tests.local.chats.relays.under_test import CHATS, relay_for, running
 from tests.support.servers import WAIT_SECONDS, Request
 from tests.support.webhook_receiver import WebhookReceiver
 
 
-def heard_when_back(simulator: Simulator, platform: str, receiver: WebhookReceiver) -> list[Request]:
-    """Speak until it is heard: the SDKs take their time to come back, and Slack forgets who used sockets."""
+def first_event_after_restart(simulator: Simulator, platform: str, receiver: WebhookReceiver) -> list[Request]:
+    """Write until an event arrives: SDKs reconnect slowly, and Slack forgets which apps use sockets."""
     for _ in range(60):
         simulator.say(platform, CHATS[platform], "back again")
         with contextlib.suppress(AssertionError):
@@ -40,13 +40,13 @@ def simulator_at(port: int, secrets: Mapping[str, str]) -> Iterator[Simulator]:
 
 
 @pytest.mark.parametrize("platform", CHATS)
-def test_a_relay_outlives_its_platforms_restart(receiver: WebhookReceiver, port: int, platform: str) -> None:
+def test_a_relay_survives_a_restart_of_the_platform(receiver: WebhookReceiver, port: int, platform: str) -> None:
     secrets = Simulator().secrets
     with simulator_at(port, secrets) as first, running(relay_for(platform, first, receiver.url)) as relay:
         assert relay.connected.wait(WAIT_SECONDS)
         first.stop()
         with simulator_at(port, secrets) as second:
-            (posted,) = heard_when_back(second, platform, receiver)
+            (posted,) = first_event_after_restart(second, platform, receiver)
     assert b"back again" in posted.body
 
 

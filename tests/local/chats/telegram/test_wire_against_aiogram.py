@@ -1,4 +1,4 @@
-"""A second opinion on the simulated Telegram: aiogram's models of the Bot API parse every answer and every update."""
+"""The simulated Telegram, checked against aiogram's models of the Bot API."""
 
 import asyncio
 from typing import Any
@@ -35,7 +35,7 @@ def unknown_fields(model: Any) -> list[str]:
     return found
 
 
-def test_every_answer_is_what_aiogram_knows(simulator: Simulator) -> None:
+def test_answers_match_aiograms_models(simulator: Simulator) -> None:
     async def work() -> list[Any]:
         async with aiogram_bot(simulator) as bot:
             topic = await bot.create_forum_topic(FORUM, "Handoff — tea")
@@ -70,7 +70,7 @@ def test_every_answer_is_what_aiogram_knows(simulator: Simulator) -> None:
         (STRANGER, "stranger", False),
     ],
 )
-def test_every_update_is_what_aiogram_knows(
+def test_updates_match_aiograms_models(
     simulator: Simulator, receiver: WebhookReceiver, chat: int, user: str, *, in_topic: bool
 ) -> None:
     async def open_topic() -> str:
@@ -92,7 +92,7 @@ def test_every_update_is_what_aiogram_knows(
     assert (message.reply_to_message is not None) == (in_topic and chat == FORUM)
 
 
-def test_errors_are_what_aiogram_knows(simulator: Simulator) -> None:
+def test_errors_match_aiograms_models(simulator: Simulator) -> None:
     async def work() -> None:
         async with aiogram_bot(simulator) as bot:
             simulator.arm("telegram", "rate_limit", seconds=9)
@@ -108,7 +108,7 @@ def test_errors_are_what_aiogram_knows(simulator: Simulator) -> None:
     asyncio.run(work())
 
 
-def test_what_python_telegram_bot_sends_is_kept_and_is_what_aiogram_would_send(simulator: Simulator) -> None:
+def test_recorded_calls_match_those_of_aiogram(simulator: Simulator) -> None:
     async def work() -> None:
         async with telegram.Bot(simulator.secrets["telegram/bot_token"], base_url=simulator.api_url("telegram")) as bot:
             topic = await bot.create_forum_topic(HOME, "Tea")

@@ -1,4 +1,4 @@
-"""The simulated Discord Gateway with the real discord.py on the other end."""
+"""The simulated Gateway with discord.py as its client."""
 
 import asyncio
 import json
@@ -77,7 +77,7 @@ def test_the_guild_and_its_channels_are_known_when_ready(simulator: Simulator) -
     asyncio.run(run())
 
 
-def test_messages_of_channels_threads_and_direct_chats_arrive(simulator: Simulator) -> None:
+def test_messages_of_all_kinds_of_channels_arrive(simulator: Simulator) -> None:
     async def run() -> None:
         async with listening(simulator) as listener:
             channel = listener.get_channel(int(HOME))
@@ -106,7 +106,7 @@ def test_the_bots_own_messages_arrive_too(simulator: Simulator) -> None:
     asyncio.run(run())
 
 
-def test_without_the_content_intent_only_mentions_can_be_read(simulator: Simulator) -> None:
+def test_without_content_intent_only_mentions_are_readable(simulator: Simulator) -> None:
     async def run() -> None:
         async with listening(simulator, message_content=False) as listener:
             await say(simulator, HOME, "not for you")
@@ -116,7 +116,7 @@ def test_without_the_content_intent_only_mentions_can_be_read(simulator: Simulat
     asyncio.run(run())
 
 
-def test_a_lost_connection_is_resumed_and_nothing_is_missed(simulator: Simulator) -> None:
+def test_a_lost_connection_is_resumed_without_loss(simulator: Simulator) -> None:
     async def run() -> None:
         async with listening(simulator) as listener:
             await asyncio.to_thread(simulator.disconnect, "discord")
@@ -137,7 +137,7 @@ def test_redelivery_repeats_a_message_with_the_same_id(simulator: Simulator) -> 
     asyncio.run(run())
 
 
-def test_a_removed_thread_is_told(simulator: Simulator) -> None:
+def test_a_removed_thread_is_announced(simulator: Simulator) -> None:
     async def run() -> None:
         async with listening(simulator) as listener:
             channel = listener.get_channel(int(HOME))
@@ -149,7 +149,7 @@ def test_a_removed_thread_is_told(simulator: Simulator) -> None:
     asyncio.run(run())
 
 
-def test_a_wrong_token_is_closed_with_its_code(simulator: Simulator) -> None:
+def test_a_wrong_token_closes_with_its_code(simulator: Simulator) -> None:
     async def run() -> int | None:
         async with (
             aiohttp.ClientSession() as session,
@@ -164,7 +164,7 @@ def test_a_wrong_token_is_closed_with_its_code(simulator: Simulator) -> None:
 
 
 @pytest.mark.parametrize(("frame", "code"), [("{", 4002), (json.dumps({"op": 8, "d": {}}), 4003)])
-def test_a_client_that_talks_nonsense_is_closed_with_the_reason(simulator: Simulator, frame: str, code: int) -> None:
+def test_an_invalid_frame_closes_with_its_code(simulator: Simulator, frame: str, code: int) -> None:
     async def run() -> int | None:
         async with (
             aiohttp.ClientSession() as session,
@@ -178,7 +178,7 @@ def test_a_client_that_talks_nonsense_is_closed_with_the_reason(simulator: Simul
     assert asyncio.run(run()) == code
 
 
-def test_a_session_that_nobody_knows_cannot_be_resumed(simulator: Simulator) -> None:
+def test_an_unknown_session_cannot_be_resumed(simulator: Simulator) -> None:
     async def run() -> dict[str, object]:
         async with (
             aiohttp.ClientSession() as session,

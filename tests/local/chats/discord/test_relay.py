@@ -1,4 +1,4 @@
-"""Discord's Gateway: every message reaches the webhook, also those said while nobody listened."""
+"""Discord's relay forwards every message, also those written before it started."""
 
 import time
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from shared.platforms.discord.adapter import Discord
 from shared.ports.inbound import WebhookRequest
 from shared.ports.platforms import Part
 from shared.settings import Settings
-from tests.local.chats.relays.relays import Relaying, texts
+from tests.local.chats.relays.under_test import Relaying, texts
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import WAIT_SECONDS, Response, json_response
 from tests.support.webhook_receiver import WebhookReceiver
@@ -43,7 +43,7 @@ def discord_chat(simulator: Simulator, home: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("home", [TEXT, FORUM])
-def test_a_reply_in_a_thread_is_heard_at_the_very_place_that_was_opened(
+def test_a_reply_arrives_with_the_place_of_its_thread(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, discord: Discord, home: str
 ) -> None:
     thread = discord.open_thread(Place("discord", home), "Fix the build", key="h1", people=[OWNER])
@@ -58,14 +58,14 @@ def test_a_reply_in_a_thread_is_heard_at_the_very_place_that_was_opened(
     assert (heard.place, heard.sender, heard.text) == (thread, OWNER, "is it ☕ time?")
 
 
-def test_a_direct_message_is_heard(simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying) -> None:
+def test_a_direct_message_arrives(simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying) -> None:
     with relaying() as relay:
         assert relay.connected.wait(WAIT_SECONDS)
         simulator.say("discord", DIRECT, "hello")
         assert texts(receiver.accepted(1)) == ["hello"]
 
 
-def test_what_was_said_before_the_relay_ran_is_brought_from_channels_and_threads(
+def test_earlier_messages_are_fetched_at_the_start(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, discord: Discord
 ) -> None:
     thread = discord.open_thread(Place("discord", TEXT), "Fix the build", key="h1", people=[OWNER])
@@ -75,7 +75,7 @@ def test_what_was_said_before_the_relay_ran_is_brought_from_channels_and_threads
         assert sorted(texts(receiver.accepted(2))) == ["in the channel", "in the thread"]
 
 
-def test_a_connection_that_discord_ends_is_resumed_and_loses_nothing(
+def test_a_closed_connection_is_resumed_without_loss(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     said = [f"{when} {number}" for number in range(3) for when in ("before", "after")]
@@ -88,7 +88,7 @@ def test_a_connection_that_discord_ends_is_resumed_and_loses_nothing(
         assert texts(receiver.accepted(6)) == said
 
 
-def test_a_slash_command_is_heard_and_answered_where_no_address_is_set_for_them(
+def test_a_slash_command_over_the_gateway_is_answered(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, discord: Discord
 ) -> None:
     receiver.answer(json_response({"type": 4, "data": {"content": "> go on, please"}}))
@@ -103,7 +103,7 @@ def test_a_slash_command_is_heard_and_answered_where_no_address_is_set_for_them(
     assert sorted(shown) == ["> go on, please", "and this"]
 
 
-def test_a_slash_command_whose_answer_is_no_answer_holds_up_nobody(
+def test_an_invalid_answer_does_not_block_later_events(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     receiver.answer(Response(body=b"not JSON"))
@@ -115,7 +115,7 @@ def test_a_slash_command_whose_answer_is_no_answer_holds_up_nobody(
     assert texts([second]) == ["two"]
 
 
-def test_the_bots_own_words_are_not_handed_on(
+def test_messages_of_the_bot_are_not_forwarded(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, discord: Discord
 ) -> None:
     with relaying() as relay:

@@ -1,4 +1,4 @@
-"""The simulator's own interface: state, say, faults, remove, and its start and stop."""
+"""The simulator's own HTTP interface, its start and its stop."""
 
 import json
 import socket
@@ -25,7 +25,7 @@ def test_the_state_has_exactly_the_documented_shape(simulator: Simulator) -> Non
     assert message["at"].endswith("Z")
 
 
-def test_saying_answers_with_the_message_and_takes_numbers_for_ids(simulator: Simulator) -> None:
+def test_say_returns_the_message_and_accepts_numeric_ids(simulator: Simulator) -> None:
     body = {"platform": "telegram", "chat": -1002, "user": "stranger", "text": "hi"}
     answer = httpx.post(f"{simulator.url}/say", content=json.dumps(body)).json()
     assert (answer["chat"], answer["from"], answer["text"]) == ("-1002", "stranger", "hi")
@@ -48,26 +48,24 @@ def test_saying_answers_with_the_message_and_takes_numbers_for_ids(simulator: Si
         ("/remove", {"platform": "slack", "chat": "C0NOPE"}, 404, "no chat C0NOPE"),
     ],
 )
-def test_a_wrong_request_is_answered_with_what_would_be_right(
-    simulator: Simulator, path: str, body: Any, status: int, words: str
-) -> None:
+def test_an_invalid_request_is_explained(simulator: Simulator, path: str, body: Any, status: int, words: str) -> None:
     answer = httpx.post(f"{simulator.url}{path}", json=body)
     assert answer.status_code == status
     assert words in answer.json()["error"]
 
 
-def test_a_body_that_is_no_json_is_refused(simulator: Simulator) -> None:
+def test_a_body_without_json_is_rejected(simulator: Simulator) -> None:
     assert httpx.post(f"{simulator.url}/say", content="{").status_code == 400
 
 
-def test_another_sites_page_may_not_speak(simulator: Simulator) -> None:
+def test_requests_of_other_sites_are_rejected(simulator: Simulator) -> None:
     body = {"platform": "telegram", "chat": "7001", "text": "x"}
     answer = httpx.post(f"{simulator.url}/say", json=body, headers={"Origin": "http://evil.example"})
     assert answer.status_code == 403
     assert simulator.state()["platforms"]["telegram"]["chats"][0]["messages"] == []
 
 
-def test_faults_add_up_and_zero_disarms(simulator: Simulator) -> None:
+def test_faults_add_up_and_zero_disarms_them(simulator: Simulator) -> None:
     simulator.arm("telegram", "reset", 2)
     simulator.arm("slack", "slow", seconds=1.5, on="typing")
     answer = httpx.post(f"{simulator.url}/faults", json={"platform": "telegram", "kind": "reset", "count": 0}).json()
@@ -76,7 +74,7 @@ def test_faults_add_up_and_zero_disarms(simulator: Simulator) -> None:
     }
 
 
-def test_live_sends_the_scene_and_then_each_change(simulator: Simulator) -> None:
+def test_live_sends_the_scene_then_each_change(simulator: Simulator) -> None:
     with httpx.stream("GET", f"{simulator.url}/live", timeout=10) as stream:
         lines = (line for line in stream.iter_lines() if line)
         assert next(lines) == "event: scene"
@@ -91,7 +89,7 @@ def test_live_sends_the_scene_and_then_each_change(simulator: Simulator) -> None
         assert json.loads(next(lines).removeprefix("data: "))[0]["kind"] == "forbidden"
 
 
-def test_a_taken_port_is_an_error_and_leaves_nothing_behind() -> None:
+def test_a_taken_port_is_an_error() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -101,7 +99,7 @@ def test_a_taken_port_is_an_error_and_leaves_nothing_behind() -> None:
         simulator.stop()
 
 
-def test_stopping_twice_is_fine_and_ends_open_streams() -> None:
+def test_stop_ends_open_streams_and_can_be_repeated() -> None:
     simulator = Simulator()
     simulator.start()
     with httpx.stream("GET", f"{simulator.url}/live", timeout=10) as stream:
@@ -119,5 +117,5 @@ def test_links_open_a_thread_on_the_page(simulator: Simulator) -> None:
 
 
 @pytest.mark.parametrize("path", ["/static/..%2fpage.py", "/static/page.py", "/static/none.js"])
-def test_only_the_pages_own_files_are_served(simulator: Simulator, path: str) -> None:
+def test_only_files_of_the_page_are_served(simulator: Simulator, path: str) -> None:
     assert httpx.get(f"{simulator.url}{path}").status_code == 404

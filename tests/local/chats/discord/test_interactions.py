@@ -1,4 +1,4 @@
-"""Slash commands of the simulated Discord: signed out, answered, deferred, followed up."""
+"""Slash commands of the simulated Discord: signatures, answers, deferred answers, follow-ups."""
 
 import httpx
 import pytest
@@ -19,7 +19,7 @@ def messages(simulator: Simulator, chat: str = HOME) -> list[str]:
     return [m["text"] for m in state["messages"]]
 
 
-def test_a_command_is_signed_so_that_nacl_agrees(simulator: Simulator, receiver: WebhookReceiver) -> None:
+def test_a_command_has_a_valid_signature(simulator: Simulator, receiver: WebhookReceiver) -> None:
     receiver.answer(json_response({"type": 4, "data": {"content": "Received"}}))
     simulator.webhook_url = receiver.url
     simulator.say("discord", HOME, "/say hello there")
@@ -39,7 +39,7 @@ def test_a_command_is_signed_so_that_nacl_agrees(simulator: Simulator, receiver:
     eventually(lambda: messages(simulator) == ["Received"])
 
 
-def test_in_a_direct_chat_the_user_stands_at_the_top(simulator: Simulator, receiver: WebhookReceiver) -> None:
+def test_in_direct_messages_the_user_is_at_the_top_level(simulator: Simulator, receiver: WebhookReceiver) -> None:
     simulator.webhook_url = receiver.url
     simulator.say("discord", DIRECT, "/status")
     interaction = receiver.next().json
@@ -49,7 +49,7 @@ def test_in_a_direct_chat_the_user_stands_at_the_top(simulator: Simulator, recei
     assert "options" not in interaction["data"]
 
 
-def test_a_deferred_answer_is_written_later_and_followed_up(simulator: Simulator, receiver: WebhookReceiver) -> None:
+def test_a_deferred_answer_can_be_written_later(simulator: Simulator, receiver: WebhookReceiver) -> None:
     receiver.answer(json_response({"type": 5}))
     simulator.webhook_url = receiver.url
     simulator.say("discord", HOME, "/resume tea")
@@ -67,7 +67,7 @@ def test_a_deferred_answer_is_written_later_and_followed_up(simulator: Simulator
 
 
 @pytest.mark.parametrize("answer", [(500, b""), (200, b"not json"), (200, b'{"type": 99}'), (200, b"[]")])
-def test_a_person_sees_that_an_application_did_not_respond(
+def test_a_missing_response_is_shown_to_the_person(
     simulator: Simulator, receiver: WebhookReceiver, answer: tuple[int, bytes]
 ) -> None:
     receiver.answer(Response(*answer))

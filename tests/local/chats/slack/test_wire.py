@@ -1,4 +1,4 @@
-"""Slack as slack-sdk meets it in the simulator."""
+"""The simulated Slack with slack-sdk as its client."""
 
 import json
 import threading
@@ -30,15 +30,13 @@ def chat_state(simulator: Simulator, chat: str) -> dict[str, Any]:
     return next(c for c in simulator.state()["platforms"]["slack"]["chats"] if c["id"] == chat)
 
 
-def test_the_bot_knows_who_it_is(client: WebClient) -> None:
+def test_auth_test_identifies_the_bot(client: WebClient) -> None:
     me = client.auth_test()
     assert (me["user_id"], me["bot_id"], me["team_id"]) == ("U9001", "B0HANDOFF", "T0HANDOFF")
 
 
 @pytest.mark.parametrize("channel", [HOME, DIRECT])
-def test_a_seed_message_becomes_a_thread_with_its_first_reply(
-    simulator: Simulator, client: WebClient, channel: str
-) -> None:
+def test_the_first_reply_creates_the_thread(simulator: Simulator, client: WebClient, channel: str) -> None:
     seed = client.chat_postMessage(channel=channel, text="Handoff — tea")
     assert chat_state(simulator, channel)["threads"] == []
     reply = client.chat_postMessage(channel=channel, thread_ts=seed["ts"], markdown_text="**Here** I am")
@@ -49,7 +47,7 @@ def test_a_seed_message_becomes_a_thread_with_its_first_reply(
     assert [m["text"] for m in chat_state(simulator, channel)["messages"]] == ["Handoff — tea"]
 
 
-def test_metadata_is_read_back_only_when_asked_for(client: WebClient) -> None:
+def test_metadata_is_returned_only_on_request(client: WebClient) -> None:
     metadata = {"event_type": "handoff", "event_payload": {"key": "abc"}}
     seed = client.chat_postMessage(channel=HOME, text="seed", metadata=metadata)
     client.chat_postMessage(channel=HOME, text="reply", thread_ts=seed["ts"], metadata=metadata)
@@ -61,7 +59,7 @@ def test_metadata_is_read_back_only_when_asked_for(client: WebClient) -> None:
     assert [(m["text"], m["metadata"]["event_payload"]["key"]) for m in replies] == [("seed", "abc"), ("reply", "abc")]
 
 
-def test_history_is_newest_first_windowed_and_paged(client: WebClient) -> None:
+def test_history_is_newest_first_and_paged(client: WebClient) -> None:
     sent = [client.chat_postMessage(channel=HOME, text=f"m{n}")["ts"] for n in range(5)]
     pages = [[m["text"] for m in page["messages"]] for page in client.conversations_history(channel=HOME, limit=2)]
     assert pages == [["m4", "m3"], ["m2", "m1"], ["m0"]]
@@ -77,7 +75,7 @@ def test_an_update_changes_the_text_and_keeps_the_ts(simulator: Simulator, clien
     assert [(m["id"], m["text"]) for m in chat_state(simulator, HOME)["messages"]] == [(sent["ts"], "done")]
 
 
-def test_a_reply_to_a_vanished_message_silently_lands_in_the_channel(simulator: Simulator, client: WebClient) -> None:
+def test_a_reply_to_a_deleted_message_is_in_the_channel(simulator: Simulator, client: WebClient) -> None:
     seed = client.chat_postMessage(channel=HOME, text="seed")
     client.chat_delete(channel=HOME, ts=seed["ts"])
     answer = client.chat_postMessage(channel=HOME, text="reply", thread_ts=seed["ts"])
@@ -85,7 +83,7 @@ def test_a_reply_to_a_vanished_message_silently_lands_in_the_channel(simulator: 
     assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == ["reply"]
 
 
-def test_a_removed_thread_takes_its_seed_with_it(simulator: Simulator, client: WebClient) -> None:
+def test_a_removed_thread_removes_its_parent_message(simulator: Simulator, client: WebClient) -> None:
     seed = client.chat_postMessage(channel=HOME, text="seed")
     client.chat_postMessage(channel=HOME, text="reply", thread_ts=seed["ts"])
     simulator.remove("slack", HOME, seed["ts"])
@@ -96,7 +94,7 @@ def test_a_removed_thread_takes_its_seed_with_it(simulator: Simulator, client: W
         client.chat_postMessage(channel=HOME, text="x")
 
 
-def test_direct_messages_open_by_the_persons_id(client: WebClient) -> None:
+def test_direct_messages_open_by_user_id(client: WebClient) -> None:
     assert client.conversations_open(users="U7001")["channel"]["id"] == DIRECT
     opened = client.conversations_open(users="U7002", return_im=True)["channel"]
     assert opened["is_im"]
@@ -124,13 +122,13 @@ def test_direct_messages_open_by_the_persons_id(client: WebClient) -> None:
         (lambda c: WebClient(base_url=c.base_url).auth_test(), "not_authed"),
     ],
 )
-def test_refusals_carry_slacks_own_names(client: WebClient, call: Callable[[WebClient], Any], error: str) -> None:
+def test_errors_have_slacks_names(client: WebClient, call: Callable[[WebClient], Any], error: str) -> None:
     with pytest.raises(SlackApiError) as refused:
         call(client)
     assert refused.value.response["error"] == error
 
 
-def test_the_longest_markdown_fits_and_longer_text_is_cut(simulator: Simulator, client: WebClient) -> None:
+def test_long_markdown_is_rejected_and_long_text_cut(simulator: Simulator, client: WebClient) -> None:
     client.chat_postMessage(channel=HOME, markdown_text="x" * 12_000)
     client.chat_postMessage(channel=HOME, text="y" * 40_001)
     assert [len(m["text"]) for m in chat_state(simulator, HOME)["messages"]] == [12_000, 40_000]
@@ -143,7 +141,7 @@ def test_a_person_s_message_cannot_be_edited(simulator: Simulator, client: WebCl
     assert refused.value.response["error"] == "cant_update_message"
 
 
-def test_a_status_shows_typing_in_its_thread_until_the_answer(simulator: Simulator, client: WebClient) -> None:
+def test_a_status_shows_typing_until_the_answer(simulator: Simulator, client: WebClient) -> None:
     def typing() -> list[str]:
         scene = json.loads(read_scene(simulator))
         return list(next(c for c in scene["platforms"]["slack"]["chats"] if c["id"] == HOME)["typing"])
@@ -165,7 +163,7 @@ def read_scene(simulator: Simulator) -> str:
 @pytest.mark.parametrize(
     ("kind", "arrives"), [("reset", False), ("accept_then_reset", True), ("server_error", False), ("forbidden", False)]
 )
-def test_a_fault_strikes_once_and_decides_whether_the_message_arrives(
+def test_a_fault_applies_once_and_decides_on_delivery(
     simulator: Simulator, client: WebClient, kind: str, *, arrives: bool
 ) -> None:
     simulator.arm("slack", kind)
@@ -176,7 +174,7 @@ def test_a_fault_strikes_once_and_decides_whether_the_message_arrives(
     assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == expected
 
 
-def test_a_rate_limit_says_how_long(simulator: Simulator, client: WebClient) -> None:
+def test_a_rate_limit_has_retry_after(simulator: Simulator, client: WebClient) -> None:
     simulator.arm("slack", "rate_limit", seconds=30)
     with pytest.raises(SlackApiError) as limited:
         client.chat_postMessage(channel=HOME, text="x")
@@ -184,7 +182,7 @@ def test_a_rate_limit_says_how_long(simulator: Simulator, client: WebClient) -> 
     assert (response.status_code, response["error"], response.headers["Retry-After"]) == (429, "ratelimited", "30")
 
 
-def test_events_are_signed_so_that_slacks_own_verifier_agrees(simulator: Simulator, receiver: WebhookReceiver) -> None:
+def test_events_pass_slacks_signature_verifier(simulator: Simulator, receiver: WebhookReceiver) -> None:
     simulator.webhook_url = receiver.url
     ts = simulator.say("slack", HOME, "a <b> & c", user="stranger")
     call = receiver.next()
@@ -200,9 +198,7 @@ def test_events_are_signed_so_that_slacks_own_verifier_agrees(simulator: Simulat
     assert "thread_ts" not in event
 
 
-def test_a_reply_in_a_thread_carries_the_threads_ts(
-    simulator: Simulator, client: WebClient, receiver: WebhookReceiver
-) -> None:
+def test_a_reply_has_the_ts_of_its_thread(simulator: Simulator, client: WebClient, receiver: WebhookReceiver) -> None:
     seed = client.chat_postMessage(channel=DIRECT, text="seed")
     simulator.webhook_url = receiver.url
     simulator.say("slack", DIRECT, "go on", thread=seed["ts"])
@@ -211,9 +207,7 @@ def test_a_reply_in_a_thread_carries_the_threads_ts(
     assert (event["thread_ts"], event["channel_type"], event["parent_user_id"]) == (seed["ts"], "im", "U9001")
 
 
-def test_calling_the_bot_by_name_fires_two_events_for_one_message(
-    simulator: Simulator, receiver: WebhookReceiver
-) -> None:
+def test_a_mention_sends_two_events_for_one_message(simulator: Simulator, receiver: WebhookReceiver) -> None:
     simulator.webhook_url = receiver.url
     simulator.say("slack", HOME, "@handoff_bot hello")
     events = [receiver.next().json for _ in range(2)]
@@ -223,9 +217,7 @@ def test_calling_the_bot_by_name_fires_two_events_for_one_message(
     assert events[0]["event"]["text"] == "<@U9001> hello"
 
 
-def test_a_failing_event_is_retried_three_times_then_lost_and_blocks_nobody(
-    simulator: Simulator, receiver: WebhookReceiver
-) -> None:
+def test_a_failing_event_is_retried_three_times(simulator: Simulator, receiver: WebhookReceiver) -> None:
     simulator.webhook_url = receiver.url
     receiver.answer(500, 503, 500, 500, 200)
     simulator.say("slack", HOME, "unlucky")
@@ -239,7 +231,7 @@ def test_a_failing_event_is_retried_three_times_then_lost_and_blocks_nobody(
     assert receiver.next().json["event"]["text"] == "lucky"
 
 
-def test_redelivery_on_purpose_looks_like_slacks_own(simulator: Simulator, receiver: WebhookReceiver) -> None:
+def test_a_redelivery_has_slacks_headers(simulator: Simulator, receiver: WebhookReceiver) -> None:
     simulator.webhook_url = receiver.url
     simulator.arm("slack", "redeliver", 2)
     simulator.say("slack", HOME, "again")
@@ -273,9 +265,7 @@ class Listener:
             assert self.arrived.acquire(timeout=20)
 
 
-def test_socket_mode_delivers_in_order_and_again_until_acknowledged(
-    simulator: Simulator, receiver: WebhookReceiver
-) -> None:
+def test_socket_mode_resends_until_acknowledged(simulator: Simulator, receiver: WebhookReceiver) -> None:
     simulator.webhook_url = receiver.url
     listener = Listener(simulator)
     try:
@@ -294,7 +284,7 @@ def test_socket_mode_delivers_in_order_and_again_until_acknowledged(
         listener.client.close()
 
 
-def test_socket_mode_keeps_events_while_the_app_reconnects(simulator: Simulator) -> None:
+def test_socket_mode_keeps_events_during_a_reconnect(simulator: Simulator) -> None:
     listener = Listener(simulator)
     try:
         simulator.disconnect("slack")

@@ -1,4 +1,4 @@
-"""`python -m local.chats.relays` as a person runs it."""
+"""`python -m local.chats.relays` and the registration of slash commands, as programs."""
 
 import contextlib
 import os
@@ -46,28 +46,31 @@ def command(
         process.communicate()
 
 
-@pytest.mark.parametrize(
-    ("platform", "chat"), [("telegram", "7001"), ("slack", "C0HOME"), ("discord", "6001000000000000001")]
-)
-def test_a_relay_runs_until_it_is_told_to_stop_and_tells_no_secret(
-    simulator: Simulator, receiver: WebhookReceiver, platform: str, chat: str
+@pytest.mark.parametrize("chat", CHATS, ids=lambda chat: chat.name)
+def test_a_relay_runs_until_sigterm_and_logs_no_secret(
+    simulator: Simulator, receiver: WebhookReceiver, chat: LocalChat
 ) -> None:
-    urls = {
-        "telegram": ["--api-url", simulator.api_url("telegram")],
-        "slack": ["--api-url", simulator.api_url("slack")],
-        "discord": [
-            "--api-url",
-            simulator.api_url("discord"),
-            "--gateway-url",
-            simulator.relay_options("discord")["gateway_url"],
-        ],
-    }
+    assert chat.relay
+    platform = chat.name
+    given = simulator.relay_options(platform)
+    options = [
+        part for option in chat.relay.options if option.name in given for part in (option.flag, given[option.name])
+    ]
     secrets = environment(simulator)
-    arguments = [platform, "--url", receiver.url, "--log-level", "DEBUG", *urls[platform]]
+    arguments = [
+        platform,
+        "--url",
+        receiver.url,
+        "--log-level",
+        "DEBUG",
+        "--api-url",
+        simulator.api_url(platform),
+        *options,
+    ]
     receiver.answer(500, 200)
     with command(arguments, secrets) as process:
         for _ in range(20):  # Slack's events take the socket only once it was opened
-            simulator.say(platform, chat, "a private word")
+            simulator.say(platform, chat.homes["owner"], "a private word")
             with contextlib.suppress(AssertionError):
                 receiver.accepted(1, within=1)
                 break
@@ -81,7 +84,7 @@ def test_a_relay_runs_until_it_is_told_to_stop_and_tells_no_secret(
 
 
 @pytest.mark.parametrize("chat", CHATS, ids=lambda chat: chat.name)
-def test_without_its_secrets_a_relay_says_which_to_set(chat: LocalChat) -> None:
+def test_missing_secrets_are_named(chat: LocalChat) -> None:
     assert chat.relay
     with command([chat.name, "--url", "http://127.0.0.1:9"], {}) as process:
         _, told = process.communicate(timeout=WAIT_SECONDS)
@@ -89,7 +92,7 @@ def test_without_its_secrets_a_relay_says_which_to_set(chat: LocalChat) -> None:
     assert all(variable(name) in told for name in chat.relay.secrets)
 
 
-def test_a_refused_token_is_an_exit_of_its_own(simulator: Simulator) -> None:
+def test_a_rejected_token_has_its_exit_code(simulator: Simulator) -> None:
     secrets = environment(simulator) | {"TELEGRAM_BOT_TOKEN": "1:wrong"}
     arguments = ["telegram", "--url", "http://127.0.0.1:9", "--api-url", simulator.api_url("telegram")]
     with command(arguments, secrets) as process:
@@ -99,7 +102,7 @@ def test_a_refused_token_is_an_exit_of_its_own(simulator: Simulator) -> None:
     assert "1:wrong" not in told
 
 
-def test_slash_commands_are_registered_and_a_repeat_changes_nothing(simulator: Simulator) -> None:
+def test_registering_slash_commands_is_idempotent(simulator: Simulator) -> None:
     secrets = {"DISCORD_BOT_TOKEN": simulator.secrets["discord/bot_token"]}
     arguments = ["--api-url", simulator.api_url("discord")]
     for _ in range(2):
@@ -111,7 +114,7 @@ def test_slash_commands_are_registered_and_a_repeat_changes_nothing(simulator: S
 
 
 @pytest.mark.parametrize(("token", "code"), [("wrong", 1), ("", 2)])
-def test_commands_are_not_registered_with_a_bad_token(simulator: Simulator, token: str, code: int) -> None:
+def test_a_bad_token_registers_no_commands(simulator: Simulator, token: str, code: int) -> None:
     arguments = ["--api-url", simulator.api_url("discord")]
     with command(arguments, {"DISCORD_BOT_TOKEN": token}, "local.chats.discord.register_commands") as process:
         _, problem = process.communicate(timeout=WAIT_SECONDS)

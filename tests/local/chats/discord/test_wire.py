@@ -1,4 +1,4 @@
-"""Discord's REST API as discord.py meets it in the simulator."""
+"""The simulated REST API with discord.py as its client."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -42,7 +42,7 @@ async def text_channel(client: discord.Client) -> discord.TextChannel:
     return channel
 
 
-def test_login_knows_the_bot_and_its_application(simulator: Simulator) -> None:
+def test_login_returns_bot_and_application(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> tuple[int, discord.AppInfo]:
         assert client.user is not None
         return client.user.id, await client.application_info()
@@ -52,7 +52,7 @@ def test_login_knows_the_bot_and_its_application(simulator: Simulator) -> None:
     assert application.verify_key == simulator.secrets["discord/public_key"]
 
 
-def test_a_wrong_token_is_refused(simulator: Simulator) -> None:
+def test_a_wrong_token_is_rejected(simulator: Simulator) -> None:
     async def run() -> None:
         async with discord.Client(intents=discord.Intents.none()) as client:
             await client.login("wrong")
@@ -61,7 +61,7 @@ def test_a_wrong_token_is_refused(simulator: Simulator) -> None:
         asyncio.run(run())
 
 
-def test_a_thread_opens_in_a_text_channel_and_holds_what_is_sent(simulator: Simulator) -> None:
+def test_a_thread_in_a_text_channel_holds_its_messages(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> tuple[discord.Thread, discord.Message]:
         channel = await text_channel(client)
         thread = await channel.create_thread(
@@ -77,7 +77,7 @@ def test_a_thread_opens_in_a_text_channel_and_holds_what_is_sent(simulator: Simu
     assert (message.channel.id, message.nonce) == (thread.id, "abc")
 
 
-def test_a_thread_from_a_message_takes_its_id_and_comes_only_once(simulator: Simulator) -> None:
+def test_a_message_has_at_most_one_thread_with_its_id(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> tuple[discord.Message, discord.Thread, discord.Message]:
         seed = await (await text_channel(client)).send("seed")
         thread = await seed.create_thread(name="Handoff", auto_archive_duration=60)
@@ -91,7 +91,7 @@ def test_a_thread_from_a_message_takes_its_id_and_comes_only_once(simulator: Sim
     assert fetched.flags.has_thread
 
 
-def test_a_forum_takes_posts_with_a_first_message(simulator: Simulator) -> None:
+def test_a_forum_post_needs_a_first_message(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> tuple[discord.Thread, discord.Message]:
         forum = await client.fetch_channel(FORUM)
         assert isinstance(forum, discord.ForumChannel)
@@ -108,7 +108,7 @@ def test_a_forum_takes_posts_with_a_first_message(simulator: Simulator) -> None:
     assert [m["text"] for m in state["messages"]] == ["First words"]
 
 
-def test_a_nonce_that_is_enforced_makes_one_message(simulator: Simulator) -> None:
+def test_an_enforced_nonce_creates_one_message(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> list[str]:
         route = Route("POST", "/channels/{channel_id}/messages", channel_id=HOME)
         body = {"content": "once", "nonce": "key-1", "enforce_nonce": True}
@@ -119,7 +119,7 @@ def test_a_nonce_that_is_enforced_makes_one_message(simulator: Simulator) -> Non
     assert len(chat_state(simulator, HOME)["messages"]) == 1
 
 
-def test_history_reads_back_what_was_sent(simulator: Simulator) -> None:
+def test_history_returns_sent_messages(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> tuple[list[str], list[str]]:
         channel = await text_channel(client)
         sent = [await channel.send(f"m{n}") for n in range(4)]
@@ -140,7 +140,7 @@ def test_an_edit_changes_the_text(simulator: Simulator) -> None:
     assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == ["done"]
 
 
-def test_people_join_a_thread_that_is_made_for_them(simulator: Simulator) -> None:
+def test_people_can_be_added_to_a_thread(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> list[int]:
         thread = await (await text_channel(client)).create_thread(
             name="For you", type=discord.ChannelType.private_thread
@@ -151,7 +151,7 @@ def test_people_join_a_thread_that_is_made_for_them(simulator: Simulator) -> Non
     assert with_client(simulator, work) == [OWNER, 9001000000000000001]
 
 
-def test_a_private_thread_is_closed_to_those_who_were_not_added(simulator: Simulator) -> None:
+def test_a_private_thread_is_closed_to_non_members(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> str:
         return str((await (await text_channel(client)).create_thread(name="Mine")).id)
 
@@ -211,9 +211,7 @@ async def _unknown_path(client: discord.Client) -> None:
         (_unknown_path, 404, 0, "404: Not Found"),
     ],
 )
-def test_refusals_carry_discords_own_codes(
-    simulator: Simulator, work: Work[None], status: int, code: int, words: str
-) -> None:
+def test_errors_have_discords_codes(simulator: Simulator, work: Work[None], status: int, code: int, words: str) -> None:
     with pytest.raises(discord.HTTPException) as refused:
         with_client(simulator, work)
     assert (refused.value.status, refused.value.code) == (status, code)
@@ -228,7 +226,7 @@ def test_the_longest_message_fits(simulator: Simulator) -> None:
     assert len(chat_state(simulator, HOME)["messages"][0]["text"]) == 2000
 
 
-def test_everyone_is_mentioned_only_where_allowed(simulator: Simulator) -> None:
+def test_everyone_is_mentioned_only_if_allowed(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> list[bool]:
         channel = await text_channel(client)
         loud = await channel.send("@everyone hello")
@@ -247,7 +245,7 @@ def test_everyone_is_mentioned_only_where_allowed(simulator: Simulator) -> None:
         ("server_error", discord.DiscordServerError, False),
     ],
 )
-def test_a_fault_strikes_once_and_decides_whether_the_message_arrives(
+def test_a_fault_applies_once_and_decides_on_delivery(
     simulator: Simulator, kind: str, error: type[Exception], *, arrives: bool
 ) -> None:
     async def work(client: discord.Client) -> None:
@@ -262,7 +260,7 @@ def test_a_fault_strikes_once_and_decides_whether_the_message_arrives(
     assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == expected
 
 
-def test_the_sdk_waits_out_a_short_rate_limit_and_refuses_a_long_one(simulator: Simulator) -> None:
+def test_the_sdk_waits_for_a_short_rate_limit_only(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> float:
         channel = await text_channel(client)
         await channel.send("patient")
@@ -276,7 +274,7 @@ def test_the_sdk_waits_out_a_short_rate_limit_and_refuses_a_long_one(simulator: 
     assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == ["patient"]
 
 
-def test_a_rate_limit_looks_like_discords(simulator: Simulator) -> None:
+def test_a_rate_limit_has_discords_headers(simulator: Simulator) -> None:
     simulator.arm("discord", "rate_limit", seconds=1.5)
     headers = {"Authorization": f"Bot {simulator.secrets['discord/bot_token']}"}
     url = f"{simulator.api_url('discord')}/channels/{HOME}/messages"

@@ -1,4 +1,4 @@
-"""Telegram by long polling: an update leaves Telegram only when the webhook has it."""
+"""Telegram's relay confirms an update only after the webhook accepted it."""
 
 import logging
 
@@ -10,7 +10,7 @@ from shared.domain.routes import Place
 from shared.platforms.telegram.adapter import Telegram
 from shared.ports.inbound import WebhookRequest
 from shared.settings import Settings
-from tests.local.chats.relays.relays import Relaying, texts
+from tests.local.chats.relays.under_test import Relaying, texts
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import WAIT_SECONDS
 from tests.support.webhook_receiver import WebhookReceiver
@@ -31,7 +31,7 @@ def waiting(simulator: Simulator) -> int:
     return count
 
 
-def test_a_message_arrives_as_telegrams_own_webhook_would_bring_it(
+def test_a_message_arrives_as_from_telegrams_webhook(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     adapter = Telegram(Settings("handoffs", "sessions", "turns"), FakeSecrets(simulator.secrets))
@@ -45,9 +45,7 @@ def test_a_message_arrives_as_telegrams_own_webhook_would_bring_it(
     assert (heard.place, heard.sender, heard.text) == (Place("telegram", CHAT), "7001", "is it ☕ time?")
 
 
-def test_what_was_said_before_the_relay_ran_is_brought_too_and_in_order(
-    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
-) -> None:
+def test_earlier_messages_arrive_in_order(simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying) -> None:
     said = [f"word {number}" for number in range(120)]
     for text in said:
         simulator.say("telegram", CHAT, text)
@@ -55,7 +53,7 @@ def test_what_was_said_before_the_relay_ran_is_brought_too_and_in_order(
         assert texts(receiver.accepted(120)) == said
 
 
-def test_an_update_that_the_webhook_never_took_is_still_telegrams(
+def test_an_unaccepted_update_is_not_confirmed(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     receiver.answer(500)
@@ -66,7 +64,7 @@ def test_an_update_that_the_webhook_never_took_is_still_telegrams(
 
 
 @pytest.mark.parametrize("kind", ["reset", "server_error", "rate_limit"])
-def test_a_poll_that_fails_is_repeated(
+def test_a_failed_poll_is_retried(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying, kind: str
 ) -> None:
     simulator.arm("telegram", kind, 2, on="read", seconds=0)
@@ -75,7 +73,7 @@ def test_a_poll_that_fails_is_repeated(
         assert texts(receiver.accepted(1)) == ["still there?"]
 
 
-def test_a_bot_with_a_webhook_is_left_alone_unless_told_otherwise(
+def test_a_webhook_is_removed_only_on_request(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     methods = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}"
@@ -89,7 +87,7 @@ def test_a_bot_with_a_webhook_is_left_alone_unless_told_otherwise(
         assert texts(receiver.accepted(1)) == ["over here"]
 
 
-def test_no_line_on_a_poll_that_fails_holds_the_token(
+def test_the_log_of_a_failed_poll_hides_the_token(
     simulator: Simulator, relaying: Relaying, caplog: pytest.LogCaptureFixture
 ) -> None:
     token = simulator.secrets["telegram/bot_token"]
@@ -99,12 +97,12 @@ def test_no_line_on_a_poll_that_fails_holds_the_token(
         with relaying(url="http://127.0.0.1:9") as relay:
             assert relay.connected.wait(WAIT_SECONDS)
         lines = "\n".join(record.getMessage() for record in caplog.records)
-    assert "asking again" in lines
+    assert "retrying" in lines
     assert token not in lines
     assert "a private word" not in lines
 
 
-def test_a_relay_may_be_stopped_twice_and_before_it_has_connected(relaying: Relaying) -> None:
+def test_stop_works_twice_and_before_connecting(relaying: Relaying) -> None:
     with relaying() as relay:
         relay.stop()
         relay.stop()

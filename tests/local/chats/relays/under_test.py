@@ -1,9 +1,10 @@
-"""The relay of each platform, between a simulated platform and a webhook; they are quick to try again."""
+"""The relay of each platform, from a simulator to a webhook, with short pauses."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from local.chats import CHATS as ALL_CHATS
 from local.chats.discord.relay import DiscordRelay
 from local.chats.relays.base import Backoff, Relay
 from local.chats.simulator import Simulator
@@ -12,8 +13,8 @@ from local.chats.telegram.relay import TelegramRelay
 from tests.support.servers import Request
 
 Relaying = Callable[..., AbstractContextManager[Relay]]
-CHATS: Mapping[str, str] = {"telegram": "7001", "slack": "C0HOME", "discord": "6001000000000000001"}
-_WORDS: Mapping[str, Callable[[Any], str]] = {
+CHATS: Mapping[str, str] = {chat.name: chat.homes["owner"] for chat in ALL_CHATS if chat.relay}
+_TEXTS: Mapping[str, Callable[[Any], str]] = {
     "telegram": lambda event: event["message"]["text"],
     "slack": lambda event: event["event"]["text"],
     "discord": lambda event: event["d"]["content"],
@@ -21,10 +22,10 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {
 
 
 def relay_for(platform: str, simulator: Simulator, url: str, *, token: str = "", **more: Any) -> Relay:
-    """A relay that hands on to `url` what is said at the simulator, with the simulator's own secrets."""
+    """A relay from the simulator to `url`, with the simulator's secrets."""
     own = simulator.secrets
 
-    def quick() -> Backoff:
+    def short_pauses() -> Backoff:
         return Backoff(0.01, 0.05)
 
     match platform:
@@ -35,7 +36,7 @@ def relay_for(platform: str, simulator: Simulator, url: str, *, token: str = "",
                 secret=own["telegram/webhook_secret"],
                 api_url=simulator.api_url("telegram"),
                 poll_seconds=5,
-                pauses=quick,
+                pauses=short_pauses,
                 **more,
             )
         case "slack":
@@ -45,7 +46,7 @@ def relay_for(platform: str, simulator: Simulator, url: str, *, token: str = "",
                 signing_secret=own["slack/signing_secret"],
                 api_url=simulator.api_url("slack"),
                 ping_seconds=0.2,
-                pauses=quick,
+                pauses=short_pauses,
                 **more,
             )
         case "discord":
@@ -55,14 +56,15 @@ def relay_for(platform: str, simulator: Simulator, url: str, *, token: str = "",
                 secret=own["discord/relay_secret"],
                 api_url=simulator.api_url("discord"),
                 gateway_url=simulator.relay_options("discord")["gateway_url"],
-                pauses=quick,
+                pauses=short_pauses,
                 **more,
             )
+    raise LookupError(platform)
 
 
 @contextmanager
 def running(relay: Relay) -> Iterator[Relay]:
-    """The relay, started, and stopped in the end."""
+    """Start the relay, and stop it at the end."""
     relay.start()
     try:
         yield relay
@@ -71,5 +73,5 @@ def running(relay: Relay) -> Iterator[Relay]:
 
 
 def texts(posted: list[Request]) -> list[str]:
-    """What was said in events, of whichever platform."""
-    return [_WORDS[one.path.removeprefix("/webhooks/")](one.json) for one in posted]
+    """The texts of the messages in these events."""
+    return [_TEXTS[one.path.removeprefix("/webhooks/")](one.json) for one in posted]

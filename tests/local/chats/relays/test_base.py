@@ -1,4 +1,4 @@
-"""A relay runs on a thread of its own, and whoever started it learns how it ended."""
+"""A relay runs in its thread and reports how it ended."""
 
 import asyncio
 import threading
@@ -40,14 +40,14 @@ def test_a_relay_runs_until_it_is_stopped() -> None:
     assert relay.problem is None
 
 
-def test_what_no_retry_mends_is_told() -> None:
+def test_an_unusable_relay_reports_why() -> None:
     relay = Scripted(Unusable("Get another token."))
     relay.start()
     assert relay.wait(WAIT_SECONDS)
     assert relay.problem == "Get another token."
 
 
-def test_an_error_of_its_own_is_told_too() -> None:
+def test_an_internal_error_is_reported() -> None:
     relay = Scripted(KeyError("surprise"))
     relay.start()
     assert relay.wait(WAIT_SECONDS)

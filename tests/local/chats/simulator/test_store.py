@@ -1,4 +1,4 @@
-"""The store behind the protocols, and the faults, without any HTTP."""
+"""The simulator's store and its faults, without HTTP."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def store() -> Store:
     return Store(CHATS, clock=lambda: 1000.0)
 
 
-def test_what_happens_is_told_in_order_until_nobody_listens(store: Store) -> None:
+def test_listeners_get_changes_in_order_until_removed(store: Store) -> None:
     heard: list[Change] = []
     stop = store.listen(heard.append)
     chat = store.chat("telegram", "7001")
@@ -27,7 +27,7 @@ def test_what_happens_is_told_in_order_until_nobody_listens(store: Store) -> Non
     assert {change.thread_id for change in heard} == {"2"}
 
 
-def test_a_message_ends_the_typing_in_its_place_only(store: Store) -> None:
+def test_a_message_ends_typing_only_in_its_place(store: Store) -> None:
     chat = store.chat("telegram", "7001")
     thread = store.open_thread(chat, "2", "Tea", "bot")
     store.typing(chat, None, 5.0)
@@ -36,7 +36,7 @@ def test_a_message_ends_the_typing_in_its_place_only(store: Store) -> None:
     assert store.typing_in(chat) == {None: 1005.0}
 
 
-def test_what_is_not_there_is_missing(store: Store) -> None:
+def test_unknown_chats_threads_and_messages_are_not_found(store: Store) -> None:
     chat = store.chat("slack", "C0HOME")
     with pytest.raises(NotFound, match="no chat C0NOPE"):
         store.chat("slack", "C0NOPE")
@@ -46,14 +46,14 @@ def test_what_is_not_there_is_missing(store: Store) -> None:
         store.find(chat, "1")
 
 
-def test_who_writes_in_a_thread_is_in_it(store: Store) -> None:
+def test_writing_in_a_thread_makes_one_a_member(store: Store) -> None:
     chat = store.chat("discord", "6001000000000000001")
     thread = store.open_thread(chat, "2", "Tea", "bot")
     store.post(chat, thread, "3", "owner", "hello")
     assert thread.members == {"bot", "owner"}
 
 
-def test_a_fault_is_used_up_by_what_it_fits_and_by_nothing_else() -> None:
+def test_a_fault_is_consumed_only_by_matching_calls() -> None:
     faults = Faults()
     faults.arm(Fault("telegram", "reset", 2, 0.0))
     assert faults.take("slack", "send") is None
@@ -64,14 +64,14 @@ def test_a_fault_is_used_up_by_what_it_fits_and_by_nothing_else() -> None:
     assert faults.armed == ()
 
 
-def test_a_fault_on_one_operation_spares_the_others() -> None:
+def test_a_fault_on_one_operation_skips_others() -> None:
     faults = Faults()
     faults.arm(Fault("discord", "slow", 1, 1.0, on="typing"))
     assert faults.take("discord", "send") is None
     assert faults.take("discord", "typing") is not None
 
 
-def test_faults_strike_in_the_order_in_which_they_were_armed() -> None:
+def test_faults_apply_in_the_order_of_arming() -> None:
     faults = Faults()
     faults.arm(Fault("slack", "reset", 1, 0.0))
     faults.arm(Fault("slack", "forbidden", 1, 0.0))
@@ -79,7 +79,7 @@ def test_faults_strike_in_the_order_in_which_they_were_armed() -> None:
     assert [fault.kind for fault in taken if fault] == ["reset", "forbidden"]
 
 
-def test_redelivery_is_no_fault_of_a_call() -> None:
+def test_redelivery_does_not_apply_to_calls() -> None:
     faults = Faults()
     faults.arm(Fault("slack", "redeliver", 1, 0.0))
     assert faults.take("slack", "send") is None
