@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from local.cloud.runtime import RuntimeInvoker
+from local.cloud.runtime.invoker import RuntimeInvoker
 from local.service import LocalService
 
 ROUNDS = 20

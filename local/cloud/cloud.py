@@ -63,7 +63,12 @@ class Cloud:
     ) -> None:
         """Run the functions from the source tree at `root`, each in its own processes; `warm` says how many to prepare."""
         runtime = RuntimeInvoker(
-            self.stack, self.engine, root=root, credentials=self.engine.assume, on_log=on_log, on_phase=on_phase
+            self.stack,
+            endpoint=self.engine.url,
+            root=root,
+            credentials=self.engine.assume,
+            on_log=on_log,
+            on_phase=on_phase,
         )
         self._stops.append(runtime.close)
         self.invoker = runtime

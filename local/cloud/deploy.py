@@ -40,7 +40,7 @@ def _create(engine: Engine, name: str, body: Mapping[str, Any], parameters: Mapp
     (stack,) = client.describe_stacks(StackName=name)["Stacks"]
     if stack["StackStatus"] != "CREATE_COMPLETE":
         raise DeployError(stack["StackStatus"], stack.get("StackStatusReason", "no reason given"))
-    return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+    return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
 def _read(engine: Engine, name: str, translated: Mapping[str, Any], outputs: Mapping[str, str]) -> Deployed:

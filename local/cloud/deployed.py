@@ -1,4 +1,4 @@
-"""Reads a deployed stack's resources into the plain data of local/cloud/stack.py."""
+"""Converts the resources of a deployed stack to the plain data of stack.py."""
 
 import json
 import re
@@ -8,20 +8,22 @@ from typing import Any
 
 from local.cloud.stack import FunctionConfig, QueueMapping, Route, Schedule, Stack, StreamMapping
 
-ANY_METHOD = "x-amazon-apigateway-any-method"  # OpenAPI has no word for it
+ANY_METHOD = "x-amazon-apigateway-any-method"  # SAM's name for ANY in OpenAPI
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
 class UnreadableScheduleError(ValueError):
-    """A schedule that is no plain rate."""
+    """A schedule that is not a rate."""
 
     def __init__(self, expression: str) -> None:
-        super().__init__(f"The local run keeps rates such as rate(1 minute), not {expression!r}. Nothing was started.")
+        super().__init__(
+            f"The local cloud supports rates such as rate(1 minute), not {expression!r}. Nothing was started."
+        )
 
 
 @dataclass(frozen=True)
 class Deployed:
-    """The translated template's resources, resolved: logical id to (type, properties), and to physical id."""
+    """The resources of the template with resolved references: logical id to (type, properties), and to physical id."""
 
     resources: Mapping[str, tuple[str, Mapping[str, Any]]]
     physical: Mapping[str, str]
@@ -31,22 +33,22 @@ class Deployed:
         return ((name, properties) for name, (type_, properties) in self.resources.items() if type_ == kind)
 
     def function(self, reference: str) -> str:
-        """The logical id of a function that is named by its name or ARN, maybe inside a longer text."""
+        """Return the logical id of a function, given its name, its ARN or a URI with its ARN."""
         for name, _ in self.of_type("AWS::Lambda::Function"):
             if re.search(rf"(^|:){re.escape(self.physical[name])}($|/)", reference):
                 return name
-        raise LookupError(f"No function in the template is called {reference}.")
+        raise LookupError(f"The template has no function {reference}.")
 
     def queue_url(self, arn: str) -> str:
-        """The URL of the queue that has this ARN."""
+        """Return the URL of the queue with this ARN."""
         for name, _ in self.of_type("AWS::SQS::Queue"):
             if self.physical[name].rpartition("/")[2] == arn.rpartition(":")[2]:
                 return self.physical[name]
-        raise LookupError(f"No queue in the template has the ARN {arn}.")
+        raise LookupError(f"The template has no queue {arn}.")
 
 
 def read_stack(deployed: Deployed) -> Stack:
-    """The stack as event sources and runtimes want to know it."""
+    """Return the stack as event sources and runtimes use it."""
     mappings = [properties for _, properties in deployed.of_type("AWS::Lambda::EventSourceMapping")]
     streams = [mapping for mapping in mappings if ":dynamodb:" in mapping["EventSourceArn"]]
     queues = [mapping for mapping in mappings if ":sqs:" in mapping["EventSourceArn"]]
@@ -69,11 +71,13 @@ def _functions(deployed: Deployed) -> dict[str, FunctionConfig]:
             logical_id=name,
             name=deployed.physical[name],
             handler=function["Handler"],
-            timeout=float(function["Timeout"]),
-            memory=int(function["MemorySize"]),
-            environment={key: str(value) for key, value in function["Environment"]["Variables"].items()},
+            timeout=float(function.get("Timeout", 3)),
+            memory=int(function.get("MemorySize", 128)),
+            environment={
+                key: str(value) for key, value in function.get("Environment", {}).get("Variables", {}).items()
+            },
             role_arn=function["Role"],
-            log_format=function["LoggingConfig"]["LogFormat"],
+            log_format=function.get("LoggingConfig", {}).get("LogFormat", "Text"),
         )
         for name, function in deployed.of_type("AWS::Lambda::Function")
     }

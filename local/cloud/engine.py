@@ -1,4 +1,4 @@
-"""The local cloud: moto, mended, as an HTTP server on a free loopback port, with an account of its own."""
+"""An emulated AWS account: moto with patches behind an HTTP endpoint on a free loopback port."""
 
 import itertools
 import secrets
@@ -12,17 +12,16 @@ from botocore.credentials import Credentials
 from moto.core.base_backend import BackendDict
 from moto.iam.models import iam_backends
 
-from local.cloud.moto_patches import families, queues, ttl
-from local.cloud.moto_patches.access import GUARDS, Grant, Guard, Identity
-from local.cloud.moto_patches.dispatch import application_of
-from local.cloud.moto_patches.server import LoopbackServer
+from local.cloud.endpoint.application import application_of
+from local.cloud.endpoint.server import LoopbackServer
+from local.cloud.moto_patches import patches, queues, ttl
+from local.cloud.moto_patches.access import ACCESS, AccessControl, Grant
 from local.cloud.moto_patches.streams import WRITES, Writes
+from local.cloud.stack import REGION
 
-REGION = "us-east-1"
-ACCOUNTS = itertools.count(123_456_789_012)  # moto's state is per process and account: one account per engine
-ADMIN = Credentials("AKIALOCALADMIN000000", "the-key-of-the-local-account")
+ACCOUNTS = itertools.count(123_456_789_012)  # moto keeps its state per process and account: one account per engine
 CONFIG = Config(
-    retries={"max_attempts": 0},  # an answer that is not an answer is a finding here, not a hiccup
+    retries={"max_attempts": 0},  # a failed call to the emulator is a defect to show, not a transient error
     max_pool_connections=64,
     connect_timeout=5,
     read_timeout=60,
@@ -32,24 +31,27 @@ CONFIG = Config(
 
 @dataclass
 class Engine:
-    """One account of the local cloud. `start` it, `stop` it; clients of a stopped engine get connection errors."""
+    """One account, from `start` to `stop`. Clients of a stopped engine get connection errors."""
 
     account_id: str
     server: LoopbackServer
-    guard: Guard
+    access: AccessControl
+    admin: Credentials
+    credentials: dict[str, Credentials]  # all that may sign requests, by access key
 
     @classmethod
     def start(cls) -> "Engine":
-        """Ready when this returns."""
-        families.apply()
+        """Return an engine that accepts requests."""
+        patches.apply()
         account_id = str(next(ACCOUNTS))
-        server = LoopbackServer(application_of(account_id))
-        guard = Guard(account_id, identities={ADMIN.access_key: Identity(None, ADMIN)})
-        GUARDS[account_id] = guard
+        admin = _new_credentials("AKIA", token=None)
+        credentials = {admin.access_key: admin}
+        server = LoopbackServer(application_of(account_id, credentials))
+        access = ACCESS[account_id] = AccessControl(account_id)
         WRITES[account_id] = Writes()
         server.start()
         queues.BASE_URLS[account_id] = server.url
-        return cls(account_id, server, guard)
+        return cls(account_id, server, access, admin, credentials)
 
     @property
     def url(self) -> str:
@@ -60,9 +62,9 @@ class Engine:
         return REGION
 
     def client(self, service: str, credentials: Credentials | None = None, *, config: Config | None = None) -> Any:
-        """A boto3 client of this engine: the account's own, or with the credentials of a role."""
-        who = credentials or ADMIN
-        with _SESSION_LOCK:  # making clients from one session is not thread-safe; sharing it makes them cheap
+        """Return a boto3 client with the credentials of a role, or with the rights of the account."""
+        who = credentials or self.admin
+        with _SESSION_LOCK:  # creating clients is not thread-safe; one session for all makes it cheap
             return _SESSION.client(
                 service,
                 region_name=REGION,
@@ -74,40 +76,45 @@ class Engine:
             )
 
     def assume(self, role_arn: str) -> Credentials:
-        """New credentials of a deployed role; calls made with them are noted, and checked once access is enforced."""
-        iam_backends[self.account_id]["aws"].get_role_by_arn(role_arn)  # raises if there is none
-        credentials = Credentials(f"ASIA{secrets.token_hex(8).upper()}", secrets.token_hex(20), secrets.token_hex(32))
-        self.guard.identities[credentials.access_key] = Identity(role_arn, credentials)
+        """Return new credentials of a role; its policies are enforced for calls with them. Raises if there is no such role."""
+        iam_backends[self.account_id]["aws"].get_role_by_arn(role_arn)
+        credentials = _new_credentials("ASIA", token=secrets.token_hex(32))
+        self.access.roles[credentials.access_key] = role_arn
+        self.credentials[credentials.access_key] = credentials
         return credentials
 
     def grants_used(self) -> frozenset[Grant]:
-        """Each (role, action, resource) that calls under roles needed so far."""
-        return frozenset(self.guard.used)
+        """Return each (role, action, resource) that calls of roles have needed so far."""
+        return frozenset(self.access.used)
 
     def grants_unused(self, role_arn: str) -> frozenset[Grant]:
-        """Each (role, action, resource) that the role's policies allow and no call has needed so far."""
-        return self.guard.unused(role_arn)
+        """Return each (role, action, resource) that the role's policies allow and no call has needed so far."""
+        return self.access.unused(role_arn)
 
     def grants_denied(self) -> frozenset[Grant]:
-        """Each (role, action, resource) that a role was refused since access is enforced."""
-        return frozenset(self.guard.denied)
+        """Return each (role, action, resource) that was denied so far."""
+        return frozenset(self.access.denied)
 
     def wait_for_writes(self, seen: int, timeout: float) -> int:
         """Block until the number of stream records differs from `seen`, at most `timeout` s; return that number."""
         return WRITES[self.account_id].wait(seen, timeout)
 
     def expire_items(self, now: float) -> int:
-        """Delete what TTL lets go at `now` (seconds since the epoch), as DynamoDB does in its own time."""
+        """Delete the items whose TTL is before `now` (seconds since the epoch); return how many."""
         return ttl.expire(self.account_id, REGION, now)
 
     def stop(self) -> None:
-        """Idempotent: the server ends, and moto forgets this account."""
+        """Stop the server and delete the account's state in moto. Idempotent."""
         queues.release(self.account_id)
         self.server.stop()
         for backends in list(BackendDict._instances):  # noqa: SLF001 - moto offers only a reset of all accounts
             backends.pop(self.account_id, None)
-        for registry in (GUARDS, WRITES, queues.BASE_URLS):
+        for registry in (ACCESS, WRITES, queues.BASE_URLS):
             registry.pop(self.account_id, None)
+
+
+def _new_credentials(prefix: str, *, token: str | None) -> Credentials:
+    return Credentials(f"{prefix}{secrets.token_hex(8).upper()}", secrets.token_hex(20), token)
 
 
 _SESSION = boto3.session.Session()

@@ -1,4 +1,4 @@
-"""Functions as threads of this process: for fast tests, with the events, answers and errors of the real runtime."""
+"""Runs functions as threads of this process, for fast tests, with the events, results and errors of the real runtime."""
 
 import json
 import threading
@@ -17,16 +17,16 @@ from local.cloud.invoke import REQUEST_LIMIT, Result, answered, encode, failed, 
 from local.cloud.stack import FunctionConfig, Stack
 
 Handler = Callable[[dict[str, Any], Any], Any]
-_MARSHALLER = LambdaMarshaller()  # the real runtime's own, so that the same answers pass and fail
+_MARSHALLER = LambdaMarshaller()  # that of the real runtime, so that the same results are accepted
 
 
 class Killed(BaseException):
-    """Raised inside a handler to play SIGKILL at that very point: nothing of the function runs on, nobody hears why."""
+    """Raised inside a handler to simulate SIGKILL at that point: the function ends without a result."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What Lambda tells a handler about the invocation that it serves."""
+    """Lambda's context object."""
 
     aws_request_id: str
     function_name: str
@@ -54,7 +54,7 @@ class _Call:
 
 
 class _Sandbox:
-    """One handler in one thread of its own, as Lambda has it: what a handler keeps between events stays in one thread."""
+    """One handler in one thread, so that what a handler keeps between events stays in one thread."""
 
     def __init__(self, name: str, make: Callable[[], Handler]) -> None:
         self._make = make
@@ -76,7 +76,7 @@ class _Sandbox:
                 call.result = answered(_marshalled(answer), call.context.aws_request_id)
             except FaultException as fault:
                 call.result = failed(fault.exception_type, fault.msg, call.context.aws_request_id)
-            except Exception as error:  # noqa: BLE001 - whatever a function raises is its answer
+            except Exception as error:  # noqa: BLE001 - becomes the result, as on Lambda
                 call.result = _raised(error, call.context.aws_request_id)
             except Killed:
                 call.is_last, call.result = True, _killed(call.context.aws_request_id)
@@ -86,9 +86,9 @@ class _Sandbox:
 
 
 class InProcessInvoker:
-    """Runs handlers made by `build(logical id)`; one event in flight per handler, another handler is built when all are busy.
+    """Runs handlers made by `build(logical_id)`: one event at a time per handler; builds another when all are busy.
 
-    A thread cannot be killed: a handler past its limit is reported as timed out, runs on unheard, and is not used again.
+    A thread cannot be killed: a handler over its time limit is reported as timed out and not used again, but runs on.
     """
 
     def __init__(self, stack: Stack, build: Callable[[str], Handler]) -> None:
@@ -117,7 +117,7 @@ class InProcessInvoker:
         return call.result or timed_out(config.timeout, call.context.aws_request_id)
 
     def close(self) -> None:
-        """Lets idle handlers go; a running one ends with its event."""
+        """End idle handlers; a running one ends with its event."""
         with self._lock:
             self._closed = True
             for idle in self._idle.values():

@@ -1,13 +1,15 @@
-"""What a deploy of template.yaml made, as plain data: event sources and runtimes read this and nothing else."""
+"""A deployed stack as plain data, for event sources and runtimes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+REGION = "us-east-1"
+
 
 @dataclass(frozen=True)
 class FunctionConfig:
-    """One Lambda function as deployed; every reference in its environment is resolved."""
+    """One Lambda function; references in its environment are resolved."""
 
     logical_id: str
     name: str
@@ -21,7 +23,7 @@ class FunctionConfig:
 
 @dataclass(frozen=True)
 class Route:
-    """One route of the HTTP API; `path` has the API's own placeholders, as in /handoffs/{id}."""
+    """One route of the HTTP API; `path` has placeholders, as in /things/{id}."""
 
     method: str
     path: str
@@ -30,9 +32,9 @@ class Route:
 
 @dataclass(frozen=True)
 class StreamMapping:
-    """A table's stream feeding a function; `filters` are the parsed patterns, any one of which lets a record pass.
+    """A table's stream as event source of a function. A record must match one of `filters`, if there are any.
 
-    `max_retries` and `max_age_seconds` are -1 where Lambda would try for as long as the record lives.
+    `max_retries` and `max_age_seconds` are -1 where Lambda retries until the record expires.
     """
 
     function: str
@@ -51,7 +53,7 @@ class StreamMapping:
 
 @dataclass(frozen=True)
 class QueueMapping:
-    """A queue feeding a function; whether it is FIFO shows in its URL."""
+    """A queue as event source of a function."""
 
     function: str
     queue_url: str
@@ -63,7 +65,7 @@ class QueueMapping:
 
 @dataclass(frozen=True)
 class Schedule:
-    """A function woken at a fixed rate with a fixed payload."""
+    """A function that is invoked at a fixed rate with a fixed payload."""
 
     function: str
     rate_seconds: float
@@ -72,7 +74,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Stack:
-    """The whole deployed stack. Functions are known by logical id; `resources` maps logical to physical ids."""
+    """A deployed stack. Functions are named by logical id; `resources` maps logical to physical ids."""
 
     functions: Mapping[str, FunctionConfig]
     routes: tuple[Route, ...]

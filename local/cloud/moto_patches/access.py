@@ -1,27 +1,25 @@
-"""IAM in force: every call of a role is checked against the policies that the template gave it, and noted.
+"""Enforces IAM policies: every call of a role is checked against its policies and recorded.
 
-moto can check, but knows no resources for DynamoDB and SSM, asks for TransactWriteItems (an action that IAM does
-not know) instead of one permission per item, and lets one switch stand for all accounts.
+moto's own check has no resources for DynamoDB and SSM, requires TransactWriteItems (an action that IAM does not have)
+instead of one permission per item, and is switched on for all accounts at once.
 """
 
-# ruff: noqa: SLF001 - the shim's business is the inside of another program
+# ruff: noqa: SLF001 - patches the internals of moto
 
 import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from botocore.credentials import Credentials
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.core.exceptions import JsonRESTError
 from moto.iam.models import iam_backends
 
-from local.cloud.moto_patches.demands import demands_of
+from local.cloud.moto_patches.permissions import permissions_of
 from local.cloud.moto_patches.policies import as_list, covers, is_allowed, statements_of
-from local.cloud.moto_patches.signatures import is_signed_by
 
 
 class Grant(NamedTuple):
-    """One permission that a call needed."""
+    """One permission of one role."""
 
     role: str
     action: str
@@ -29,47 +27,36 @@ class Grant(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Identity:
-    """Whom an access key stands for; the account's own key has no role and may do everything."""
-
-    role: str | None
-    credentials: Credentials
-
-
-@dataclass(frozen=True)
 class Decision:
-    """Whether these policies, as moto keeps them, allow a grant."""
+    """Whether these policy documents allow a grant."""
 
     documents: tuple[Any, ...]
     allowed: bool
 
 
 @dataclass
-class Guard:
-    """Who may call in one account, and what was called under roles so far."""
+class AccessControl:
+    """The roles of one account and what their calls needed. An access key without a role has all rights."""
 
     account_id: str
-    identities: dict[str, Identity] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)  # access key -> role ARN
     used: set[Grant] = field(default_factory=set)
     denied: set[Grant] = field(default_factory=set)
     decided: dict[Grant, Decision] = field(default_factory=dict)
 
     def check(self, response: Any) -> None:
-        """Note what a role's call needs; in force, raise the error that AWS would answer with."""
-        identity = self.identities.get(response.access_key)
-        if identity is None:
-            raise JsonRESTError("UnrecognizedClientException", "The security token included in the request is invalid.")
-        if identity.role is None:
+        """Record what the call needs; raise AWS's error if the caller's role does not allow it."""
+        role = self.roles.get(response.access_key)
+        if role is None:
             return
-        _check_signature(identity, response)
-        for grant in (Grant(identity.role, action, resource) for action, resource in demands_of(response)):
+        for grant in (Grant(role, action, resource) for action, resource in permissions_of(response)):
             if not self._allows(grant):
                 self.denied.add(grant)
-                raise JsonRESTError("AccessDeniedException", _refusal(*grant))
+                raise JsonRESTError("AccessDeniedException", _denial(*grant))
             self.used.add(grant)
 
     def unused(self, role_arn: str) -> frozenset[Grant]:
-        """What the role's policies allow and no call has needed."""
+        """Return what the role's policies allow and no call has needed."""
         needed = [grant for grant in self.used if grant.role == role_arn]
         return frozenset(
             Grant(role_arn, action, resource)
@@ -80,7 +67,7 @@ class Guard:
         )
 
     def _allows(self, grant: Grant) -> bool:
-        """Decided once for as long as the role's policies stay as they are: a source asks for the same several times a second."""
+        """Cached until the role's policies change: event sources need the same grants several times a second."""
         documents = self._documents(grant.role)
         known = self.decided.get(grant)
         if known is None or known.documents != documents:
@@ -92,34 +79,24 @@ class Guard:
         return tuple(iam_backends[self.account_id]["aws"].get_role_by_arn(role_arn).policies.values())
 
 
-GUARDS: dict[str, Guard] = {}  # by account
+ACCESS: dict[str, AccessControl] = {}  # by account
 
 
 def _parsed(document: Any) -> Any:
     return json.loads(document) if isinstance(document, str) else document
 
 
-def _refusal(role: str, action: str, resource: str) -> str:
+def _denial(role: str, action: str, resource: str) -> str:
     return (
         f"User: {role} is not authorized to perform: {action} on resource: {resource} "
         f"because no identity-based policy allows the {action} action"
     )
 
 
-def _check_signature(identity: Identity, response: Any) -> None:
-    if response.headers.get("X-Amz-Security-Token") != identity.credentials.token:
-        raise JsonRESTError("UnrecognizedClientException", "The security token included in the request is invalid.")
-    if not is_signed_by(identity.credentials, response):
-        raise JsonRESTError(
-            "InvalidSignatureException",
-            "The request signature we calculated does not match the signature you provided.",
-        )
-
-
 def _authenticate_and_authorize_action(self: Any, *_: Any, **__: Any) -> None:
-    guard = GUARDS.get(self.current_account)
-    if guard is not None:
-        guard.check(self)
+    access = ACCESS.get(self.current_account)
+    if access is not None:
+        access.check(self)
 
 
 def apply() -> None:

@@ -1,4 +1,4 @@
-"""Reads IAM policy documents: does any statement allow this, and does none deny it?"""
+"""Evaluates IAM policy documents."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,25 +9,25 @@ KNOWN = {"Sid", "Effect", "Action", "Resource"}
 
 
 class UnreadableStatementError(ValueError):
-    """A statement says more than this reader understands; guessing would make the check worthless."""
+    """A statement has elements that are not supported, such as Condition."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         super().__init__(
-            f"A policy statement uses {', '.join(sorted(keys))}, which the local cloud does not check. "
-            "Nothing was allowed. Teach local/cloud/moto_patches/policies.py about it, or write the statement without."
+            f"A policy statement uses {', '.join(sorted(keys))}, which the local cloud does not support. Nothing was "
+            "allowed. Add support to local/cloud/moto_patches/policies.py, or write the statement without it."
         )
 
 
 def is_allowed(policies: Iterable[Mapping[str, Any]], action: str, resource: str) -> bool:
-    """An explicit Deny wins; without an Allow the answer is no. Raises UnreadableStatementError on conditions."""
+    """Whether a statement allows it and none denies it. Raises UnreadableStatementError on conditions."""
     effects = {s["Effect"] for s in statements_of(policies) if covers(s, action, resource)}
     return effects == {"Allow"}
 
 
 def statements_of(policies: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """All statements of all policies, each checked for keys that nobody here understands.
+    """Return all statements of all policies. Raises UnreadableStatementError on unsupported elements.
 
-    moto keeps a statement that a condition took out (`AWS::NoValue`) as None, where CloudFormation drops it.
+    moto's CloudFormation keeps a statement that is `AWS::NoValue` as None; the real one removes it.
     """
     found = [statement for policy in policies for statement in as_list(policy["Statement"]) if statement is not None]
     for statement in found:
@@ -37,14 +37,14 @@ def statements_of(policies: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
 
 
 def covers(statement: Mapping[str, Any], action: str, resource: str) -> bool:
-    """Whether the statement speaks of this action on this resource, whatever its effect."""
+    """Whether the statement applies to this action on this resource, allowing or denying it."""
     return any(_pattern(a.lower()).match(action.lower()) for a in as_list(statement["Action"])) and any(
         _pattern(r).match(resource) for r in as_list(statement["Resource"])
     )
 
 
 def as_list(value: Any) -> list[Any]:
-    """IAM writes a list of one as the one."""
+    """Return a list; IAM accepts a single value in its place."""
     return value if isinstance(value, list) else [value]
 
 

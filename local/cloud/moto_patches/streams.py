@@ -1,12 +1,11 @@
-"""What a write leaves in a table's stream: one record per changed item, none for a write that changes nothing.
+"""Writes one stream record per changed item, none for a write that changes nothing.
 
-moto writes two INSERTs for an upsert and a MODIFY for an identical put, leaves the records of cancelled
-transactions, calls event source mappings synchronously from the write and clears the stream afterwards, and
-keeps every record for ever.
+moto writes two INSERTs for an upsert by UpdateItem and a MODIFY for an identical put, keeps the records of cancelled
+transactions, calls event source mappings synchronously from the write and clears the stream afterwards, and never
+deletes a record.
 """
 
 import threading
-import zlib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,16 +17,16 @@ from moto.dynamodb.models import table as moto_tables
 from moto.dynamodb.models.dynamo_type import Item
 from moto.dynamodb.models.table import StreamRecord, Table
 
-SHARDS = 4  # what AWS gives a new on-demand table: order holds within a shard, and so per item, but not across
-KEPT = 10_000  # records per shard; AWS keeps those of a day
-FIRST = 1_100_000_000_017_454_423_009  # AWS counts its records from numbers of this size
+SHARD = "shardId-00000000000000000000-00000000"
+KEPT = 10_000  # records per stream; AWS keeps them for a day
+FIRST = 1_100_000_000_017_454_423_009  # the size of AWS's sequence numbers
 
 Change = tuple[Item | None, Item | None]
 Entry = tuple[int, dict[str, Any]]
 
 
 class Writes:
-    """Counts the records of one account, so that a reader can wait for the next instead of asking in a loop."""
+    """Counts the stream records of one account, so that readers can wait for the next one instead of polling."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -48,34 +47,27 @@ class Writes:
 WRITES: dict[str, Writes] = {}  # by account
 
 
-class Shard:
-    """The latest records of some of a table's items, in order."""
-
-    def __init__(self, number: int) -> None:
-        self.id = f"shardId-{number:020d}-00000000"
-        self.entries: deque[Entry] = deque(maxlen=KEPT)
-
-    @property
-    def oldest(self) -> int:
-        return self.entries[0][0] if self.entries else FIRST
-
-    def read(self, position: int, limit: int) -> list[Entry]:
-        return list(islice((entry for entry in self.entries if entry[0] >= position), limit))
-
-
 class TableStream:
-    """Takes the place of moto's StreamShard; moto's tables call `add` on each write."""
+    """Replaces moto's StreamShard: the latest records of a table in one shard. moto's tables call `add` on each write."""
 
     def __init__(self, account_id: str, table: Table) -> None:
         self.account_id = account_id
         self.table = table
         self.created_on = utcnow()
-        self.shards = {shard.id: shard for shard in map(Shard, range(SHARDS))}
+        self.entries: deque[Entry] = deque(maxlen=KEPT)
         self.next = FIRST
         self._held: list[Change] | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "TableStream":
-        return TableStream(self.account_id, self.table)  # a backup carries items, not their history
+        return TableStream(self.account_id, self.table)  # a backup has the items, not their history
+
+    @property
+    def oldest(self) -> int:
+        """The sequence number of the oldest record; a reader before it has lost records if the stream is full."""
+        return self.entries[0][0] if self.entries else FIRST
+
+    def read(self, position: int, limit: int) -> list[Entry]:
+        return list(islice((entry for entry in self.entries if entry[0] >= position), limit))
 
     def add(self, old: Item | None, new: Item | None) -> None:
         if self._held is None:
@@ -85,8 +77,8 @@ class TableStream:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold changes back: record one per item when the block ends well, none when it raises."""
-        if self._held is not None:  # an update inside a transaction: the transaction decides
+        """Delay records: write one per item when the block succeeds, none when it raises."""
+        if self._held is not None:  # an update inside a transaction, which decides for all of its items
             yield
             return
         self._held = []
@@ -105,16 +97,13 @@ class TableStream:
         view = self.table.stream_specification["StreamViewType"]
         record = StreamRecord(self.table, view, name, old, new, self.next).record
         record["awsRegion"] = self.table.region_name
-        self._shard_of(old if new is None else new).entries.append((self.next, record))
+        self.entries.append((self.next, record))
         self.next += 1
         WRITES.setdefault(self.account_id, Writes()).add()
 
-    def _shard_of(self, item: Item) -> Shard:
-        return list(self.shards.values())[zlib.crc32(str(item.hash_key.value).encode()) % SHARDS]
-
 
 def _one_per_item(changes: list[Change]) -> list[Change]:
-    """Fold the steps that moto takes for one item into one change: what was there first, what is there last."""
+    """Merge the steps that moto takes for one item into one change: the first old image and the last new one."""
     folded: dict[tuple[Any, Any], Change] = {}
     for old, new in changes:
         item: Any = old if old is not None else new

@@ -1,4 +1,4 @@
-"""Lambda's Runtime API for one process: next event, response, error, init error. Its port is the process's identity."""
+"""Lambda's Runtime API for one process, identified by the port: next event, response, error, init error."""
 
 import json
 import select
@@ -9,11 +9,13 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple, Protocol
 
+from local.cloud.loopback import is_loopback
+
 _PREFIX = "/2018-06-01/runtime/"
 
 
 class Event(NamedTuple):
-    """One event on its way into a process."""
+    """One event as a process receives it."""
 
     id: str
     body: bytes
@@ -22,7 +24,7 @@ class Event(NamedTuple):
 
 
 class Runtime(Protocol):
-    """What a process can ask and say. `next_event` blocks; None means that there will be no more."""
+    """Receives the calls of one process. `next_event` blocks; None means that there will be no more events."""
 
     def next_event(self, *, alive: Callable[[], bool]) -> Event | None: ...
 
@@ -34,7 +36,7 @@ class Runtime(Protocol):
 
 
 class RuntimeApi:
-    """Listens on a loopback port of its own until `close`."""
+    """Listens on a free loopback port until `close`."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -46,7 +48,7 @@ class RuntimeApi:
     def close(self) -> None:
         self._closed = True
         with suppress(OSError), socket.create_connection(self._listener.getsockname(), timeout=1):
-            pass  # a closed listener does not wake its `accept` on every system; a connection does
+            pass  # wakes `accept`, which closing the listener does not do on every system
 
     def _accept(self) -> None:
         with self._listener:
@@ -60,9 +62,9 @@ class RuntimeApi:
         class Connection(_Connection):
             def __init__(self) -> None:
                 self.runtime = runtime
-                super().__init__(connection, peer, None)  # type: ignore[arg-type]  # it never looks at its server
+                super().__init__(connection, peer, None)  # type: ignore[arg-type]  # the server is not used
 
-        with connection, suppress(OSError):  # the process may go away in the middle of anything
+        with connection, suppress(OSError):  # the process may exit at any time
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             Connection()
 
@@ -72,9 +74,11 @@ class _Connection(BaseHTTPRequestHandler):
 
     runtime: Runtime
     protocol_version = "HTTP/1.1"
-    wbufsize = 65536  # one packet per answer: unbuffered, each header line waits for the last one's acknowledgement
+    wbufsize = 65536  # one packet per response: unbuffered, each header line would wait for an acknowledgement
 
     def do_GET(self) -> None:
+        if not is_loopback(self.headers.get("Host", "")):
+            return self._answer(403)
         if self.path != _PREFIX + "invocation/next":
             return self._answer(404)
         event = self.runtime.next_event(alive=self._alive)
@@ -90,6 +94,8 @@ class _Connection(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if not is_loopback(self.headers.get("Host", "")):
+            return self._answer(403)
         match self.path.removeprefix(_PREFIX).split("/"):
             case ["invocation", event_id, "response"]:
                 known = self.runtime.answered(event_id, body)
@@ -105,7 +111,7 @@ class _Connection(BaseHTTPRequestHandler):
         )
 
     def _alive(self) -> bool:
-        """Whether the process still holds its end: a killed one must not swallow an event that it never saw."""
+        """Whether the process still has the connection open: a killed one must not take an event."""
         readable, _, _ = select.select([self.connection], [], [], 0)
         return not readable or bool(self.connection.recv(1, socket.MSG_PEEK))
 
@@ -120,7 +126,7 @@ class _Connection(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
-        """Requests of the runtime are no news to anybody."""
+        """Log nothing."""
 
 
 def _error(body: bytes) -> Mapping[str, Any]:

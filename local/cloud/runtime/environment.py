@@ -1,36 +1,38 @@
-"""The environment variables of a function process: what Lambda sets, what the template sets, and nothing of ours."""
+"""The environment variables of a function process: those that Lambda and the template set, and no others."""
 
 import os
 import sys
 from pathlib import Path
-from typing import Protocol
 from uuid import uuid4
 
-from local.cloud.invoke import REGION
-from local.cloud.stack import FunctionConfig
+from botocore.credentials import Credentials
 
-
-class Credentials(Protocol):
-    """Those of a role, as botocore has them."""
-
-    access_key: str
-    secret_key: str
-    token: str | None
+from local.cloud.stack import REGION, FunctionConfig
 
 
 def of_function(
     config: FunctionConfig, *, endpoint: str, root: Path, path: str, credentials: Credentials
 ) -> dict[str, str]:
-    """What all processes of a function find in their environment."""
+    """Return the variables that all processes of a function share."""
     return {
         **config.environment,
-        **_python(path),
-        **_access(endpoint, credentials),
+        "PATH": path,
+        "LANG": "C.UTF-8",
+        "TZ": ":UTC",
+        "AWS_ACCESS_KEY_ID": credentials.access_key,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
+        "AWS_SESSION_TOKEN": credentials.token or "",
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ENDPOINT_URL": endpoint,
+        # Functions must not find the profiles in ~/.aws of this machine.
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EXECUTION_ENV": f"AWS_Lambda_python{sys.version_info.major}.{sys.version_info.minor}",
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(config.memory),
         "AWS_LAMBDA_FUNCTION_NAME": config.name,
         "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-        # True here: functions are loaded before their events, and those with a use for that may know.
+        # Functions are loaded before their first event, so they may import at start what they would otherwise delay.
         "AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency",
         "AWS_LAMBDA_LOG_FORMAT": config.log_format,
         "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{config.name}",
@@ -40,26 +42,8 @@ def of_function(
 
 
 def of_process(*, api: str) -> dict[str, str]:
-    """What one process finds besides; `api` is the address of its Runtime API."""
+    """Return the variables of one process; `api` is the address of its Runtime API."""
     return {
         "AWS_LAMBDA_LOG_STREAM_NAME": f"local/[$LATEST]{uuid4().hex}",
         "AWS_LAMBDA_RUNTIME_API": api,
-    }
-
-
-def _python(path: str) -> dict[str, str]:
-    return {"PATH": path, "LANG": "C.UTF-8", "TZ": ":UTC"}
-
-
-def _access(endpoint: str, credentials: Credentials) -> dict[str, str]:
-    return {
-        "AWS_ACCESS_KEY_ID": credentials.access_key,
-        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
-        "AWS_SESSION_TOKEN": credentials.token or "",
-        "AWS_REGION": REGION,
-        "AWS_DEFAULT_REGION": REGION,
-        "AWS_ENDPOINT_URL": endpoint,
-        # A laptop has profiles in ~/.aws that no Lambda has: a function must not find them.
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
     }

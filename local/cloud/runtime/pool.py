@@ -1,4 +1,4 @@
-"""The events of one function: they wait in one line, free processes take the next, more are started where that is quicker."""
+"""The events and the processes of one function: free processes take waiting events; others are started as needed."""
 
 import threading
 import time
@@ -9,18 +9,20 @@ from typing import Any
 
 from local.cloud.invoke import Result, answered, failed, function_arn, timed_out
 from local.cloud.runtime.api import Event, Runtime
-from local.cloud.runtime.crew import Crew
-from local.cloud.runtime.pacing import Pacing
+from local.cloud.runtime.fork_server import EndedInInit
 from local.cloud.runtime.process import FunctionProcess
-from local.cloud.runtime.sandbox import Invocation, Sandbox, exit_error
+from local.cloud.runtime.sandbox import Invocation, Sandbox, exit_error, init_timed_out
 from local.cloud.stack import FunctionConfig
 
 Launch = Callable[[Runtime, Callable[[int], None]], FunctionProcess]
-OnPhase = Callable[[str, str, int], None]
+OnPhase = Callable[[str, str, int], None]  # function, phase, pid
+
+FAILED_STARTS = 3  # processes that exit without an error before their first event, until waiting events fail
+STOPPED = failed("Runtime.Closed", "The local runtime has stopped.", "")
 
 
 class Pool:
-    """Every event gets a result: from its process, its time-out, its process's death, or the failure to start one."""
+    """Every event gets a result: from its process, by its time-out, by the exit of its process, or by a failed start."""
 
     def __init__(
         self,
@@ -33,88 +35,193 @@ class Pool:
         on_phase: OnPhase,
     ) -> None:
         self._config = config
+        self._launch = launch
+        self._limit = limit
+        self._init_seconds = init_seconds
         self._idle_seconds = idle_seconds
-        self._arn = function_arn(config)
+        self._on_phase = on_phase
         self._changed = threading.Condition()
         self._waiting: deque[Invocation] = deque()
-        self._pacing = Pacing()
-        self._closed = False
-        self.crew = Crew(
-            self._changed,
-            lambda sandbox, on_exit: launch(_Line(self, sandbox), on_exit),
-            limit=limit,
-            init_seconds=init_seconds,
-            tell=lambda phase, pid: on_phase(config.logical_id, phase, pid),
-            on_lost=self._lost,
-            on_room=self.grow,
-        )
+        self._sandboxes: list[Sandbox] = []
+        self._kept = 0
+        self._failed_starts = 0
+        self._start_failed = False
+        self._closed = threading.Event()
 
     def invoke(self, body: bytes) -> Result:
-        """Runs one event to its end; blocks for as long as that takes."""
+        """Run one event; block until it has a result."""
         invocation = Invocation(body)
         with self._changed:
-            if self._closed:
-                return failed("Runtime.Closed", "The local runtime has stopped.", invocation.id)
-            patience = self._patience()
+            if self._closed.is_set():
+                return replace(STOPPED, request_id=invocation.id)
             self._waiting.append(invocation)
             self._changed.notify_all()
-            self._changed.wait_for(lambda: invocation.settled, patience)
-        self.grow()
+        self._grow()
         with self._changed:
             self._changed.wait_for(lambda: invocation.settled)
             self._changed.wait_for(lambda: invocation.result is not None, invocation.deadline - time.monotonic())
             if invocation.result is None:
-                self._stop_late(invocation)
+                self._time_out(invocation)
             return invocation.result or timed_out(self._config.timeout, invocation.id)
 
-    def close(self) -> None:
-        """Refuses new events, fails those that wait or run, and returns when all processes are gone."""
-        with self._changed:
-            self._closed = True
-            self._fail_waiting(failed("Runtime.Closed", "The local runtime has stopped.", ""))
-        self.crew.close()
+    def keep(self, count: int) -> None:
+        """From now on, keep so many processes when they are idle, and replace one that exits after a successful start."""
+        self._kept = count
 
-    def grow(self) -> None:
-        """Starts one more process if more events wait than processes are on their way to take them."""
-        self.crew.start(lambda: len(self._waiting) > self.crew.coming)
+    def prepare(self, count: int) -> None:
+        """Start processes until there are `count`, or until a start fails."""
+        while self._start(lambda: len(self._sandboxes) < count):
+            pass
+
+    def wait_ready(self, count: int, seconds: float) -> bool:
+        """Wait until so many processes are ready; return False after `seconds` or if a start failed."""
+        wanted = min(count, self._limit)
+        with self._changed:
+            self._changed.wait_for(lambda: self._ready >= wanted or self._start_failed, seconds)
+            return self._ready >= wanted
+
+    def pids(self) -> tuple[int, ...]:
+        with self._changed:
+            return tuple(one.process.pid for one in self._sandboxes if one.process)
+
+    def kill(self, pid: int | None = None) -> tuple[int, ...]:
+        """Send SIGKILL to one process or to all; return the pids when they are dead."""
+        with self._changed:
+            found = [one.process for one in self._sandboxes if one.process and pid in (None, one.process.pid)]
+        for process in found:
+            process.kill()
+        for process in found:
+            process.wait_dead(5)
+        return tuple(process.pid for process in found)
+
+    def close(self) -> None:
+        """Refuse new events, fail those that wait or run, and return when all processes have exited."""
+        with self._changed:
+            self._closed.set()
+            self._fail_waiting(STOPPED)
+            processes = [one.process for one in self._sandboxes if one.process]
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.join(5)
 
     def next_event(self, sandbox: Sandbox, *, alive: Callable[[], bool]) -> Event | None:
-        """Blocks until the process has something to do; None: it will not, also because it had nothing to do for long."""
+        """Block until there is an event for the process. None: there will be none, because the pool closed or it was idle."""
         if not sandbox.ready:
-            self.crew.note_ready(sandbox)
+            self._note_ready(sandbox)
         with self._changed:
-            while not self._changed.wait_for(lambda: self._waiting or sandbox.gone or self._closed, self._idle_seconds):
-                if self.crew.dismiss(sandbox):
+            while not self._changed.wait_for(
+                lambda: self._waiting or sandbox.exited or self._closed.is_set(), self._idle_seconds
+            ):
+                if self._retire(sandbox):
                     return None
-            if sandbox.gone or self._closed or not alive():
+            if sandbox.exited or self._closed.is_set() or not alive():
                 return None
             sandbox.running = self._waiting.popleft()
-            sandbox.began = time.monotonic()
-            event = sandbox.running.taken_by(sandbox, seconds=self._config.timeout, function_arn=self._arn)
+            event = sandbox.running.taken_by(
+                sandbox, seconds=self._config.timeout, function_arn=function_arn(self._config)
+            )
             self._changed.notify_all()
-        self.crew.tell("taken", sandbox)
+        self._announce("taken", sandbox)
         return event
 
     def finish(self, sandbox: Sandbox, event_id: str, result: Result) -> bool:
-        """An answer that arrived counts, even if its process dies right behind it."""
+        """Store the result of an event; it counts even if the process dies right after. False: not the running event."""
         with self._changed:
             running = sandbox.running
             if running is None or running.id != event_id:
                 return False
             sandbox.running = None
-            self._measure(sandbox)
-        self.crew.tell("answered", sandbox)
+        self._announce("answered", sandbox)
         with self._changed:
             running.result = running.result or result
             self._changed.notify_all()
         return True
 
-    def _lost(self, sandbox: Sandbox, status: int, verdict: Result | None) -> None:
-        """Its event failed with it. With a verdict nobody waits for a process that will not come, but others may be there."""
-        if sandbox.running is not None:
-            sandbox.running.result = exit_error(status, sandbox.running.id)
-        if verdict is not None and not self.crew.ready:
-            self._fail_waiting(verdict)
+    @property
+    def _ready(self) -> int:
+        return sum(one.ready for one in self._sandboxes)
+
+    def _grow(self) -> None:
+        """Start a process if more events wait than processes are free or starting."""
+        self._start(
+            lambda: len(self._waiting) > sum(one.running is None and not one.retiring for one in self._sandboxes)
+        )
+
+    def _start(self, wanted: Callable[[], bool]) -> bool:
+        """Start a process if it is wanted, which is evaluated under the lock. False: do not try again."""
+        sandbox = Sandbox()
+        with self._changed:
+            if self._closed.is_set() or len(self._sandboxes) >= self._limit or not wanted():
+                return False
+            self._sandboxes.append(sandbox)
+        try:
+            process = self._launch(_Connection(self, sandbox), lambda status: self._exited(sandbox, status))
+        except EndedInInit as end:
+            sandbox.init_error = init_timed_out(self._init_seconds) if end.timed_out else None
+            failure = self._start_failure(sandbox, end.status)
+            self._remove(sandbox, end.status, failure)
+            self._grow()
+            return failure is None
+        except Exception as error:  # noqa: BLE001 - becomes the result of the waiting events
+            self._remove(sandbox, 0, failed("Runtime.StartFailed", f"{type(error).__name__}: {error}", ""))
+            return False
+        with self._changed:
+            sandbox.process = process
+            self._changed.notify_all()
+            if self._closed.is_set():
+                process.kill()
+            sandbox.limit_init(self._init_seconds)
+        self._announce("started", sandbox)
+        with self._changed:
+            sandbox.announced = True
+            self._changed.notify_all()
+        return True
+
+    def _note_ready(self, sandbox: Sandbox) -> None:
+        """The process asked for its first event."""
+        with self._changed:
+            self._changed.wait_for(lambda: sandbox.announced or sandbox.exited)
+            sandbox.ready, self._failed_starts, self._start_failed = True, 0, False
+            sandbox.end_init()
+            self._changed.notify_all()
+        self._announce("ready", sandbox)
+
+    def _retire(self, sandbox: Sandbox) -> bool:
+        """Kill an idle process unless it is one of those to keep (at least one). Needs the lock."""
+        staying = sum(not one.retiring for one in self._sandboxes)
+        if staying > max(1, self._kept) and sandbox.process is not None:
+            sandbox.retiring = True
+            sandbox.process.kill()
+        return sandbox.retiring
+
+    def _exited(self, sandbox: Sandbox, status: int) -> None:
+        self._announce("exited", sandbox)
+        self._remove(sandbox, status, None if sandbox.ready else self._start_failure(sandbox, status))
+        if sandbox.ready:
+            self._start(lambda: len(self._sandboxes) < self._kept)
+        self._grow()
+
+    def _remove(self, sandbox: Sandbox, status: int, failure: Result | None) -> None:
+        """Forget a process and fail its event. With a `failure` and no other process, the waiting events fail as well."""
+        with self._changed:
+            self._sandboxes.remove(sandbox)
+            sandbox.exited = True
+            sandbox.end_init()
+            self._start_failed = self._start_failed or failure is not None
+            if sandbox.running is not None:
+                sandbox.running.result = exit_error(status, sandbox.running.id)
+            if failure is not None and not self._ready:
+                self._fail_waiting(failure)
+            self._changed.notify_all()
+
+    def _start_failure(self, sandbox: Sandbox, status: int) -> Result | None:
+        """Return the result for waiting events, or None to try again: a silent exit may be an external SIGKILL."""
+        if sandbox.init_error is not None:
+            return Result(error=sandbox.init_error)
+        with self._changed:
+            self._failed_starts = (self._failed_starts + 1) % FAILED_STARTS
+            return None if self._failed_starts else exit_error(status, "")
 
     def _fail_waiting(self, result: Result) -> None:
         while self._waiting:
@@ -122,36 +229,27 @@ class Pool:
             invocation.result = replace(result, request_id=invocation.id)
         self._changed.notify_all()
 
-    def _stop_late(self, invocation: Invocation) -> None:
-        """Kills the process of an event that is over its time, and waits until it can do no more harm."""
+    def _time_out(self, invocation: Invocation) -> None:
+        """Kill the process of an event and wait until it has exited. Needs the lock."""
         sandbox = invocation.sandbox
         if sandbox is None:
             return
         invocation.result, sandbox.running = timed_out(self._config.timeout, invocation.id), None
-        self._changed.wait_for(lambda: sandbox.process is not None or sandbox.gone)
+        self._changed.wait_for(lambda: sandbox.process is not None or sandbox.exited)
         if sandbox.process is not None:
             sandbox.process.kill()
-        self._changed.wait_for(lambda: sandbox.gone, 5)
+        self._changed.wait_for(lambda: sandbox.exited, 5)
 
-    def _patience(self) -> float:
-        """How long the next event should wait before it asks for a process of its own."""
-        if not self.crew.members:
-            return 0.0
-        now = time.monotonic()
-        ages = [now - one.began if one.running else 0.0 for one in self.crew.members if one.ready and not one.leaving]
-        return self._pacing.patience(ahead=len(self._waiting), processes=len(ages), running_for=min(ages, default=0.0))
-
-    def _measure(self, sandbox: Sandbox) -> None:
-        seconds = time.monotonic() - sandbox.began
-        if sandbox.served == 0:
-            self._pacing.started_in(sandbox.init_seconds + seconds)
-        else:
-            self._pacing.ran_for(seconds)
-        sandbox.served += 1
+    def _announce(self, phase: str, sandbox: Sandbox) -> None:
+        """Call `on_phase` with the pid, once it is known."""
+        with self._changed:
+            self._changed.wait_for(lambda: sandbox.process is not None or sandbox.exited)
+            pid = sandbox.process.pid if sandbox.process else 0
+        self._on_phase(self._config.logical_id, phase, pid)
 
 
-class _Line:
-    """The Runtime API of one process, connected to the pool."""
+class _Connection:
+    """Connects the Runtime API of one process with the pool."""
 
     def __init__(self, pool: Pool, sandbox: Sandbox) -> None:
         self._pool = pool

@@ -1,19 +1,19 @@
-"""One awslambdaric process with its Runtime API, its output and its end."""
+"""One awslambdaric process with its Runtime API, its output and its exit."""
 
 import os
 import threading
 from collections.abc import Callable, Mapping
 
 from local.cloud.runtime.api import Runtime, RuntimeApi
-from local.cloud.runtime.nursery import Nursery, read_lines
+from local.cloud.runtime.fork_server import ForkServer, read_lines
 
 
 class FunctionProcess:
-    """Starts at once. `on_line` hears each line of output; `on_exit` is called once, with the exit status, when it is over."""
+    """Starts at once. `on_line` receives each line of output; `on_exit` is called once, with the exit status."""
 
     def __init__(
         self,
-        nursery: Nursery,
+        fork_server: ForkServer,
         runtime: Runtime,
         *,
         group: int,
@@ -22,15 +22,15 @@ class FunctionProcess:
         on_line: Callable[[str], None],
         on_exit: Callable[[int], None],
     ) -> None:
-        self._nursery = nursery
+        self._fork_server = fork_server
         self._on_exit = on_exit
         self._status = 0
         self._dead = threading.Event()
         output, theirs = os.pipe()
         self._api = RuntimeApi(runtime)
         try:
-            self.pid = nursery.spawn(
-                environment(self._api.address), group=group, output=theirs, on_exit=self._ended, seconds=init_seconds
+            self.pid = fork_server.spawn(
+                environment(self._api.address), group=group, output=theirs, on_exit=self._died, seconds=init_seconds
             )
         except BaseException:
             self._api.close()
@@ -43,18 +43,18 @@ class FunctionProcess:
         self._reaper.start()
 
     def kill(self) -> None:
-        """Sends SIGKILL; `on_exit` tells when it worked. Harmless when the process is gone already."""
-        self._nursery.kill(self.pid)
+        """Send SIGKILL; `on_exit` follows. Does nothing if the process has exited."""
+        self._fork_server.kill(self.pid)
 
     def wait_dead(self, seconds: float) -> bool:
-        """Waits until the process runs no more; `on_exit` may not have heard of it yet."""
+        """Wait until the process has exited; `on_exit` may not have been called yet."""
         return self._dead.wait(seconds)
 
     def join(self, seconds: float) -> None:
-        """Waits until the process is over and `on_exit` has heard of it."""
+        """Wait until the process has exited and `on_exit` has returned."""
         self._reaper.join(seconds)
 
-    def _ended(self, status: int) -> None:
+    def _died(self, status: int) -> None:
         self._status = status
         self._dead.set()
 

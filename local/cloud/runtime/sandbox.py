@@ -1,4 +1,4 @@
-"""One event, and one execution environment that runs events: their states."""
+"""The state of one event and of one execution environment. The pool's lock guards both."""
 
 import threading
 import time
@@ -12,56 +12,53 @@ from local.cloud.runtime.process import FunctionProcess
 
 
 class Invocation:
-    """One event from its arrival to its result; guarded by the pool's lock."""
+    """One event from its arrival to its result."""
 
     def __init__(self, body: bytes) -> None:
         self.id = str(uuid4())
         self.body = body
         self.sandbox: Sandbox | None = None
-        self.deadline = 0.0  # of the monotonic clock, known once a process took the event
+        self.deadline = 0.0  # on the monotonic clock, set when a process takes the event
         self.result: Result | None = None
 
     def taken_by(self, sandbox: "Sandbox", *, seconds: float, function_arn: str) -> Event:
-        """Starts the function's clock: a wait for a free process and a cold start do not count."""
+        """Start the function's time limit; waiting for a process and its start do not count."""
         self.sandbox = sandbox
         self.deadline = time.monotonic() + seconds
         return Event(self.id, self.body, int((time.time() + seconds) * 1000), function_arn)
 
     @property
     def settled(self) -> bool:
+        """Whether a process took the event, or it has a result without one."""
         return self.sandbox is not None or self.result is not None
 
 
 class Sandbox:
-    """One process and what it is doing; guarded by the pool's lock."""
+    """One execution environment: its process and the event that it runs."""
 
     def __init__(self) -> None:
         self.process: FunctionProcess | None = None
         self.running: Invocation | None = None
         self.init_error: Mapping[str, Any] | None = None
-        self.told = False  # whether everybody heard of its start
-        self.ready = False
-        self.leaving = False  # dismissed, and not gone yet
-        self.gone = False
-        self.began = time.monotonic()  # its start, then the event that it runs
-        self.init_seconds = 0.0
-        self.served = 0
+        self.announced = False  # `on_phase` has returned for "started"
+        self.ready = False  # has asked for its first event
+        self.retiring = False  # killed because it was idle, not exited yet
+        self.exited = False
         self._init_timer: threading.Timer | None = None
 
     def limit_init(self, seconds: float) -> None:
-        """Ends a process that is not ready by then."""
-        if not self.ready and not self.gone:
-            self._init_timer = threading.Timer(seconds, self._init_too_long, [seconds])
+        """Kill the process if it is not ready by then."""
+        if not self.ready and not self.exited:
+            self._init_timer = threading.Timer(seconds, self._init_timed_out, [seconds])
             self._init_timer.daemon = True
             self._init_timer.start()
 
     def end_init(self) -> None:
-        """Its start is over, well or not. May be called again."""
-        self.init_seconds = self.init_seconds or time.monotonic() - self.began
+        """Cancel the limit. May be called again."""
         if self._init_timer is not None:
             self._init_timer.cancel()
 
-    def _init_too_long(self, seconds: float) -> None:
+    def _init_timed_out(self, seconds: float) -> None:
         self.init_error = init_timed_out(seconds)
         if self.process is not None:
             self.process.kill()
@@ -73,6 +70,6 @@ def init_timed_out(seconds: float) -> Mapping[str, Any]:
 
 
 def exit_error(status: int, request_id: str) -> Result:
-    """What Lambda says of a process that ended in the middle of an event."""
+    """Return Lambda's error for a process that ended during an event."""
     how = f"signal: {-status}" if status < 0 else f"exit status {status}"
     return failed("Runtime.ExitError", f"RequestId: {request_id} Error: Runtime exited with error: {how}", request_id)

@@ -1,4 +1,4 @@
-"""Getting one batch of stream records done: partial failures, retries, bisection, age, and what is given up."""
+"""Delivers one batch of stream records: partial failures, retries, bisection, maximum age, discarding."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,18 +11,18 @@ from local.cloud.stack import StreamMapping
 
 Batch = Sequence[Record]
 
-# A batch that fails as a whole, with bisection and one retry; x is the poison record:
+# A batch that fails as a whole, with bisection and one retry; x always fails:
 #
-#   [a b x d]  fails   → halves, which costs no retry
-#   [a b]      works
-#   [x d]      fails   → halves
-#   [x]        fails   → tried once more after a pause, fails → on-failure queue
-#   [d]        works
+#   [a b x d]  fails     → halves; bisection does not count as a retry
+#   [a b]      succeeds
+#   [x d]      fails     → halves
+#   [x]        fails     → retried after a pause, fails → on-failure queue
+#   [d]        succeeds
 
 
 @dataclass(frozen=True)
 class Discarded:
-    """Records that the function will not see again, why, after how many calls, and the last call's result."""
+    """Records that will not be delivered again: the reason, the number of invocations and the last result."""
 
     records: Batch
     condition: str
@@ -38,12 +38,12 @@ class _Piece:
 
 
 def growing_pause(failures: int) -> float:
-    """Seconds before the next try: 0.1, 0.2, 0.4, ... but never more than five."""
+    """Return the seconds before the next attempt: 0.1, 0.2, 0.4, ... at most 5."""
     return float(min(0.1 * 2 ** min(failures - 1, 10), 5.0))
 
 
 class Delivery:
-    """Delivers batches in order. `pause(seconds)` answers False when the source stops: then the rest is left undone."""
+    """Delivers batches in order. `pause(seconds)` returns False when the source stops; then the rest is not delivered."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Delivery:
         self._backoff = backoff
 
     def deliver(self, records: Batch) -> None:
-        """Returns when every record was either processed or discarded."""
+        """Return when every record was processed or discarded."""
         pieces = deque([_Piece(records, 0)])
         while pieces:
             piece = self._without_expired(pieces.popleft())
@@ -75,22 +75,22 @@ class Delivery:
             pieces.extendleft(reversed(rest))
 
     def _attempt(self, piece: _Piece) -> list[_Piece]:
-        """Calls the function once; returns what is left to do, in order."""
+        """Invoke the function once; return what remains, in order."""
         result = self._invoke(piece.records)
         ids = [record.sequence for record in piece.records]
         failed = failed_ids(result, ids, partial_failures=self._mapping.partial_failures)
         first = next((at for at, sequence in enumerate(ids) if sequence in failed), None)
         if first is None:
             return []
-        if first > 0:  # those before it are done; the rest is a batch of its own that has failed once
-            return self._tried(_Piece(piece.records[first:], 1, result))
+        if first > 0:  # the records before it succeeded; the rest is a new batch that has failed once
+            return self._retry(_Piece(piece.records[first:], 1, result))
         if self._mapping.bisect and len(ids) > 1:
             middle = len(ids) // 2
             halves = piece.records[:middle], piece.records[middle:]
             return [_Piece(half, piece.failures, result) for half in halves]
-        return self._tried(_Piece(piece.records, piece.failures + 1, result))
+        return self._retry(_Piece(piece.records, piece.failures + 1, result))
 
-    def _tried(self, piece: _Piece) -> list[_Piece]:
+    def _retry(self, piece: _Piece) -> list[_Piece]:
         limit = self._mapping.max_retries
         if limit < 0 or piece.failures <= limit:
             return [piece]
@@ -98,7 +98,7 @@ class Delivery:
         return []
 
     def _without_expired(self, piece: _Piece) -> _Piece:
-        """Drops the records that are too old: they lead the batch, for it is ordered by time."""
+        """Discard the records that are too old. They are at the front: a batch is ordered by time."""
         limit = self._mapping.max_age_seconds
         young = [at for at, one in enumerate(piece.records) if limit < 0 or self._now() - one.created_at <= limit]
         first = young[0] if young else len(piece.records)

@@ -1,4 +1,4 @@
-"""A function's answer as an HTTP response, and API Gateway's own answers where there is none."""
+"""Converts a function's result to an HTTP response; API Gateway's own responses."""
 
 import base64
 import binascii
@@ -9,8 +9,8 @@ from typing import Any
 
 from local.cloud.invoke import Result
 
-# The connection is the server's own business, and the length is that of the body.
-_NOT_THEIRS = {"connection", "content-length", "keep-alive", "transfer-encoding", "upgrade"}
+# Headers that the server sets itself.
+_RESERVED = {"connection", "content-length", "keep-alive", "transfer-encoding", "upgrade"}
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,12 @@ class Answer:
 
 
 def gateway_answer(status: int, message: str) -> Answer:
-    """What API Gateway says when it speaks for itself."""
+    """Return a response of API Gateway itself."""
     body = json.dumps({"message": message}, separators=(",", ":")).encode()
     return Answer(status, (("content-type", "application/json"),), body)
 
 
+FORBIDDEN = gateway_answer(403, "Forbidden")
 NOT_FOUND = gateway_answer(404, "Not Found")
 TOO_LARGE = gateway_answer(413, "Request Entity Too Large")
 FAILED = gateway_answer(500, "Internal Server Error")
@@ -35,7 +36,7 @@ UNAVAILABLE = gateway_answer(503, "Service Unavailable")
 
 
 def http_answer(result: Result) -> Answer:
-    """The response for a result: a function that failed, or answered what nobody can send, is a 500."""
+    """Return the response for a result. A failed function and an invalid payload give a 500."""
     if result.error is not None:
         return TOO_LARGE if result.error.get("errorType") == "RequestEntityTooLargeException" else FAILED
     payload = result.payload
@@ -57,7 +58,7 @@ def _status(value: Any) -> int:
 
 def _headers(payload: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     given = [(name.lower(), _text(value)) for name, value in (payload.get("headers") or {}).items()]
-    headers = [(name, value) for name, value in given if name not in _NOT_THEIRS]
+    headers = [(name, value) for name, value in given if name not in _RESERVED]
     if "content-type" not in dict(headers):
         headers.append(("content-type", "text/plain; charset=utf-8"))
     return (*headers, *(("set-cookie", cookie) for cookie in payload.get("cookies") or []))

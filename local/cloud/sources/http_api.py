@@ -1,4 +1,4 @@
-"""An HTTP API as an event source: a server on loopback that turns requests into events and results into responses."""
+"""An HTTP API as an event source: a server on loopback that converts requests to events and results to responses."""
 
 import asyncio
 import logging
@@ -12,7 +12,8 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from local.cloud.invoke import Invoker
-from local.cloud.sources.http_answer import FAILED, NOT_FOUND, TOO_LARGE, UNAVAILABLE, Answer, http_answer
+from local.cloud.loopback import is_loopback
+from local.cloud.sources.http_answer import FAILED, FORBIDDEN, NOT_FOUND, TOO_LARGE, UNAVAILABLE, Answer, http_answer
 from local.cloud.sources.http_event import Request, http_event
 from local.cloud.sources.routing import Match, Router
 from local.cloud.stack import Route
@@ -27,9 +28,9 @@ OnAnswer = Callable[[str, str, int, float], None]  # method, path, status, secon
 
 
 class HttpApi:
-    """Serves from `start` to `stop`. `port` 0 takes a free one; `url` is known after `start`.
+    """Serves from `start` to `stop`. Port 0 takes a free one; `url` is valid after `start`.
 
-    `on_answer(method, path, status, seconds)` hears of each request, without query, headers or bodies.
+    `on_answer(method, path, status, seconds)` is called for each request, without query, headers or bodies.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class HttpApi:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Accepts requests when this returns. Raises OSError if the port is taken."""
+        """Return when requests are accepted. Raises OSError if the port is taken."""
         self._thread.start()
         try:
             asyncio.run_coroutine_threadsafe(self._open(), self._loop).result()
@@ -68,8 +69,8 @@ class HttpApi:
             self.stop()
             raise
 
-    def stop(self, patience: float = 0.0) -> None:  # noqa: ARG002 - all sources stop alike
-        """Closes the door; requests in flight get a moment to end. May be called twice."""
+    def stop(self) -> None:
+        """Stop listening; requests in progress get half a second. May be called twice."""
         if self._loop.is_closed():
             return
         if self._thread.is_alive():
@@ -80,7 +81,7 @@ class HttpApi:
         self._calls.shutdown(wait=False, cancel_futures=True)
 
     async def _open(self) -> None:
-        # API Gateway hands a compressed body on as it came.
+        # API Gateway does not decompress bodies.
         server = web.Server(self._handle, access_log=None, auto_decompress=False)
         self._runner = web.ServerRunner(server, shutdown_timeout=CLOSING_SECONDS)
         await self._runner.setup()
@@ -93,40 +94,45 @@ class HttpApi:
 
     async def _handle(self, incoming: web.BaseRequest) -> web.StreamResponse:
         began = time.perf_counter()
-        request = await self._read(incoming)
-        answer = TOO_LARGE if request is None else await self._answer(request)
+        answer, complete = await self._answer(incoming)
         response = web.Response(status=answer.status, body=answer.body, headers=CIMultiDict(answer.headers))
-        if request is None:
+        if not complete:
             response.force_close()  # the rest of the body is still on its way
-        self._tell(incoming.method, incoming.path, answer.status, time.perf_counter() - began)
+        self._report(incoming.method, incoming.path, answer.status, time.perf_counter() - began)
         return response
 
-    def _tell(self, method: str, path: str, status: int, seconds: float) -> None:
+    def _report(self, method: str, path: str, status: int, seconds: float) -> None:
         try:
             self._on_answer(method, path, status, seconds)
-        except Exception:  # a listener's trouble is not the client's
-            LOG.exception("A listener of the HTTP API failed")
+        except Exception:  # must not fail the request
+            LOG.exception("on_answer failed")
 
-    async def _answer(self, request: Request) -> Answer:
+    async def _answer(self, incoming: web.BaseRequest) -> tuple[Answer, bool]:
+        """Return the answer, and whether the request was read to its end."""
+        if not is_loopback(incoming.headers.get("Host", "")):
+            return FORBIDDEN, False
+        request = await self._read(incoming)
+        if request is None:
+            return TOO_LARGE, False
         match = self._router.match(request.method, request.path)
         if match is None:
-            return NOT_FOUND
+            return NOT_FOUND, True
         call = self._loop.run_in_executor(self._calls, self._call, request, match)
         try:
-            return await asyncio.wait_for(asyncio.shield(call), self._seconds)
+            return await asyncio.wait_for(asyncio.shield(call), self._seconds), True
         except TimeoutError:
-            return UNAVAILABLE
+            return UNAVAILABLE, True
 
     def _call(self, request: Request, match: Match) -> Answer:
         event = http_event(request, match, account=self._account, now=self._now())
         try:
             return http_answer(self._invoker.invoke(match.function, event))
-        except Exception:  # a client gets an answer, whatever happens behind it
-            LOG.exception("%s could not be called", match.function)
+        except Exception:  # the client must get an answer
+            LOG.exception("%s could not be invoked", match.function)
             return FAILED
 
     async def _read(self, incoming: web.BaseRequest) -> Request | None:
-        """The whole request, or None if its body is over the limit."""
+        """Return the request, or None if its body is over the limit."""
         body = bytearray()
         async for chunk in incoming.content.iter_any():
             body += chunk
@@ -145,5 +151,5 @@ class HttpApi:
 
 
 def _clean(target: str) -> str:
-    """Bytes that are no UTF-8 would not travel as JSON."""
+    """Replace bytes that are not UTF-8: JSON cannot carry them."""
     return target.encode(errors="surrogateescape").decode(errors="replace")

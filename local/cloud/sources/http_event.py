@@ -1,4 +1,4 @@
-"""HTTP requests as events of an HTTP API, payload format 2.0."""
+"""Converts HTTP requests to events of an HTTP API, payload format 2.0."""
 
 import base64
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ _TEXT = {"application/json", "application/javascript", "application/xml"}
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it came over the wire; `target` is path and query as sent."""
+    """One request as it was received; `target` is path and query as sent."""
 
     method: str
     target: str
@@ -35,7 +35,7 @@ class Request:
 
 
 def http_event(request: Request, match: Match, *, account: str, now: float) -> dict[str, Any]:
-    """What the function gets. Fields that a request does not have (body, cookies, parameters) are absent, as on AWS."""
+    """Return the event. Fields without a value (body, cookies, parameters) are absent, as on AWS."""
     headers = _joined(request.headers)
     cookies = [one.strip() for one in headers.pop("cookie", "").split(";") if one.strip()]
     headers |= _forwarded(request, headers)
@@ -78,7 +78,7 @@ def http_event(request: Request, match: Match, *, account: str, now: float) -> d
 
 
 def _joined(pairs: Iterable[tuple[str, str]], *, lower: bool = True) -> dict[str, str]:
-    """Several values of one name become one, with commas."""
+    """Join several values of one name with commas."""
     joined: dict[str, str] = {}
     for name, value in pairs:
         key = name.lower() if lower else name
@@ -98,7 +98,7 @@ def _forwarded(request: Request, headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _body(body: bytes, content_type: str) -> tuple[str, bool]:
-    """Text as text, everything else (forms too) as base64, as API Gateway has it; no byte is ever lost."""
+    """Return text as text, everything else (forms too) as base64, as API Gateway does."""
     kind = content_type.partition(";")[0].strip().lower()
     if not kind or kind.startswith("text/") or kind in _TEXT:
         try:

@@ -1,4 +1,4 @@
-"""One line of stream records: batches of it are delivered one after another, on a thread that lives while there is work."""
+"""Delivers stream records in order, one batch after another, on a thread that ends when there are no records."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from local.cloud.sources.record import Record
 
 
 class Lane:
-    """Collects up to `size` records or `window` seconds' worth, whichever comes first, then delivers them as one batch."""
+    """Collects up to `size` records or for `window` seconds, whichever ends first, then delivers them as one batch."""
 
     def __init__(self, deliver: Callable[[Batch], None], *, size: int, window: float) -> None:
         self._deliver = deliver
@@ -30,13 +30,13 @@ class Lane:
                 threading.Thread(target=self._work, name="stream lane", daemon=True).start()
 
     def stop(self) -> None:
-        """No batch begins after this; one that is being delivered may still be."""
+        """Start no more batches; one in progress continues."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
     def join(self, seconds: float) -> bool:
-        """Waits until nothing is being delivered."""
+        """Wait until no batch is in progress; return False after `seconds`."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._busy, seconds)
 
@@ -48,11 +48,11 @@ class Lane:
         until = time.monotonic() + self._window
         with self._changed:
             if self._records and self._window:
-                full = lambda: len(self._records) >= self._size or self._stopped  # noqa: E731 - read twice on one line
-                self._changed.wait_for(full, until - time.monotonic())
-            batch = (
-                [] if self._stopped else [self._records.popleft() for _ in range(min(self._size, len(self._records)))]
-            )
+                self._changed.wait_for(
+                    lambda: len(self._records) >= self._size or self._stopped, until - time.monotonic()
+                )
+            count = 0 if self._stopped else min(self._size, len(self._records))
+            batch = [self._records.popleft() for _ in range(count)]
             if not batch:
                 self._busy = False
                 self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""What Lambda tells the on-failure queue of records that it gave up: where they are, never what is in them."""
+"""Sends Lambda's message about discarded stream records to the on-failure queue."""
 
 import itertools
 import json
@@ -11,7 +11,7 @@ from local.cloud.sources.delivery import Discarded, growing_pause
 
 
 class OnFailureQueue:
-    """Where a mapping reports what it discards. `pause(seconds)` answers False when the source stops."""
+    """The on-failure destination of a mapping. `pause(seconds)` returns False when the source stops."""
 
     def __init__(
         self,
@@ -30,15 +30,15 @@ class OnFailureQueue:
         self._on_error = on_error
         self._pause = pause
 
-    def tell(self, discarded: Discarded, shard_id: str, now: float) -> None:
-        """Tries until it is told, for a record that vanishes silently is the worst case."""
+    def send(self, discarded: Discarded, shard_id: str, now: float) -> None:
+        """Send the message; retry until it succeeds or the source stops."""
         message = failure_message(
             discarded, function_arn=self._function_arn, stream_arn=self._stream_arn, shard_id=shard_id, now=now
         )
         for failures in itertools.count(1):
             try:
                 self._client.send_message(QueueUrl=self._url, MessageBody=json.dumps(message))
-            except Exception as error:  # noqa: BLE001 - it is told to `on_error` and tried again
+            except Exception as error:  # noqa: BLE001 - reported and retried
                 self._on_error(error)
                 if not self._pause(growing_pause(failures)):
                     return
@@ -49,7 +49,7 @@ class OnFailureQueue:
 def failure_message(
     discarded: Discarded, *, function_arn: str, stream_arn: str, shard_id: str, now: float
 ) -> Mapping[str, Any]:
-    """Lambda's own body for a batch of a DynamoDB stream."""
+    """Return Lambda's message for a batch of a DynamoDB stream: the position of the records, not their content."""
     first, last = discarded.records[0], discarded.records[-1]
     request_id = discarded.result.request_id if discarded.result else ""
     message: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Partial batch failures: what a function's `batchItemFailures` says about the batch that it was given."""
+"""Partial batch failures: reads the `batchItemFailures` of a function's result."""
 
 from collections.abc import Collection
 from typing import Any
@@ -7,16 +7,16 @@ from local.cloud.invoke import Result
 
 
 def failed_ids(result: Result, ids: Collection[str], *, partial_failures: bool) -> set[str]:
-    """The ids that are to be tried again: none after a success, all after a failure or an answer nobody can read.
+    """Return the ids to retry: none after a success, all after a failure or an invalid result.
 
-    An id that was not in the batch, an empty one or none at all spoils the whole batch, as on Lambda.
+    An id that is not in the batch, an empty id and a missing id make the whole batch fail, as on Lambda.
     """
     everything = set(ids)
     if result.error is not None:
         return everything
     if not partial_failures or not result.payload:
         return set()
-    failures: Any = result.payload.get("batchItemFailures") if isinstance(result.payload, dict) else "unreadable"
+    failures: Any = result.payload.get("batchItemFailures") if isinstance(result.payload, dict) else "invalid"
     if not failures:
         return set()
     if not isinstance(failures, list):

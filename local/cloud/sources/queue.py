@@ -1,4 +1,4 @@
-"""A queue as an event source: messages go to the function as they come, and are deleted when it has done them."""
+"""A queue as an event source: receives messages, invokes the function, deletes what succeeded."""
 
 import logging
 import threading
@@ -8,25 +8,26 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from local.cloud.engine import Engine
 from local.cloud.invoke import Invoker
 from local.cloud.sources.delivery import growing_pause
 from local.cloud.sources.denial import explained
-from local.cloud.sources.engine import Engine
 from local.cloud.sources.partial import failed_ids
 from local.cloud.sources.queue_event import queue_event
 from local.cloud.stack import FunctionConfig, QueueMapping
 
 LOG = logging.getLogger(__name__)
-POLL_SECONDS = 2  # a long poll: a message ends it at once
+POLL_SECONDS = 2  # long polling: a message ends the call at once
 MOST_AT_ONCE = 100
 
 Messages = Sequence[Mapping[str, Any]]
 
 
 class QueueSource:
-    """Polls from `start` to `stop`. Order and visibility are the queue's: it gives out one batch of a group at a time,
-    hides it for its visibility time-out, and redrives it. What failed is simply not deleted. It calls with the role of
-    the mapped function, as Lambda does. `on_error` hears what kept the source itself from its work; it goes on by itself.
+    """Polls from `start` to `stop`.
+
+    The queue takes care of order, visibility and redrive; a failed message is not deleted. It calls AWS with the role of
+    the mapped function, as Lambda does. `on_error` receives errors of receiving and deleting; the source retries by itself.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class QueueSource:
         threading.Thread(target=self._poll, name=f"queue {self._mapping.queue_url}", daemon=True).start()
 
     def stop(self, patience: float = 1.0) -> None:
-        """Takes no more messages, and waits a while for those in flight."""
+        """Receive no more messages, and wait up to `patience` seconds for those in progress."""
         self._stopped.set()
         with self._changed:
             self._changed.notify_all()
@@ -67,13 +68,13 @@ class QueueSource:
                     is_open = True
                 messages = self._receive()
                 failures = 0
-            except Exception as error:  # noqa: BLE001 - a poller that ends would be a queue that stands still
+            except Exception as error:  # noqa: BLE001 - the poller must not end: the queue would stop
                 failures += 1
                 if not self._stopped.wait(growing_pause(failures)):
-                    self._tell(error)
+                    self._report(error)
                 continue
             if messages and self._stopped.is_set():
-                self._give_back(messages)
+                self._return(messages)
             elif messages:
                 with self._changed:
                     self._running += 1
@@ -85,7 +86,7 @@ class QueueSource:
         return not self._stopped.is_set()
 
     def _open(self) -> None:
-        """As Lambda does when the mapping is made: it wants to know the queue."""
+        """Make the call that Lambda makes when a mapping is created."""
         self._sqs.get_queue_attributes(QueueUrl=self._mapping.queue_url, AttributeNames=["All"])
 
     def _receive(self) -> Messages:
@@ -107,22 +108,22 @@ class QueueSource:
             for message in messages:
                 if message["MessageId"] not in failed:
                     self._delete(message)
-        except Exception as error:  # noqa: BLE001 - it is told; the messages come back after their visibility time-out
-            self._tell(error)
+        except Exception as error:  # noqa: BLE001 - reported; the messages return after their visibility time-out
+            self._report(error)
         finally:
             with self._changed:
                 self._running -= 1
                 self._changed.notify_all()
 
     def _delete(self, message: Mapping[str, Any]) -> None:
-        """A handle that expired means that the message is somebody else's by now."""
+        """Delete a message. An expired handle means that it was received again; report that."""
         try:
             self._sqs.delete_message(QueueUrl=self._mapping.queue_url, ReceiptHandle=message["ReceiptHandle"])
         except ClientError as error:
-            self._tell(error)
+            self._report(error)
 
-    def _give_back(self, messages: Messages) -> None:
-        """With the rights of the account: Lambda never ends in the middle of a poll, so no role allows for this."""
+    def _return(self, messages: Messages) -> None:
+        """Make messages visible again, with the rights of the account: Lambda makes no such call, so no role allows it."""
         sqs = self._engine.client("sqs")
         for message in messages:
             with suppress(ClientError, BotoCoreError):  # the engine may be stopping as well
@@ -130,9 +131,9 @@ class QueueSource:
                     QueueUrl=self._mapping.queue_url, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0
                 )
 
-    def _tell(self, error: Exception) -> None:
+    def _report(self, error: Exception) -> None:
         self._on_error(explained(error, self._mapping.function))
 
 
 def _log(error: Exception) -> None:
-    LOG.error("The queue source goes on after an error", exc_info=error)
+    LOG.error("The queue source continues after an error", exc_info=error)

@@ -1,4 +1,4 @@
-"""SQS messages in the shape that Lambda hands to functions."""
+"""Converts SQS messages to Lambda events."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def queue_event(messages: Sequence[Mapping[str, Any]], queue_arn: str) -> dict[str, Any]:
-    """The event for one batch, from what ReceiveMessage answers."""
+    """Return the event for one batch of messages from ReceiveMessage."""
     return {"Records": [_record(message, queue_arn) for message in messages]}
 
 

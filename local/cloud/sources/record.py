@@ -1,4 +1,4 @@
-"""A stream record in the shape that Lambda hands to functions."""
+"""Converts stream records to Lambda events."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Record:
-    """One change of one item. `key` tells items apart; `created_at` is in seconds since the epoch."""
+    """One change of one item. `key` identifies the item; `created_at` is in seconds since the epoch."""
 
     event: Mapping[str, Any]
     sequence: str
@@ -18,7 +18,7 @@ class Record:
 
 
 def lambda_record(raw: Mapping[str, Any], stream_arn: str) -> Record:
-    """From what GetRecords answers: times become seconds, binaries base64 again, and the stream is named."""
+    """Convert a record from GetRecords: times to seconds, binaries to base64; add the stream's ARN."""
     change = {**raw["dynamodb"]}
     created_at = change["ApproximateCreationDateTime"].timestamp()
     change["ApproximateCreationDateTime"] = int(created_at)
@@ -33,9 +33,9 @@ def lambda_record(raw: Mapping[str, Any], stream_arn: str) -> Record:
         "dynamodb": change,
         "eventSourceARN": stream_arn,
     }
-    if "userIdentity" in raw:  # how TTL signs its deletions
-        who = raw["userIdentity"]
-        event["userIdentity"] = {"type": who["Type"], "principalId": who["PrincipalId"]}
+    if "userIdentity" in raw:  # on deletions by TTL
+        identity = raw["userIdentity"]
+        event["userIdentity"] = {"type": identity["Type"], "principalId": identity["PrincipalId"]}
     key = json.dumps(change["Keys"], sort_keys=True)
     return Record(event, change["SequenceNumber"], key, created_at)
 

@@ -41,7 +41,7 @@ class Router:
 @dataclass(frozen=True)
 class _Compiled:
     method: str
-    segments: tuple[str, ...] | None  # None: $default, which fits everything
+    segments: tuple[str, ...] | None  # None: $default, which matches everything
     function: str
     key: str
 

@@ -1,4 +1,4 @@
-"""A schedule as an event source: the function is called at a fixed rate, whether or not the last call is over."""
+"""A schedule as an event source: invokes a function at a fixed rate, also while the last call still runs."""
 
 import threading
 import time
@@ -7,12 +7,15 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from local.cloud.invoke import REGION, Invoker, Result
-from local.cloud.stack import Schedule
+from local.cloud.invoke import Invoker, Result
+from local.cloud.stack import REGION, Schedule
 
 
 class ScheduleSource:
-    """Fires each `rate_seconds` after `start`, the first time one rate later. `fire_now` fires in between."""
+    """Fires every `rate_seconds` after `start`, for the first time one interval later. `fire_now` fires once more.
+
+    `pause(seconds)` waits for the next time; it returns False when the source stops.
+    """
 
     def __init__(
         self,
@@ -21,34 +24,32 @@ class ScheduleSource:
         *,
         account: str,
         now: Callable[[], float] = time.time,
-        on_result: Callable[[Result], None] | None = None,
+        pause: Callable[[float], bool] | None = None,
     ) -> None:
         self._schedule = schedule
         self._invoker = invoker
         self._account = account
         self._now = now
-        self._on_result = on_result or (lambda _: None)
         self._stopped = threading.Event()
+        self._pause = pause or (lambda seconds: not self._stopped.wait(seconds))
 
     def start(self) -> None:
         threading.Thread(target=self._tick, name=f"schedule {self._schedule.function}", daemon=True).start()
 
-    def stop(self, patience: float = 0.0) -> None:  # noqa: ARG002 - all sources stop alike; a call in flight ends by itself
-        """Fires no more."""
+    def stop(self) -> None:
+        """Fire no more; a call in progress ends by itself."""
         self._stopped.set()
 
     def fire_now(self) -> Result:
-        """Calls the function once and waits for its result."""
-        result = self._invoker.invoke(self._schedule.function, self._event())
-        self._on_result(result)
-        return result
+        """Invoke the function once and wait for the result."""
+        return self._invoker.invoke(self._schedule.function, self._event())
 
     def _tick(self) -> None:
-        while not self._stopped.wait(self._schedule.rate_seconds):
+        while self._pause(self._schedule.rate_seconds) and not self._stopped.is_set():
             threading.Thread(target=self.fire_now, name="scheduled call", daemon=True).start()
 
     def _event(self) -> Mapping[str, Any]:
-        """The schedule's own payload, or what EventBridge Scheduler sends without one (its `detail` is indeed a text)."""
+        """Return the schedule's payload, or the default of EventBridge Scheduler (whose `detail` is a string)."""
         return self._schedule.payload or {
             "version": "0",
             "id": str(uuid4()),

@@ -1,16 +1,16 @@
-"""Reading one shard of a stream from where a mapping starts, through iterators that expire and records that are trimmed."""
+"""Reads one shard of a stream, across expired iterators and trimmed records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-PAGE = 1000  # what GetRecords gives at most
-_LOST = {"ExpiredIteratorException", "TrimmedDataAccessException"}
+PAGE = 1000  # the maximum of GetRecords
+_INVALID = {"ExpiredIteratorException", "TrimmedDataAccessException"}
 
 
 class Shard:
-    """A place in a shard that only moves forward. Not thread-safe."""
+    """A position in a shard that only moves forward. Not thread-safe."""
 
     def __init__(self, client: Any, stream_arn: str, shard_id: str, starting_position: str) -> None:
         self.id = shard_id
@@ -20,16 +20,16 @@ class Shard:
         self._iterator: str | None = self._iterator_at({"ShardIteratorType": starting_position})
 
     def read(self) -> Sequence[Mapping[str, Any]]:
-        """The records since the last call; none when nothing was written."""
-        if self._iterator is None:  # a closed shard, read to its end
+        """Return the records since the last call."""
+        if self._iterator is None:  # the shard is closed and read to its end
             return []
         try:
             page = self._page()
         except ClientError as error:
             code = error.response["Error"]["Code"]
-            if code not in _LOST:
+            if code not in _INVALID:
                 raise
-            self._iterator = self._found_again(trimmed=code.startswith("Trimmed"))
+            self._iterator = self._new_iterator(trimmed=code.startswith("Trimmed"))
             page = self._page()
         self._iterator = page.get("NextShardIterator")
         records: Sequence[Mapping[str, Any]] = page["Records"]
@@ -41,19 +41,19 @@ class Shard:
         page: Mapping[str, Any] = self._client.get_records(ShardIterator=self._iterator, Limit=PAGE)
         return page
 
-    def _found_again(self, *, trimmed: bool) -> str:
+    def _new_iterator(self, *, trimmed: bool) -> str:
         if trimmed or self._last is None:
             return self._iterator_at({"ShardIteratorType": "TRIM_HORIZON"})
         return self._iterator_at({"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": self._last})
 
-    def _iterator_at(self, place: Mapping[str, str]) -> str:
-        answer = self._client.get_shard_iterator(StreamArn=self._stream_arn, ShardId=self.id, **place)
+    def _iterator_at(self, position: Mapping[str, str]) -> str:
+        answer = self._client.get_shard_iterator(StreamArn=self._stream_arn, ShardId=self.id, **position)
         iterator: str = answer["ShardIterator"]
         return iterator
 
 
 def shard_ids(client: Any, stream_arn: str) -> list[str]:
-    """All shards of the stream, parents before their children."""
+    """Return the ids of all shards, parents before their children."""
     found: list[Mapping[str, Any]] = []
     start: dict[str, str] = {}
     while True:

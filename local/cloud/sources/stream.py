@@ -1,34 +1,37 @@
-"""A table's stream as an event source: opened, read and delivered as Lambda's mapping does."""
+"""A table's stream as an event source, with the behaviour of Lambda's event source mapping."""
 
+import json
 import logging
-import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 
 from botocore.exceptions import ClientError
+from moto.events.models import EventPattern
 
+from local.cloud.engine import Engine
 from local.cloud.invoke import Invoker, function_arn
 from local.cloud.sources.delivery import Batch, Delivery, Discarded, growing_pause
 from local.cloud.sources.denial import explained, is_denial
-from local.cloud.sources.engine import Engine
 from local.cloud.sources.lane import Lane
 from local.cloud.sources.on_failure import OnFailureQueue
-from local.cloud.sources.pattern import check
-from local.cloud.sources.shard import Shard, shard_ids
-from local.cloud.sources.shards import Shards
+from local.cloud.sources.record import Record, lambda_record
+from local.cloud.sources.shard import PAGE, Shard, shard_ids
 from local.cloud.stack import FunctionConfig, StreamMapping
 
 LOG = logging.getLogger(__name__)
-IDLE_SECONDS = 1.0  # a write wakes the reader; this is only how soon it notices that it was stopped
+IDLE_SECONDS = 1.0  # a write wakes the reader at once; this limits how long it takes to notice `stop`
 UNSEEN = -1
+
+Shards = Mapping[Shard, Sequence[Lane]]
 
 
 class StreamSource:
-    """Delivers records from `start` to `stop`. Nothing of its place survives it, as nothing of the local stream does.
+    """Delivers records from `start` to `stop`. Its position is not stored.
 
-    Records written after `start` returned are seen, also with LATEST. It calls with the role of the mapped function, as
-    Lambda does. `on_error` hears what kept the source itself from reading or discarding; it goes on by itself.
+    Records written after `start` returned are delivered, also with LATEST. It calls AWS with the role of the mapped
+    function, as Lambda does. `on_error` receives errors of reading and discarding; the source retries by itself.
     """
 
     def __init__(
@@ -43,9 +46,8 @@ class StreamSource:
         backoff: Callable[[int], float] = growing_pause,
         on_error: Callable[[Exception], None] | None = None,
     ) -> None:
-        for pattern in mapping.filters:
-            check(pattern)
         self._mapping = mapping
+        self._filters = [EventPattern.load(json.dumps(pattern)) for pattern in mapping.filters]
         self._engine = engine
         self._invoker = invoker
         self._now = now
@@ -62,27 +64,28 @@ class StreamSource:
                 mapping.on_failure_queue_url,
                 function_arn=function_arn(function),
                 stream_arn=mapping.stream_arn,
-                on_error=self._tell,
+                on_error=self._report,
                 pause=self._wait,
             )
         self._lanes: Sequence[Lane] = ()
 
     def start(self) -> None:
-        """Raises what keeps it from opening the stream. Only a missing grant is told and tried again instead; LATEST is then
-        where the stream ends when it is opened at last.
+        """Open the stream and start reading. Raises if it cannot be opened, except for a missing grant.
+
+        A missing grant is reported and retried; LATEST is then the end of the stream at the time of the successful try.
         """
         try:
             shards: Shards | None = self._open()
         except ClientError as error:
             if not is_denial(error):
                 raise
-            self._tell(error)
+            self._report(error)
             shards = None
         name = f"stream {self._mapping.stream_arn}"
         threading.Thread(target=self._read, args=(shards,), name=name, daemon=True).start()
 
     def stop(self, patience: float = 1.0) -> None:
-        """No batch begins after this; waits a while for those that are being delivered."""
+        """Start no more batches, and wait up to `patience` seconds for those in progress."""
         self._stopped.set()
         for lane in self._lanes:
             lane.stop()
@@ -91,35 +94,49 @@ class StreamSource:
             lane.join(max(0.0, until - time.monotonic()))
 
     def _open(self) -> Shards:
-        """As Lambda does when the mapping is made: that is also when it wants to list streams."""
+        """Make the calls that Lambda makes when a mapping is created, ListStreams included."""
         mapping = self._mapping
         self._streams.list_streams(TableName=mapping.stream_arn.split("/")[1])
-        lanes = {
+        shards = {
             Shard(self._streams, mapping.stream_arn, shard_id, mapping.starting_position): [
                 self._lane(shard_id) for _ in range(mapping.parallelization)
             ]
             for shard_id in shard_ids(self._streams, mapping.stream_arn)
         }
-        self._lanes = [lane for group in lanes.values() for lane in group]
-        return Shards(mapping, lanes)
+        self._lanes = [lane for lanes in shards.values() for lane in lanes]
+        return shards
 
     def _read(self, shards: Shards | None) -> None:
-        """One thread for all shards; it opens the stream if `start` could not."""
-        seen, owed, failures = UNSEEN, math.inf, 0
+        """Read all shards, on one thread; open the stream if `start` could not."""
+        seen, failures = UNSEEN, 0
         while not self._stopped.is_set():
             try:
                 if shards is None:
                     shards = self._open()
-                    continue  # unless it was stopped meanwhile
-                now = self._engine.wait_for_writes(seen, IDLE_SECONDS)
-                if now == seen:
-                    continue
-                owed = shards.sweep(math.inf if seen == UNSEEN else owed + now - seen)
-                seen, failures = now, 0
-            except Exception as error:  # noqa: BLE001 - a reader that ends would be a stream that stands still
+                    continue  # check `_stopped` again: `stop` did not know the new lanes
+                written = self._engine.wait_for_writes(seen, IDLE_SECONDS)
+                if written != seen:
+                    for shard, lanes in shards.items():
+                        self._forward(shard, lanes)
+                seen, failures = written, 0
+            except Exception as error:  # noqa: BLE001 - the reader must not end: the stream would stop
                 seen, failures = UNSEEN, failures + 1
                 if self._wait(growing_pause(failures)):
-                    self._tell(error)
+                    self._report(error)
+
+    def _forward(self, shard: Shard, lanes: Sequence[Lane]) -> None:
+        """Hand new records to the lanes. An item always takes the same lane, so its records stay in order."""
+        while page := shard.read():
+            parts: dict[Lane, list[Record]] = {}
+            for record in filter(self._is_wanted, (lambda_record(raw, self._mapping.stream_arn) for raw in page)):
+                parts.setdefault(lanes[zlib.crc32(record.key.encode()) % len(lanes)], []).append(record)
+            for lane, part in parts.items():
+                lane.add(part)
+            if len(page) < PAGE:
+                return
+
+    def _is_wanted(self, record: Record) -> bool:
+        return not self._filters or any(pattern.matches_event(record.event) for pattern in self._filters)
 
     def _lane(self, shard_id: str) -> Lane:
         mapping = self._mapping
@@ -138,20 +155,20 @@ class StreamSource:
     def _deliver(self, delivery: Delivery, batch: Batch) -> None:
         try:
             delivery.deliver(batch)
-        except Exception as error:  # noqa: BLE001 - a lane that ends would hold up its items for ever
-            self._tell(error)
+        except Exception as error:  # noqa: BLE001 - the lane must not end: its items would never be delivered
+            self._report(error)
 
     def _discard(self, discarded: Discarded, shard_id: str) -> None:
         if self._on_failure is not None:
-            self._on_failure.tell(discarded, shard_id, self._now())
+            self._on_failure.send(discarded, shard_id, self._now())
 
-    def _tell(self, error: Exception) -> None:
+    def _report(self, error: Exception) -> None:
         self._on_error(explained(error, self._mapping.function))
 
     def _wait(self, seconds: float) -> bool:
-        """Whether to go on after the wait."""
+        """Wait; return False if the source was stopped."""
         return not self._stopped.wait(seconds)
 
 
 def _log(error: Exception) -> None:
-    LOG.error("The stream source goes on after an error", exc_info=error)
+    LOG.error("The stream source continues after an error", exc_info=error)

@@ -5,13 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.credentials import Credentials
 
-from local.cloud.runtime import RuntimeInvoker
+from local.cloud.runtime.invoker import RuntimeInvoker
 from local.cloud.stack import FunctionConfig, Stack
 
 APP = '''
@@ -92,20 +91,6 @@ class Heard:
     phases: list[tuple[str, str, int]] = field(default_factory=list)
 
 
-def function(
-    logical_id: str, handler: str = "app.handler", *, timeout: float = 20, **environment: str
-) -> FunctionConfig:
-    return FunctionConfig(
-        logical_id=logical_id,
-        name=f"handoff-{logical_id}",
-        handler=handler,
-        timeout=timeout,
-        memory=256,
-        environment=environment,
-        role_arn=f"arn:aws:iam::123456789012:role/{logical_id}",
-    )
-
-
 def stack_of(*functions: FunctionConfig) -> Stack:
     return Stack({one.logical_id: one for one in functions}, (), (), (), (), {}, {})
 
@@ -133,14 +118,16 @@ def app_root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(app_root: Path, heard: Heard) -> Iterator[Callable[..., RuntimeInvoker]]:
+def start(
+    app_root: Path, heard: Heard, make_function: Callable[..., FunctionConfig]
+) -> Iterator[Callable[..., RuntimeInvoker]]:
     """Starts invokers of the given functions and stops them at the end."""
     started: list[RuntimeInvoker] = []
 
     def start(*functions: FunctionConfig, **options: Any) -> RuntimeInvoker:
         invoker = RuntimeInvoker(
-            stack_of(*(functions or (function("Echo"),))),
-            SimpleNamespace(url="http://127.0.0.1:1"),
+            stack_of(*(functions or (make_function("Echo"),))),
+            endpoint="http://127.0.0.1:1",
             root=app_root,
             credentials=credentials,
             on_log=lambda name, line: heard.lines.append((name, line)),
@@ -153,8 +140,3 @@ def start(app_root: Path, heard: Heard) -> Iterator[Callable[..., RuntimeInvoker
     yield start
     for invoker in started:
         invoker.close()
-
-
-@pytest.fixture
-def make_function() -> Callable[..., FunctionConfig]:
-    return function

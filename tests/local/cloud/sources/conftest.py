@@ -1,9 +1,9 @@
-"""An engine for the whole module, in which roles are checked, and a function whose answers and grants a test decides."""
+"""An invoker whose answers a test decides, and gates that hold calls."""
 
 import json
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,7 +12,6 @@ import pytest
 
 from local.cloud.engine import Engine
 from local.cloud.invoke import Result
-from local.cloud.stack import FunctionConfig
 
 EVENTS = Path(__file__).parents[3] / "events"
 PATIENCE = 20.0
@@ -42,26 +41,6 @@ class ScriptedInvoker:
 
     def close(self) -> None:
         """Nothing runs."""
-
-
-class Role:
-    """A role that may do what a test allows: one action on one resource each."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._iam = engine.client("iam")
-        self._name = uuid4().hex
-        self._grants: set[tuple[str, str]] = set()
-        self.arn: str = self._iam.create_role(RoleName=self._name, AssumeRolePolicyDocument="{}")["Role"]["Arn"]
-
-    def allow(self, *grants: tuple[str, str]) -> None:
-        self._grants |= set(grants)
-        statements = [{"Effect": "Allow", "Action": action, "Resource": one} for action, one in sorted(self._grants)]
-        document = json.dumps({"Version": "2012-10-17", "Statement": statements})
-        self._iam.put_role_policy(RoleName=self._name, PolicyName="allowed", PolicyDocument=document)
-
-    def function(self, logical_id: str) -> FunctionConfig:
-        """A function that runs under this role."""
-        return FunctionConfig(logical_id, logical_id.lower(), "app.handler", 20, 256, {}, self.arn)
 
 
 class OnFailureQueue:
@@ -109,18 +88,6 @@ class Doors:
 
 
 FAILED = Result(error={"errorType": "ValueError", "errorMessage": "no"}, request_id="r")
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    engine = Engine.start()
-    yield engine
-    engine.stop()
-
-
-@pytest.fixture
-def role(engine: Engine) -> Role:
-    return Role(engine)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from local.cloud.invoke import REQUEST_LIMIT, Result, encode, too_large
-from local.cloud.sources import HttpApi
+from local.cloud.sources.http_api import HttpApi
 from local.cloud.stack import Route
 
 ROUTES = (
@@ -141,7 +141,7 @@ def test_ten_requests_run_at_once(start: Start, invoker: Any) -> None:
 def test_odd_bytes_in_a_request_still_make_an_event(start: Start, invoker: Any) -> None:
     with socket.create_connection(("127.0.0.1", start().port), timeout=20) as client:
         client.sendall(
-            b"GET /handoffs/%ff%00?q=%ff HTTP/1.1\r\nHost: h\r\nX-Odd: \xff\xfe\r\nConnection: close\r\n\r\n"
+            b"GET /handoffs/%ff%00?q=%ff HTTP/1.1\r\nHost: localhost\r\nX-Odd: \xff\xfe\r\nConnection: close\r\n\r\n"
         )
         assert client.makefile("rb").readline().startswith(b"HTTP/1.1 200")
     event = invoker.next()

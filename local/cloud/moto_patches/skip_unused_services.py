@@ -1,8 +1,8 @@
-"""Start-up: services that template.yaml cannot contain are hollow.
+"""Speeds up the start: replaces moto services that cannot be deployed here by empty modules.
 
-moto's CloudFormation imports every service that it could create. EC2 alone parses a thousand machine types; a third
-of the whole start goes into services that local/cloud/template.py would refuse anyway. Their modules are found, import as
-usual, and hold nothing: whoever really used one would get an AttributeError or an empty class, at once.
+moto.cloudformation imports every service that it can create; EC2 alone parses a thousand instance types. A third of the
+start goes into services that local/cloud/template.py rejects. The replacements have every name, each an empty class, so
+code that used one would fail at once.
 """
 
 import sys
@@ -19,8 +19,8 @@ NAMES = (
 SERVICES = frozenset(f"moto.{name}" for name in NAMES)
 
 
-class Hollow(ModuleType):
-    """A module that has every name, and nothing behind any of them."""
+class EmptyModule(ModuleType):
+    """A module that has every name; each is an empty class."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -28,19 +28,19 @@ class Hollow(ModuleType):
         return type(name, (), {})
 
 
-class HollowFinder(MetaPathFinder, Loader):
-    """Answers for the unused services before Python looks for their files."""
+class EmptyModuleFinder(MetaPathFinder, Loader):
+    """Finds the unused services before Python looks for their files."""
 
     def find_spec(self, fullname: str, *_: Sequence[str] | ModuleType | None) -> ModuleSpec | None:
         is_unused = ".".join(fullname.split(".")[:2]) in SERVICES
         return ModuleSpec(fullname, self, is_package=True) if is_unused else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return Hollow(spec.name)
+        return EmptyModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing to execute."""
+        """Do nothing."""
 
 
 def apply() -> None:
-    sys.meta_path.insert(0, HollowFinder())
+    sys.meta_path.insert(0, EmptyModuleFinder())

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from local.cloud.runtime import RuntimeInvoker
+from local.cloud.runtime.invoker import RuntimeInvoker
 from local.cloud.stack import FunctionConfig
 
 Start = Callable[..., RuntimeInvoker]
@@ -121,7 +121,7 @@ def test_processes_that_a_crowd_leaves_idle_end_but_for_those_that_are_kept(star
 
     def hear(_: str, phase: str, __: int) -> None:
         told[phase] += 1
-        if phase == "gone":
+        if phase == "exited":
             gone.release()
 
     invoker = start(idle_seconds=0.1, on_phase=hear)
@@ -136,7 +136,7 @@ def test_processes_that_a_crowd_leaves_idle_end_but_for_those_that_are_kept(star
     assert len(invoker.pids("Echo")) == 2
     assert invoker.invoke("Echo", {"do": "echo"}).payload["count"] == 2  # by one that was there before
     invoker.close()
-    assert (told["started"], told["gone"]) == (6, 6)  # none of the kept ones was let go and replaced
+    assert (told["started"], told["exited"]) == (6, 6)  # none of the kept ones was let go and replaced
 
 
 def test_events_that_come_just_as_idle_processes_end_are_answered(start: Start) -> None:

@@ -52,8 +52,8 @@ def test_context_has_what_handlers_ask_of_it(run: Run) -> None:
     result = run(handler).invoke("Echo", {})
     request_id, name, arn, memory, left = result.payload
     assert request_id == result.request_id
-    assert (name, memory) == ("handoff-Echo", "256")
-    assert arn == "arn:aws:lambda:us-east-1:123456789012:function:handoff-Echo"
+    assert (name, memory) == ("stack-Echo", "256")
+    assert arn == "arn:aws:lambda:us-east-1:123456789012:function:stack-Echo"
     assert 5000 < left <= 10000
 
 

@@ -5,49 +5,26 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from botocore.credentials import Credentials
+from moto.events.exceptions import InvalidEventPatternException
 
 from local.cloud.engine import Engine
 from local.cloud.invoke import Result
-from local.cloud.sources import StreamSource
-from local.cloud.sources.pattern import UnknownPatternError
+from local.cloud.sources.stream import StreamSource
 from local.cloud.stack import FunctionConfig, StreamMapping
 
 Start = Callable[..., StreamSource]
 
 
-class Table:
-    """A table with a stream, and short words for writing to it."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.name = f"t{uuid4().hex}"
-        self._client = engine.client("dynamodb")
-        made = self._client.create_table(
-            TableName=self.name,
-            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-            BillingMode="PAY_PER_REQUEST",
-            StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-        )
-        self.stream_arn: str = made["TableDescription"]["LatestStreamArn"]
-
-    def put(self, name: str, **attributes: Any) -> None:
-        self._client.put_item(TableName=self.name, Item={"id": {"S": name}, **attributes})
-
-    def delete(self, name: str) -> None:
-        self._client.delete_item(TableName=self.name, Key={"id": {"S": name}})
+@pytest.fixture
+def table(stream_table: Any) -> Any:
+    return stream_table
 
 
 @pytest.fixture
-def table(engine: Engine) -> Table:
-    return Table(engine)
-
-
-@pytest.fixture
-def mapping(table: Table) -> StreamMapping:
+def mapping(table: Any) -> StreamMapping:
     return StreamMapping(
         function="Process",
         stream_arn=table.stream_arn,
@@ -65,7 +42,7 @@ def mapping(table: Table) -> StreamMapping:
 
 
 @pytest.fixture
-def function(role: Any, table: Table, on_failure: Any) -> FunctionConfig:
+def function(role: Any, table: Any, on_failure: Any) -> FunctionConfig:
     """What the mapping calls, and with whose role it reads and reports."""
     reads = ("DescribeStream", "GetRecords", "GetShardIterator")
     role.allow(("sqs:SendMessage", on_failure.arn))
@@ -94,13 +71,21 @@ def names(event: Mapping[str, Any]) -> list[str]:
     return [record["dynamodb"]["Keys"]["id"]["S"] for record in event["Records"]]
 
 
+def collect(invoker: Any, count: int) -> list[str]:
+    """Names of so many records, however they are batched."""
+    found: list[str] = []
+    while len(found) < count:
+        found += names(invoker.next())
+    return found
+
+
 def shape(value: Any) -> Any:
     """Names and types, without the values."""
     return {key: shape(one) for key, one in value.items()} if isinstance(value, dict) else type(value)
 
 
 def test_record_has_the_shape_of_the_real_sample(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any, sample: Callable[[str], Any]
+    start: Start, mapping: StreamMapping, table: Any, invoker: Any, sample: Callable[[str], Any]
 ) -> None:
     start(mapping)
     (real,) = sample("stream_pending_handoff")["Records"]
@@ -116,7 +101,7 @@ def test_record_has_the_shape_of_the_real_sample(
 
 
 def test_changes_and_removals_carry_the_old_image_and_binaries_travel_as_base64(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+    start: Start, mapping: StreamMapping, table: Any, invoker: Any
 ) -> None:
     start(mapping)
     table.put("a", data={"B": b"\x00\xff"})
@@ -133,35 +118,35 @@ def test_changes_and_removals_carry_the_old_image_and_binaries_travel_as_base64(
 
 
 def test_trim_horizon_sees_what_was_written_before_and_latest_does_not(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+    start: Start, mapping: StreamMapping, table: Any, invoker: Any
 ) -> None:
     table.put("before")
     start(replace(mapping, starting_position="LATEST"))
     table.put("after")
     assert names(invoker.next()) == ["after"]
     start(mapping)
-    assert {*names(invoker.next()), *names(invoker.next())} == {"before", "after"}
+    assert collect(invoker, 2) == ["before", "after"]
 
 
 def test_only_records_that_pass_a_filter_wake_the_function(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+    start: Start, mapping: StreamMapping, table: Any, invoker: Any
 ) -> None:
     pending = {"dynamodb": {"NewImage": {"state": {"S": ["pending"]}}}}
     start(replace(mapping, filters=(pending,)))
     table.put("a", state={"S": "running"})
     table.put("b", state={"S": "pending"})
     table.put("a", state={"S": "pending"})
-    assert {*names(invoker.next()), *names(invoker.next())} == {"a", "b"}
+    assert collect(invoker, 2) == ["b", "a"]
     assert invoker.idle
 
 
-def test_pattern_that_nobody_can_decide_keeps_the_source_from_starting(start: Start, mapping: StreamMapping) -> None:
-    with pytest.raises(UnknownPatternError):
-        start(replace(mapping, filters=({"dynamodb": [{"wildcard": "*"}]},)))
+def test_an_invalid_filter_stops_the_start(start: Start, mapping: StreamMapping) -> None:
+    with pytest.raises(InvalidEventPatternException):
+        start(replace(mapping, filters=({"dynamodb": "pending"},)))
 
 
 def test_window_collects_a_batch_and_a_full_batch_ends_the_window(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+    start: Start, mapping: StreamMapping, table: Any, invoker: Any
 ) -> None:
     start(replace(mapping, window_seconds=60, batch_size=3))
     for number in range(6):
@@ -170,7 +155,7 @@ def test_window_collects_a_batch_and_a_full_batch_ends_the_window(
 
 
 def test_window_that_ends_delivers_what_there_is(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+    start: Start, mapping: StreamMapping, table: Any, invoker: Any
 ) -> None:
     start(replace(mapping, window_seconds=0.05))
     table.put("a")
@@ -178,7 +163,7 @@ def test_window_that_ends_delivers_what_there_is(
 
 
 def test_items_keep_their_order_and_a_busy_one_holds_up_no_other(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any, doors: Any
+    start: Start, mapping: StreamMapping, table: Any, invoker: Any, doors: Any
 ) -> None:
     seen: dict[str, list[str]] = {}
 
@@ -203,7 +188,7 @@ def test_items_keep_their_order_and_a_busy_one_holds_up_no_other(
 
 
 def test_poison_record_ends_in_the_on_failure_queue_and_blocks_nobody(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any, on_failure: Any
+    start: Start, mapping: StreamMapping, table: Any, invoker: Any, on_failure: Any
 ) -> None:
     failed = Result(error={"errorType": "ValueError", "errorMessage": "no"}, request_id="r")
     done: set[str] = set()
@@ -249,7 +234,7 @@ def test_poison_record_ends_in_the_on_failure_queue_and_blocks_nobody(
 
 
 def test_partial_failure_is_retried_from_the_failed_record(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any
+    start: Start, mapping: StreamMapping, table: Any, invoker: Any
 ) -> None:
     calls: list[list[str]] = []
 
@@ -270,23 +255,21 @@ def test_partial_failure_is_retried_from_the_failed_record(
     assert calls == [["0", "1", "2"], ["1", "2"]]
 
 
-def test_writes_to_other_tables_hide_none_of_ours(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any, engine: Engine
+def test_writes_to_other_tables_hide_no_record(
+    start: Start, mapping: StreamMapping, table: Any, invoker: Any, make_table: Callable[[], Any]
 ) -> None:
     start(replace(mapping, parallelization=2))
-    other = Table(engine)
+    other = make_table()
     with ThreadPoolExecutor() as pool:
         for writer in (other, table):
             pool.submit(lambda writer=writer: [writer.put(f"item {number}") for number in range(40)])
-    seen: set[str] = set()
-    while len(seen) < 40:
-        seen.update(names(invoker.next()))
+    assert len(set(collect(invoker, 40))) == 40
     table.put("one more")
     assert names(invoker.next()) == ["one more"]
 
 
 def test_source_survives_an_engine_that_fails_for_a_while_and_loses_nothing(
-    mapping: StreamMapping, function: FunctionConfig, table: Table, invoker: Any, engine: Engine
+    mapping: StreamMapping, function: FunctionConfig, table: Any, invoker: Any, engine: Engine
 ) -> None:
     class Failing:
         """The engine, whose streams answer nothing until they are mended."""
@@ -320,7 +303,7 @@ def test_source_survives_an_engine_that_fails_for_a_while_and_loses_nothing(
 
 
 def test_stop_ends_retries_and_takes_no_more_records(
-    start: Start, mapping: StreamMapping, table: Table, invoker: Any, failed: Result
+    start: Start, mapping: StreamMapping, table: Any, invoker: Any, failed: Result
 ) -> None:
     invoker.answer = lambda _: failed
     source = start(replace(mapping, max_retries=-1), pause=None, backoff=lambda _: 60.0)

@@ -1,6 +1,6 @@
-"""Serves a WSGI application on loopback over connections that stay open.
+"""Serves a WSGI application on loopback with persistent connections.
 
-werkzeug's server closes each connection after one answer and lingers 10 ms for more input; SDKs keep theirs open.
+moto's server (werkzeug) closes each connection after one response and waits 10 ms for more input.
 """
 
 import io
@@ -13,22 +13,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
+from local.cloud.loopback import is_loopback
+
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """One thread per connection; `stop` also ends the connections that are open."""
+    """One thread per connection; `stop` also closes open connections."""
 
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 256  # races start many clients at once
+    request_queue_size = 256  # tests of concurrency open many connections at once
 
     def __init__(self, application: Application) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.application = application
-        self.accepted = 0  # connections so far
+        self.accepted = 0  # number of connections since the start
         self._open: set[socket.socket] = set()
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="engine", daemon=True)
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="aws endpoint", daemon=True)
 
     @property
     def url(self) -> str:
@@ -38,7 +40,7 @@ class LoopbackServer(ThreadingHTTPServer):
         self._thread.start()
 
     def stop(self) -> None:
-        """Idempotent; answers under way may be cut off."""
+        """Idempotent; responses in progress may be cut off."""
         if self._thread.is_alive():
             self.shutdown()
             self._thread.join()
@@ -46,7 +48,7 @@ class LoopbackServer(ThreadingHTTPServer):
         for connection in list(self._open):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:  # the client was faster
+            except OSError:  # already closed by the client
                 continue
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -59,22 +61,22 @@ class LoopbackServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), ConnectionError | TimeoutError):  # a client that leaves is no error
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):  # the client disconnected
             super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    wbufsize = -1  # head and body in one packet
+    wbufsize = -1  # headers and body in one packet
     head: dict[str, str]
     server: LoopbackServer
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
-        """No line per request."""
+        """Log nothing."""
 
     def handle_one_request(self) -> None:
-        """Reads what SDKs send, and no more: the base class takes each head for an e-mail, which costs as much as a read."""
+        """Parse the headers in the simple form that SDKs send; the base class uses the e-mail parser, which is slow."""
         line = self.rfile.readline(65537).decode("latin-1").split()
         if len(line) != 3:
             self.close_connection = True
@@ -96,10 +98,14 @@ class _Handler(BaseHTTPRequestHandler):
 
         environ = self._environ()
         try:
-            body = b"".join(self.server.application(environ, start_response))
-        except Exception:  # noqa: BLE001 - a defect in moto: shown here, and an error that SDKs understand there
+            if is_loopback(self.head.get("host", "")):
+                body = b"".join(self.server.application(environ, start_response))
+            else:
+                body = b"The Host header must name this machine."
+                start_response("403 Forbidden", [("Content-Type", "text/plain")])
+        except Exception:  # noqa: BLE001 - a defect in moto or in a patch: print it, and answer with an error for SDKs
             traceback.print_exc()
-            body = b'{"__type": "InternalServerError", "message": "The local cloud failed; its output says where."}'
+            body = b'{"__type": "InternalServerError", "message": "The local cloud failed; see its traceback."}'
             start_response("500 Internal Server Error", [("Content-Type", "application/x-amz-json-1.0")])
         status, headers = head
         code, _, reason = status.partition(" ")

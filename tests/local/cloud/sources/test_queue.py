@@ -9,7 +9,7 @@ import pytest
 
 from local.cloud.engine import Engine
 from local.cloud.invoke import Result
-from local.cloud.sources import QueueSource
+from local.cloud.sources.queue import QueueSource
 from local.cloud.stack import QueueMapping
 
 Start = Callable[..., QueueSource]

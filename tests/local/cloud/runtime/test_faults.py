@@ -14,13 +14,12 @@ from typing import Any
 
 import pytest
 
-from local.cloud.runtime import RuntimeInvoker
+from local.cloud.runtime.invoker import RuntimeInvoker
 from local.cloud.stack import FunctionConfig
+from local.paths import ROOT
 
 Start = Callable[..., RuntimeInvoker]
 Make = Callable[..., FunctionConfig]
-HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
 
 
 def alive(pid: int) -> bool:
@@ -86,7 +85,7 @@ def test_process_killed_while_idle_swallows_no_event(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("phase", "survives"), [("started", True), ("ready", True), ("taken", False), ("answered", True), ("gone", True)]
+    ("phase", "survives"), [("started", True), ("ready", True), ("taken", False), ("answered", True), ("exited", True)]
 )
 def test_kill_at_any_phase_leaves_no_event_without_a_result(start: Start, phase: str, survives: bool) -> None:
     once = threading.Event()
@@ -100,7 +99,7 @@ def test_kill_at_any_phase_leaves_no_event_without_a_result(start: Start, phase:
 
     invoker = start(on_phase=kill)
     with ThreadPoolExecutor() as pool:
-        if phase == "gone":
+        if phase == "exited":
             invoker.invoke("Echo", {"do": "leave"})
         result = pool.submit(invoker.invoke, "Echo", {"do": "echo"}).result(20)
         after = pool.submit(invoker.invoke, "Echo", {"do": "echo"}).result(20)
@@ -163,14 +162,14 @@ def test_guard_that_was_killed_is_replaced(start: Start) -> None:
 
 PARENT = """
 import sys, threading
-sys.path[:0] = [{here!r}, {root!r}]
+sys.path.insert(0, {root!r})
 from pathlib import Path
-from types import SimpleNamespace
-import conftest
-from local.cloud.runtime import RuntimeInvoker
+from tests.local.cloud.conftest import function
+from tests.local.cloud.runtime.conftest import credentials, stack_of
+from local.cloud.runtime.invoker import RuntimeInvoker
 invoker = RuntimeInvoker(
-    conftest.stack_of(conftest.function("Echo"), conftest.function("Idle")), SimpleNamespace(url="http://127.0.0.1:1"),
-    root=Path({app!r}), credentials=conftest.credentials,
+    stack_of(function("Echo"), function("Idle")), endpoint="http://127.0.0.1:1",
+    root=Path({app!r}), credentials=credentials,
 )
 invoker.warm({{"Echo": 1, "Idle": 2}})
 invoker.wait_warm()
@@ -181,7 +180,7 @@ invoker.invoke("Echo", {{"do": "meet", "port": {port}}})
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_death_of_the_parent_leaves_no_orphans(how: int, app_root: Path, gate: Any) -> None:
-    code = PARENT.format(here=str(HERE), root=str(ROOT), app=str(app_root), port=gate.port)
+    code = PARENT.format(root=str(ROOT), app=str(app_root), port=gate.port)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         pids = [int(pid) for pid in parent.stdout.readline().split()]

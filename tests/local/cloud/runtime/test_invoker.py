@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from local.cloud.runtime import RuntimeInvoker
+from local.cloud.runtime.invoker import RuntimeInvoker
 from local.cloud.stack import FunctionConfig
 
 Start = Callable[..., RuntimeInvoker]
@@ -34,8 +34,8 @@ def test_process_is_the_real_runtime_and_sees_lambdas_world_and_nothing_of_ours(
     assert environment["HANDOFFS_TABLE"] == "handoffs"
     assert environment["AWS_ACCESS_KEY_ID"] == "key of Echo"
     assert environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
-    assert environment["AWS_LAMBDA_FUNCTION_NAME"] == seen["name"] == "handoff-Echo"
-    assert environment["AWS_LAMBDA_LOG_GROUP_NAME"] == "/aws/lambda/handoff-Echo"
+    assert environment["AWS_LAMBDA_FUNCTION_NAME"] == seen["name"] == "stack-Echo"
+    assert environment["AWS_LAMBDA_LOG_GROUP_NAME"] == "/aws/lambda/stack-Echo"
     assert environment["PATH"] == os.environ["PATH"]
     foreign = set(environment) - {"HANDOFFS_TABLE", "PATH", "LANG", "TZ", "LAMBDA_TASK_ROOT", "_HANDLER"}
     assert {name for name in foreign if not name.startswith("AWS_")} == set()
@@ -44,7 +44,7 @@ def test_process_is_the_real_runtime_and_sees_lambdas_world_and_nothing_of_ours(
 def test_context_carries_id_arn_memory_and_remaining_time(start: Start, make_function: Make) -> None:
     result = start(make_function("Echo", timeout=9)).invoke("Echo", {"do": "describe"})
     assert result.payload["id"] == result.request_id
-    assert result.payload["arn"] == "arn:aws:lambda:us-east-1:123456789012:function:handoff-Echo"
+    assert result.payload["arn"] == "arn:aws:lambda:us-east-1:123456789012:function:stack-Echo"
     assert result.payload["memory"] == "256"
     assert 5000 < result.payload["remaining"] <= 9000
 

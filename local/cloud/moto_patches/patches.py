@@ -1,4 +1,4 @@
-"""All mendings, in the order in which they are made."""
+"""All patches, in the order in which they are applied."""
 
 from functools import cache
 
@@ -14,13 +14,13 @@ from local.cloud.moto_patches import (
     queries,
     queues,
     receiving,
+    skip_unused_services,
     streams,
     transactions,
-    unused,
 )
 
-FAMILIES = (
-    *(loading, unused, dispatch, expressions, answers),  # quicker
+PATCHES = (
+    *(loading, skip_unused_services, dispatch, expressions, answers),  # speed
     *(atomicity, streams, iterators, transactions, limits, queries),  # DynamoDB
     *(queues, receiving),  # SQS
     access,  # IAM
@@ -29,6 +29,6 @@ FAMILIES = (
 
 @cache
 def apply() -> None:
-    """Mend this process's moto; safe to call again."""
-    for family in FAMILIES:
-        family.apply()
+    """Patch moto in this process. Idempotent."""
+    for patch in PATCHES:
+        patch.apply()

@@ -10,8 +10,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.cloud.engine import Engine
-from local.cloud.sources import QueueSource, StreamSource
 from local.cloud.sources.denial import MappingDeniedError, explained
+from local.cloud.sources.queue import QueueSource
+from local.cloud.sources.stream import StreamSource
 from local.cloud.stack import QueueMapping, StreamMapping
 
 PATIENCE = 20.0
@@ -44,15 +45,8 @@ class Mapped:
 
 
 @pytest.fixture
-def stream(engine: Engine, invoker: Any, role: Any, on_failure: Any) -> Iterator[Mapped]:
-    client, name = engine.client("dynamodb"), uuid4().hex
-    arn = client.create_table(
-        TableName=name,
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-    )["TableDescription"]["LatestStreamArn"]
+def stream(engine: Engine, invoker: Any, role: Any, on_failure: Any, stream_table: Any) -> Iterator[Mapped]:
+    arn = stream_table.stream_arn
     mapping = StreamMapping(
         function="Process",
         stream_arn=arn,
@@ -70,7 +64,7 @@ def stream(engine: Engine, invoker: Any, role: Any, on_failure: Any) -> Iterator
     errors: queue.Queue[Exception] = queue.Queue()
     source = StreamSource(mapping, role.function("Process"), engine, invoker, on_error=errors.put)
     needs = {**dict.fromkeys(STREAM, arn), "dynamodb:ListStreams": "*", "sqs:SendMessage": on_failure.arn}
-    yield Mapped(source, role, needs, errors, lambda: client.put_item(TableName=name, Item={"id": {"S": "a"}}))
+    yield Mapped(source, role, needs, errors, lambda: stream_table.put("a"))
     source.stop()
 
 
@@ -153,7 +147,7 @@ def test_denial_says_who_lacks_what_what_holds_and_what_to_do() -> None:
     denied = ClientError({"Error": {"Code": "AccessDenied", "Message": text}}, "ReceiveMessage")
     said = str(explained(denied, "TurnFunction"))
     assert said.startswith("TurnFunction lacks sqs:ReceiveMessage on arn:q,")
-    assert "is kept" in said
+    assert "are kept" in said
     assert "template" in said
 
 

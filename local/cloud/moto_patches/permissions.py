@@ -1,12 +1,12 @@
-"""Which permissions a request needs, as AWS's service authorization reference has them."""
+"""Which permissions a request needs, according to AWS's service authorization reference."""
 
-# ruff: noqa: SLF001 - the shim's business is the inside of another program
+# ruff: noqa: SLF001 - reads the internals of moto
 
 import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-Demand = tuple[str, str]  # action, resource
+Permission = tuple[str, str]  # action, resource
 
 IN_TRANSACTIONS = {
     "Put": "PutItem",
@@ -17,15 +17,15 @@ IN_TRANSACTIONS = {
 }
 
 
-def demands_of(response: Any) -> list[Demand]:
-    """What the caller of this moto response must be allowed to do; several for transactions and batches."""
-    named = BY_SERVICE.get(response.service_name)
-    if named is None:
+def permissions_of(response: Any) -> list[Permission]:
+    """Return what the caller of this moto response must be allowed to do; several for transactions and batches."""
+    of_service = BY_SERVICE.get(response.service_name)
+    if of_service is None:
         return [(f"{response.boto3_service_name}:{response._get_action()}", "*")]
-    return list(named(response))
+    return list(of_service(response))
 
 
-def _dynamodb(response: Any) -> Iterable[Demand]:
+def _dynamodb(response: Any) -> Iterable[Permission]:
     body, action = _body(response), response._get_action()
     if action in ("TransactWriteItems", "TransactGetItems"):
         for entry in body["TransactItems"]:
@@ -42,33 +42,28 @@ def _dynamodb(response: Any) -> Iterable[Demand]:
 
 
 def _table(response: Any, name: str) -> str:
-    return (
-        name
-        if name.startswith("arn:")
-        else f"arn:aws:dynamodb:{response.region}:{response.current_account}:table/{name}"
-    )
+    is_arn = name.startswith("arn:")
+    return name if is_arn else f"arn:aws:dynamodb:{response.region}:{response.current_account}:table/{name}"
 
 
-def _streams(response: Any) -> Iterable[Demand]:
+def _streams(response: Any) -> Iterable[Permission]:
     body = _body(response)
     arn = body.get("StreamArn") or body.get("ShardIterator", "*").split("|")[0]
     yield f"dynamodb:{response._get_action()}", arn
 
 
-def _sqs(response: Any) -> Iterable[Demand]:
-    action = response._get_action().removesuffix("Batch")  # IAM knows SendMessage, not SendMessageBatch
+def _sqs(response: Any) -> Iterable[Permission]:
+    action = response._get_action().removesuffix("Batch")  # IAM has SendMessage, not SendMessageBatch
     yield f"sqs:{action}", response._determine_resource()
 
 
-def _ssm(response: Any) -> Iterable[Demand]:
+def _ssm(response: Any) -> Iterable[Permission]:
     body = _body(response)
     names = body.get("Names") or [body.get("Path") or body.get("Name") or "*"]
     for name in names:
-        path = name if name.startswith("/") else f"/{name}"  # a slash at the end counts, as it does for IAM
-        yield (
-            f"ssm:{response._get_action()}",
-            f"arn:aws:ssm:{response.region}:{response.current_account}:parameter{path}",
-        )
+        path = name if name.startswith("/") else f"/{name}"  # a trailing slash is significant, as in IAM
+        arn = f"arn:aws:ssm:{response.region}:{response.current_account}:parameter{path}"
+        yield f"ssm:{response._get_action()}", arn
 
 
 def _body(response: Any) -> dict[str, Any]:
@@ -76,7 +71,7 @@ def _body(response: Any) -> dict[str, Any]:
     return body
 
 
-BY_SERVICE: dict[str, Callable[[Any], Iterable[Demand]]] = {
+BY_SERVICE: dict[str, Callable[[Any], Iterable[Permission]]] = {
     "dynamodb": _dynamodb,
     "dynamodbstreams": _streams,
     "sqs": _sqs,

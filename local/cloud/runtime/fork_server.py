@@ -1,4 +1,4 @@
-"""Where the execution environments of one function come from: a process that has loaded it and forks one at a time."""
+"""A process that has loaded one function and forks an execution environment on request."""
 
 import json
 import os
@@ -12,22 +12,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from local.cloud.runtime import zygote
+from local.cloud.runtime import fork_server_main
 
 OnExit = Callable[[int], None]
 
 
 class EndedInInit(Exception):
-    """The function's module was never loaded: loading it ended the process with this status, or took too long."""
+    """Loading the function's module ended the process with this status, or took too long."""
 
-    def __init__(self, status: int, *, too_long: bool = False) -> None:
+    def __init__(self, status: int, *, timed_out: bool = False) -> None:
         super().__init__(f"status {status}")
         self.status = status
-        self.too_long = too_long
+        self.timed_out = timed_out
 
 
-class Nursery:
-    """One loaded function. `on_line` hears each line that loading it prints. It ends with `close`, or with its process."""
+class ForkServer:
+    """One loaded function. `on_line` receives each line that loading it prints. Runs until `close` or until it dies."""
 
     def __init__(
         self,
@@ -41,14 +41,14 @@ class Nursery:
         self._changed = threading.Condition()
         self._one_at_a_time = threading.Lock()
         self._children: dict[int, OnExit] = {}
-        self._awaited: OnExit | None = None
-        self._born: list[int] = []
+        self._requested: OnExit | None = None
+        self._started: list[int] = []
         self._status = 0
         self.alive = True
         self._control, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", zygote.__file__, "-m", "awslambdaric", handler],
+                [sys.executable, "-P", fork_server_main.__file__, "-m", "awslambdaric", handler],
                 cwd=root,
                 env=environment,
                 stdin=theirs.fileno(),
@@ -57,63 +57,63 @@ class Nursery:
                 process_group=group,
             )
         name = f"{handler} {self._process.pid}"
-        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
+        assert self._process.stdout is not None  # noqa: S101 - for mypy: stdout=PIPE
         read_lines(self._process.stdout, on_line, name=f"log {name}")
-        threading.Thread(target=self._listen, name=f"nursery {name}", daemon=True).start()
+        threading.Thread(target=self._listen, name=f"fork server {name}", daemon=True).start()
 
     def spawn(self, environment: Mapping[str, str], *, group: int, output: int, on_exit: OnExit, seconds: float) -> int:
-        """Forks one into a process group and returns its pid, once the function is loaded. Raises EndedInInit.
+        """Fork a child into a process group, once the function is loaded; return its pid. Raises EndedInInit.
 
-        `on_exit` is called once, with the exit status, on the thread that hears of births: it must not wait for one.
+        `on_exit` is called once, with the exit status, on the thread that receives messages: it must not call `spawn`.
         """
         request = json.dumps({"group": group, "environment": environment}).encode()
         with self._one_at_a_time, self._changed:
-            self._awaited = on_exit
-            self._born.clear()  # one that came too late for whoever asked is nobody else's
-            with suppress(OSError):  # it is gone, and `_listen` hears that too
+            self._requested = on_exit
+            self._started.clear()  # a child of an earlier request that timed out
+            with suppress(OSError):  # the server died; `_listen` notices as well
                 socket.send_fds(self._control, [request], [output])
-            self._changed.wait_for(lambda: self._born or not self.alive, seconds)
-            if self._born:
-                return self._born.pop()
+            self._changed.wait_for(lambda: self._started or not self.alive, seconds)
+            if self._started:
+                return self._started.pop()
             if not self.alive:
                 raise EndedInInit(self._status)
         self._process.kill()
-        raise EndedInInit(-signal.SIGKILL, too_long=True)
+        raise EndedInInit(-signal.SIGKILL, timed_out=True)
 
     def kill(self, pid: int) -> None:
-        """SIGKILL for one of its own; harmless when that is gone already."""
+        """Send SIGKILL to a child; does nothing if it has exited."""
         with self._changed:
             if pid in self._children:
                 _kill(pid)
 
     def close(self) -> None:
-        """Ends it; what came from it is ended right behind. May be called twice."""
+        """Kill the server, and then its children. May be called twice."""
         self._process.kill()
         self._process.wait()
 
     def _listen(self) -> None:
-        with self._control, self._control.makefile() as news, suppress(OSError):
-            for line in news:
-                self._hear(*line.split())
+        with self._control, self._control.makefile() as messages, suppress(OSError):
+            for line in messages:
+                self._receive(*line.split())
         status = self._process.wait()
         with self._changed:
             self._status, self.alive = status, False
             orphans = list(self._children)
             self._changed.notify_all()
-        for pid in orphans:  # nobody is left who would tell of their end
+        for pid in orphans:  # the server can no longer report their exit
             _kill(pid)
-            self._hear("gone", str(pid), str(-signal.SIGKILL))
+            self._receive("exited", str(pid), str(-signal.SIGKILL))
 
-    def _hear(self, what: str, pid: str, *status: str) -> None:
+    def _receive(self, message: str, pid: str, *status: str) -> None:
         with self._changed:
-            if what == "born":
-                assert self._awaited is not None  # noqa: S101 - none is born unasked
-                self._born.append(int(pid))
-                self._children[int(pid)] = self._awaited
+            if message == "started":
+                assert self._requested is not None  # noqa: S101 - for mypy: children start on request only
+                self._started.append(int(pid))
+                self._children[int(pid)] = self._requested
                 self._changed.notify_all()
                 return
             on_exit = self._children.pop(int(pid), None)
-        if on_exit is not None:  # or it is a program that the function started while it was loaded
+        if on_exit is not None:  # None: a program that the function started while it was loaded
             on_exit(int(status[0]))
 
 
@@ -123,7 +123,7 @@ def _kill(pid: int) -> None:
 
 
 def read_lines(output: IO[bytes], on_line: Callable[[str], None], *, name: str) -> None:
-    """Tells each line of a process's output, in a thread of its own, until the output ends."""
+    """Call `on_line` with each line of a process's output, on a new thread, until the output ends."""
 
     def read() -> None:
         with output:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from local.cloud import template
-from local.cloud.moto_patches.unused import SERVICES, Hollow
+from local.cloud.moto_patches.skip_unused_services import SERVICES, EmptyModule
 from local.paths import ROOT
 
 TEXT = """
@@ -18,7 +18,7 @@ Resources:
 """
 
 
-def test_services_that_no_template_here_may_have_are_hollow() -> None:
+def test_services_that_cannot_be_deployed_are_skipped() -> None:
     handled = {kind.split("::")[1].lower() for kind in template.IN_MOTO}
     assert not {f"moto.{name}" for name in handled} & SERVICES
     program = (
@@ -29,18 +29,18 @@ def test_services_that_no_template_here_may_have_are_hollow() -> None:
     translate_first = [sys.executable, "-c", program]
     subprocess.run(translate_first, cwd=ROOT, check=True, capture_output=True)
     done = subprocess.run(translate_first, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert done.stdout == "Hollow False\n"
+    assert done.stdout == "EmptyModule False\n"
     assert done.stderr == ""
 
 
-def test_a_hollow_module_has_names_and_nothing_behind_them() -> None:
-    hollow = Hollow("moto.ec2")
-    assert hollow.ec2_backends.__name__ == "ec2_backends"
+def test_an_empty_module_has_every_name() -> None:
+    module = EmptyModule("moto.ec2")
+    assert module.ec2_backends.__name__ == "ec2_backends"
     with pytest.raises(AttributeError):
-        hollow.__file__  # noqa: B018 - looking is the test
+        module.__file__  # noqa: B018 - looking is the test
 
 
-def test_a_translation_is_kept_and_never_stale(tmp_path: Path) -> None:
+def test_a_translation_is_cached_by_its_input(tmp_path: Path) -> None:
     first = template.translate(TEXT, "us-east-1", cache=tmp_path)
     assert template.translate(TEXT, "us-east-1", cache=tmp_path) == first
     assert len(list(tmp_path.iterdir())) == 1

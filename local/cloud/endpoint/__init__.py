@@ -1,0 +1,1 @@
+"""The AWS endpoint: an HTTP server on loopback that checks signatures and passes requests on to moto."""
