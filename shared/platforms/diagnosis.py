@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from shared.errors import PlatformError, RateLimited, Rejected
+from shared.platforms.spec import PlatformSpec
 from shared.ports.platforms import Finding
 
 
 class Diagnosis:
     """Looks at one platform, one after the other, and what they found."""
 
-    def __init__(self, platform: str, *, seconds: float) -> None:
+    def __init__(self, spec: PlatformSpec, *, seconds: float) -> None:
         self.findings: list[Finding] = []
-        self._platform = platform
+        self._platform, self._title = spec.name, spec.title
         self._end = time.monotonic() + seconds
 
     @property
@@ -33,13 +34,14 @@ class Diagnosis:
 
     def trouble(self, name: str, error: PlatformError, fix: str) -> None:
         """Why a look saw nothing: it was refused (then `fix` helps), told to wait, or not answered."""
-        title = self._platform.capitalize()
         if isinstance(error, Rejected):
             self.bad(name, f"{str(error).rstrip('.')}.", fix)
         elif isinstance(error, RateLimited):
-            self.unsure(name, f"{title} asks to wait {error.after:.0f} s.", "Look again after that.")
+            self.unsure(name, f"{self._title} asks to wait {error.after:.0f} s.", "Look again after that.")
         else:
-            self.bad(name, f"{title} did not answer.", "Look again in a minute; handoffs try again by themselves.")
+            self.bad(
+                name, f"{self._title} did not answer.", "Look again in a minute; handoffs try again by themselves."
+            )
 
     def signing(self, secrets: Mapping[str, str | None]) -> None:
         """Whether there is what the platform's posts are verified with: at least one of these."""
@@ -51,15 +53,14 @@ class Diagnosis:
 
     def address(self, actual: str, wanted: str, *, certain: bool, fix: str) -> None:
         """Whether the platform posts to this service. Not `certain` where only a request says what our address is."""
-        title = self._platform.capitalize()
         here, there = urlsplit(wanted), urlsplit(actual)
         if actual.rstrip("/") == wanted:
-            self.good("webhook", f"{title} posts to {wanted}.")
+            self.good("webhook", f"{self._title} posts to {wanted}.")
         elif there.path == here.path and not certain:
-            detail = f"{title} posts to {there.netloc}, and this call came to {here.netloc}."
+            detail = f"{self._title} posts to {there.netloc}, and this call came to {here.netloc}."
             self.unsure("webhook", detail, f"If both are this service, all is well. Else: {fix}")
         else:
-            self.bad("webhook", f"{title} posts elsewhere, to {there.netloc}.", fix)
+            self.bad("webhook", f"{self._title} posts elsewhere, to {there.netloc}.", fix)
 
 
 def is_out_of_reach(url: str) -> bool:

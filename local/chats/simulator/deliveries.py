@@ -41,6 +41,7 @@ class Event:
     body: bytes
     sign: Callable[[int, int | None], Mapping[str, str]]
     policy: Policy
+    method: str = "POST"
     answered: Callable[[bytes], None] = field(default=lambda _: None)  # called on the first 2xx, with its body
     missed: Callable[[int | None], None] = field(default=lambda _: None)  # called on any other answer, with its status
     failed: Callable[[], None] = field(default=lambda: None)  # called after the last retry
@@ -124,7 +125,9 @@ class Deliveries:
         timeout = ClientTimeout(total=event.policy.timeout)
         status, answer = None, b""
         try:
-            async with self._session.post(url, data=event.body, headers=headers, timeout=timeout) as response:
+            async with self._session.request(
+                event.method, url, data=event.body, headers=headers, timeout=timeout
+            ) as response:
                 answer, status = await response.read(), response.status
         except (ClientError, TimeoutError, OSError):
             pass  # recorded as an attempt without a status; the policy retries

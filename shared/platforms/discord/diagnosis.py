@@ -7,7 +7,7 @@ from typing import Any
 from shared.domain.routes import Place
 from shared.errors import PlatformError
 from shared.platforms.diagnosis import Diagnosis
-from shared.platforms.discord import rights
+from shared.platforms.discord import SPEC, rights
 from shared.platforms.discord.threads import ANNOUNCEMENTS, FORUM, MEDIA, TEXT, THREADS
 from shared.ports.platforms import Finding
 from shared.ports.secrets import Secrets
@@ -37,7 +37,7 @@ def diagnose(
     ask: Ask, secrets: Secrets, home: Place | None, *, webhook_url: str, certain: bool, seconds: float
 ) -> Sequence[Finding]:
     """See `Platform.diagnose`."""
-    found = Diagnosis("discord", seconds=seconds)
+    found = Diagnosis(SPEC, seconds=seconds)
     try:
         application = ask("/applications/@me", seconds=found.left)
     except PlatformError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from shared.domain.routes import Place
 from shared.errors import PlaceGone, PlatformError
 from shared.platforms.diagnosis import Diagnosis
+from shared.platforms.slack import SPEC
 from shared.ports.platforms import Finding
 from shared.ports.secrets import Secrets
 
@@ -26,7 +27,7 @@ def diagnose(
     api: "Api", secrets: Secrets, home: Place | None, *, webhook_url: str, seconds: float
 ) -> Sequence[Finding]:
     """See `Platform.diagnose`."""
-    found = Diagnosis("slack", seconds=seconds)
+    found = Diagnosis(SPEC, seconds=seconds)
     try:
         who, scopes = api.who(seconds=found.left)
     except PlatformError as error:

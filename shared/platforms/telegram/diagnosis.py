@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from shared.domain.routes import Place
 from shared.errors import PlatformError
 from shared.platforms.diagnosis import Diagnosis, is_out_of_reach
+from shared.platforms.telegram import SPEC
 from shared.ports.platforms import Finding
 from shared.ports.secrets import Secrets
 
@@ -29,7 +30,7 @@ def diagnose(
     api: "Api", secrets: Secrets, home: Place | None, *, webhook_url: str, certain: bool, now: int, seconds: float
 ) -> Sequence[Finding]:
     """See `Platform.diagnose`."""
-    found = Diagnosis("telegram", seconds=seconds)
+    found = Diagnosis(SPEC, seconds=seconds)
     try:
         me = api.ask(lambda bot: bot.get_me(), seconds=found.left)
     except PlatformError as error:

@@ -1,0 +1,159 @@
+"""The toy's adapter: JSON over HTTP, and webhooks as PUT transactions with any number of events."""
+
+import contextlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import httpx
+
+from shared.domain.routes import Place
+from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
+from shared.platforms import links
+from shared.platforms.diagnosis import Diagnosis
+from shared.platforms.markdown.clean import clean, neutralise
+from shared.platforms.markdown.clean import title as as_title
+from shared.platforms.markdown.split import split
+from shared.ports.inbound import Answer, Inbound, Invited, Parsed, WebhookRequest
+from shared.ports.platforms import Capabilities, Finding, Part, Platform
+from shared.ports.secrets import Secrets
+from shared.settings import Settings
+from tests.contracts.platform.toy import PLAIN_SPEC, SPEC
+
+LIMIT = 1000
+SECONDS = 5.0
+
+
+class Toy(Platform):
+    """Sends are idempotent by key, and can be found again."""
+
+    spec = SPEC
+    name = SPEC.name
+    capabilities = Capabilities(threads=True, limit=LIMIT, key=True, readback=True)
+
+    def __init__(self, settings: Settings, secrets: Secrets) -> None:
+        self._secrets = secrets
+        self._urls = self.spec.urls(settings.platform_urls)
+
+    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # open to all
+        made = self._call("POST", f"/chats/{home.chat}/threads", {"title": as_title(title, 60), "key": key})
+        return Place(self.name, home.chat, made["id"])
+
+    def find_thread(self, home: Place, *, key: str) -> Place | None:
+        found = self._call("GET", f"/chats/{home.chat}/threads?key={key}")
+        return Place(self.name, home.chat, found["id"]) if found["id"] else None
+
+    def send(self, place: Place, part: Part, *, key: str) -> str:
+        body = {"thread": place.thread, "text": part.text, "key": key}
+        return str(self._call("POST", f"/chats/{place.chat}/messages", body)["id"])
+
+    def find_message(self, place: Place, *, key: str) -> str | None:
+        found: str | None = self._call("GET", f"/chats/{place.chat}/messages?key={key}")["id"]
+        return found
+
+    def edit(self, place: Place, message_id: str, part: Part) -> None:
+        self._call("PATCH", f"/chats/{place.chat}/messages/{message_id}", {"text": part.text})
+
+    def typing(self, place: Place) -> None:
+        with contextlib.suppress(PlatformError):
+            self._call("POST", f"/chats/{place.chat}/typing", {"thread": place.thread})
+
+    def render(self, markdown: str) -> list[Part]:
+        return [Part(text) for text in split(neutralise(clean(markdown)), LIMIT)]
+
+    def link(self, place: Place) -> str:
+        return links.below(self._urls.link, place)
+
+    def verify(self, request: WebhookRequest, *, now: int) -> bool:  # noqa: ARG002  # a shared secret has no age
+        secret = self._secrets.get(f"{self.name}/webhook_secret")
+        given = request.query.get("token") if request.method == "GET" else request.headers.get("authorization")
+        wanted = secret if request.method == "GET" else f"Bearer {secret}"
+        return bool(secret) and hmac.compare_digest((given or "").encode(), str(wanted).encode())
+
+    def parse(self, request: WebhookRequest) -> Parsed:
+        if request.method == "GET":
+            return Parsed(answer=Answer(request.query.get("challenge", "")))
+        try:
+            events = [self._event(event) for event in json.loads(request.body)["events"] if event["from"] != "bot"]
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return Parsed(ignored="not a transaction of the toy")
+        if not request.rest.startswith("transactions/"):
+            return Parsed(ignored="not a transaction of the toy")
+        return Parsed(tuple(events), ignored="" if events else "messages of the bot")
+
+    def join(self, place: Place) -> None:
+        self._call("POST", f"/chats/{place.chat}/join", {})
+
+    def check_home(self, home: Place) -> Place:
+        """Ids of chats are in lower case, however a person writes them."""
+        return Place(self.name, self._call("GET", f"/chats/{home.chat}")["id"])
+
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # nothing here has an age
+        found = Diagnosis(self.spec, seconds=seconds)
+        try:
+            me = self._call("GET", "/me", seconds=found.left)
+        except PlatformError as error:
+            found.trouble("bot", error, f"Set the secret {self.name}/bot_token.")
+            return found.findings
+        found.good("bot", f"{me['name']} answers.")
+        found.signing({f"{self.name}/webhook_secret": self._secrets.get(f"{self.name}/webhook_secret")})
+        found.address(me["webhook"], webhook_url, certain=True, fix=f"Set the webhook to {webhook_url}.")
+        if home is not None:
+            self._diagnose_home(found, home)
+        return found.findings
+
+    def _diagnose_home(self, found: Diagnosis, home: Place) -> None:
+        try:
+            chat = self._call("GET", f"/chats/{home.chat}", seconds=found.left)
+        except PlatformError as error:
+            found.trouble("home", error, "Choose another chat.")
+            return
+        found.good("home", f"The bot is in {chat['title']}.")
+        if chat["threads"]:
+            found.good("thread", "The bot may open threads.")
+        elif self.spec.threads:
+            found.bad("thread", "This chat has no threads.", "Choose a room.")
+
+    def _event(self, event: Mapping[str, Any]) -> Inbound | Invited:
+        place = Place(self.name, str(event["chat"]), event.get("thread"))
+        if event["kind"] == "invite":
+            return Invited(place, str(event["from"]))
+        return Inbound(f"{int(event['id']):012d}", place, str(event["from"]), str(event["text"]))
+
+    def _call(self, method: str, path: str, body: Any = None, *, seconds: float = SECONDS) -> Any:
+        headers = {"Authorization": f"Bearer {self._secrets.get(f'{self.name}/bot_token')}"}
+        try:
+            answer = self._http.request(method, self._urls.api + path, json=body, headers=headers, timeout=seconds)
+        except httpx.ConnectError as error:
+            raise NotSent("The toy cannot be reached") from error
+        except httpx.HTTPError as error:
+            raise Ambiguous("The toy did not answer") from error
+        if answer.is_success:
+            return answer.json()
+        raise _error(answer)
+
+    @cached_property
+    def _http(self) -> httpx.Client:
+        return httpx.Client(trust_env=False)
+
+    def close(self) -> None:
+        self._http.close()
+
+
+class PlainToy(Toy):
+    """The toy without threads."""
+
+    spec = PLAIN_SPEC
+    name = PLAIN_SPEC.name
+    capabilities = Capabilities(threads=False, limit=LIMIT, key=True, readback=True)
+
+
+def _error(answer: httpx.Response) -> PlatformError:
+    if answer.status_code == 429:
+        return RateLimited(float(answer.headers["Retry-After"]))
+    if answer.status_code >= 500:
+        return Ambiguous("The toy failed")
+    kind = {404: PlaceGone, 409: ThreadRefused}.get(answer.status_code, Rejected)
+    return kind(f"The toy refused: {answer.json()['error']}")
