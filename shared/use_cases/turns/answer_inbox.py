@@ -29,7 +29,7 @@ from shared.use_cases.turns.run_kickoff import run_kickoff
 log = logging.getLogger(__name__)
 ROWS_PER_TURN = 25
 AGENT_TRIES = 5
-PROMISE_SLACK = 120_000
+PROMISE_MARGIN = 120_000
 
 
 def answer_inbox(services: Services, message: InboxEvent, budget: TurnBudget) -> None:
@@ -171,7 +171,7 @@ def _promised(services: Services, row: InboxRow, pause: float) -> TurnLease | No
     """A terminal's turn stays accepted until its next try: no handoff may come between, and its person goes on waiting."""
     if not row.place.is_cli:
         return None
-    return TurnLease(accepted_turn(row), services.clock.now() + int(pause * 1000) + PROMISE_SLACK)
+    return TurnLease(accepted_turn(row), services.clock.now() + int(pause * 1000) + PROMISE_MARGIN)
 
 
 def _give_up(services: Services, session: Session, rows: Sequence[InboxRow]) -> None:
