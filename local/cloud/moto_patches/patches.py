@@ -6,6 +6,7 @@ from local.cloud.moto_patches import (
     access,
     answers,
     atomicity,
+    comparisons,
     dispatch,
     expressions,
     iterators,
@@ -21,7 +22,7 @@ from local.cloud.moto_patches import (
 
 PATCHES = (
     *(loading, skip_unused_services, dispatch, expressions, answers),  # speed
-    *(atomicity, streams, iterators, transactions, limits, queries),  # DynamoDB
+    *(atomicity, streams, iterators, transactions, limits, queries, comparisons),  # DynamoDB
     *(queues, receiving),  # SQS
     access,  # IAM
 )
