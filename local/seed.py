@@ -6,9 +6,10 @@ from typing import Any
 from local.chats.spec import LocalChat
 from local.cloud.engine import Engine
 from local.cloud.stack import Stack
-from shared.aws.store import dynamo_store
+from shared.aws.tables import DynamoTables
 from shared.domain.routes import Place
 from shared.ports.store import Store
+from shared.store.bundle import store_on
 from shared.use_cases.people.authenticate import hash_of, new_token
 
 USERS = ("owner", "other")
@@ -17,8 +18,9 @@ USERS = ("owner", "other")
 
 def store_of(engine: Engine, stack: Stack) -> Store:
     """The store of a local stack, with the permissions of the account."""
-    tables = stack.resources
-    return dynamo_store(engine.client("dynamodb"), handoffs=tables["HandoffsTable"], sessions=tables["SessionsTable"])
+    names = stack.resources
+    client = engine.client("dynamodb")
+    return store_on(DynamoTables(client, handoffs=names["HandoffsTable"], sessions=names["SessionsTable"]))
 
 
 def seed_users(store: Store, simulated: Iterable[LocalChat]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from shared.agents.registry import build_agent, summary
 from shared.aws.clients import LazyClient
 from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
 from shared.aws.secrets import SsmSecrets
-from shared.aws.store import dynamo_store
+from shared.aws.tables import DynamoTables
 from shared.clock import SystemClock
 from shared.log_redaction import redact_exception
 from shared.platforms import PLATFORMS
@@ -21,6 +21,7 @@ from shared.ports.agents import Agent
 from shared.ports.clock import Clock
 from shared.services import Services
 from shared.settings import Settings, is_loaded_ahead
+from shared.store.bundle import store_on
 
 Handler = Callable[[Any, Any], Any]
 Client = Callable[[str], Any]
@@ -35,7 +36,8 @@ def build_services(
 ) -> Services:
     """Everything on AWS, by default with lazily made boto3 clients and the listed platforms; a test passes others."""
     clock = clock or SystemClock()
-    dynamodb, sqs = client("dynamodb"), client("sqs")
+    sqs = client("sqs")
+    tables = DynamoTables(client("dynamodb"), handoffs=settings.handoffs_table, sessions=settings.sessions_table)
     secrets = SsmSecrets(client("ssm"), settings.secrets_prefix)
 
     @functools.cache
@@ -45,7 +47,7 @@ def build_services(
     return Services(
         settings=settings,
         clock=clock,
-        store=dynamo_store(dynamodb, handoffs=settings.handoffs_table, sessions=settings.sessions_table),
+        store=store_on(tables),
         queue=SqsTurnQueue(sqs, settings.turns_queue_url),
         visibility=lambda receipt_handle: SqsVisibility(sqs, settings.turns_queue_url, receipt_handle),
         dead_turns=SqsDeadTurns(sqs, settings.dead_turns_queue_url),

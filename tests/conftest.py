@@ -67,6 +67,7 @@ def tables(dynamodb: Any) -> "Iterator[TableNames]":
 @pytest.fixture
 def store(dynamodb: Any, tables: "TableNames") -> "Store":
     """The store on fresh tables."""
-    from shared.aws.store import dynamo_store  # noqa: PLC0415  # brings boto3
+    from shared.aws.tables import DynamoTables  # noqa: PLC0415  # brings botocore
+    from shared.store.bundle import store_on  # noqa: PLC0415  # only with the above
 
-    return dynamo_store(dynamodb, handoffs=tables.handoffs, sessions=tables.sessions)
+    return store_on(DynamoTables(dynamodb, handoffs=tables.handoffs, sessions=tables.sessions))

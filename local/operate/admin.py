@@ -9,11 +9,11 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from shared.aws.accounts import DynamoAccounts
-from shared.aws.tables import Tables, token_key
+from shared.aws.tables import DynamoTables
 from shared.domain.routes import Place
 from shared.platforms import PLATFORMS
 from shared.ports.accounts import Accounts
+from shared.store.accounts import TableAccounts
 from shared.use_cases.people.authenticate import hash_of, new_token
 
 SUPPORTED = [spec for spec in PLATFORMS if spec.is_supported]
@@ -30,10 +30,9 @@ def main(arguments: Sequence[str] | None = None, *, client: Any = None) -> int:
 
 
 def _change(asked: argparse.Namespace, dynamodb: Any) -> int:
-    tables = Tables(dynamodb, handoffs="", sessions=asked.sessions_table)
-    accounts = DynamoAccounts(tables)
+    accounts = TableAccounts(DynamoTables(dynamodb, handoffs="", sessions=asked.sessions_table))
     if asked.command == "revoke-token":
-        return _revoke(tables, asked.token)
+        return _revoke(accounts, asked.token)
     try:
         _link_accounts(accounts, asked)
     except ValueError as refused:
@@ -55,9 +54,9 @@ def _link_accounts(accounts: Accounts, asked: argparse.Namespace) -> None:
         accounts.set_home(asked.user, home)
 
 
-def _revoke(tables: Tables, token: str) -> int:
+def _revoke(accounts: Accounts, token: str) -> int:
     user_id = token.removeprefix("ho_").partition(".")[0]
-    tables.delete_all([token_key(user_id, hash_of(token))])
+    accounts.remove_token(user_id, hash_of(token))
     sys.stderr.write("Revoked. Requests with this token are now rejected.\n")
     return 0
 

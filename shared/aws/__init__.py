@@ -1,1 +1,1 @@
-"""The ports on DynamoDB, SQS and SSM: the only place that knows boto3."""
+"""The ports on DynamoDB, SQS, SSM and Bedrock: the only package that imports boto3."""

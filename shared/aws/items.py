@@ -1,26 +1,24 @@
-"""Plain Python values to DynamoDB's attribute values and back."""
+"""Plain Python values as DynamoDB attribute values, and back."""
 
 from collections.abc import Mapping
 from typing import Any
 
-Item = dict[str, Any]
+from shared.ports.tables import Item
 
 
 def encode(value: Any) -> dict[str, Any]:
-    """One value as an attribute value. None inside a container is kept as NULL; `to_item` leaves it out at the top."""
+    """One value as an attribute value. None inside a container becomes NULL; `to_item` leaves it out at the top."""
     match value:
         case bool():
             return {"BOOL": value}
         case str():
             return {"S": value}
         case int():
-            return {"N": str(value)}
+            return {"N": str(int(value))}
         case bytes():
             return {"B": value}
         case None:
             return {"NULL": True}
-        case frozenset() | set():
-            return {"SS": sorted(value)}
         case Mapping():
             return {"M": {key: encode(inner) for key, inner in value.items()}}
         case list() | tuple():
@@ -29,7 +27,7 @@ def encode(value: Any) -> dict[str, Any]:
 
 
 def decode(attribute: Mapping[str, Any]) -> Any:
-    """An attribute value as a plain one; numbers are integers, as we store no others."""
+    """An attribute value as a plain value. Numbers are integers: the store writes no others."""
     ((kind, value),) = attribute.items()
     match kind:
         case "S" | "BOOL":
@@ -40,8 +38,6 @@ def decode(attribute: Mapping[str, Any]) -> Any:
             return bytes(value)
         case "NULL":
             return None
-        case "SS":
-            return frozenset(value)
         case "M":
             return {key: decode(inner) for key, inner in value.items()}
         case "L":
@@ -50,7 +46,7 @@ def decode(attribute: Mapping[str, Any]) -> Any:
 
 
 def to_item(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A whole item; what is None is not stored."""
+    """A whole item. Attributes that are None are not stored."""
     return {name: encode(value) for name, value in values.items() if value is not None}
 
 

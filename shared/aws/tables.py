@@ -1,122 +1,117 @@
-"""The two tables: their names, keys and reads; the only place that knows what a key looks like."""
+"""The `Tables` port on DynamoDB."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from shared.aws.items import Item, from_item, to_item
-from shared.domain.routes import Place
+from shared.aws.expressions import request_of, transaction_entry
+from shared.aws.items import from_item, to_item
+from shared.aws.table_errors import translated
+from shared.ports.tables import Delete, Index, Item, Key, Page, Put, Table, Update, Write, validate
 
-Key = Mapping[str, str]
-SEQUENCE_DIGITS = 10
-
-
-def handoff_key(handoff_id: str) -> Key:
-    return {"handoff_id": handoff_id}
+_READ_BATCH = 100
+_DELETE_BATCH = 25
 
 
-def meta_key(session_id: str) -> Key:
-    return {"pk": f"SESSION#{session_id}", "sk": "META"}
+class DynamoTables:
+    """The `Tables` port on two DynamoDB tables of these names."""
 
+    def __init__(self, client: Any, *, handoffs: str, sessions: str) -> None:
+        self._client = client
+        self._names = {Table.HANDOFFS: handoffs, Table.SESSIONS: sessions}
 
-def chunk_key(session_id: str, first: int) -> Key:
-    return {"pk": f"SESSION#{session_id}", "sk": f"CHUNK#{first:0{SEQUENCE_DIGITS}}"}
-
-
-def out_key(session_id: str, turn_id: str, number: int) -> Key:
-    return {"pk": f"SESSION#{session_id}", "sk": f"OUT#{turn_id}#{number:04}"}
-
-
-def inbox_key(place: Place, event_id: str) -> Key:
-    return {"pk": f"INBOX#{place.route}", "sk": event_id}
-
-
-def route_key(place: Place) -> Key:
-    return {"pk": f"ROUTE#{place.route}", "sk": "ROUTE"}
-
-
-def back_route_key(session_id: str, place: Place) -> Key:
-    """Below the session: which routes point to it, so that deleting it finds them."""
-    return {"pk": f"SESSION#{session_id}", "sk": f"ROUTE#{place.route}"}
-
-
-def home_key(user_id: str, platform: str) -> Key:
-    return {"pk": f"USER#{user_id}", "sk": f"HOME#{platform}"}
-
-
-def token_key(user_id: str, token_hash: str) -> Key:
-    return {"pk": f"USER#{user_id}", "sk": f"TOKEN#{token_hash}"}
-
-
-def identity_key(user_id: str, platform: str, person: str) -> Key:
-    return {"pk": f"USER#{user_id}", "sk": f"IDENTITY#{platform}#{person}"}
-
-
-def person_key(platform: str, person: str) -> Key:
-    return {"pk": f"PERSON#{platform}#{person}", "sk": "PERSON"}
-
-
-@dataclass(frozen=True)
-class Tables:
-    """A DynamoDB client with the names of our two tables."""
-
-    client: Any
-    handoffs: str
-    sessions: str
-
-    def get(self, table: str, key: Key) -> Item | None:
-        """One item, strongly consistent."""
-        answer = self.client.get_item(TableName=table, Key=to_item(key), ConsistentRead=True)
+    def get(self, table: Table, key: Key) -> Item | None:
+        answer = self._client.get_item(TableName=self._names[table], Key=to_item(key), ConsistentRead=True)
         return from_item(answer["Item"]) if "Item" in answer else None
 
-    def get_many(self, table: str, keys: Sequence[Key]) -> list[Item]:
-        """Several items, strongly consistent, in the order of `keys`; those that are gone are left out."""
+    def get_many(self, table: Table, keys: Sequence[Key]) -> list[Item]:
+        name = self._names[table]
         found: dict[tuple[str, ...], Item] = {}
-        for start in range(0, len(keys), 100):
-            asked = {table: {"Keys": [to_item(key) for key in keys[start : start + 100]], "ConsistentRead": True}}
+        for start in range(0, len(keys), _READ_BATCH):
+            asked = {
+                name: {"Keys": [to_item(key) for key in keys[start : start + _READ_BATCH]], "ConsistentRead": True}
+            }
             while asked:
-                answer = self.client.batch_get_item(RequestItems=asked)
-                for raw in answer["Responses"].get(table, []):
-                    item = from_item(raw)
-                    found[tuple(item[name] for name in keys[0])] = item
+                answer = self._client.batch_get_item(RequestItems=asked)
+                for item in map(from_item, answer["Responses"].get(name, [])):
+                    found[tuple(table.key_of(item).values())] = item
                 asked = answer.get("UnprocessedKeys") or {}
-        return [found[tuple(key.values())] for key in keys if tuple(key.values()) in found]
+        wanted = [tuple(table.key_of(key).values()) for key in keys]
+        return [found[key] for key in wanted if key in found]
 
     def query(
-        self,
-        pk: str,
-        *,
-        low: str,
-        high: str = "",
-        backwards: bool = False,
-        limit: int | None = None,
-        page: int | None = None,
+        self, pk: str, *, low: str, high: str | None = None, backwards: bool = False, page: int | None = None
     ) -> Iterator[Item]:
-        """The items of one partition of the Sessions table with low ≤ sk ≤ high, strongly consistent, page by page.
-
-        Without `high`: those whose sort key begins with `low`. `limit` is how many at most; `page` is how many are read
-        (and paid for) at a time by a caller who may stop early.
-        """
         request: dict[str, Any] = {
-            "TableName": self.sessions,
+            "TableName": self._names[Table.SESSIONS],
             "KeyConditionExpression": "pk = :pk AND "
-            + ("sk BETWEEN :low AND :high" if high else "begins_with(sk, :low)"),
-            "ExpressionAttributeValues": to_item({":pk": pk, ":low": low, ":high": high or None}),
+            + ("begins_with(sk, :low)" if high is None else "sk BETWEEN :low AND :high"),
+            "ExpressionAttributeValues": to_item({":pk": pk, ":low": low, ":high": high}),
             "ConsistentRead": True,
             "ScanIndexForward": not backwards,
         }
-        if limit is not None or page is not None:
-            request["Limit"] = limit or page
+        if page is not None:
+            request["Limit"] = page
         while True:
-            answer = self.client.query(**request)
+            answer = self._client.query(**request)
             yield from map(from_item, answer["Items"])
-            if limit is not None or "LastEvaluatedKey" not in answer:
+            if "LastEvaluatedKey" not in answer:
                 return
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
-    def delete_all(self, keys: Sequence[Key]) -> None:
-        """Delete items of the Sessions table, 25 a call; those that are gone already do not matter."""
-        for start in range(0, len(keys), 25):
-            asked = {self.sessions: [{"DeleteRequest": {"Key": to_item(key)}} for key in keys[start : start + 25]]}
+    def index(
+        self,
+        index: Index,
+        value: str | int,
+        *,
+        up_to: int | None = None,
+        backwards: bool = False,
+        limit: int | None = None,
+        after: Item | None = None,
+    ) -> Page:
+        request: dict[str, Any] = {
+            "TableName": self._names[index.table],
+            "IndexName": index.name,
+            "KeyConditionExpression": f"{index.partition} = :value",
+            "ExpressionAttributeValues": to_item({":value": value, ":up_to": up_to}),
+            "ScanIndexForward": not backwards,
+        }
+        if up_to is not None:
+            request["KeyConditionExpression"] += f" AND {index.sort} <= :up_to"
+        if limit is not None:
+            request["Limit"] = limit
+        if after is not None:
+            request["ExclusiveStartKey"] = to_item(after)
+        answer = self._client.query(**request)
+        last = answer.get("LastEvaluatedKey")
+        return Page([from_item(row) for row in answer["Items"]], from_item(last) if last else None)
+
+    def put(self, write: Put) -> None:
+        with translated():
+            self._client.put_item(**self._request(write))
+
+    def update(self, write: Update) -> Item:
+        with translated():
+            answer = self._client.update_item(**self._request(write), ReturnValues="ALL_NEW")
+        return from_item(answer["Attributes"])
+
+    def delete(self, write: Delete) -> None:
+        with translated():
+            self._client.delete_item(**self._request(write))
+
+    def delete_all(self, table: Table, keys: Sequence[Key]) -> None:
+        name = self._names[table]
+        for start in range(0, len(keys), _DELETE_BATCH):
+            asked = {name: [{"DeleteRequest": {"Key": to_item(key)}} for key in keys[start : start + _DELETE_BATCH]]}
             while asked:
-                asked = self.client.batch_write_item(RequestItems=asked).get("UnprocessedItems") or {}
+                asked = self._client.batch_write_item(RequestItems=asked).get("UnprocessedItems") or {}
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        """boto3 sends a request token, so that its retry after a lost answer is not done twice."""
+        validate(writes)
+        entries = [transaction_entry(write, self._names[write.table]) for write in writes]
+        with translated():
+            self._client.transact_write_items(TransactItems=entries)
+
+    def _request(self, write: Write) -> dict[str, Any]:
+        validate([write])
+        return request_of(write, self._names[write.table])

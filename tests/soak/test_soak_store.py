@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shared.aws.store import dynamo_store
 from shared.domain.messages import digest
 from shared.errors import HandoffError
-from tests.contracts.store.backends import INSTALLED, client_of
+from shared.store.bundle import store_on
 from tests.contracts.store.model import ACTIONS, WITHOUT_HANDOFF, Model
 from tests.contracts.store.races import RACES
 from tests.contracts.store.world import NOW, World
 from tests.support import dynamodb_servers
+from tests.support.table_backends import INSTALLED, DynamoServer, backend_on, client_of, dynamo_tables
 from tests.support.tables import fresh_tables
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def model(request: pytest.FixtureRequest, clients: Callable[[str], Any]) -> Iter
 
         def make(seed: int) -> Model:
             tables = stack.enter_context(fresh_tables(client))
-            store = dynamo_store(client, handoffs=tables.handoffs, sessions=tables.sessions)
-            return Model(store, client, tables, random.Random(seed))  # noqa: S311  # the same on every run
+            backend = backend_on(DynamoServer(request.param, "", client), tables)
+            return Model(store_on(backend.tables), backend.scan, random.Random(seed))  # noqa: S311  # the same on every run
 
         yield make
 
@@ -70,7 +70,7 @@ def model(request: pytest.FixtureRequest, clients: Callable[[str], Any]) -> Iter
 def test_every_round_of_a_race_has_one_winner(client: Any, name: str) -> None:
     for _ in range(ROUNDS):
         with fresh_tables(client) as tables:
-            RACES[name](World(dynamo_store(client, handoffs=tables.handoffs, sessions=tables.sessions)))
+            RACES[name](World(store_on(dynamo_tables(client, tables))))
 
 
 @pytest.mark.parametrize("seed", range(WALKS))
@@ -128,7 +128,7 @@ def test_twenty_megabytes_of_noise_arrive_whole(client: Any) -> None:
     chance = random.Random(7)  # noqa: S311  # the same on every run
     messages = [{"role": "user", "content": base64.b64encode(chance.randbytes(1600)).decode()} for _ in range(10_000)]
     with fresh_tables(client) as tables:
-        store = dynamo_store(client, handoffs=tables.handoffs, sessions=tables.sessions)
+        store = store_on(dynamo_tables(client, tables))
         session = World(store).session()
         for start in range(0, len(messages), 500):
             session = store.transcripts.append(session, messages[start : start + 500], now=NOW)

@@ -68,25 +68,3 @@ def refused(
 
     with hooked(client, f"before-call.dynamodb.{operation}", answered, times=times) as seen:
         yield seen
-
-
-@contextmanager
-def meanwhile(client: Any, operation: str, act: Callable[[], object]) -> Iterator[list[str]]:
-    """Right after the next call was committed, and before its caller knows, somebody else acts."""
-
-    def acting(**_: Any) -> None:
-        act()
-
-    with hooked(client, f"after-call.dynamodb.{operation}", acting) as seen:
-        yield seen
-
-
-@contextmanager
-def just_before(client: Any, operation: str, act: Callable[[], object]) -> Iterator[list[str]]:
-    """Between what the next call's maker has read and what it writes, somebody else acts."""
-
-    def acting(**_: Any) -> None:
-        act()
-
-    with hooked(client, f"before-call.dynamodb.{operation}", acting) as seen:
-        yield seen

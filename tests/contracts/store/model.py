@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from shared.aws.handoff_items import handoff_of
-from shared.aws.items import from_item
-from shared.aws.sessions import session_of
 from shared.domain.handoffs import Handoff, Reason, State, Step, Thread
 from shared.domain.routes import Place
 from shared.domain.sessions import Session, TurnLease
 from shared.errors import HandoffError
 from shared.ports.store import Store
+from shared.ports.tables import Item, Table
+from shared.store.handoff_items import handoff_of
+from shared.store.session_items import session_of
 from tests.contracts.store.world import DEADLINE, LEASE, NOW, RECEIPT, World
-from tests.support.tables import TableNames
 
 HOME = Place("telegram", "1001")
 CHATS = [HOME, Place("slack", "C7")]
@@ -43,8 +42,7 @@ class Model:
     """One world under a seed. `step` does one random action and checks everything."""
 
     store: Store
-    client: Any
-    tables: TableNames
+    scan: Callable[[Table], list[Item]]
     chance: random.Random
     now: int = NOW
     trace: list[str] = field(default_factory=list)
@@ -96,10 +94,9 @@ class Model:
 
     def look(self) -> Seen:
         raw: dict[str, Any] = {}
-        for table in (self.tables.sessions, self.tables.handoffs):
-            for page in self.client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
-                for item in map(from_item, page["Items"]):
-                    raw[item.get("handoff_id") or f"{item['pk']} {item['sk']}"] = item
+        for table in Table:
+            for item in self.scan(table):
+                raw[" ".join(table.key_of(item).values())] = item
         metas = [item for item in raw.values() if item.get("sk") == "META"]
         return Seen(
             raw,

@@ -4,8 +4,8 @@ import pytest
 
 from shared.domain.handoffs import Handoff, State, Step, Thread
 from shared.domain.routes import Place
-from tests.contracts.store.backends import ITEM_OF_A_REFUSED_WRITE, Backend
 from tests.contracts.store.world import BROKEN, DEADLINE, HOME, LEASE, NOW, THREAD, Ending, Stage, World, sure
+from tests.support.table_backends import FAILED_ITEM, Backend
 
 
 def claim(world: World, handoff: Handoff, claimant: str = "p-2", *, now: int = NOW) -> Handoff | None:
@@ -33,7 +33,7 @@ def test_a_second_claim_loses_even_when_the_lease_is_over_for_the_sweep_decides_
 
 
 def test_my_own_claim_whose_answer_was_lost_wins_again_with_the_same_fence(world: World, backend: Backend) -> None:
-    backend.needs(ITEM_OF_A_REFUSED_WRITE)
+    backend.needs(FAILED_ITEM)
     claimed = world.handoff(Stage.CLAIMED)
     again = sure(claim(world, claimed, "p-1", now=NOW + 5))
     assert again == claimed

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from shared.aws.items import to_item
-from shared.aws.store import dynamo_store
 from shared.domain.handoffs import Reason, Step
-from shared.ports.store import Store
-from tests.contracts.store.backends import OTHER_MAKES, Backend
+from shared.store.bundle import store_on
 from tests.contracts.store.world import BROKEN, LEASE, NOW, RECEIPT, THREAD, World, sure
+from tests.support.table_backends import OTHER_MAKES, DynamoServer, dynamo_tables
 from tests.support.tables import TableNames
 
 WRITE_UNIT = 1024  # bytes; a write inside a transaction counts twice
@@ -53,10 +52,9 @@ def _units(item: Any) -> int:
 
 
 @pytest.fixture
-def metered(backend: Backend, tables: TableNames) -> tuple[World, Meter]:
-    client = backend.other_client()
-    store: Store = dynamo_store(client, handoffs=tables.handoffs, sessions=tables.sessions)
-    world = World(store)
+def metered(server: DynamoServer, names: TableNames) -> tuple[World, Meter]:
+    client = server.other_client()
+    world = World(store_on(dynamo_tables(client, names)))
     world.session(messages=[{"role": "user", "content": f"message {number}"} for number in range(40)])
     return world, Meter(client)
 
@@ -93,13 +91,13 @@ def test_one_handoff_stays_within_its_budget(metered: tuple[World, Meter]) -> No
     assert meter.writes == 31  # without the indexes
 
 
-@pytest.mark.parametrize("backend", OTHER_MAKES, indirect=True)
+@pytest.mark.parametrize("server", OTHER_MAKES, indirect=True)
 def test_one_handoff_consumes_what_was_measured_with_its_indexes(
-    backend: Backend, metered: tuple[World, Meter]
+    server: DynamoServer, metered: tuple[World, Meter]
 ) -> None:
     world, meter = metered
     hand_over(world)
-    assert meter.consumed == CONSUMED[backend.name]
+    assert meter.consumed == CONSUMED[server.name]
 
 
 def test_a_status_poll_reads_twice_and_writes_nothing(metered: tuple[World, Meter]) -> None:
@@ -145,14 +143,14 @@ def test_a_cancelled_handoff_costs_four_writes(metered: tuple[World, Meter]) -> 
 
 
 def test_a_long_history_of_a_place_costs_an_inbox_no_more_than_a_page(
-    metered: tuple[World, Meter], backend: Backend, tables: TableNames
+    metered: tuple[World, Meter], server: DynamoServer, names: TableNames
 ) -> None:
     world, meter = metered
     done = {"status": "done", "sender": "7", "text": "words", "user": "ada", "done_by": "s-1/t-0"}
     keys = [{"pk": f"INBOX#{THREAD.place.route}", "sk": f"{number:04}", "received_at": NOW} for number in range(250)]
     for start in range(0, len(keys), 25):
         puts = [{"PutRequest": {"Item": to_item({**key, **done})}} for key in keys[start : start + 25]]
-        backend.client.batch_write_item(RequestItems={tables.sessions: puts})
+        server.client.batch_write_item(RequestItems={names.sessions: puts})
     late, fresh = world.row("0200-late"), world.row("0900")
     meter.requests.clear()
 

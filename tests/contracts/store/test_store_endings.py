@@ -8,7 +8,8 @@ import pytest
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step, Thread
 from shared.domain.routes import Place, cli_place
 from shared.errors import Conflict
-from tests.contracts.store.backends import Backend
+from shared.ports.tables import Delete, Table
+from shared.store.keys import meta_key
 from tests.contracts.store.world import (
     BROKEN,
     DEADLINE,
@@ -22,7 +23,7 @@ from tests.contracts.store.world import (
     World,
     sure,
 )
-from tests.support.tables import TableNames
+from tests.support.table_backends import Backend
 
 LATE = Reason("deadline", "It took too long.")
 SAID_SO = Reason("cancelled", "You called it off.")
@@ -181,10 +182,10 @@ def test_the_handoff_of_a_session_that_is_parked_ends_with_it_and_is_not_failed_
 
 
 def test_a_handoff_of_a_deleted_session_can_still_fail_so_that_nobody_sweeps_it_for_ever(
-    world: World, backend: Backend, tables: TableNames
+    world: World, backend: Backend
 ) -> None:
     handoff = world.handoff(Stage.BOUND)
-    backend.client.delete_item(TableName=tables.sessions, Key={"pk": {"S": "SESSION#s-1"}, "sk": {"S": "META"}})
+    backend.tables.delete(Delete(Table.SESSIONS, meta_key("s-1")))
     assert sure(world.store.handoffs.fail(handoff, BROKEN, now=NOW)).state is State.FAILED
     assert world.store.sessions.get("s-1") is None
     assert world.store.handoffs.due(now=NOW + 2 * DEADLINE, limit=5) == []

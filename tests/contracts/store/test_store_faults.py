@@ -8,39 +8,40 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
 from shared.aws.items import to_item
-from shared.aws.sessions import item_of
-from shared.aws.store import dynamo_store
 from shared.domain.handoffs import Handoff, State
 from shared.errors import Conflict
-from tests.contracts.store.backends import ITEM_OF_A_REFUSED_WRITE, Backend
+from shared.ports.tables import InvalidWrite
+from shared.store.bundle import store_on
+from shared.store.session_items import item_of
 from tests.contracts.store.faults import answer_lost, not_sent, refused
 from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, RECEIPT, REPLY, THREAD, USER, Stage, World, sure
+from tests.support.table_backends import FAILED_ITEM, DynamoServer, dynamo_tables, skip_without
 from tests.support.tables import TableNames
 
 
-def world_on(backend: Backend, tables: TableNames, *, tries: int) -> tuple[World, Any]:
+def world_on(server: DynamoServer, names: TableNames, *, tries: int) -> tuple[World, Any]:
     """A world whose client tries each call so often; legacy mode, because it waits milliseconds between two tries."""
-    client = backend.other_client(retries={"mode": "legacy", "total_max_attempts": tries})
-    return World(dynamo_store(client, handoffs=tables.handoffs, sessions=tables.sessions)), client
+    client = server.other_client(retries={"mode": "legacy", "total_max_attempts": tries})
+    return World(store_on(dynamo_tables(client, names))), client
 
 
 @pytest.fixture
-def retrying(backend: Backend, tables: TableNames) -> tuple[World, Any]:
+def retrying(server: DynamoServer, names: TableNames) -> tuple[World, Any]:
     """As on Lambda: botocore repeats a call whose answer did not come."""
-    return world_on(backend, tables, tries=3)
+    return world_on(server, names, tries=3)
 
 
 @pytest.fixture
-def once(backend: Backend, tables: TableNames) -> tuple[World, Any]:
+def once(server: DynamoServer, names: TableNames) -> tuple[World, Any]:
     """Each call is made once, so that the fault reaches the caller."""
-    return world_on(backend, tables, tries=1)
+    return world_on(server, names, tries=1)
 
 
 # --- botocore repeats the call by itself
 
 
-def test_a_claim_whose_answer_was_lost_is_won_by_its_repeat(retrying: tuple[World, Any], backend: Backend) -> None:
-    backend.needs(ITEM_OF_A_REFUSED_WRITE)
+def test_a_claim_whose_answer_was_lost_is_won_by_its_repeat(retrying: tuple[World, Any], server: DynamoServer) -> None:
+    skip_without(server.name, FAILED_ITEM)
     world, client = retrying
     pending = world.requested()
     with answer_lost(client, "UpdateItem") as lost:
@@ -50,8 +51,10 @@ def test_a_claim_whose_answer_was_lost_is_won_by_its_repeat(retrying: tuple[Worl
     assert claimed.fence == 1
 
 
-def test_a_replaced_session_whose_answer_was_lost_is_no_conflict(retrying: tuple[World, Any], backend: Backend) -> None:
-    backend.needs(ITEM_OF_A_REFUSED_WRITE)
+def test_a_replaced_session_whose_answer_was_lost_is_no_conflict(
+    retrying: tuple[World, Any], server: DynamoServer
+) -> None:
+    skip_without(server.name, FAILED_ITEM)
     world, client = retrying
     session = world.session()
     with answer_lost(client, "PutItem") as lost:
@@ -61,8 +64,8 @@ def test_a_replaced_session_whose_answer_was_lost_is_no_conflict(retrying: tuple
     assert renamed.version == session.version + 1
 
 
-def test_a_created_session_whose_answer_was_lost_was_created(retrying: tuple[World, Any], backend: Backend) -> None:
-    backend.needs(ITEM_OF_A_REFUSED_WRITE)
+def test_a_created_session_whose_answer_was_lost_was_created(retrying: tuple[World, Any], server: DynamoServer) -> None:
+    skip_without(server.name, FAILED_ITEM)
     world, client = retrying
     with answer_lost(client, "PutItem") as lost:
         world.session()
@@ -111,9 +114,9 @@ def test_a_call_that_never_left_is_made_again(retrying: tuple[World, Any]) -> No
 
 
 def test_a_claim_whose_answer_never_came_is_taken_up_by_the_same_claimant(
-    once: tuple[World, Any], backend: Backend
+    once: tuple[World, Any], server: DynamoServer
 ) -> None:
-    backend.needs(ITEM_OF_A_REFUSED_WRITE)
+    skip_without(server.name, FAILED_ITEM)
     world, client = once
     pending = world.requested()
     with answer_lost(client, "UpdateItem"), pytest.raises(ConnectionClosedError):
@@ -230,7 +233,7 @@ def test_a_transaction_cancelled_for_a_lasting_reason_crashes_visibly(once: tupl
     reasons = [{"Code": "ValidationError", "Message": "armed"}, {"Code": "None"}, {"Code": "None"}, {"Code": "None"}]
     with (
         refused(client, "TransactWriteItems", "TransactionCanceledException", reasons=reasons),
-        pytest.raises(ClientError, match="TransactionCanceled"),
+        pytest.raises(InvalidWrite, match="armed"),
     ):
         world.store.moves.rebind(opened, now=NOW)
 

@@ -6,18 +6,15 @@ from collections import Counter
 import pytest
 
 from shared.ports.store import Store
-from tests.contracts.store.backends import Backend
 from tests.contracts.store.model import Model
-from tests.support.tables import TableNames
+from tests.support.table_backends import Backend
 
 STEPS = 70
 
 
 @pytest.mark.parametrize("seed", [20])
-def test_random_sequences_of_transitions_keep_what_must_hold(
-    store: Store, backend: Backend, tables: TableNames, seed: int
-) -> None:
-    model = Model(store, backend.client, tables, random.Random(seed))  # noqa: S311  # the same on every run
+def test_random_sequences_of_transitions_keep_what_must_hold(store: Store, backend: Backend, seed: int) -> None:
+    model = Model(store, backend.scan, random.Random(seed))  # noqa: S311  # the same on every run
     for _ in range(STEPS):
         model.step()
     done = Counter(line.split(" -> ")[0] for line in model.trace)

@@ -9,10 +9,11 @@ from shared.domain.handoffs import Step, Thread
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Session
 from shared.errors import Conflict, Moved, PlaceBusy, UnknownSession
-from tests.contracts.store.backends import Backend
-from tests.contracts.store.faults import meanwhile
+from shared.ports.tables import Delete, Table
+from shared.store.keys import meta_key
+from tests.contracts.store.interleaving import right_after
 from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, THREAD, Ending, Stage, World, sure
-from tests.support.tables import TableNames
+from tests.support.table_backends import Backend
 
 AT_HOME = Thread(HOME, "https://t.me/c/1001")
 
@@ -47,8 +48,8 @@ def test_a_second_rebind_does_not_move_it_twice(world: World) -> None:
     assert world.latest(opened) == bound
 
 
-def test_a_rebind_without_a_recorded_thread_is_a_mistake_of_ours(world: World) -> None:
-    with pytest.raises(ValueError, match="recorded"):
+def test_a_rebind_without_a_thread_is_a_value_error(world: World) -> None:
+    with pytest.raises(ValueError, match="no thread"):
         world.store.moves.rebind(world.handoff(Stage.CLAIMED), now=NOW)
 
 
@@ -175,10 +176,10 @@ def test_a_session_that_has_moved_away_does_not_block_its_old_place(world: World
 
 
 def test_a_route_that_points_to_a_session_that_is_no_more_does_not_block_the_place_for_ever(
-    world: World, backend: Backend, tables: TableNames
+    world: World, backend: Backend
 ) -> None:
     gone = tenant(world)
-    backend.client.delete_item(TableName=tables.sessions, Key={"pk": {"S": f"SESSION#{gone.id}"}, "sk": {"S": "META"}})
+    backend.tables.delete(Delete(Table.SESSIONS, meta_key(gone.id)))
     assert world.store.sessions.at(HOME) == gone.id
     opened = world.handoff(Stage.OPENED, thread=AT_HOME)
     sure(world.store.moves.rebind(opened, now=NOW))
@@ -210,7 +211,7 @@ def test_the_answer_of_a_rebind_never_carries_the_fence_of_a_successor(world: Wo
         sure(world.store.handoffs.back_to_pending(bound, BROKEN, now=NOW + LEASE, not_before=0, counts=True))
         world.claim(opened, "p-2")
 
-    with meanwhile(backend.client, "TransactWriteItems", takes_over) as seen:
+    with right_after(backend.tables, takes_over) as seen:
         mine = sure(world.store.moves.rebind(opened, now=NOW))
 
     assert seen

@@ -11,9 +11,9 @@ from shared.errors import Conflict
 from shared.ports.inbox import InboxRow
 from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
-from tests.contracts.store.backends import LARGE_TRANSACTIONS, Backend
+from shared.ports.tables import Table
 from tests.contracts.store.world import HOME, NOW, REPLY, THREAD, USER, Ending, Stage, World, sure
-from tests.support.tables import TableNames
+from tests.support.table_backends import LARGE_TRANSACTIONS, Backend
 
 FULL = Session(
     id="s-full",
@@ -149,19 +149,15 @@ def test_a_list_shows_sessions_as_they_are_now(world: World) -> None:
 # --- delete
 
 
-def everything(backend: Backend, tables: TableNames) -> list[str]:
+def everything(backend: Backend) -> list[str]:
     """The keys of all items of both tables."""
-    found = []
-    for table, names in ((tables.handoffs, ["handoff_id"]), (tables.sessions, ["pk", "sk"])):
-        for page in backend.client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
-            found += [" ".join(item[name]["S"] for name in names) for item in page["Items"]]
-    return sorted(found)
+    return sorted(" ".join(table.key_of(item).values()) for table in Table for item in backend.scan(table))
 
 
-def test_a_deleted_session_leaves_nothing_behind(world: World, backend: Backend, tables: TableNames) -> None:
+def test_a_deleted_session_leaves_nothing_behind(world: World, backend: Backend) -> None:
     backend.needs(LARGE_TRANSACTIONS)
     world.session("s-other", messages=[USER])
-    before = everything(backend, tables)
+    before = everything(backend)
     begun = world.session(messages=[USER] * 3)
     world.store.moves.to_chat(begun, Place("discord", "9"), "https://discord.com/9", now=NOW)
     world.ended(Ending.CANCELLED, world.current())
@@ -175,7 +171,7 @@ def test_a_deleted_session_leaves_nothing_behind(world: World, backend: Backend,
 
     world.store.sessions.delete(world.current())
 
-    assert everything(backend, tables) == before
+    assert everything(backend) == before
     assert world.store.sessions.get("s-1") is None
     assert list(world.store.transcripts.load("s-1")) == []
     assert world.store.sessions.at(THREAD.place) is None
@@ -183,12 +179,12 @@ def test_a_deleted_session_leaves_nothing_behind(world: World, backend: Backend,
 
 
 def test_words_and_journal_go_one_day_while_sessions_transcripts_and_routes_stay(
-    world: World, backend: Backend, tables: TableNames
+    world: World, backend: Backend
 ) -> None:
     world.ended(Ending.COMPLETED)
     world.row()
-    items = backend.client.scan(TableName=tables.sessions)["Items"]
-    kinds = {(item["pk"]["S"].split("#")[0], item["sk"]["S"].split("#")[0]): "expires_at" in item for item in items}
+    items = backend.scan(Table.SESSIONS)
+    kinds = {(item["pk"].split("#")[0], item["sk"].split("#")[0]): "expires_at" in item for item in items}
     assert kinds == {
         ("SESSION", "META"): False,
         ("SESSION", "CHUNK"): False,
@@ -199,12 +195,12 @@ def test_words_and_journal_go_one_day_while_sessions_transcripts_and_routes_stay
     }
 
 
-def test_deleting_again_is_no_error(world: World, backend: Backend, tables: TableNames) -> None:
+def test_deleting_again_is_no_error(world: World, backend: Backend) -> None:
     world.ended(Ending.COMPLETED)
     session = world.current()
     world.store.sessions.delete(session)
     world.store.sessions.delete(session)
-    assert everything(backend, tables) == []
+    assert everything(backend) == []
 
 
 def test_a_session_that_changed_since_it_was_read_is_not_deleted(world: World) -> None:
@@ -233,11 +229,11 @@ def test_the_words_of_who_lives_there_now_survive_the_deletion_of_who_lived_ther
     assert world.store.inbox.get(HOME, "0001") is None
 
 
-def test_an_interrupted_deletion_can_be_taken_up_again(world: World, backend: Backend, tables: TableNames) -> None:
+def test_an_interrupted_deletion_can_be_taken_up_again(world: World, backend: Backend) -> None:
     session = world.session(messages=[USER, REPLY])
     barred = world.store.sessions.replace(session, replace(session, epoch=session.epoch + 1))
     world.store.sessions.delete(barred)
-    assert everything(backend, tables) == []
+    assert everything(backend) == []
 
 
 def test_a_writer_in_flight_is_refused_by_a_deletion(world: World) -> None:

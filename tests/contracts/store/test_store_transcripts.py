@@ -12,9 +12,9 @@ import pytest
 from shared.domain.messages import MAX_MESSAGE_BYTES, Message, digest
 from shared.domain.sessions import Session
 from shared.errors import Conflict
-from tests.contracts.store.backends import LARGE_TRANSACTIONS, Backend
+from shared.ports.tables import Table
 from tests.contracts.store.world import NOW, REPLY, USER, World
-from tests.support.tables import TableNames
+from tests.support.table_backends import LARGE_TRANSACTIONS, Backend
 
 CHUNK_LIMIT = 350 * 1024
 
@@ -32,10 +32,11 @@ def load(world: World, **part: Any) -> list[Message]:
     return list(world.store.transcripts.load("s-1", **part))
 
 
-def chunks(backend: Backend, tables: TableNames) -> Iterator[int]:
+def chunks(backend: Backend) -> Iterator[int]:
     """The sizes of all stored chunks."""
-    for page in backend.client.get_paginator("scan").paginate(TableName=tables.sessions):
-        yield from (len(item["data"]["B"]) for item in page["Items"] if item["sk"]["S"].startswith("CHUNK#"))
+    for item in backend.scan(Table.SESSIONS):
+        if item["sk"].startswith("CHUNK#"):
+            yield len(item["data"])
 
 
 def test_messages_are_loaded_in_the_order_in_which_they_were_appended(world: World) -> None:
@@ -120,29 +121,27 @@ def test_any_character_and_any_key_comes_back_as_it_was(world: World) -> None:
 
 
 def test_a_message_of_the_largest_allowed_size_fits_even_when_it_does_not_compress(
-    world: World, backend: Backend, tables: TableNames
+    world: World, backend: Backend
 ) -> None:
     large = [{"role": "user", "content": noise(seed, MAX_MESSAGE_BYTES - 100)} for seed in range(3)]
     world.session(messages=large)
     assert load(world) == large
-    assert max(chunks(backend, tables)) <= CHUNK_LIMIT
+    assert max(chunks(backend)) <= CHUNK_LIMIT
 
 
-def test_an_append_larger_than_a_transaction_is_stored_whole(
-    world: World, backend: Backend, tables: TableNames
-) -> None:
+def test_an_append_larger_than_a_transaction_is_stored_whole(world: World, backend: Backend) -> None:
     backend.needs(LARGE_TRANSACTIONS)
     messages = [{"role": "user", "content": noise(seed, 250_000)} for seed in range(24)]
     session = world.store.transcripts.append(world.session(), messages, now=NOW)
     assert session == world.current()
     assert session.message_count == 24
     assert digest(load(world)) == digest(messages)
-    assert max(chunks(backend, tables)) <= CHUNK_LIMIT
+    assert max(chunks(backend)) <= CHUNK_LIMIT
 
 
-def test_small_messages_are_packed_together(world: World, backend: Backend, tables: TableNames) -> None:
+def test_small_messages_are_packed_together(world: World, backend: Backend) -> None:
     world.session(messages=numbered(2000))
-    assert len(list(chunks(backend, tables))) == 1
+    assert len(list(chunks(backend))) == 1
     assert load(world, after=1999) == numbered(1, first=1999)
 
 
@@ -155,9 +154,7 @@ def upload(world: World, messages: Sequence[Message], pieces: int) -> Session:
     return session
 
 
-def test_ten_thousand_messages_and_twenty_megabytes_arrive_whole(
-    world: World, backend: Backend, tables: TableNames
-) -> None:
+def test_ten_thousand_messages_and_twenty_megabytes_arrive_whole(world: World, backend: Backend) -> None:
     words = [noise(seed, 1000) + " and the same again and again" * 36 for seed in range(10)]
     messages: list[Message] = [
         {"role": ("user", "assistant")[number % 2], "content": f"{number} {words[number % 10]}"}
@@ -172,4 +169,4 @@ def test_ten_thousand_messages_and_twenty_megabytes_arrive_whole(
     assert load(world, after=9_990) == messages[9_990:]
     assert load(world, after=5_000, limit=3) == messages[5_000:5_003]
     assert load(world, limit=2) == messages[:2]
-    assert max(chunks(backend, tables)) <= CHUNK_LIMIT
+    assert max(chunks(backend)) <= CHUNK_LIMIT

@@ -12,8 +12,8 @@ from shared.domain.sessions import Interruption, ResumePending, Session, TurnLea
 from shared.errors import Conflict
 from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
-from tests.contracts.store.backends import LARGE_TRANSACTIONS, Backend
 from tests.contracts.store.world import LEASE, NOW, RECEIPT, REPLY, THREAD, USER, Ending, Stage, World
+from tests.support.table_backends import LARGE_TRANSACTIONS, Backend
 
 
 def untouched(world: World, session: Session, turn_id: str = "t-1") -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from shared.domain.handoffs import Handoff, Reason, State, Thread
 from shared.domain.routes import Place
-from tests.contracts.store.backends import Backend
+from shared.ports.tables import Put, Table
 from tests.contracts.store.world import BROKEN, DEADLINE, LEASE, NOW, Ending, Stage, World, sure
-from tests.support.tables import TableNames
+from tests.support.table_backends import Backend
 
 SLOW_DOWN = Reason("rate_limited", "Wait 30 s.")
 FAR = NOW + 10 * DEADLINE
@@ -153,12 +153,9 @@ def test_what_has_ended_is_never_due(world: World, ending: Ending) -> None:
 
 
 @pytest.mark.parametrize("ending", Ending, ids=lambda ending: ending.name.lower())
-def test_what_has_ended_leaves_the_index_and_goes_one_day(
-    world: World, backend: Backend, tables: TableNames, ending: Ending
-) -> None:
+def test_what_has_ended_leaves_the_index_and_goes_one_day(world: World, backend: Backend, ending: Ending) -> None:
     def item(handoff: Handoff) -> dict[str, object]:
-        answer = backend.client.get_item(TableName=tables.handoffs, Key={"handoff_id": {"S": handoff.id}})
-        return dict(answer["Item"])
+        return sure(backend.tables.get(Table.HANDOFFS, {"handoff_id": handoff.id}))
 
     open_one = item(world.handoff(Stage.PENDING, world.session("s-2")))
     ended = item(world.ended(ending))
@@ -166,7 +163,7 @@ def test_what_has_ended_leaves_the_index_and_goes_one_day(
     assert {"due_shard", "due_at"} <= open_one.keys()
     assert "expires_at" not in open_one, "what is open must not go"
     assert not {"due_shard", "due_at"} & ended.keys()
-    assert ended["expires_at"] == {"N": str(NOW // 1000 + 30 * 24 * 3600)}
+    assert ended["expires_at"] == NOW // 1000 + 30 * 24 * 3600
 
 
 def many(world: World, count: int) -> list[Handoff]:
@@ -187,11 +184,8 @@ def test_those_that_are_due_come_soonest_first_from_all_shards_and_within_the_li
     assert due(world, NOW + 30_000 + 2_000) == everything[:3]
 
 
-def test_an_item_that_is_not_whole_does_not_hide_the_others_from_the_sweep(
-    world: World, backend: Backend, tables: TableNames
-) -> None:
-    broken = {"handoff_id": {"S": "h-broken"}, "due_shard": {"N": "1"}, "due_at": {"N": "1"}}
-    backend.client.put_item(TableName=tables.handoffs, Item=broken)
+def test_an_item_that_is_not_whole_does_not_hide_the_others_from_the_sweep(world: World, backend: Backend) -> None:
+    backend.tables.put(Put(Table.HANDOFFS, {"handoff_id": "h-broken", "due_shard": 1, "due_at": 1}))
     pending = world.requested()
     assert due(world, FAR) == [pending.id]
 

@@ -5,13 +5,12 @@ import pytest
 from shared.domain.handoffs import State, Thread
 from shared.domain.routes import Place, cli_place
 from shared.errors import Conflict, PlaceBusy
-from tests.contracts.store.backends import Backend
-from tests.contracts.store.faults import just_before
+from tests.contracts.store.interleaving import just_before
 from tests.contracts.store.world import BROKEN, HOME, NOW, Stage, World, sure
+from tests.support.table_backends import Backend
 
 LINK = "https://t.me/1001"
 AT_HOME = Thread(HOME, LINK)
-TRANSACTION = "TransactWriteItems"
 
 
 def test_a_session_that_is_parked_while_its_handoff_fails_stays_where_it_was_parked(
@@ -23,7 +22,7 @@ def test_a_session_that_is_parked_while_its_handoff_fails_stays_where_it_was_par
     def park() -> None:
         world.store.moves.to_chat(other, HOME, LINK, now=NOW)
 
-    with just_before(backend.client, TRANSACTION, park):
+    with just_before(backend.tables, park):
         assert world.store.handoffs.fail(bound, BROKEN, now=NOW) is None
 
     parked = world.current("s-1")
@@ -40,7 +39,7 @@ def test_a_session_does_not_go_back_to_a_place_that_is_taken_at_that_moment(worl
     def settle() -> None:
         world.store.moves.to_chat(other, HOME, LINK, now=NOW)
 
-    with just_before(backend.client, TRANSACTION, settle), pytest.raises(Conflict):
+    with just_before(backend.tables, settle), pytest.raises(Conflict):
         world.store.handoffs.fail(second, BROKEN, now=NOW)
 
     sure(world.store.handoffs.fail(second, BROKEN, now=NOW))
@@ -56,7 +55,7 @@ def test_a_session_that_comes_back_at_that_moment_is_not_overlooked(world: World
     def come_back() -> None:
         world.store.moves.to_chat(away, HOME, LINK, now=NOW)
 
-    with just_before(backend.client, TRANSACTION, come_back), pytest.raises(Conflict):
+    with just_before(backend.tables, come_back), pytest.raises(Conflict):
         world.store.moves.rebind(opened, now=NOW)
     assert world.current("s-1").owner == cli_place("s-1")
 
@@ -74,7 +73,7 @@ def test_a_session_that_settles_at_an_empty_place_at_that_moment_is_not_overlook
     def settle() -> None:
         world.store.moves.to_chat(other, HOME, LINK, now=NOW)
 
-    with just_before(backend.client, TRANSACTION, settle), pytest.raises(Conflict):
+    with just_before(backend.tables, settle), pytest.raises(Conflict):
         world.store.moves.rebind(opened, now=NOW)
     with pytest.raises(PlaceBusy):
         world.store.moves.rebind(opened, now=NOW)
@@ -89,7 +88,7 @@ def test_a_session_that_leaves_at_that_moment_is_not_parked_a_second_time(world:
     def leave() -> None:
         world.store.moves.to_chat(world.current("s-old"), elsewhere, "https://slack/C7", now=NOW)
 
-    with just_before(backend.client, TRANSACTION, leave), pytest.raises(Conflict):
+    with just_before(backend.tables, leave), pytest.raises(Conflict):
         world.store.moves.rebind(opened, now=NOW)
 
     sure(world.store.moves.rebind(opened, now=NOW))
@@ -105,6 +104,6 @@ def test_two_sessions_brought_to_one_chat_at_one_moment_are_one_there_and_one_at
     def quicker() -> None:
         world.store.moves.to_chat(second, HOME, LINK, now=NOW)
 
-    with just_before(backend.client, TRANSACTION, quicker), pytest.raises(Conflict):
+    with just_before(backend.tables, quicker), pytest.raises(Conflict):
         world.store.moves.to_chat(first, HOME, LINK, now=NOW)
     assert (world.current("s-1").owner, world.current("s-2").owner) == (cli_place("s-1"), HOME)

@@ -22,25 +22,21 @@ def test_a_value_comes_back_as_it_was(value: Any) -> None:
 
 
 @given(st.dictionaries(TEXT, VALUES, max_size=6))
-def test_what_is_none_is_not_stored_and_the_rest_comes_back(values: dict[str, Any]) -> None:
+def test_none_is_not_stored_and_the_rest_comes_back(values: dict[str, Any]) -> None:
     assert from_item(to_item(values)) == {name: value for name, value in values.items() if value is not None}
 
 
-def test_true_is_a_truth_and_no_number() -> None:
+def test_a_boolean_is_not_a_number() -> None:
     assert encode(True) == {"BOOL": True}
     assert encode(1) == {"N": "1"}
 
 
-def test_a_set_of_strings_comes_back_as_one() -> None:
-    assert decode(encode({"b", "a"})) == frozenset({"a", "b"})
-
-
-@pytest.mark.parametrize("value", [1.5, object(), {1: 2}.keys()])
-def test_what_cannot_be_stored_is_refused_rather_than_bent(value: Any) -> None:
+@pytest.mark.parametrize("value", [1.5, object(), {1: 2}.keys(), {"a"}])
+def test_a_value_that_cannot_be_stored_is_a_type_error(value: Any) -> None:
     with pytest.raises(TypeError, match="cannot store"):
         encode(value)
 
 
-def test_what_we_never_wrote_is_refused_on_reading() -> None:
+def test_an_unknown_attribute_type_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="cannot read"):
         decode({"NS": ["1"]})

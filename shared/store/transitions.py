@@ -1,12 +1,13 @@
-"""What the transitions of a handoff ask of its item and of its session's, each piece by name."""
+"""What the transitions of a handoff require of its item and of its session's, and what they write."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from shared.aws.handoff_items import reason_value, receipt_value
-from shared.aws.tables import handoff_key
-from shared.aws.writes import Condition, Update, absent, at_most, either, equals, one_of
 from shared.domain.handoffs import TRANSITIONS, Handoff, Reason, Receipt, Step
+from shared.ports.conditions import Condition, absent, at_most, either, equals, one_of
+from shared.ports.tables import Table, Update
+from shared.store.handoff_items import reason_value, receipt_value
+from shared.store.keys import handoff_key
 
 NUDGE_AFTER = 30_000
 CONFIRMED_DUE_AFTER = 120_000
@@ -15,12 +16,12 @@ NOT_DUE: Mapping[str, Any] = {"due_shard": None, "due_at": None}
 
 
 def allowed(transition: str) -> Condition:
-    """The states that the domain's table lets this transition start from."""
+    """The states from which the domain's table allows this transition."""
     return one_of("state", sorted(state.value for state in TRANSITIONS[transition].sources))
 
 
 def leads_to(transition: str) -> Mapping[str, str]:
-    """The state that the domain's table lets this transition lead to, to be written; nothing where it stays."""
+    """The state that this transition writes; empty if the state stays."""
     target = TRANSITIONS[transition].target
     return {"state": target.value} if target else {}
 
@@ -37,14 +38,18 @@ def not_bound() -> Condition:
     return absent("bound_epoch")
 
 
+def bound_as_read(handoff: Handoff) -> Condition:
+    return not_bound() if handoff.bound_epoch is None else equals("bound_epoch", handoff.bound_epoch)
+
+
 def no_live_turn(now: int) -> Condition:
     return either(absent("turn_id"), at_most("turn_lease_until", now))
 
 
-def confirm_write(table: str, handoff: Handoff, receipt: Receipt | None, *, now: int) -> Update:
-    """open → confirmed, once, as part of the kickoff turn's commit."""
+def confirm_write(handoff: Handoff, receipt: Receipt | None, *, now: int) -> Update:
+    """open → confirmed, once, in the transaction of the kickoff turn's commit."""
     return Update(
-        table,
+        Table.HANDOFFS,
         handoff_key(handoff.id),
         when=[allowed("confirm"), unconfirmed()],
         set={
@@ -58,7 +63,7 @@ def confirm_write(table: str, handoff: Handoff, receipt: Receipt | None, *, now:
 
 
 def ended_by(transition: str, reason: Reason, now: int) -> Mapping[str, Any]:
-    """The attributes of a handoff that did not complete; nobody looks after it any more, and one day it goes."""
+    """The attributes of a handoff that ended without completing: not due any more, and it expires."""
     return {
         **leads_to(transition),
         "error": reason_value(reason),

@@ -1,4 +1,4 @@
-"""Messages packed into compressed chunks that fit a DynamoDB item."""
+"""Messages packed into compressed chunks that fit an item."""
 
 import json
 import zlib
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shared.domain.messages import Message
 
 MAX_CHUNK_BYTES = 350 * 1024
-_RAW_TARGET = 1024 * 1024  # what is compressed at once; text shrinks to a quarter or less
+_RAW_TARGET = 1024 * 1024  # compressed at once; text shrinks to a quarter or less
 
 
 def pack(messages: Sequence[Message]) -> list[tuple[int, bytes]]:

@@ -1,20 +1,20 @@
-"""Handoffs as items of their table and back."""
+"""Handoffs as items of their table, and back."""
 
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from shared.aws.items import Item
-from shared.aws.tables import handoff_key
 from shared.domain.handoffs import Handoff, Reason, Receipt, State, Thread
 from shared.domain.routes import place_of
+from shared.ports.tables import Item
+from shared.store.keys import handoff_key
 
 DUE_SHARDS = 4
-"""Partitions of the due index: enough that no one of them is hot, few enough to ask them all each minute."""
+"""Partitions of the due index: enough that none is hot, few enough to read all of them each minute."""
 
 
 def due_shard(handoff_id: str) -> int:
-    """Which partition of the due index a handoff is in."""
+    """The partition of the due index that holds this handoff."""
     return zlib.crc32(handoff_id.encode()) % DUE_SHARDS
 
 
@@ -34,7 +34,7 @@ def receipt_value(receipt: Receipt) -> Mapping[str, Any]:
 
 
 def item_of(handoff: Handoff, *, due_at: int) -> Mapping[str, Any]:
-    """A new handoff as its item: small, because every change of it travels the stream."""
+    """A new handoff as its item: small, because the stream carries every change of it."""
     return {
         **handoff_key(handoff.id),
         "session_id": handoff.session_id,

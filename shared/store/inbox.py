@@ -1,15 +1,17 @@
-"""What people said, in DynamoDB: one row per inbound event, its key the dedupe."""
+"""The inbox: one row per inbound event."""
 
+import contextlib
 from collections.abc import Sequence
 
-from shared.aws.items import Item
-from shared.aws.tables import Tables, inbox_key
-from shared.aws.writes import Put, Refusal, Update, absent, equals, present, put, update
 from shared.domain.routes import Place, place_of
+from shared.ports.conditions import absent, equals, present
 from shared.ports.inbox import InboxRow
+from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update
+from shared.store.keys import inbox_key, inbox_partition
 
 KEEP_SECONDS = 30 * 24 * 3600
-"""Longer than the queue keeps a message (14 days at most): a late redelivery still finds its row done."""
+"""Longer than a queue keeps a message (14 days at most): a late redelivery still finds its row done."""
+_LOOK_BEHIND = 100
 
 
 def row_of(item: Item) -> InboxRow:
@@ -25,17 +27,17 @@ def row_of(item: Item) -> InboxRow:
     )
 
 
-def close_row(table: str, row: InboxRow, by: str) -> Update:
-    """new → done, by whom."""
+def close_row(row: InboxRow, by: str) -> Update:
+    """new → done. The text is removed: it is in the transcript, or was never meant for it."""
     return Update(
-        table,
+        Table.SESSIONS,
         inbox_key(row.place, row.event_id),
         when=[present("pk"), equals("status", "new")],
-        set={"status": "done", "done_by": by, "text": None},  # it is in the transcript, or nobody's business any more
+        set={"status": "done", "done_by": by, "text": None},
     )
 
 
-class DynamoInbox:
+class TableInbox:
     """The `Inbox` port."""
 
     def __init__(self, tables: Tables) -> None:
@@ -52,21 +54,20 @@ class DynamoInbox:
             "expires_at": row.received_at // 1000 + KEEP_SECONDS,
         }
         try:
-            put(self._tables.client, Put(self._tables.sessions, item, [absent("pk")]))
-        except Refusal:
+            self._tables.put(Put(Table.SESSIONS, item, [absent("pk")]))
+        except ConditionFailed:
             return False
         return True
 
     def new(self, place: Place, *, limit: int) -> Sequence[InboxRow]:
-        """Newest first until the rows are done, so that a long history costs nothing.
+        """Reads backwards until a page of rows was done, so that a long history costs nothing.
 
-        A row is done only together with, or after, all that came before it, but a platform may deliver out of order:
-        a page of done rows is read through before the search ends. What arrives later than that is known to its own
-        wake-up alone.
+        A row is done only together with, or after, all earlier rows, but a platform may deliver out of order. A row that
+        arrives later than the page reaches is found by its own wake-up only.
         """
         found: list[InboxRow] = []
         done = 0
-        rows = self._tables.query(f"INBOX#{place.route}", low=" ", high="\U0010ffff", backwards=True, page=_LOOK_BEHIND)
+        rows = self._tables.query(inbox_partition(place), low=" ", high="\U0010ffff", backwards=True, page=_LOOK_BEHIND)
         for item in rows:
             if item["status"] == "new":
                 found.append(row_of(item))
@@ -77,15 +78,10 @@ class DynamoInbox:
         return list(reversed(found))[:limit]
 
     def get(self, place: Place, event_id: str) -> InboxRow | None:
-        item = self._tables.get(self._tables.sessions, inbox_key(place, event_id))
+        item = self._tables.get(Table.SESSIONS, inbox_key(place, event_id))
         return row_of(item) if item else None
 
     def close(self, rows: Sequence[InboxRow], *, by: str) -> None:
         for row in rows:
-            try:
-                update(self._tables.client, close_row(self._tables.sessions, row, by))
-            except Refusal:
-                continue
-
-
-_LOOK_BEHIND = 100
+            with contextlib.suppress(ConditionFailed):
+                self._tables.update(close_row(row, by))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from shared.aws.handoff_items import DUE_SHARDS, due_shard
+from shared.store.handoff_items import DUE_SHARDS, due_shard
 
 
 def test_no_shard_runs_hot_and_none_is_left_out() -> None:

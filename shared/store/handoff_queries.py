@@ -1,0 +1,54 @@
+"""Handoffs by user and by the time when the sweep should look at them."""
+
+import logging
+from collections.abc import Iterator, Sequence
+
+from shared.domain.handoffs import Handoff
+from shared.ports.tables import DUE, HANDOFFS_BY_USER, Item, Key, Table, Tables
+from shared.store.handoff_items import DUE_SHARDS, handoff_of
+
+log = logging.getLogger(__name__)
+_FILTERED_PAGE = 100
+
+
+def pages_by_user(tables: Tables, user_id: str, *, limit: int | None = None) -> Iterator[Sequence[Key]]:
+    """The keys of a user's handoffs, newest first, `limit` on each page."""
+    after: Item | None = None
+    while True:
+        page = tables.index(HANDOFFS_BY_USER, user_id, backwards=True, limit=limit, after=after)
+        yield [Table.HANDOFFS.key_of(row) for row in page.rows]
+        if (after := page.next) is None:
+            return
+
+
+def list_handoffs(
+    tables: Tables, user_id: str, *, session_id: str | None, state: str | None, limit: int
+) -> list[Handoff]:
+    """Up to `limit` handoffs of a user, newest first."""
+    found: list[Handoff] = []
+    for keys in pages_by_user(tables, user_id, limit=_FILTERED_PAGE if session_id or state else limit):
+        for item in tables.get_many(Table.HANDOFFS, keys):
+            if session_id in (None, item["session_id"]) and state in (None, item["state"]):
+                found.append(handoff_of(item))
+                if len(found) == limit:
+                    return found
+    return found
+
+
+def due_handoffs(tables: Tables, *, now: int, limit: int) -> list[Handoff]:
+    """Up to `limit` open handoffs that are due, the earliest first."""
+    pages = [tables.index(DUE, shard, up_to=now, limit=limit) for shard in range(DUE_SHARDS)]
+    rows = sorted((row for page in pages for row in page.rows), key=lambda row: int(row["due_at"]))
+    items = tables.get_many(Table.HANDOFFS, [Table.HANDOFFS.key_of(row) for row in rows[:limit]])
+    # The index may lag behind, and another sweep may have handled an item since: the item itself decides.
+    found = [_readable(item) for item in items if item.get("due_at", now + 1) <= now]
+    return [handoff for handoff in found if handoff and handoff.is_open]
+
+
+def _readable(item: Item) -> Handoff | None:
+    """The handoff, or None for an incomplete item: it must not hide all others from the sweep."""
+    try:
+        return handoff_of(item)
+    except (KeyError, TypeError, ValueError):
+        log.exception("handoff %s cannot be read", item["handoff_id"])
+        return None

@@ -1,0 +1,197 @@
+"""Handoffs: each transition is one conditional write or one transaction.
+
+    request ──> pending ──claim──> running ──steps, rebind, kickoff_sent──> (queue) ──confirm──> ──> completed
+                   ^  └─nudge         │ lease over, or a retryable error
+                   └──back_to_pending─┘
+                pending | running ──fail, expire──> failed       pending | running ──cancel, resume──> cancelled
+
+A claim takes a fence and a lease. A claimant with an older fence fails at its next write:
+
+    p1  claim(fence 1) ── open thread ────────── (frozen) ─────────────── step fails, the fence is 2
+    p2              lease ends, a wake-up or the sweep ── claim(fence 2) ── adopts the thread ── rebind ──>
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step, Thread
+from shared.ports.conditions import Condition, at_least, at_most, either, equals, more_than, present
+from shared.ports.tables import ConditionFailed, Table, Tables, Update
+from shared.store import handoff_queries, requests
+from shared.store.endings import end
+from shared.store.handoff_items import handoff_of, reason_value, thread_value
+from shared.store.keys import handoff_key
+from shared.store.transitions import (
+    CONFIRMED_DUE_AFTER,
+    KEEP_SECONDS,
+    NOT_DUE,
+    NUDGE_AFTER,
+    allowed,
+    bound_as_read,
+    ended_by,
+    fence_is_mine,
+    leads_to,
+    not_bound,
+    unconfirmed,
+)
+
+
+class TableHandoffs:
+    """The `Handoffs` port."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def request(self, handoff: Handoff, *, now: int) -> Handoff:
+        return requests.request(self._tables, handoff, now=now)
+
+    def get(self, handoff_id: str) -> Handoff | None:
+        item = self._tables.get(Table.HANDOFFS, handoff_key(handoff_id))
+        return handoff_of(item) if item else None
+
+    def list(self, user_id: str, *, session_id: str | None, state: str | None, limit: int) -> Sequence[Handoff]:
+        return handoff_queries.list_handoffs(self._tables, user_id, session_id=session_id, state=state, limit=limit)
+
+    def due(self, *, now: int, limit: int) -> Sequence[Handoff]:
+        return handoff_queries.due_handoffs(self._tables, now=now, limit=limit)
+
+    def claim(self, handoff_id: str, *, claimant: str, now: int, lease_until: int) -> Handoff | None:
+        may_start = at_most("not_before", now)
+        in_time = more_than("deadline", now)
+        write = Update(
+            Table.HANDOFFS,
+            handoff_key(handoff_id),
+            when=[allowed("claim"), may_start, in_time],
+            set={
+                **leads_to("claim"),
+                "claimant": claimant,
+                "lease_until": lease_until,
+                "due_at": lease_until,
+                "updated_at": now,
+            },
+            first={f"steps.{Step.CLAIMED}": now},
+            add={"fence": 1},
+        )
+        try:
+            return handoff_of(self._tables.update(write))
+        except ConditionFailed as failed:
+            current = failed.items[0]
+            if not current:
+                return None
+            answer_was_lost = current["state"] == State.RUNNING and current.get("claimant") == claimant
+            return handoff_of(current) if answer_was_lost else None
+
+    def step(
+        self, handoff: Handoff, step: Step, *, now: int, thread: Thread | None = None, notice: str | None = None
+    ) -> Handoff | None:
+        result: dict[str, Any] = {"updated_at": now}
+        if thread is not None:
+            result["thread"] = thread_value(thread)
+        if notice is not None:
+            result["notice"] = notice
+        return self._update(
+            handoff,
+            when=[allowed("step"), fence_is_mine(handoff)],
+            set=result,
+            first={f"steps.{step}": now},
+        )
+
+    def kickoff_sent(self, handoff: Handoff, *, now: int) -> Handoff | None:
+        mine = [allowed("kickoff_sent"), fence_is_mine(handoff)]
+        noted = {f"steps.{Step.KICKOFF_SENT}": now}
+        sent = self._update(
+            handoff,
+            when=[*mine, unconfirmed()],
+            set={
+                **noted,
+                "lease_until": handoff.deadline,
+                "due_at": min(handoff.lease_until, handoff.deadline),  # the turn must have begun by then
+                "updated_at": now,
+            },
+        )
+        # The turn may confirm before this write; then the sweep must not be postponed.
+        return sent or self._update(handoff, when=[*mine, present("confirmed")], set=noted)
+
+    def complete(self, handoff: Handoff, *, now: int) -> Handoff | None:
+        ended = {
+            **leads_to("complete"),
+            f"steps.{Step.COMPLETED}": now,
+            "error": None,
+            "updated_at": now,
+            "expires_at": now // 1000 + KEEP_SECONDS,
+            **NOT_DUE,
+        }
+        may_complete = [allowed("complete"), equals("confirmed", value=True)]
+        if not end(self._tables, handoff, may_complete, ended, now=now, first={f"steps.{Step.DELIVERED}": now}):
+            return None
+        steps = {Step.DELIVERED.value: now, **handoff.steps, Step.COMPLETED.value: now}
+        return replace(handoff, state=State.COMPLETED, confirmed=True, error=None, steps=steps, updated_at=now)
+
+    def fail(self, handoff: Handoff, reason: Reason, *, now: int, rejected_delivery: bool = False) -> Handoff | None:
+        may_fail = [] if rejected_delivery else [unconfirmed()]
+        return self._fail("fail", handoff, may_fail, reason, now=now)
+
+    def expire(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
+        not_held = either(equals("state", State.PENDING.value), at_most("lease_until", now))
+        out_of_time_or_attempts = either(at_most("deadline", now), at_least("attempt", MAX_ATTEMPTS - 1))
+        return self._fail("expire", handoff, [unconfirmed(), not_held, out_of_time_or_attempts], reason, now=now)
+
+    def _fail(
+        self, transition: str, handoff: Handoff, conditions: Sequence[Condition], reason: Reason, *, now: int
+    ) -> Handoff | None:
+        may_end = [allowed(transition), fence_is_mine(handoff), *conditions, bound_as_read(handoff)]
+        ended = ended_by(transition, reason, now)
+        done = end(self._tables, handoff, may_end, ended, now=now, back=handoff.is_bound)
+        return self.get(handoff.id) if done else None
+
+    def cancel(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
+        may_cancel = [allowed("cancel"), not_bound(), unconfirmed()]
+        done = end(self._tables, handoff, may_cancel, ended_by("cancel", reason, now), now=now)
+        return self.get(handoff.id) if done else None
+
+    def back_to_pending(
+        self, handoff: Handoff, reason: Reason, *, now: int, not_before: int, counts: bool, abandoned: bool = False
+    ) -> Handoff | None:
+        lease_is_over = [at_most("lease_until", now)] if abandoned else []
+        look_again = not_before if not_before > now else now + NUDGE_AFTER
+        return self._update(
+            handoff,
+            when=[allowed("back_to_pending"), fence_is_mine(handoff), *lease_is_over],
+            set={
+                **leads_to("back_to_pending"),
+                "error": reason_value(reason),
+                "not_before": not_before,
+                "claimant": None,
+                "due_at": min(look_again, handoff.deadline),
+                "updated_at": now,
+            },
+            add={"attempt": 1} if counts else {},
+        )
+
+    def nudge(self, handoff: Handoff, *, now: int) -> bool:
+        touched = self._update(
+            handoff,
+            when=[allowed("nudge"), equals("nudges", handoff.nudges)],
+            set={"due_at": min(now + NUDGE_AFTER, handoff.deadline)},
+            add={"nudges": 1},
+        )
+        return touched is not None
+
+    def drive(self, handoff: Handoff, *, now: int) -> bool:
+        confirmed_or_sent = either(equals("confirmed", value=True), present(f"steps.{Step.KICKOFF_SENT}"))
+        later = now + CONFIRMED_DUE_AFTER
+        touched = self._update(
+            handoff,
+            when=[allowed("drive"), confirmed_or_sent, equals("nudges", handoff.nudges), fence_is_mine(handoff)],
+            set={"due_at": later if handoff.confirmed else min(later, handoff.deadline)},
+            add={"nudges": 1},
+        )
+        return touched is not None
+
+    def _update(self, handoff: Handoff, **changes: Any) -> Handoff | None:
+        try:
+            item = self._tables.update(Update(Table.HANDOFFS, handoff_key(handoff.id), **changes))
+        except ConditionFailed:
+            return None
+        return handoff_of(item)

@@ -1,0 +1,123 @@
+"""Moves of a session: into a handoff's thread, to a chat, back to its terminal."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shared.domain.handoffs import Handoff, Step
+from shared.domain.routes import Place
+from shared.domain.sessions import Session
+from shared.errors import Conflict, Moved, UnknownSession
+from shared.ports.conditions import equals
+from shared.ports.tables import ConditionFailed, Table, Tables, Update, Write
+from shared.store.keys import handoff_key, meta_key
+from shared.store.session_items import session_of
+from shared.store.tenants import RETURNED, end_handoff, move_in
+from shared.store.transitions import allowed, fence_is_mine, not_bound
+
+
+class TableMoves:
+    """The `Moves` port."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def rebind(self, handoff: Handoff, *, now: int) -> Handoff | None:
+        if handoff.thread is None:
+            raise ValueError("the handoff has no thread to move its session to")
+        place, link = handoff.thread.place, handoff.thread.url
+        epoch = handoff.request_epoch + 1
+        arrival = move_in(
+            self._tables,
+            place,
+            link,
+            session_id=handoff.session_id,
+            user_id=handoff.user_id,
+            may_replace=handoff.replace,
+            now=now,
+        )
+        bind = Update(
+            Table.HANDOFFS,
+            handoff_key(handoff.id),
+            when=[allowed("rebind"), fence_is_mine(handoff), not_bound(), equals("thread.route", place.route)],
+            set={"bound_epoch": epoch, f"steps.{Step.MOVED}": now, "updated_at": now},
+        )
+        move = Update(
+            Table.SESSIONS,
+            meta_key(handoff.session_id),
+            when=[equals("epoch", handoff.request_epoch), equals("active_handoff", handoff.id)],
+            set={"owner": place.route, "epoch": epoch, "link": link, "updated_at": now},
+            add={"version": 1},
+        )
+        try:
+            self._tables.transact([bind, move, *arrival])
+        except ConditionFailed as failed:
+            _explain_rebind(handoff, failed)
+            return None
+        # Not read back: a successor's newer fence must not reach this claimant.
+        return replace(handoff, bound_epoch=epoch, steps={**handoff.steps, Step.MOVED.value: now}, updated_at=now)
+
+    def to_terminal(self, session: Session, *, now: int) -> Session:
+        move = Update(
+            Table.SESSIONS,
+            meta_key(session.id),
+            when=[equals("version", session.version)],
+            set={"owner": session.cli.route, "updated_at": now, **RETURNED},
+            add={"version": 1, "epoch": 1},
+        )
+        self._move(session, [move, *end_handoff(session.active_handoff, now)])
+        return _arrived(session, session.cli, None, now)
+
+    def to_chat(self, session: Session, place: Place, link: str, *, now: int) -> Session:
+        arrival = move_in(
+            self._tables, place, link, session_id=session.id, user_id=session.user_id, may_replace=True, now=now
+        )
+        move = Update(
+            Table.SESSIONS,
+            meta_key(session.id),
+            when=[equals("version", session.version)],
+            set={
+                "owner": place.route,
+                "link": link,
+                "updated_at": now,
+                **dict.fromkeys(
+                    ("active_handoff", "turn_id", "turn_lease_until", "suspended", "strikes", "resume_pending")
+                ),
+            },
+            add={"version": 1, "epoch": 1},
+        )
+        self._move(session, [move, *arrival, *end_handoff(session.active_handoff, now)])
+        arrived = _arrived(session, place, link, now)
+        return replace(arrived, suspended=False, strikes=0, resume_pending=None)
+
+    def _move(self, session: Session, writes: Sequence[Write]) -> None:
+        try:
+            self._tables.transact(writes)
+        except ConditionFailed:
+            raise Conflict(f"session {session.id} or its new place changed since it was read") from None
+
+
+def _arrived(session: Session, place: Place, link: str | None, now: int) -> Session:
+    """The session after a move that ended its turn and its handoff: exact, because its version was as read."""
+    return replace(
+        session,
+        owner=place,
+        link=link,
+        epoch=session.epoch + 1,
+        version=session.version + 1,
+        updated_at=now,
+        active_handoff=None,
+        turn=None,
+    )
+
+
+def _explain_rebind(handoff: Handoff, failed: ConditionFailed) -> None:
+    """Raise what the caller must know; a lost fence is not an error."""
+    mine, meta, *others = failed.items
+    if mine is not None:
+        return
+    if meta is not None:
+        if not meta:
+            raise UnknownSession(handoff.session_id)
+        raise Moved(session_of(meta))
+    if any(item is not None for item in others):
+        raise Conflict("another session moved to the same place")

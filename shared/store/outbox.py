@@ -1,0 +1,98 @@
+"""The outbox: the journal of what is delivered to chats."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shared.domain.routes import place_of
+from shared.ports.conditions import Condition, absent, at_most, both, either, equals, one_of
+from shared.ports.outbox import OutPart
+from shared.ports.platforms import Part
+from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update
+from shared.store.keys import out_key, session_partition
+
+KEEP_SECONDS = 30 * 24 * 3600
+
+
+def new_part(part: OutPart, now: int) -> Put:
+    """The write that adds a part to the journal."""
+    item = {
+        **out_key(part.session_id, part.turn_id, part.number),
+        "route": part.place.route,
+        "text": part.part.text,
+        "extra": dict(part.part.extra) or None,
+        "state": part.state,
+        "expires_at": now // 1000 + KEEP_SECONDS,
+    }
+    return Put(Table.SESSIONS, item, [absent("pk")])
+
+
+def _part_of(item: Item) -> OutPart:
+    turn_id, _, number = item["sk"].removeprefix("OUT#").rpartition("#")
+    return OutPart(
+        session_id=item["pk"].removeprefix("SESSION#"),
+        turn_id=turn_id,
+        number=int(number),
+        place=place_of(item["route"]),
+        part=Part(item["text"], item.get("extra", {})),
+        state=item["state"],
+        message_id=item.get("message_id"),
+        sending_until=item.get("sending_until", 0),
+    )
+
+
+class TableOutbox:
+    """The `Outbox` port.
+
+    waiting ──sending──> sending(until) ──sent──> sent
+       ^                   │    └──rejected──> rejected
+       └─────unsent────────┤
+                           └── `until` passes: the next sender must first find out whether the part arrived
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def post(self, parts: Sequence[OutPart], *, now: int) -> None:
+        for part in parts:
+            with contextlib.suppress(ConditionFailed):
+                self._tables.put(new_part(part, now))
+
+    def journal(self, session_id: str, turn_id: str) -> Sequence[OutPart]:
+        """The prefix also matches turns whose id continues with `#`; those are dropped."""
+        items = self._tables.query(session_partition(session_id), low=f"OUT#{turn_id}#")
+        return [part for part in map(_part_of, items) if part.turn_id == turn_id]
+
+    def sending(self, part: OutPart, *, now: int, until: int) -> OutPart | None:
+        abandoned = both(equals("state", "sending"), at_most("sending_until", now))
+        try:
+            item = self._tables.update(
+                Update(
+                    Table.SESSIONS,
+                    out_key(part.session_id, part.turn_id, part.number),
+                    when=[either(equals("state", "waiting"), abandoned)],
+                    set={"state": "sending", "sending_until": until},
+                )
+            )
+        except ConditionFailed:
+            return None
+        return _part_of(item)
+
+    def sent(self, part: OutPart, message_id: str) -> None:
+        """Accepted from a sender that lost its claim too: the part was sent."""
+        self._decide(part, {"state": "sent", "message_id": message_id}, when=_UNDECIDED)
+
+    def rejected(self, part: OutPart) -> None:
+        self._decide(part, {"state": "rejected"}, when=_UNDECIDED)
+
+    def unsent(self, part: OutPart) -> None:
+        claim_is_mine = [equals("state", "sending"), equals("sending_until", part.sending_until)]
+        self._decide(part, {"state": "waiting"}, when=claim_is_mine)
+
+    def _decide(self, part: OutPart, change: Mapping[str, Any], *, when: Sequence[Condition]) -> None:
+        key = out_key(part.session_id, part.turn_id, part.number)
+        with contextlib.suppress(ConditionFailed):
+            self._tables.update(Update(Table.SESSIONS, key, when=when, set={**change, "sending_until": None}))
+
+
+_UNDECIDED = [one_of("state", ["waiting", "sending"])]

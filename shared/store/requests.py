@@ -1,0 +1,53 @@
+"""The request of a handoff: the new item and the mark on its session, in one transaction."""
+
+from shared.domain.handoffs import Handoff
+from shared.errors import Conflict, HandoffInFlight, IdempotencyKeyReused, Moved, SessionBusy, UnknownSession
+from shared.ports.conditions import absent, equals
+from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update
+from shared.store.handoff_items import handoff_of, item_of
+from shared.store.keys import meta_key
+from shared.store.session_items import session_of
+from shared.store.transitions import NUDGE_AFTER, no_live_turn
+
+
+def request(tables: Tables, handoff: Handoff, *, now: int) -> Handoff:
+    """Write a pending handoff, or return the one that the same request wrote before."""
+    new = Put(
+        Table.HANDOFFS,
+        item_of(handoff, due_at=min(now + NUDGE_AFTER, handoff.deadline)),
+        [absent("handoff_id")],
+    )
+    mark_session = Update(
+        Table.SESSIONS,
+        meta_key(handoff.session_id),
+        when=[
+            equals("user_id", handoff.user_id),
+            equals("epoch", handoff.request_epoch),
+            absent("active_handoff"),
+            no_live_turn(now),
+        ],
+        set={"active_handoff": handoff.id, "updated_at": now},
+        add={"version": 1},
+    )
+    try:
+        tables.transact([new, mark_session])
+    except ConditionFailed as failed:
+        return _explain(handoff, *failed.items)
+    return handoff
+
+
+def _explain(handoff: Handoff, earlier: Item | None, meta: Item | None) -> Handoff:
+    """Raise the reason of a failed request; an earlier request with the same key comes first."""
+    if earlier:
+        if earlier["body_hash"] != handoff.body_hash or earlier["user_id"] != handoff.user_id:
+            raise IdempotencyKeyReused
+        return handoff_of(earlier)
+    if not meta or meta["user_id"] != handoff.user_id:
+        raise UnknownSession(handoff.session_id)
+    if meta["epoch"] != handoff.request_epoch:
+        raise Moved(session_of(meta))
+    if meta.get("active_handoff") == handoff.id:
+        raise Conflict("the same request is being written right now")
+    if "active_handoff" in meta:
+        raise HandoffInFlight(handoff.session_id, meta["active_handoff"])
+    raise SessionBusy(handoff.session_id)

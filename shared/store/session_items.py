@@ -1,0 +1,62 @@
+"""Sessions as META items of their table, and back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from shared.domain.routes import place_of
+from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
+from shared.ports.tables import Item
+from shared.store.keys import meta_key
+
+
+def session_of(item: Item) -> Session:
+    """A META item as a session."""
+    pending = item.get("resume_pending")
+    turn_id = item.get("turn_id")
+    return Session(
+        id=item["session_id"],
+        user_id=item["user_id"],
+        owner=place_of(item["owner"]),
+        epoch=item["epoch"],
+        version=item["version"],
+        message_count=item["message_count"],
+        created_at=item["created_at"],
+        updated_at=item["updated_at"],
+        title=item.get("title"),
+        source=item.get("source"),
+        cwd=item.get("cwd"),
+        model=item.get("model"),
+        link=item.get("link"),
+        active_handoff=item.get("active_handoff"),
+        turn=TurnLease(turn_id, item["turn_lease_until"]) if turn_id else None,
+        strikes=item.get("strikes", 0),
+        resume_pending=ResumePending(Interruption(pending["reason"]), pending["at"]) if pending else None,
+        suspended=item.get("suspended", False),
+    )
+
+
+def item_of(session: Session) -> Mapping[str, Any]:
+    """A session as its META item. `user_id` and `created_at` are also the keys of the `by_user` index."""
+    pending = session.resume_pending
+    return {
+        **meta_key(session.id),
+        "session_id": session.id,
+        "user_id": session.user_id,
+        "owner": session.owner.route,
+        "epoch": session.epoch,
+        "version": session.version,
+        "message_count": session.message_count,
+        "created_at": session.created_at,
+        "updated_at": session.updated_at,
+        "title": session.title,
+        "source": session.source,
+        "cwd": session.cwd,
+        "model": session.model,
+        "link": session.link,
+        "active_handoff": session.active_handoff,
+        "turn_id": session.turn.id if session.turn else None,
+        "turn_lease_until": session.turn.lease_until if session.turn else None,
+        "strikes": session.strikes or None,
+        "resume_pending": {"reason": pending.reason.value, "at": pending.at} if pending else None,
+        "suspended": session.suspended or None,
+    }

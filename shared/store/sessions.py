@@ -1,0 +1,96 @@
+"""Sessions: one META item each, beside its chunks and journal."""
+
+import base64
+import re
+import secrets
+from dataclasses import replace
+
+from shared.domain.routes import Place
+from shared.domain.sessions import Session
+from shared.errors import Conflict
+from shared.ports.conditions import absent, equals
+from shared.ports.sessions import SessionPage
+from shared.ports.tables import SESSIONS_BY_USER, ConditionFailed, Item, Put, Table, Tables
+from shared.store.deletion import delete_contents
+from shared.store.keys import meta_key, route_key
+from shared.store.session_items import item_of, session_of
+
+_CURSOR = re.compile(r"([0-9]{1,15}) ([A-Za-z0-9_-]{1,64})")
+
+
+class TableSessions:
+    """The `Sessions` port.
+
+    A client of the tables may retry a write whose answer was lost; the retry then fails on its own first write. So each
+    whole write of a session carries a random `write_id`, and a failed write that finds its own id has succeeded.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def create(self, session: Session) -> bool:
+        write_id = secrets.token_hex(8)
+        item = {**item_of(session), "write_id": write_id}
+        try:
+            self._tables.put(Put(Table.SESSIONS, item, [absent("pk")]))
+        except ConditionFailed as failed:
+            return _was_written(failed, write_id)
+        return True
+
+    def get(self, session_id: str) -> Session | None:
+        item = self._tables.get(Table.SESSIONS, meta_key(session_id))
+        return session_of(item) if item else None
+
+    def replace(self, before: Session, after: Session) -> Session:
+        """Writes the whole item: simpler than a difference, and of the same price."""
+        written = replace(after, version=before.version + 1)
+        write_id = secrets.token_hex(8)
+        item = {**item_of(written), "write_id": write_id}
+        try:
+            self._tables.put(Put(Table.SESSIONS, item, [equals("version", before.version)]))
+        except ConditionFailed as failed:
+            if not _was_written(failed, write_id):
+                raise Conflict(f"session {before.id} changed since it was read") from None
+        return written
+
+    def list(self, user_id: str, *, limit: int, cursor: str | None = None) -> SessionPage:
+        after = _position(user_id, cursor) if cursor else None
+        page = self._tables.index(SESSIONS_BY_USER, user_id, backwards=True, limit=limit, after=after)
+        items = self._tables.get_many(Table.SESSIONS, [Table.SESSIONS.key_of(row) for row in page.rows])
+        return SessionPage(
+            sessions=[session_of(item) for item in items if item["user_id"] == user_id],  # the index may lag behind
+            cursor=_cursor(page.next) if page.next else None,
+        )
+
+    def delete(self, session: Session) -> None:
+        """The epoch grows first, so that writers in flight fail; META goes last, so that a crash can be repeated."""
+        try:
+            self.replace(session, replace(session, epoch=session.epoch + 1, owner=session.cli))
+        except Conflict:
+            if self.get(session.id) is not None:
+                raise
+        delete_contents(self._tables, session)
+        self._tables.delete_all(Table.SESSIONS, [meta_key(session.id)])
+
+    def at(self, place: Place) -> str | None:
+        item = self._tables.get(Table.SESSIONS, route_key(place))
+        return item["session_id"] if item else None
+
+
+def _was_written(failed: ConditionFailed, write_id: str) -> bool:
+    current = failed.items[0]
+    return current is not None and current.get("write_id") == write_id
+
+
+def _cursor(row: Item) -> str:
+    """A position in the `by_user` index, without the user: it is of no use to another user."""
+    session_id = row["pk"].removeprefix("SESSION#")
+    return base64.urlsafe_b64encode(f"{row['created_at']} {session_id}".encode()).decode()
+
+
+def _position(user_id: str, cursor: str) -> Item:
+    """The position that a cursor stands for. Raises ValueError for a text that is not a cursor."""
+    named = _CURSOR.fullmatch(base64.urlsafe_b64decode(cursor).decode())
+    if named is None:
+        raise ValueError("not a cursor")
+    return {**meta_key(named[2]), "user_id": user_id, "created_at": int(named[1])}

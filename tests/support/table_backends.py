@@ -1,0 +1,135 @@
+"""The databases that the contracts of the tables and of the store run on: memory, moto and other DynamoDBs."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from shared.aws.items import from_item
+from shared.aws.tables import DynamoTables
+from shared.ports.tables import Item, Table, Tables
+from tests.support import dynamodb_servers
+from tests.support.memory_tables import MemoryTables
+from tests.support.tables import TableNames, fresh_tables
+
+if TYPE_CHECKING:
+    from local.cloud.engine import Engine
+
+INSTALLED = [name for name in dynamodb_servers.SERVERS if dynamodb_servers.is_installed(name)]
+OTHER_MAKES = [pytest.param(name, marks=pytest.mark.npm) for name in INSTALLED or ["dynoxide"]]
+DYNAMODBS = ["moto", *OTHER_MAKES]
+FAILED_ITEM = "a failed single write returns its item (2023)"
+LARGE_TRANSACTIONS = "transactions of a hundred writes (2022)"
+MISSING = {"amazon": (FAILED_ITEM, LARGE_TRANSACTIONS)}  # npm has a DynamoDB Local of early 2020
+
+
+@dataclass(frozen=True)
+class DynamoServer:
+    """A running DynamoDB and a client for it."""
+
+    name: str
+    url: str
+    client: Any
+
+    def other_client(self, **config: Any) -> Any:
+        """A new client, for tests that hook into it."""
+        return client_of(self.url, **config)
+
+
+@dataclass(frozen=True)
+class Backend:
+    """Two empty tables on one database. `scan` reads everything, which the port cannot do."""
+
+    name: str
+    tables: Tables
+    scan: Callable[[Table], list[Item]]
+
+    def needs(self, feature: str) -> None:
+        """Skip a test on a server that is older than a feature."""
+        skip_without(self.name, feature)
+
+
+def skip_without(server: str, feature: str) -> None:
+    if feature in MISSING.get(server, ()):
+        pytest.skip(f"the {server} DynamoDB at hand is older than: {feature}")
+
+
+def client_of(url: str, **config: Any) -> Any:
+    settings: dict[str, Any] = {
+        "retries": {"max_attempts": 0},
+        "max_pool_connections": 64,
+        "parameter_validation": False,
+        **config,
+    }
+    return boto3.session.Session().client(
+        "dynamodb",
+        region_name="us-east-1",
+        endpoint_url=url,
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+        config=Config(**settings),
+    )
+
+
+def dynamo_tables(client: Any, names: TableNames) -> DynamoTables:
+    return DynamoTables(client, handoffs=names.handoffs, sessions=names.sessions)
+
+
+def backend_on(server: DynamoServer, names: TableNames) -> Backend:
+    table_names = {Table.HANDOFFS: names.handoffs, Table.SESSIONS: names.sessions}
+
+    def scan(table: Table) -> list[Item]:
+        pages = server.client.get_paginator("scan").paginate(TableName=table_names[table], ConsistentRead=True)
+        return [from_item(item) for page in pages for item in page["Items"]]
+
+    return Backend(server.name, dynamo_tables(server.client, names), scan)
+
+
+@pytest.fixture(scope="session")
+def servers(request: pytest.FixtureRequest) -> Iterator[Callable[[str], DynamoServer]]:
+    """DynamoDBs by name, each started when it is first needed and kept: some take seconds."""
+    with ExitStack() as stack:
+
+        @cache
+        def server(name: str) -> DynamoServer:
+            if name == "moto":
+                engine: Engine = request.getfixturevalue("engine")
+                return DynamoServer(name, engine.url, request.getfixturevalue("dynamodb"))
+            url = stack.enter_context(dynamodb_servers.running(name))
+            return DynamoServer(name, url, client_of(url))
+
+        yield server
+
+
+@pytest.fixture(params=DYNAMODBS)
+def server(request: pytest.FixtureRequest, servers: Callable[[str], DynamoServer]) -> DynamoServer:
+    """Each DynamoDB, for tests of what only DynamoDB does."""
+    if request.param != "moto" and request.param not in INSTALLED:
+        pytest.skip(dynamodb_servers.why_absent(request.param))
+    return servers(request.param)
+
+
+@pytest.fixture
+def names(server: DynamoServer) -> Iterator[TableNames]:
+    """Both tables, empty, on that DynamoDB."""
+    with fresh_tables(server.client) as names:
+        yield names
+
+
+@pytest.fixture(params=["memory", *DYNAMODBS])
+def backend(request: pytest.FixtureRequest, servers: Callable[[str], DynamoServer]) -> Iterator[Backend]:
+    """Each database with two empty tables."""
+    if request.param == "memory":
+        tables = MemoryTables()
+        yield Backend("memory", tables, tables.scan)
+        return
+    if request.param != "moto" and request.param not in INSTALLED:
+        pytest.skip(dynamodb_servers.why_absent(request.param))
+    server = servers(request.param)
+    with fresh_tables(server.client) as names:
+        yield backend_on(server, names)
