@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from shared.aws.items import from_item
 from shared.errors import Conflict
-from shared.ports.tables import ConditionFailed, InvalidWrite
+from shared.ports.tables import ConditionFailed, InvalidOperation
 
 _FAILED = "ConditionalCheckFailed"
 _TRANSIENT = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
@@ -35,7 +35,7 @@ def _translation(response: Mapping[str, Any]) -> Exception | None:
         case "TransactionCanceledException":
             return _cancellation(response["CancellationReasons"])
         case "ValidationException":
-            return InvalidWrite(response["Error"]["Message"])
+            return InvalidOperation(response["Error"]["Message"])
     return None
 
 
@@ -48,5 +48,5 @@ def _cancellation(reasons: Sequence[Mapping[str, Any]]) -> Exception | None:
     if _TRANSIENT.intersection(codes):
         return Conflict("another transaction is writing the same item")
     if "ValidationError" in codes:
-        return InvalidWrite("; ".join(reason["Message"] for reason in reasons if "Message" in reason))
+        return InvalidOperation("; ".join(reason["Message"] for reason in reasons if "Message" in reason))
     return None

@@ -20,11 +20,14 @@ class DynamoTables:
         self._names = {Table.HANDOFFS: handoffs, Table.SESSIONS: sessions}
 
     def get(self, table: Table, key: Key) -> Item | None:
-        answer = self._client.get_item(TableName=self._names[table], Key=to_item(key), ConsistentRead=True)
+        answer = self._client.get_item(
+            TableName=self._names[table], Key=to_item(table.key_of(key)), ConsistentRead=True
+        )
         return from_item(answer["Item"]) if "Item" in answer else None
 
     def get_many(self, table: Table, keys: Sequence[Key]) -> list[Item]:
         name = self._names[table]
+        wanted = [tuple(table.key_of(key).values()) for key in keys]
         found: dict[tuple[str, ...], Item] = {}
         for start in range(0, len(keys), _READ_BATCH):
             asked = {
@@ -35,7 +38,6 @@ class DynamoTables:
                 for item in map(from_item, answer["Responses"].get(name, [])):
                     found[tuple(table.key_of(item).values())] = item
                 asked = answer.get("UnprocessedKeys") or {}
-        wanted = [tuple(table.key_of(key).values()) for key in keys]
         return [found[key] for key in wanted if key in found]
 
     def query(

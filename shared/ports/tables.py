@@ -17,6 +17,10 @@ MAX_ITEM_BYTES = 400 * 1024
 MAX_TRANSACTION_BYTES = 4 * 1024 * 1024
 
 
+class InvalidOperation(Exception):
+    """The tables never accept this: an empty key, too large, too many, a path into a missing map. A defect of the caller."""
+
+
 class Table(Enum):
     """The two tables; the value names the attributes of the key."""
 
@@ -24,8 +28,11 @@ class Table(Enum):
     SESSIONS = ("pk", "sk")
 
     def key_of(self, item: Mapping[str, Any]) -> Key:
-        """The key of an item."""
-        return {name: item[name] for name in self.value}
+        """The key of an item. Raises InvalidOperation for an empty one."""
+        key = {name: item[name] for name in self.value}
+        if not all(key.values()):
+            raise InvalidOperation("a key may not be empty")
+        return key
 
 
 @dataclass(frozen=True)
@@ -105,10 +112,6 @@ class ConditionFailed(Exception):
         self.items = items
 
 
-class InvalidWrite(Exception):
-    """The tables never accept this write: too large, too many, a path into a missing map. A defect of the caller."""
-
-
 @dataclass(frozen=True)
 class Page:
     """Rows of an index in its order. They hold only keys: those of the table and those of the index.
@@ -123,13 +126,13 @@ class Page:
 class Tables(Protocol):
     """The two tables. Reads by key are strongly consistent; an index may lag behind its table.
 
-    Each write raises ConditionFailed, InvalidWrite, or errors.Conflict if another write is at the same items right now.
+    Writes raise ConditionFailed, or errors.Conflict if another transaction is writing the same items right now.
     """
 
     def get(self, table: Table, key: Key) -> Item | None: ...
 
     def get_many(self, table: Table, keys: Sequence[Key]) -> list[Item]:
-        """The items that exist, in the order of `keys`."""
+        """The items that exist, in the order of `keys`, which are distinct."""
 
     def query(
         self, pk: str, *, low: str, high: str | None = None, backwards: bool = False, page: int | None = None
@@ -170,12 +173,12 @@ class Tables(Protocol):
 
 
 def validate(writes: Sequence[Write]) -> None:
-    """Check what every adapter must reject before it evaluates a condition. Raises InvalidWrite."""
+    """Check what every adapter rejects before it evaluates a condition. Raises InvalidOperation."""
     if not 0 < len(writes) <= MAX_WRITES:
-        raise InvalidWrite(f"a transaction has 1 to {MAX_WRITES} writes, not {len(writes)}")
-    keys = [(write.table, *write.key.values()) for write in writes]
+        raise InvalidOperation(f"a transaction has 1 to {MAX_WRITES} writes, not {len(writes)}")
+    keys = [(write.table, *write.table.key_of(write.key).values()) for write in writes]
     if len(set(keys)) != len(keys):
-        raise InvalidWrite("a transaction may contain an item only once")
+        raise InvalidOperation("a transaction may contain an item only once")
     for write in writes:
         if isinstance(write, Update):
             _validate_paths(write)
@@ -184,6 +187,6 @@ def validate(writes: Sequence[Write]) -> None:
 def _validate_paths(update: Update) -> None:
     paths = sorted(path.split(".") for path in (*update.set, *update.first, *update.add))
     if any(after[: len(before)] == before for before, after in pairwise(paths)):
-        raise InvalidWrite("the paths of an update may not overlap")
+        raise InvalidOperation("the paths of an update may not overlap")
     if any(path[0] in update.table.value for path in paths):
-        raise InvalidWrite("an update may not change the key")
+        raise InvalidOperation("an update may not change the key")

@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,13 +16,18 @@ from shared.store.bundle import store_on
 from tests.contracts.store.model import ACTIONS, WITHOUT_HANDOFF, Model
 from tests.contracts.store.races import RACES
 from tests.contracts.store.world import NOW, World
-from tests.support import dynamodb_servers
-from tests.support.table_backends import INSTALLED, DynamoServer, backend_on, client_of, dynamo_tables
+from tests.support.table_backends import (
+    INSTALLED,
+    DynamoServer,
+    backend_on,
+    dynamo_tables,
+    memory_backend,
+    server,
+    servers,
+)
 from tests.support.tables import fresh_tables
 
-if TYPE_CHECKING:
-    from local.cloud.engine import Engine
-
+__all__ = ["server", "servers"]
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 ROUNDS = 20
 WALKS = 60
@@ -31,36 +35,21 @@ WALK_STEPS = 250
 CROWD = 8
 
 
-@pytest.fixture(scope="session")
-def clients(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Any]]:
-    """A client for each DynamoDB that is at hand, started when first asked for and kept."""
-    with ExitStack() as stack:
-
-        @cache
-        def client(name: str) -> Any:
-            if name == "moto":
-                engine: Engine = request.getfixturevalue("engine")
-                return engine.client("dynamodb")
-            return client_of(stack.enter_context(dynamodb_servers.running(name)))
-
-        yield client
+@pytest.fixture
+def client(server: DynamoServer) -> Any:
+    return server.client
 
 
-@pytest.fixture(params=["moto", *INSTALLED])
-def client(request: pytest.FixtureRequest, clients: Callable[[str], Any]) -> Any:
-    """Every DynamoDB at hand."""
-    return clients(request.param)
-
-
-@pytest.fixture(params=INSTALLED or ["moto"])
-def model(request: pytest.FixtureRequest, clients: Callable[[str], Any]) -> Iterator[Callable[[int], Model]]:
-    """Makes a model under a seed, on tables of its own; on another make where there is one, for moto is slow."""
-    client = clients(request.param)
+@pytest.fixture(params=["memory", *(INSTALLED or ["moto"])])
+def model(request: pytest.FixtureRequest, servers: Callable[[str], DynamoServer]) -> Iterator[Callable[[int], Model]]:
+    """Makes a model under a seed, on new tables; on moto only if there is no other DynamoDB, because it is slow."""
     with ExitStack() as stack:
 
         def make(seed: int) -> Model:
-            tables = stack.enter_context(fresh_tables(client))
-            backend = backend_on(DynamoServer(request.param, "", client), tables)
+            backend = memory_backend()
+            if request.param != "memory":
+                server = servers(request.param)
+                backend = backend_on(server, stack.enter_context(fresh_tables(server.client)))
             return Model(store_on(backend.tables), backend.scan, random.Random(seed))  # noqa: S311  # the same on every run
 
         yield make

@@ -13,7 +13,7 @@ from shared.ports.tables import (
     ConditionFailed,
     Delete,
     Index,
-    InvalidWrite,
+    InvalidOperation,
     Item,
     Key,
     Page,
@@ -136,7 +136,7 @@ class MemoryTables:
 
 
 def _values(table: Table, key: Key) -> _KeyValues:
-    return tuple(key[name] for name in table.value)
+    return tuple(table.key_of(key).values())
 
 
 def _is_between(sk: str, low: str, high: str | None) -> bool:
@@ -160,7 +160,7 @@ def _applied(write: Write, before: Item | None) -> Item | None:
         case Put():
             return {name: _stored(value) for name, value in write.item.items() if value is not None}
         case Update():
-            return _updated(copy.deepcopy(before) or dict(write.key), write)
+            return _updated(copy.deepcopy(before) if before else dict(write.key), write)
 
 
 def _updated(item: Item, write: Update) -> Item:
@@ -174,7 +174,7 @@ def _updated(item: Item, write: Update) -> Item:
         if kind == "add":
             number = parent.get(name, 0)
             if not isinstance(number, int) or isinstance(number, bool):
-                raise InvalidWrite(f"{name} is not a number")
+                raise InvalidOperation(f"{name} is not a number")
             parent[name] = number + value
         elif value is None:
             parent.pop(name, None)
@@ -189,7 +189,7 @@ def _parent(item: Item, path: str) -> tuple[Item, str]:
     for each in maps:
         inner = item.get(each)
         if not isinstance(inner, dict):
-            raise InvalidWrite(f"{path} leads into a map that does not exist")
+            raise InvalidOperation(f"{path} leads into a map that does not exist")
         item = inner
     return item, name
 
@@ -215,9 +215,9 @@ def _stored(value: Any) -> Any:
 def _check_sizes(items: Iterator[Item | None]) -> None:
     sizes = [_size(item) for item in items if item is not None]
     if any(size > MAX_ITEM_BYTES for size in sizes):
-        raise InvalidWrite(f"an item has at most {MAX_ITEM_BYTES} bytes")
+        raise InvalidOperation(f"an item has at most {MAX_ITEM_BYTES} bytes")
     if sum(sizes) > MAX_TRANSACTION_BYTES:
-        raise InvalidWrite(f"a transaction has at most {MAX_TRANSACTION_BYTES} bytes")
+        raise InvalidOperation(f"a transaction has at most {MAX_TRANSACTION_BYTES} bytes")
 
 
 def _size(value: Any) -> int:

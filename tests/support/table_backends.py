@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -28,17 +28,21 @@ LARGE_TRANSACTIONS = "transactions of a hundred writes (2022)"
 MISSING = {"amazon": (FAILED_ITEM, LARGE_TRANSACTIONS)}  # npm has a DynamoDB Local of early 2020
 
 
-@dataclass(frozen=True)
+@dataclass
 class DynamoServer:
     """A running DynamoDB and a client for it."""
 
     name: str
-    url: str
-    client: Any
+    connect: Callable[[Config], Any]
+
+    @cached_property
+    def client(self) -> Any:
+        return self.other_client()
 
     def other_client(self, **config: Any) -> Any:
-        """A new client, for tests that hook into it."""
-        return client_of(self.url, **config)
+        """A new client without retries unless asked for, for tests that hook into it."""
+        settings: dict[str, Any] = {"retries": {"max_attempts": 0}, "max_pool_connections": 64, **config}
+        return self.connect(Config(parameter_validation=False, **settings))
 
 
 @dataclass(frozen=True)
@@ -59,25 +63,18 @@ def skip_without(server: str, feature: str) -> None:
         pytest.skip(f"the {server} DynamoDB at hand is older than: {feature}")
 
 
-def client_of(url: str, **config: Any) -> Any:
-    settings: dict[str, Any] = {
-        "retries": {"max_attempts": 0},
-        "max_pool_connections": 64,
-        "parameter_validation": False,
-        **config,
-    }
-    return boto3.session.Session().client(
-        "dynamodb",
-        region_name="us-east-1",
-        endpoint_url=url,
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-        config=Config(**settings),
-    )
+def _connect(url: str, config: Config) -> Any:
+    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
+    return boto3.session.Session().client("dynamodb", region_name="us-east-1", endpoint_url=url, config=config, **keys)
 
 
 def dynamo_tables(client: Any, names: TableNames) -> DynamoTables:
     return DynamoTables(client, handoffs=names.handoffs, sessions=names.sessions)
+
+
+def memory_backend() -> Backend:
+    tables = MemoryTables()
+    return Backend("memory", tables, tables.scan)
 
 
 def backend_on(server: DynamoServer, names: TableNames) -> Backend:
@@ -99,9 +96,9 @@ def servers(request: pytest.FixtureRequest) -> Iterator[Callable[[str], DynamoSe
         def server(name: str) -> DynamoServer:
             if name == "moto":
                 engine: Engine = request.getfixturevalue("engine")
-                return DynamoServer(name, engine.url, request.getfixturevalue("dynamodb"))
+                return DynamoServer(name, lambda config: engine.client("dynamodb", config=config))
             url = stack.enter_context(dynamodb_servers.running(name))
-            return DynamoServer(name, url, client_of(url))
+            return DynamoServer(name, lambda config: _connect(url, config))
 
         yield server
 
@@ -125,8 +122,7 @@ def names(server: DynamoServer) -> Iterator[TableNames]:
 def backend(request: pytest.FixtureRequest, servers: Callable[[str], DynamoServer]) -> Iterator[Backend]:
     """Each database with two empty tables."""
     if request.param == "memory":
-        tables = MemoryTables()
-        yield Backend("memory", tables, tables.scan)
+        yield memory_backend()
         return
     if request.param != "moto" and request.param not in INSTALLED:
         pytest.skip(dynamodb_servers.why_absent(request.param))

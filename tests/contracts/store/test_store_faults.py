@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from shared.aws.items import to_item
 from shared.domain.handoffs import Handoff, State
 from shared.errors import Conflict
-from shared.ports.tables import InvalidWrite
+from shared.ports.tables import InvalidOperation
 from shared.store.bundle import store_on
 from shared.store.session_items import item_of
 from tests.contracts.store.faults import answer_lost, not_sent, refused
@@ -233,7 +233,7 @@ def test_a_transaction_cancelled_for_a_lasting_reason_crashes_visibly(once: tupl
     reasons = [{"Code": "ValidationError", "Message": "armed"}, {"Code": "None"}, {"Code": "None"}, {"Code": "None"}]
     with (
         refused(client, "TransactWriteItems", "TransactionCanceledException", reasons=reasons),
-        pytest.raises(InvalidWrite, match="armed"),
+        pytest.raises(InvalidOperation, match="armed"),
     ):
         world.store.moves.rebind(opened, now=NOW)
 

@@ -8,7 +8,7 @@ from shared.ports.tables import (
     Check,
     ConditionFailed,
     Delete,
-    InvalidWrite,
+    InvalidOperation,
     Put,
     Table,
     Tables,
@@ -84,7 +84,7 @@ def test_the_failed_items_come_in_the_order_of_the_writes(stored: Tables) -> Non
 )
 def test_an_item_may_occur_once(stored: Tables, backend: Backend, writes: list[Write]) -> None:
     before = everything(backend)
-    with pytest.raises(InvalidWrite, match="once"):
+    with pytest.raises(InvalidOperation, match="once"):
         stored.transact(writes)
     assert everything(backend) == before
 
@@ -102,7 +102,7 @@ def test_a_hundred_writes_fit(tables: Tables, backend: Backend) -> None:
 
 @pytest.mark.parametrize("count", [0, MAX_WRITES + 1])
 def test_none_and_more_than_a_hundred_writes_are_invalid(tables: Tables, backend: Backend, count: int) -> None:
-    with pytest.raises(InvalidWrite, match="1 to 100"):
+    with pytest.raises(InvalidOperation, match="1 to 100"):
         tables.transact([Put(Table.SESSIONS, {"pk": "p", "sk": f"{number:03}"}) for number in range(count)])
     assert everything(backend) == [[], []]
 
@@ -110,19 +110,19 @@ def test_none_and_more_than_a_hundred_writes_are_invalid(tables: Tables, backend
 def test_a_transaction_over_4_mb_is_invalid(tables: Tables, backend: Backend) -> None:
     backend.needs(LARGE_TRANSACTIONS)
     items = [{"pk": "p", "sk": f"{number:03}", "data": "x" * 390 * 1024} for number in range(11)]
-    with pytest.raises(InvalidWrite):
+    with pytest.raises(InvalidOperation):
         tables.transact([Put(Table.SESSIONS, item) for item in items])
     assert everything(backend) == [[], []]
 
 
 def test_an_item_over_400_kb_stops_all_writes(tables: Tables, backend: Backend) -> None:
-    with pytest.raises(InvalidWrite):
+    with pytest.raises(InvalidOperation):
         tables.transact([Put(Table.SESSIONS, A), Put(Table.SESSIONS, {**B, "data": "x" * 401 * 1024})])
     assert everything(backend) == [[], []]
 
 
 def test_an_invalid_path_stops_all_writes(stored: Tables, backend: Backend) -> None:
     before = everything(backend)
-    with pytest.raises(InvalidWrite):
+    with pytest.raises(InvalidOperation):
         stored.transact([Put(Table.SESSIONS, D), Update(Table.SESSIONS, A, [], set={"missing.path": 1})])
     assert everything(backend) == before

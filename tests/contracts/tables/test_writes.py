@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shared.ports.conditions import equals
-from shared.ports.tables import MAX_ITEM_BYTES, Delete, InvalidWrite, Put, Table, Tables, Update
+from shared.ports.tables import MAX_ITEM_BYTES, Delete, InvalidOperation, Put, Table, Tables, Update
 
 KEY = {"pk": "p", "sk": "s"}
 VALUES: dict[str, Any] = {
@@ -80,14 +80,14 @@ def test_a_map_may_be_removed(tables: Tables) -> None:
 def test_a_path_into_a_missing_map_is_invalid(tables: Tables, kind: str, path: str) -> None:
     before = {**KEY, "map": {}}
     tables.put(Put(Table.SESSIONS, before))
-    with pytest.raises(InvalidWrite):
+    with pytest.raises(InvalidOperation):
         changed(tables, **{kind: {path: 1}})
     assert tables.get(Table.SESSIONS, KEY) == before
 
 
 def test_adding_to_a_text_is_invalid(tables: Tables) -> None:
     tables.put(Put(Table.SESSIONS, {**KEY, "text": "a"}))
-    with pytest.raises(InvalidWrite):
+    with pytest.raises(InvalidOperation):
         changed(tables, set={"other": 1}, add={"text": 1})
     assert tables.get(Table.SESSIONS, KEY) == {**KEY, "text": "a"}
 
@@ -98,13 +98,25 @@ def test_adding_to_a_text_is_invalid(tables: Tables) -> None:
     ids=str,
 )
 def test_overlapping_paths_are_invalid(tables: Tables, changes: Any) -> None:
-    with pytest.raises(InvalidWrite, match="overlap"):
+    with pytest.raises(InvalidOperation, match="overlap"):
         changed(tables, **changes)
 
 
 def test_an_update_of_the_key_is_invalid(tables: Tables) -> None:
-    with pytest.raises(InvalidWrite, match="key"):
+    with pytest.raises(InvalidOperation, match="key"):
         changed(tables, set={"sk": "other"})
+
+
+@pytest.mark.parametrize("key", [{"pk": "", "sk": "s"}, {"pk": "p", "sk": ""}], ids=str)
+def test_an_empty_key_is_invalid(tables: Tables, key: dict[str, str]) -> None:
+    with pytest.raises(InvalidOperation, match="empty"):
+        tables.get(Table.SESSIONS, key)
+    with pytest.raises(InvalidOperation, match="empty"):
+        tables.get_many(Table.SESSIONS, [key])
+    with pytest.raises(InvalidOperation, match="empty"):
+        tables.put(Put(Table.SESSIONS, {**key, "a": 1}))
+    with pytest.raises(InvalidOperation, match="empty"):
+        tables.transact([Delete(Table.SESSIONS, key)])
 
 
 def test_a_float_is_not_stored(tables: Tables) -> None:
@@ -115,9 +127,9 @@ def test_a_float_is_not_stored(tables: Tables) -> None:
 def test_an_item_over_400_kb_is_invalid(tables: Tables) -> None:
     fits = 400_000  # servers count an item's size slightly differently
     tables.put(Put(Table.SESSIONS, {**KEY, "data": "x" * fits}))
-    with pytest.raises(InvalidWrite):
+    with pytest.raises(InvalidOperation):
         tables.put(Put(Table.SESSIONS, {**KEY, "data": "x" * (MAX_ITEM_BYTES + 1)}))
-    with pytest.raises(InvalidWrite):
+    with pytest.raises(InvalidOperation):
         changed(tables, set={"more": "x" * 20_000})
     assert tables.get(Table.SESSIONS, KEY) == {**KEY, "data": "x" * fits}
 

@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from shared.aws.tables import DynamoTables
 from shared.errors import HandoffInFlight, IdempotencyKeyReused, Moved, OutOfSequence
+from shared.store.bundle import store_on
 from shared.use_cases.access import id_for
 from shared.use_cases.handoffs.request_handoff import Accepted, HandoffRequest
 from shared.use_cases.handoffs.request_inline import InlineTranscript, request_inline
 from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.sessions.save_session import save_session
 from tests.support.fake_queue import ManualClock
+from tests.support.tables import TableNames
 from tests.support.use_case_world import USER, Overtaken, World
 
 SAID = ({"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"})
@@ -122,7 +125,8 @@ def test_a_try_that_broke_off_is_finished_by_its_repeat(world: World) -> None:
     assert world.current(session_id).active_handoff == accepted.handoff.id
 
 
-def test_a_fresh_one_is_accepted_with_five_calls_to_the_tables(world: World, dynamodb: Any) -> None:
+def test_a_fresh_one_is_accepted_with_five_calls_to_the_tables(dynamodb: Any, tables: TableNames) -> None:
+    world = World(store_on(DynamoTables(dynamodb, handoffs=tables.handoffs, sessions=tables.sessions)))
     calls: list[str] = []
     note: Callable[..., None] = lambda model, **_: calls.append(model.name)  # noqa: E731 - taken off again below
     dynamodb.meta.events.register("before-call.dynamodb", note)
