@@ -1,14 +1,14 @@
-"""A whole local service that can be broken at a chosen point, with leases of seconds instead of minutes."""
+"""A local service whose functions can be stopped at any call, with leases of seconds instead of minutes."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from local.service import LocalService
-from tests.faults.kill_points import KillPoints
-from tests.support.desk import Desk
-
-SHORT = {"LeaseSeconds": "2", "TurnLeaseSeconds": "2"}
+from tests.support.api_user import ApiUser
+from tests.support.kill_cases import SHORT_LEASES
+from tests.support.kill_points import KillPoints
+from tests.support.platform_cases import PLATFORMS
 
 
 @pytest.fixture(scope="session")
@@ -17,18 +17,15 @@ def kill_points() -> KillPoints:
 
 
 @pytest.fixture(scope="session")
-def fragile(kill_points: KillPoints) -> Iterator[LocalService]:
-    """Functions in threads of this process that die where a plan says so.
-
-    It begins with one handoff to each platform: loading an SDK may take longer than these leases.
-    """
-    with LocalService(mode="in_process", parameters=SHORT, interceptors=kill_points.between) as running:
-        desk = Desk(running)
-        for chat in running.chats:
-            desk.hand_over(desk.session(), chat.name)
+def service(kill_points: KillPoints) -> Iterator[LocalService]:
+    """One handoff to each platform comes first: loading an SDK may take longer than the short leases."""
+    with LocalService(mode="in_process", parameters=SHORT_LEASES, interceptors=kill_points.interceptors) as running:
+        user = ApiUser(running)
+        for platform in PLATFORMS:
+            user.hand_off(user.create_session(), platform)
         yield running
 
 
 @pytest.fixture
-def desk(fragile: LocalService) -> Desk:
-    return Desk(fragile)
+def user(service: LocalService) -> ApiUser:
+    return ApiUser(service)

@@ -1,52 +1,16 @@
-"""What platforms do to a reply and to a handoff on its way, with the real SDKs: nothing lost, nothing doubled."""
+"""Faults of a platform during a handoff or a reply, with the real SDKs: nothing is lost, nothing sent twice."""
 
 import uuid
 
 import pytest
 
 from local.service import LocalService
-from tests.faults.moved_once import CHATS, MARK
-from tests.support.desk import Desk, until
+from tests.support.api_user import ApiUser
+from tests.support.chat_thread import ChatThread
+from tests.support.kill_cases import MARK, WAIT_SECONDS
+from tests.support.platform_cases import CASES, HOMES, PLATFORMS, may_repeat
 from tests.support.sweeping import sweeping
-
-PATIENCE = 60.0
-EXPENDABLE: dict[str, str] = {"telegram": "-1001000000001", "slack": "D0OWNER", "discord": "6002000000000000002"}
-"""Chats that may be deleted: no other test here lives in them."""
-
-
-class Talk:
-    """A session that was handed over, in its thread on one platform."""
-
-    def __init__(self, desk: Desk, platform: str, chat: str | None = None) -> None:
-        self.desk, self.platform = desk, platform
-        self.title = f"faults {uuid.uuid4().hex[:10]}"
-        self.session_id = desk.session(title=self.title)
-        done = desk.hand_over(self.session_id, platform, target=chat or CHATS[platform])
-        assert done["state"] == "completed", done
-        (thread,) = desk.threads(self.title, platform)
-        self.chat, self.thread = str(thread["chat"]), str(thread["id"])
-
-    def say(self, text: str) -> None:
-        self.desk.service.simulator.say(self.platform, self.chat, text, thread=self.thread)
-
-    def heard(self, words: str) -> list[str]:
-        """What the bot has said in the thread with these words in it."""
-        found = self.desk.threads(self.title, self.platform)
-        said = [message for thread in found for message in thread["messages"]]
-        return [message["text"] for message in said if message["from"] == "bot" and words in message["text"]]
-
-    def is_kept(self, words: str) -> bool:
-        """Whether the transcript has the question and an answer to it."""
-        messages = self.desk.transcript(self.session_id)
-        asked = [number for number, message in enumerate(messages) if message["content"] == words]
-        return len(asked) == 1 and messages[asked[0] + 1 :][:1] != []
-
-
-def in_the_chat(desk: Desk, platform: str) -> list[str]:
-    """What was said in the home itself, outside its threads."""
-    chats = desk.service.simulator.state()["platforms"][platform]["chats"]
-    return [m["text"] for chat in chats if chat["id"] == CHATS[platform] for m in chat["messages"]]
-
+from tests.support.waiting import eventually
 
 FAULTS = {
     "429 with a retry-after": ("rate_limit", 1),
@@ -57,115 +21,109 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("platform", CHATS)
-def test_a_reply_survives_faults_and_is_doubled_only_where_nobody_can_tell_and_then_marked(
-    desk: Desk, platform: str
-) -> None:
-    talk = Talk(desk, platform)
+def chat_texts(user: ApiUser, platform: str) -> list[str]:
+    """The texts in the home, outside its threads."""
+    chats = user.service.simulator.state()["platforms"][platform]["chats"]
+    return [m["text"] for chat in chats if chat["id"] == HOMES[platform] for m in chat["messages"]]
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_reply_survives_faults_and_repeats_are_marked(user: ApiUser, platform: str) -> None:
+    """A reply is sent twice only where the platform cannot tell whether it has accepted the first."""
+    thread = ChatThread(user, platform)
     for fault, (kind, count) in FAULTS.items():
-        words = f"{fault}, {uuid.uuid4().hex}"
-        desk.service.simulator.arm(platform, kind, count=count, seconds=2, on="send")
+        text = f"{fault}, {uuid.uuid4().hex}"
+        user.service.simulator.arm(platform, kind, count=count, seconds=2, on="send")
 
-        talk.say(words)
-        until(lambda words=words: talk.heard(words), PATIENCE)  # type: ignore[misc]  # bound now
-        talk.say(f"after {words}")
-        until(lambda words=words: talk.heard(f"after {words}"), PATIENCE)  # type: ignore[misc]  # bound now
+        thread.say(text)
+        thread.wait_for(text, within=WAIT_SECONDS)
+        thread.say(f"after {text}")
+        thread.wait_for(f"after {text}", within=WAIT_SECONDS)
 
-        copies = [text for text in talk.heard(words) if f"after {words}" not in text]
-        may_repeat = platform == "telegram" and kind == "accept_then_reset"
-        assert len(copies) == 1 + may_repeat, (fault, copies)
-        assert all(MARK in text for text in copies[1:]), (fault, copies)
-        assert talk.is_kept(words), fault
-
-
-@pytest.mark.parametrize("platform", CHATS)
-def test_a_reply_that_is_forbidden_is_kept_and_the_session_goes_on(desk: Desk, platform: str) -> None:
-    talk = Talk(desk, platform)
-    desk.service.simulator.arm(platform, "forbidden", on="send")
-
-    talk.say("not for you")
-    until(lambda: talk.is_kept("not for you"))
-    talk.say("and now?")
-    until(lambda: talk.heard("and now?"))
-
-    assert talk.heard("not for you") == []
+        copies = [reply for reply in thread.replies(text) if f"after {text}" not in reply]
+        repeats = may_repeat(platform) and kind == "accept_then_reset"
+        assert len(copies) == 1 + repeats, (fault, copies)
+        assert all(MARK in copy for copy in copies[1:]), (fault, copies)
+        assert thread.is_answered(text), fault
 
 
-@pytest.mark.parametrize("platform", CHATS)
-def test_a_reply_into_a_deleted_thread_is_kept_and_the_chat_is_told(desk: Desk, platform: str) -> None:
-    talk = Talk(desk, platform)
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_forbidden_reply_is_stored_and_the_session_goes_on(user: ApiUser, platform: str) -> None:
+    thread = ChatThread(user, platform)
+    user.service.simulator.arm(platform, "forbidden", on="send")
 
-    talk.say("rehearse: slow 1")
-    until(lambda: desk.see(talk.session_id)["turn_running"])
-    desk.service.simulator.remove(platform, talk.chat, talk.thread)
-    until(lambda: talk.is_kept("rehearse: slow 1"), PATIENCE)
+    thread.say("not for you")
+    eventually(lambda: thread.is_answered("not for you"))
+    thread.say("and now?")
+    thread.wait_for("and now?")
 
-    until(lambda: [text for text in in_the_chat(desk, platform) if f"/resume {talk.session_id}" in text])
+    assert thread.replies("not for you") == []
 
 
-@pytest.mark.parametrize("platform", CHATS)
-def test_where_the_chat_is_gone_the_reply_is_kept_and_a_new_handoff_says_why_it_fails(
-    fragile: LocalService, desk: Desk, platform: str
-) -> None:
-    talk = Talk(desk, platform, EXPENDABLE[platform])
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_reply_to_a_deleted_thread_is_announced_in_the_chat(user: ApiUser, platform: str) -> None:
+    thread = ChatThread(user, platform)
 
-    talk.say("rehearse: slow 1")
-    until(lambda: desk.see(talk.session_id)["turn_running"])
-    desk.service.simulator.remove(platform, talk.chat)
-    until(lambda: talk.is_kept("rehearse: slow 1"), PATIENCE)
-    session_id = desk.session()
-    with sweeping(fragile):
-        failed = desk.hand_over(session_id, platform, target=EXPENDABLE[platform])
+    thread.say("rehearse: slow 1")
+    eventually(lambda: thread.session()["turn_running"])
+    user.service.simulator.remove(platform, thread.chat, thread.id)
+    eventually(lambda: thread.is_answered("rehearse: slow 1"), within=WAIT_SECONDS)
+
+    command = f"/resume {thread.session_id}"
+    eventually(lambda: [text for text in chat_texts(user, platform) if command in text])
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_handoff_to_a_deleted_chat_fails(service: LocalService, user: ApiUser, platform: str) -> None:
+    """And a reply that was on its way there is stored. No other test of this folder uses the second chat."""
+    thread = ChatThread(user, platform, CASES[platform].second_chat)
+
+    thread.say("rehearse: slow 1")
+    eventually(lambda: thread.session()["turn_running"])
+    user.service.simulator.remove(platform, thread.chat)
+    eventually(lambda: thread.is_answered("rehearse: slow 1"), within=WAIT_SECONDS)
+    session_id = user.create_session()
+    with sweeping(service):
+        failed = user.hand_off(session_id, platform, target=CASES[platform].second_chat)
 
     assert (failed["state"], failed["error"]["code"]) == ("failed", "chat_not_found")
-    session = desk.see(session_id)
+    session = user.session(session_id)
     assert (session["owner"], session["active_handoff"]) == ("cli", None)
 
 
-HANDOFF_FAULTS = {
-    "429": ("rate_limit", 1),
-    "reset before acceptance": ("reset", 1),
-    "reset after acceptance": ("accept_then_reset", 1),
-    "5xx": ("server_error", 1),
-}
-
-
-@pytest.mark.parametrize("fault", HANDOFF_FAULTS)
-@pytest.mark.parametrize("platform", CHATS)
-def test_a_handoff_survives_a_fault_while_its_thread_is_opened(
-    fragile: LocalService, desk: Desk, platform: str, fault: str
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if "two" not in fault])
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_handoff_survives_a_fault_while_opening_its_thread(
+    service: LocalService, user: ApiUser, platform: str, fault: str
 ) -> None:
-    kind, count = HANDOFF_FAULTS[fault]
+    kind, count = FAULTS[fault]
     title = f"opening {uuid.uuid4().hex[:10]}"
-    session_id = desk.session(title=title)
-    fragile.simulator.arm(platform, kind, count=count, seconds=1)
+    session_id = user.create_session(title=title)
+    service.simulator.arm(platform, kind, count=count, seconds=1)
 
-    with sweeping(fragile):
-        handoff_id = desk.request(session_id, platform, target=CHATS[platform]).json()["id"]
-        until(lambda: desk.handoff(handoff_id)["done"], PATIENCE)
+    with sweeping(service):
+        handoff_id = user.request_handoff(session_id, platform, target=HOMES[platform]).json()["id"]
+        done = user.wait_for_handoff(handoff_id, within=WAIT_SECONDS)
 
-    done = desk.handoff(handoff_id)
     assert (done["state"], done["error"]) == ("completed", None)
     assert done["attempt"] == 0 or kind != "rate_limit"
-    threads = desk.threads(title, platform)
-    may_be_lost = platform == "telegram" and kind == "accept_then_reset"
+    threads = user.threads(title, platform)
+    may_be_lost = may_repeat(platform) and kind == "accept_then_reset"
     assert len(threads) <= 1 + may_be_lost
-    owner = desk.see(session_id)["owner"].rsplit(":", 1)[-1]
+    owner = user.session(session_id)["owner"].rsplit(":", 1)[-1]
     confirmed = [thread["id"] for thread in threads for m in thread["messages"] if "Confirmed" in m["text"]]
     assert confirmed == [owner]
 
 
-@pytest.mark.parametrize("platform", CHATS)
-def test_a_confirmation_that_is_forbidden_fails_the_handoff_with_the_session_back(
-    fragile: LocalService, desk: Desk, platform: str
-) -> None:
-    session_id = desk.session()
-    asked = desk.request(session_id, platform, target=CHATS[platform], message="rehearse: slow 1")
-    until(lambda: desk.see(session_id)["turn_running"])
-    fragile.simulator.arm(platform, "forbidden", on="send")
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_forbidden_confirmation_fails_the_handoff(service: LocalService, user: ApiUser, platform: str) -> None:
+    session_id = user.create_session()
+    asked = user.request_handoff(session_id, platform, target=HOMES[platform], message="rehearse: slow 1")
+    eventually(lambda: user.session(session_id)["turn_running"])
+    service.simulator.arm(platform, "forbidden", on="send")
 
-    failed = desk.wait(asked.json()["id"])
+    failed = user.wait_for_handoff(asked.json()["id"])
 
     assert (failed["state"], failed["error"]["code"]) == ("failed", "delivery_rejected")
-    session = desk.see(session_id)
+    session = user.session(session_id)
     assert (session["owner"], session["epoch"], session["active_handoff"]) == ("cli", 2, None)

@@ -1,49 +1,54 @@
-"""A function process that dies at any point: the handoff completes, the message is answered, nothing happens twice.
+"""A function that dies at any point: the handoff completes, the message is answered, nothing happens twice.
 
-A sample of all points, another one in each run (its seed is pytest-randomly's); the soak takes them all.
+Each run takes another sample of the points (seeded by pytest-randomly); the soak takes all of them.
 """
 
 import random
 import uuid
 
+import pytest
+
 from local.service import LocalService
-from tests.faults.kill_points import KillPoints, Plan
-from tests.faults.moved_once import CHATS, Case, all_of, learned
-from tests.support.desk import Desk, until
+from tests.support.api_user import ApiUser
+from tests.support.chat_thread import ChatThread
+from tests.support.kill_cases import KillCase, find_points, run_cases
+from tests.support.kill_points import KillPoints, Plan
+from tests.support.platform_cases import PLATFORMS
 from tests.support.sweeping import sweeping
+from tests.support.waiting import eventually
 
 SAMPLE = 9
-POINTS = 4  # of a webhook: who is it, write it down, wake a turn, answer
+WEBHOOK_POINTS = 4  # find the user, write the inbox row, send the wake-up, return
 
 
-def test_a_handoff_completes_once_wherever_a_function_dies(
-    fragile: LocalService, desk: Desk, kill_points: KillPoints
+def test_a_killed_function_does_not_break_a_handoff(
+    service: LocalService, user: ApiUser, kill_points: KillPoints
 ) -> None:
-    points = random.sample(learned(desk, kill_points, list(CHATS), talk=False), SAMPLE)
-    with sweeping(fragile):
-        all_of([Case(desk, point) for point in points], kill_points, talk=False)
+    points = random.sample(find_points(user, kill_points, PLATFORMS, talk=False), SAMPLE)
+    with sweeping(service):
+        run_cases([KillCase(user, point) for point in points], kill_points, talk=False)
 
 
-def test_a_message_is_answered_once_wherever_its_turn_dies(
-    fragile: LocalService, desk: Desk, kill_points: KillPoints
+def test_a_message_whose_turn_is_killed_is_answered_once(
+    service: LocalService, user: ApiUser, kill_points: KillPoints
 ) -> None:
-    """Not before its first call: from there on the queue holds the message no longer than the turn's lease."""
-    points = [point for point in learned(desk, kill_points, list(CHATS), talk=True) if point.plan.at > 0]
-    with sweeping(fragile):
-        all_of([Case(desk, point) for point in random.sample(points, SAMPLE)], kill_points, talk=True)
+    """Not before the first call: that call shortens the queue's visibility time-out to the turn's lease."""
+    points = [point for point in find_points(user, kill_points, PLATFORMS, talk=True) if point.plan.at > 0]
+    with sweeping(service):
+        run_cases([KillCase(user, point) for point in random.sample(points, SAMPLE)], kill_points, talk=True)
 
 
-def test_a_message_is_answered_once_wherever_its_webhook_dies(desk: Desk, kill_points: KillPoints) -> None:
-    """Nobody answered the platform, so it (on Discord our relay) sends the message again."""
-    for platform, chat in CHATS.items():
-        session_id = desk.session(title=(title := f"webhook {uuid.uuid4().hex[:8]}"))
-        desk.hand_over(session_id, platform, target=chat)
-        (thread,) = desk.threads(title, platform)
-        for at in range(POINTS):
-            kill_points.plan(words := uuid.uuid4().hex, Plan("WebhookFunction", at))
-            desk.service.simulator.say(platform, chat, words, thread=thread["id"])
-            until(lambda: desk.see(session_id)["message_count"] == 8 + 2 * at, 60)  # noqa: B023  # looked at now
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_message_whose_webhook_is_killed_is_answered_once(
+    user: ApiUser, kill_points: KillPoints, platform: str
+) -> None:
+    """The platform (or the relay) got no answer and delivers the event again."""
+    thread = ChatThread(user, platform)
+    for at in range(WEBHOOK_POINTS):
+        kill_points.plan(text := uuid.uuid4().hex, Plan("WebhookFunction", at))
+        thread.say(text)
+        eventually(lambda text=text: thread.is_answered(text), within=60)  # type: ignore[misc]  # bound in this round
 
-            assert words in kill_points.deaths
-        said = [message["content"] for message in desk.transcript(session_id) if message["role"] == "user"]
-        assert len(set(said)) == len(said) == 2 + 1 + POINTS
+        assert text in kill_points.killed
+    asked = [message["content"] for message in user.transcript(thread.session_id) if message["role"] == "user"]
+    assert len(set(asked)) == len(asked) == 2 + 1 + WEBHOOK_POINTS

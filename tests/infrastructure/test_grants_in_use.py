@@ -20,7 +20,8 @@ from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent
 from shared.ports.queue_text import body_of
 from shared.use_cases.access import accepted_turn
-from tests.support.desk import Desk, until
+from tests.support.api_user import ApiUser
+from tests.support.waiting import eventually
 
 PATIENCE = 60.0
 # What the walk does not come by, because it takes two things at the same moment: ending a handoff whose session has
@@ -41,10 +42,10 @@ Grants = set[tuple[str, str, str]]
 @pytest.fixture(scope="module")
 def walked(service: LocalService) -> LocalService:
     """The service after the walk."""
-    desk = Desk(service)
+    user = ApiUser(service)
     try:
         for part in (_look_around, _hand_over_and_talk, _use_the_terminal, _let_sweep_work, _lose_a_record):
-            part(desk)
+            part(user)
     except Exception as stopped:
         stopped.add_note(f"Denied so far: {_denied(service)}")
         raise
@@ -67,58 +68,58 @@ def _named(service: LocalService, grants: Iterable[Grant]) -> Grants:
     return {(names[grant.role], grant.action, _logical(service, grant.resource)) for grant in grants}
 
 
-def _look_around(desk: Desk) -> None:
-    session_id = desk.session()
+def _look_around(user: ApiUser) -> None:
+    session_id = user.create_session()
     for path in ("/platforms", "/sessions", f"/sessions/{session_id}", f"/sessions/{session_id}/messages", "/handoffs"):
-        desk.http.get(path).raise_for_status()
+        user.http.get(path).raise_for_status()
 
 
-def _hand_over_and_talk(desk: Desk) -> None:
+def _hand_over_and_talk(user: ApiUser) -> None:
     title = f"walk {uuid.uuid4().hex[:6]}"
-    done = desk.hand_over(desk.session(title=title))
+    done = user.hand_off(user.create_session(title=title))
     assert done["error"] is None
-    (thread,) = desk.threads(title)
-    say = desk.service.simulator.say
-    desk.service.simulator.arm("telegram", "redeliver")
+    (thread,) = user.threads(title)
+    say = user.service.simulator.say
+    user.service.simulator.arm("telegram", "redeliver")
     say("telegram", thread["chat"], "And now?", thread=thread["id"])
-    _wait_for_words(desk, title, "And now?")
+    _wait_for_words(user, title, "And now?")
     say("telegram", thread["chat"], "/resume", thread=thread["id"])
-    _wait_for_words(desk, title, "Your sessions")
+    _wait_for_words(user, title, "Your sessions")
     say("telegram", "-1002", "Is anybody here?")  # a chat without a session: is a handoff on its way to it?
     place = Place("telegram", thread["chat"], thread["id"])
-    desk.service.store.inbox.put(InboxRow(place, "0", "7001", "never answered", 1, "owner"))
+    user.service.store.inbox.put(InboxRow(place, "0", "7001", "never answered", 1, "owner"))
     say("telegram", thread["chat"], "/stop", thread=thread["id"])
-    _wait_for_words(desk, title, "Stopped")
+    _wait_for_words(user, title, "Stopped")
 
 
-def _use_the_terminal(desk: Desk) -> None:
-    http = desk.http
+def _use_the_terminal(user: ApiUser) -> None:
+    http = user.http
     http.put("/platforms/telegram/home", json={"chat": "7001"}).raise_for_status()
-    session_id = desk.session(title="at the terminal")
+    session_id = user.create_session(title="at the terminal")
     http.put(f"/sessions/{session_id}", json={"title": "renamed"}).raise_for_status()
     turn = {"epoch": 0, "id": "t1", "text": "What next?"}
     http.post(f"/sessions/{session_id}/turns", json=turn).raise_for_status()
-    until(lambda: len(desk.transcript(session_id)) == 6, PATIENCE)
+    eventually(lambda: len(user.transcript(session_id)) == 6, within=PATIENCE)
     http.post(f"/sessions/{session_id}/resume", json={"epoch": 0, "fork": True}).raise_for_status()
-    desk.hand_over(session_id)
+    user.hand_off(session_id)
     http.post(f"/sessions/{session_id}/resume", json={"epoch": 1}).raise_for_status()
-    desk.service.simulator.arm("telegram", "rate_limit", seconds=600, on="open_thread")
-    waiting = desk.session()
-    handoff_id = desk.request(waiting).json()["id"]
-    _wait_for_rate_limit(desk, handoff_id)
+    user.service.simulator.arm("telegram", "rate_limit", seconds=600, on="open_thread")
+    waiting = user.create_session()
+    handoff_id = user.request_handoff(waiting).json()["id"]
+    _wait_for_rate_limit(user, handoff_id)
     http.delete(f"/handoffs/{handoff_id}").raise_for_status()
     http.delete(f"/sessions/{session_id}").raise_for_status()
-    refused = desk.hand_over(desk.session(), target="-1002", require_thread=True)  # a group has no threads
+    refused = user.hand_off(user.create_session(), target="-1002", require_thread=True)  # a group has no threads
     assert refused["error"] is not None
 
 
-def _let_sweep_work(desk: Desk) -> None:
+def _let_sweep_work(user: ApiUser) -> None:
     """A handoff that waits for the platform beyond its deadline, and a turn that nobody could do."""
-    service = desk.service
-    session_id = desk.session()
+    service = user.service
+    session_id = user.create_session()
     service.simulator.arm("telegram", "rate_limit", seconds=600, on="open_thread")
-    handoff_id = desk.request(session_id).json()["id"]
-    _wait_for_rate_limit(desk, handoff_id)
+    handoff_id = user.request_handoff(session_id).json()["id"]
+    _wait_for_rate_limit(user, handoff_id)
     service.engine.client("dynamodb").update_item(
         TableName=service.stack.resources["HandoffsTable"],
         Key={"handoff_id": {"S": handoff_id}},
@@ -126,8 +127,8 @@ def _let_sweep_work(desk: Desk) -> None:
         ExpressionAttributeValues={":past": {"N": "1"}},
     )
     service.sweep_now()
-    until(lambda: desk.handoff(handoff_id)["done"], PATIENCE)
-    desk.http.get("/handoffs").raise_for_status()
+    eventually(lambda: user.handoff(handoff_id)["done"], within=PATIENCE)
+    user.http.get("/handoffs").raise_for_status()
 
     row = InboxRow(cli_place(session_id), "dead", "owner", "Nobody will answer this", 1, "owner")
     session = service.store.sessions.get(session_id)
@@ -141,12 +142,12 @@ def _let_sweep_work(desk: Desk) -> None:
         MessageDeduplicationId="d",
     )
     service.sweep_now()
-    until(lambda: service.store.sessions.get(session_id).turn is None, PATIENCE)
+    eventually(lambda: (session := service.store.sessions.get(session_id)) and session.turn is None, within=PATIENCE)
 
 
-def _lose_a_record(desk: Desk) -> None:
+def _lose_a_record(user: ApiUser) -> None:
     """A pending handoff that nobody can claim, for it has nowhere to note its steps: the stream gives it up."""
-    service = desk.service
+    service = user.service
     item = {
         "handoff_id": {"S": "broken"},
         "state": {"S": "pending"},
@@ -155,19 +156,22 @@ def _lose_a_record(desk: Desk) -> None:
     }
     service.engine.client("dynamodb").put_item(TableName=service.stack.resources["HandoffsTable"], Item=item)
     sqs, url = service.engine.client("sqs"), service.stack.resources["FailedRecordsQueue"]
-    until(lambda: sqs.receive_message(QueueUrl=url).get("Messages"), PATIENCE)
+    eventually(lambda: sqs.receive_message(QueueUrl=url).get("Messages"), within=PATIENCE)
 
 
-def _wait_for_rate_limit(desk: Desk, handoff_id: str) -> None:
-    until(lambda: desk.service.store.handoffs.get(handoff_id).not_before > time.time() * 1000, PATIENCE)
+def _wait_for_rate_limit(user: ApiUser, handoff_id: str) -> None:
+    eventually(
+        lambda: (found := user.service.store.handoffs.get(handoff_id)) and found.not_before > time.time() * 1000,
+        within=PATIENCE,
+    )
 
 
-def _wait_for_words(desk: Desk, title: str, words: str) -> None:
+def _wait_for_words(user: ApiUser, title: str, words: str) -> None:
     def said() -> list[Any]:
-        (thread,) = desk.threads(title)
+        (thread,) = user.threads(title)
         return [m for m in thread["messages"] if m["from"] == "bot" and words in m["text"]]
 
-    until(said, PATIENCE)
+    eventually(said, within=PATIENCE)
 
 
 def _logical(service: LocalService, resource: str) -> str:

@@ -1,20 +1,20 @@
-"""A whole local service with its functions in threads: one per worker, each test with sessions of its own."""
+"""A local service with its functions in threads: one per worker process, shared by all tests."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from local.service import LocalService
-from tests.support.desk import Desk
+from tests.support.api_user import ApiUser
 
 
 @pytest.fixture(scope="session")
 def service(request: pytest.FixtureRequest) -> Iterator[LocalService]:
-    """Functions as threads of this process, or in the mode that a module asks for by an indirect parameter."""
+    """In-process functions, or the mode that a module requests with an indirect parameter."""
     with LocalService(mode=getattr(request, "param", "in_process")) as running:
         yield running
 
 
 @pytest.fixture
-def desk(service: LocalService) -> Desk:
-    return Desk(service)
+def user(service: LocalService) -> ApiUser:
+    return ApiUser(service)

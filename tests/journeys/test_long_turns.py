@@ -1,9 +1,8 @@
-"""A turn that takes several times its lease: it stays alone, in order, and the terminal goes on waiting for it."""
+"""Turns that take several times their lease: one at a time, in order, and the terminal waits for them."""
 
 import os
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,9 @@ import pytest
 
 from local.paths import ROOT
 from local.service import LocalService
-from tests.support.desk import Desk, until
+from tests.support.api_user import ApiUser
+from tests.support.platform_cases import PLATFORMS
+from tests.support.waiting import eventually
 
 SECONDS = 5
 
@@ -23,31 +24,29 @@ def slow() -> Iterator[LocalService]:
         yield running
 
 
-def test_a_turn_of_more_than_twice_its_lease_confirms_once_and_keeps_the_order(slow: LocalService) -> None:
-    desk = Desk(slow)
-    title = f"long {uuid.uuid4().hex[:6]}"
-    session_id = desk.session(title=title)
-    handoff = desk.request(session_id).json()
-    until(lambda: desk.threads(title))
-    (thread,) = desk.threads(title)
-    until(lambda: desk.see(session_id)["turn_running"])
+def test_a_turn_longer_than_its_lease_runs_once_in_order(slow: LocalService) -> None:
+    user, title = ApiUser(slow), "longer than the lease"
+    session_id = user.create_session(title=title)
+    handoff = user.request_handoff(session_id).json()
+    (thread,) = eventually(lambda: user.threads(title))
+    eventually(lambda: user.session(session_id)["turn_running"])
 
-    slow.simulator.say("telegram", thread["chat"], "first", thread=thread["id"])
-    slow.simulator.say("telegram", thread["chat"], "second", thread=thread["id"])
+    for text in ("first", "second"):
+        slow.simulator.say(handoff["platform"], thread["chat"], text, thread=thread["id"])
 
-    assert desk.wait(handoff["id"])["error"] is None
-    until(lambda: desk.see(session_id)["message_count"] >= 9, patience=40)
-    said = [m["content"] for m in desk.transcript(session_id) if m["content"] in ("first", "second")]
-    assert said == ["first", "second"]
-    (thread,) = desk.threads(title)
+    assert user.wait_for_handoff(handoff["id"])["error"] is None
+    eventually(lambda: user.session(session_id)["message_count"] >= 9, within=40)
+    assert [text for text in user.contents(session_id) if text in ("first", "second")] == ["first", "second"]
+    (thread,) = user.threads(title)
     assert sum("Confirmed" in message["text"] for message in thread["messages"]) == 1
-    session = desk.see(session_id)
+    session = user.session(session_id)
     assert (session["suspended"], session["active_handoff"]) == (False, None)
 
 
-def test_the_cli_waits_for_an_agent_that_takes_its_time(slow: LocalService, tmp_path: Path) -> None:
+def test_the_cli_waits_for_a_slow_agent(slow: LocalService, tmp_path: Path) -> None:
+    transcript = str(ROOT / "examples/session.jsonl")
     sent = subprocess.run(
-        [sys.executable, "-m", "handoff_cli", "send", "slack", "--transcript", str(ROOT / "examples/session.jsonl")],
+        [sys.executable, "-m", "handoff_cli", "send", PLATFORMS[1], "--transcript", transcript],
         env={
             "PATH": os.environ["PATH"],
             "HOME": str(tmp_path),

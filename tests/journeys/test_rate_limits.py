@@ -1,17 +1,20 @@
-"""A platform that asks to wait is waited for, and not a minute longer."""
+"""A rate limit of the platform delays a handoff and does not fail it."""
 
 import uuid
 
-from tests.support.desk import Desk
+import pytest
+
+from tests.support.api_user import ApiUser
+from tests.support.platform_cases import CASES, PLATFORMS
 
 
-def test_a_short_rate_limit_while_opening_the_thread_delays_the_handoff_by_little_more_than_that(desk: Desk) -> None:
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_short_rate_limit_costs_no_attempt(user: ApiUser, platform: str) -> None:
     title = f"limit {uuid.uuid4().hex[:6]}"
-    session_id = desk.session(title=title)
-    desk.service.simulator.arm("telegram", "rate_limit", 1, seconds=2, on="open_thread")
+    session_id = user.create_session(title=title)
+    user.service.simulator.arm(platform, "rate_limit", 1, seconds=2, on=CASES[platform].opens_threads_with)
 
-    done = desk.hand_over(session_id)
+    done = user.hand_off(session_id, platform)
 
     assert (done["state"], done["error"], done["attempt"]) == ("completed", None, 0)
-    (thread,) = desk.threads(title)
-    assert len(thread["messages"]) == 1
+    assert len(user.threads(title, platform)) == 1

@@ -1,4 +1,4 @@
-"""Ten thousand messages, twenty megabytes: stored, handed over and proven whole, in time in proportion to their number."""
+"""Ten thousand messages, 20 MB: handed off completely, in a time proportional to their number."""
 
 import random
 import time
@@ -8,27 +8,28 @@ import pytest
 
 from local.service import LocalService
 from shared.domain.messages import digest
-from tests.support.desk import Desk
+from tests.support.api_user import ApiUser
+from tests.support.platform_cases import PLATFORMS
 
 pytestmark = pytest.mark.soak
 
 
 def transcript(count: int) -> list[dict[str, Any]]:
-    """Words that compress about as badly as they can: 2 KB a message."""
-    dice = random.Random(count)  # noqa: S311  # the same words in every run
+    """Random text that hardly compresses, 2 KB per message."""
+    chance = random.Random(count)  # noqa: S311  # the same text in every run
     return [
-        {"role": ("user", "assistant")[number % 2], "content": dice.randbytes(1000).hex()} for number in range(count)
+        {"role": ("user", "assistant")[number % 2], "content": chance.randbytes(1000).hex()} for number in range(count)
     ]
 
 
-def hand_over(desk: Desk, platform: str, messages: list[dict[str, Any]]) -> float:
-    """Upload and hand over; returns the seconds from the request to the end."""
-    session_id = desk.session(count=0)
+def timed_handoff(user: ApiUser, platform: str, messages: list[dict[str, Any]]) -> float:
+    """Upload and hand off; returns the seconds from the request to the end."""
+    session_id = user.create_session(count=0)
     for start in range(0, len(messages), 400):
         body = {"epoch": 0, "after": start, "messages": messages[start : start + 400]}
-        desk.http.post(f"/sessions/{session_id}/messages", json=body).raise_for_status()
+        user.http.post(f"/sessions/{session_id}/messages", json=body).raise_for_status()
     began = time.monotonic()
-    done = desk.hand_over(session_id, platform)
+    done = user.hand_off(session_id, platform)
     assert (done["state"], done["error"]) == ("completed", None)
     assert done["receipt"]["message_count"] == len(messages)
     assert done["receipt"]["digest"] == digest(messages)
@@ -36,13 +37,13 @@ def hand_over(desk: Desk, platform: str, messages: list[dict[str, Any]]) -> floa
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("platform", ["telegram", "slack", "discord"])
-def test_ten_times_the_messages_take_no_more_than_about_ten_times_as_long(platform: str) -> None:
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_the_time_grows_in_proportion_to_the_messages(platform: str) -> None:
     with LocalService(mode="in_process") as service:
-        desk = Desk(service)
-        hand_over(desk, platform, transcript(10))
+        user = ApiUser(service)
+        timed_handoff(user, platform, transcript(10))
 
-        small = hand_over(desk, platform, transcript(1_000))
-        large = hand_over(desk, platform, transcript(10_000))
+        small = timed_handoff(user, platform, transcript(1_000))
+        large = timed_handoff(user, platform, transcript(10_000))
 
     assert large < 20 * small

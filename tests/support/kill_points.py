@@ -1,4 +1,4 @@
-"""Kill points: a function dies right before its n-th call to AWS or to a chat platform, or right before it returns."""
+"""Stops a function right before its n-th call to AWS or to a chat platform, or right before it returns."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ EFFECTS = ("open_thread", "find_thread", "send", "find_message", "edit")
 
 @dataclass(frozen=True)
 class Plan:
-    """Let `function` die before its `at`-th call (from 0) of its `run`-th work on a subject, or of all of them."""
+    """Stop `function` before its call number `at` (from 0), in run number `run` on a subject, or in every run."""
 
     function: str
     at: int
@@ -28,8 +28,8 @@ class Plan:
 
 
 @dataclass
-class _Work:
-    """What a function does for one subject: the calls that it has made for it, and where it is to die."""
+class _Run:
+    """One run of a function on one subject: the calls so far, and the plan to stop it."""
 
     subject: str
     calls: list[str]
@@ -37,89 +37,85 @@ class _Work:
 
 
 @dataclass
-class _Life:
-    """One invocation of a function, and all that it works on. Whatever of it dies, everything in it is dead."""
+class _Invocation:
+    """One invocation of a function with its runs (one per record of a batch). If one is killed, all are."""
 
     function: str
-    works: list[_Work] = field(default_factory=list)
-    dead: bool = False
+    runs: list[_Run] = field(default_factory=list)
+    killed: bool = False
 
 
 class KillPoints:
-    """Counts the calls of each piece of work and ends it where its plan says so.
+    """Counts the calls of each run and stops it where its plan says so.
 
-    A piece of work is known by its subject: a handoff's id, the route of the place that is answered, or words that a
-    webhook brings. It is done by one thread; those of a batch are known by the claim that each begins with. What the
-    thread that shows typing calls is not counted: it does not decide anything.
+    A run is identified by its subject: a handoff's id, the route of the place that is answered, or a text in a webhook.
+    Each run has a thread; the runs of a batch are told apart by the claim that each begins with. Calls of the thread
+    that shows the typing indicator do not count, as it decides nothing.
     """
 
     def __init__(self) -> None:
         self._plans: dict[str, list[Plan]] = defaultdict(list)
-        self._here = threading.local()
-        self._batches: dict[str, _Life] = {}
+        self._local = threading.local()
+        self._batches: dict[str, _Invocation] = {}
         self._lock = threading.Lock()
         self.runs: dict[tuple[str, str], list[list[str]]] = defaultdict(list)
-        self.deaths: dict[str, str] = {}
+        self.killed: dict[str, str] = {}
 
     @property
-    def between(self) -> Interceptors:
+    def interceptors(self) -> Interceptors:
         return Interceptors(client=self._client, services=self._services, handler=self._handler)
 
     def plan(self, subject: str, plan: Plan) -> None:
-        """From the subject's next work on, beside what is planned for it already."""
+        """Add a plan, in force from the subject's next run."""
         with self._lock:
             self._plans[subject].append(plan)
 
-    def forgive(self, subject: str) -> None:
-        """No more plans for the subject."""
+    def clear(self, subject: str) -> None:
+        """Remove the subject's plans."""
         with self._lock:
             self._plans.pop(subject, None)
-
-    def calls(self, subject: str, function: str) -> list[str]:
-        """The calls of the first run of a function on a subject, in order."""
-        return self.runs[subject, function][0]
 
     def _handler(self, function: str, handler: Handler) -> Handler:
         if function not in WATCHED:
             return handler
 
         def handle(event: Any, context: Any) -> Any:
-            life = _Life(function)
+            invocation = _Invocation(function)
             try:
                 if function == "ProcessFunction":
-                    self._batches |= dict.fromkeys(_handoffs_of(event), life)
+                    self._batches |= dict.fromkeys(_handoffs_of(event), invocation)
                 elif function == "TurnFunction":
-                    self._begin(life, _subject_of(json.loads(event["Records"][0]["body"])))
+                    self._begin(invocation, _subject_of(json.loads(event["Records"][0]["body"])))
                 else:
-                    self._begin(life, self._planned_in(event))
+                    self._begin(invocation, self._planned_in(event))
                 answer = handler(event, context)
-                for work in life.works:
-                    self._point(life, work, "return")
+                for run in invocation.runs:
+                    self._point(invocation, run, "return")
                 return answer
             finally:
-                self._here.at_work = None
+                self._local.current = None
 
         return handle
 
     def _planned_in(self, event: Mapping[str, Any]) -> str:
-        """The words in a webhook's body that a death is planned for, if any."""
+        """The text in a webhook's body that a plan exists for."""
         body = event.get("body", "")
         text = base64.b64decode(body).decode(errors="replace") if event.get("isBase64Encoded") else body
         with self._lock:
-            return next((words for words in self._plans if words in text), "webhook")
+            return next((subject for subject in self._plans if subject in text), "webhook")
 
-    def _begin(self, life: _Life, subject: str) -> None:
+    def _begin(self, invocation: _Invocation, subject: str) -> None:
         with self._lock:
-            runs = self.runs[subject, life.function]
-            fitting = (
+            runs = self.runs[subject, invocation.function]
+            matching = (
                 plan
                 for plan in self._plans.get(subject, ())
-                if plan.function == life.function and plan.run in (None, len(runs))
+                if plan.function == invocation.function and plan.run in (None, len(runs))
             )
-            work = _Work(subject, [], next(fitting, None))
-            runs.append(work.calls)
-            life.works.append(work)
-        self._here.at_work = life, work
+            run = _Run(subject, [], next(matching, None))
+            runs.append(run.calls)
+            invocation.runs.append(run)
+        self._local.current = invocation, run
 
     def _client(self, function: str, client: Any) -> Any:
         service = client.meta.service_model.service_name
@@ -131,29 +127,26 @@ class KillPoints:
         return client
 
     def _services(self, function: str, services: Services) -> Services:
-        return (
-            replace(services, platforms=_Platforms(services.platforms, self._called))
-            if function in WATCHED
-            else services
-        )
+        watched = _Platforms(services.platforms, self._called)
+        return replace(services, platforms=watched) if function in WATCHED else services
 
     def _called(self, name: str, params: Mapping[str, Any]) -> None:
-        at_work: tuple[_Life, _Work] | None = getattr(self._here, "at_work", None)
-        if name == "dynamodb.UpdateItem" and (at_work is None or at_work[0].function == "ProcessFunction"):
+        current: tuple[_Invocation, _Run] | None = getattr(self._local, "current", None)
+        if name == "dynamodb.UpdateItem" and (current is None or current[0].function == "ProcessFunction"):
             handoff_id = params["Key"].get("handoff_id", {}).get("S")
-            if handoff_id in self._batches and (at_work is None or at_work[1].subject != handoff_id):  # a claim
+            if handoff_id in self._batches and (current is None or current[1].subject != handoff_id):  # a claim
                 self._begin(self._batches[handoff_id], handoff_id)
-                at_work = self._here.at_work
-        if at_work is not None:
-            self._point(*at_work, name)
+                current = self._local.current
+        if current is not None:
+            self._point(*current, name)
 
-    def _point(self, life: _Life, work: _Work, name: str) -> None:
-        if work.plan is not None and work.plan.at == len(work.calls):
-            life.dead = True
-            self.deaths.setdefault(work.subject, name)
-        if life.dead:
+    def _point(self, invocation: _Invocation, run: _Run, name: str) -> None:
+        if run.plan is not None and run.plan.at == len(run.calls):
+            invocation.killed = True
+            self.killed.setdefault(run.subject, name)
+        if invocation.killed:
             raise Killed
-        work.calls.append(name)
+        run.calls.append(name)
 
 
 def _handoffs_of(event: Mapping[str, Any]) -> list[str]:
@@ -178,7 +171,7 @@ class _Platforms:
 
 
 class _Watched:
-    """A platform whose calls with an effect are points as well."""
+    """A platform whose calls with an effect count as well."""
 
     def __init__(self, platform: Platform, called: Callable[[str, Mapping[str, Any]], None]) -> None:
         self._platform, self._called = platform, called

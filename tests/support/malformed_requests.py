@@ -1,10 +1,13 @@
-"""Requests that no careful client would send, drawn from a seed."""
+"""Malformed HTTP requests, drawn from a seeded random generator."""
 
 import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from tests.support.platform_cases import DEFAULT_PLATFORM as PLATFORM
+from tests.support.platform_cases import PLATFORMS, SHARED_CHATS
 
 VALUES: Sequence[bytes] = (
     *(b"null", b"true", b"0", b"-1", b"1.0", b"1e400", b"-1e400", b"NaN", b"-Infinity", b"-0", b"1" * 50, b"9" * 4000),
@@ -34,7 +37,7 @@ VALUES: Sequence[bytes] = (
         b'[{"role":"user","content":"a","role":"tool"}]',
     ),
 )
-"""JSON that is odd, and what only looks like JSON."""
+"""Odd JSON values, and some that are not JSON."""
 
 IDS = (
     *("..", ".", "%2e%2e", "%2F", "a%2Fb", "%00", "%0a", "a%0d%0aX:1", "%ff", "%C3%A9", "a" * 64, "a" * 65, "a" * 3000),
@@ -103,7 +106,7 @@ ONE: list[dict[str, Any]] = [{"role": "user", "content": "hi"}]
 
 @dataclass(frozen=True)
 class Call:
-    """One request; `target` is sent as it stands."""
+    """One request; `target` is sent without further encoding."""
 
     method: str
     target: str
@@ -112,13 +115,13 @@ class Call:
 
 
 def good_calls(session_id: str, handoff_id: str) -> list[Call]:
-    """One request per route as it should be, to be spoilt."""
+    """One valid request per route."""
     here = f"/sessions/{session_id}"
 
     def call(method: str, target: str, body: Any = None) -> Call:
         return Call(method, target, b"" if body is None else json.dumps(body).encode())
 
-    inline = {"session": {"id": "inline", "title": "t", "messages": ONE}, "platform": "telegram", "epoch": 7}
+    inline = {"session": {"id": "inline", "title": "t", "messages": ONE}, "platform": PLATFORM, "epoch": 7}
     return [
         call("GET", "/health"),
         call("GET", "/platforms"),
@@ -127,30 +130,28 @@ def good_calls(session_id: str, handoff_id: str) -> list[Call]:
         call("GET", f"{here}/messages"),
         call("GET", "/handoffs"),
         call("GET", f"/handoffs/{handoff_id}"),
-        call("PUT", "/platforms/slack/home", {"chat": "C0GENERAL"}),
+        call("PUT", f"/platforms/{PLATFORM}/home", {"chat": SHARED_CHATS[PLATFORM]}),
         call("PUT", here, {"title": "t", "source": "s", "cwd": "/", "model": "m"}),
         call("POST", f"{here}/messages", {"epoch": 0, "after": 0, "messages": ONE}),
         call("POST", f"{here}/turns", {"epoch": 9, "id": "t1", "text": "x"}),
         call("POST", f"{here}/resume", {"epoch": 9, "fork": False}),
-        call("POST", "/handoffs", {"session_id": session_id, "platform": "telegram", "epoch": 9, "replace": True}),
+        call("POST", "/handoffs", {"session_id": session_id, "platform": PLATFORM, "epoch": 9, "replace": True}),
         call("POST", "/handoffs", inline),
         call("DELETE", "/handoffs/nothing"),
         call("DELETE", "/sessions/nothing"),
-        call("POST", "/webhooks/telegram", {"update_id": 1}),
-        call("POST", "/webhooks/slack", {"type": "url_verification", "challenge": "c"}),
-        call("POST", "/webhooks/discord", {"type": 1}),
+        *(call("POST", f"/webhooks/{name}", {"update_id": 1, "type": 1}) for name in PLATFORMS),
     ]
 
 
-def spoilt(chance: random.Random, call: Call) -> Call:
-    """The request with one to three things wrong with it."""
+def malformed(chance: random.Random, call: Call) -> Call:
+    """The request with one to three defects."""
     for _ in range(chance.randint(1, 3)):
         call = chance.choice((_value, _value, _raw, _path, _query, _headers, _method))(chance, call)
     return call
 
 
 def _value(chance: random.Random, call: Call) -> Call:
-    """One of the body's fields holds something odd, or there is one more of them."""
+    """An odd value in one field of the body, or an unknown field."""
     try:
         fields = json.loads(call.body)
     except (ValueError, RecursionError):
@@ -169,8 +170,8 @@ def _value(chance: random.Random, call: Call) -> Call:
 
 
 def _raw(chance: random.Random, call: Call) -> Call:
-    """The body's bytes are not what they should be."""
-    spoil = chance.choice(
+    """A body of other bytes."""
+    change = chance.choice(
         (
             lambda body: body[: len(body) // 2],
             lambda body: body + b"}",
@@ -183,7 +184,7 @@ def _raw(chance: random.Random, call: Call) -> Call:
             lambda body: body.replace(b'"', b"'"),
         )
     )
-    return Call(call.method, call.target, spoil(call.body), call.headers)
+    return Call(call.method, call.target, change(call.body), call.headers)
 
 
 def _path(chance: random.Random, call: Call) -> Call:

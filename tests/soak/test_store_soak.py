@@ -1,4 +1,4 @@
-"""The store's long forms: many rounds of each race, long random walks, crowds of walkers, twenty megabytes of noise."""
+"""The store under load: many rounds of each race, long random walks, concurrent walks, 20 MB of random text."""
 
 import base64
 import random
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 ROUNDS = 20
 WALKS = 60
 WALK_STEPS = 250
-CROWD = 8
+THREADS = 8
 
 
 @pytest.fixture
@@ -63,21 +63,19 @@ def test_every_round_of_a_race_has_one_winner(client: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(WALKS))
-def test_long_random_walks_keep_what_must_hold(model: Callable[[int], Model], seed: int) -> None:
+def test_a_long_random_walk_keeps_the_invariants(model: Callable[[int], Model], seed: int) -> None:
     walk = model(1000 + seed)
     for _ in range(WALK_STEPS):
         walk.step()
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_crowd_that_acts_at_once_leaves_a_state_in_which_everything_holds(
-    model: Callable[[int], Model], seed: int
-) -> None:
-    """Many threads act on one world without waiting for each other; then all stop, and the state is looked at."""
+def test_concurrent_actions_keep_the_invariants(model: Callable[[int], Model], seed: int) -> None:
+    """Threads act without waiting for each other; the invariants are checked when all have stopped."""
     walk = model(seed)
     for _ in range(12):
         before = walk.look()
-        crowd(walk)
+        act_concurrently(walk)
         after = walk.look()
         walk.old_sessions += after.sessions.values()
         walk.old_handoffs += after.handoffs.values()
@@ -85,9 +83,9 @@ def test_a_crowd_that_acts_at_once_leaves_a_state_in_which_everything_holds(
         assert not problems, "\n".join(problems)
 
 
-def crowd(walk: Model) -> None:
-    start = threading.Barrier(CROWD)
-    chances = [random.Random(walk.chance.random()) for _ in range(CROWD)]  # noqa: S311  # the same on every run
+def act_concurrently(walk: Model) -> None:
+    start = threading.Barrier(THREADS)
+    chances = [random.Random(walk.chance.random()) for _ in range(THREADS)]  # noqa: S311  # the same on every run
 
     def act(chance: random.Random) -> None:
         start.wait(60)
@@ -100,20 +98,20 @@ def crowd(walk: Model) -> None:
             except HandoffError:
                 continue
 
-    with ThreadPoolExecutor(CROWD) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         for future in [pool.submit(act, chance) for chance in chances]:
             future.result(120)
 
 
 def standing_problems(walk: Model, before: Any, after: Any) -> Iterator[str]:
-    """What must hold in any state, and over any stretch of time."""
+    """Violated invariants, of the state and between the two states."""
     for problem in walk.problems(before, after):
         if "moved without a grown epoch" in problem or "left in its thread" in problem:
-            continue  # these compare neighbouring states; a stretch may hold several moves
+            continue  # these hold between neighbouring states only; here several moves may lie between
         yield problem
 
 
-def test_twenty_megabytes_of_noise_arrive_whole(client: Any) -> None:
+def test_twenty_megabytes_are_stored_unchanged(client: Any) -> None:
     chance = random.Random(7)  # noqa: S311  # the same on every run
     messages = [{"role": "user", "content": base64.b64encode(chance.randbytes(1600)).decode()} for _ in range(10_000)]
     with fresh_tables(client) as tables:

@@ -1,0 +1,58 @@
+"""Signed webhooks without a message of a known person: answered with 200 and ignored."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from tests.support.api_user import ApiUser
+from tests.support.platform_cases import CASES, DEFAULT_PLATFORM, PLATFORMS
+from tests.support.problems import problem_code
+from tests.support.snapshots import settled_snapshot, snapshot
+
+IGNORED = [(platform, event) for platform, case in CASES.items() for event in case.ignored]
+
+
+def signed(user: ApiUser, platform: str, raw: bytes) -> dict[str, str]:
+    webhook = next(iter(CASES[platform].webhooks.values()))
+    return dict(webhook.sign(user.service.simulator.secrets, raw, int(time.time())))
+
+
+@pytest.mark.parametrize(("platform", "event"), IGNORED)
+def test_an_event_without_a_person_is_ignored(user: ApiUser, platform: str, event: str) -> None:
+    before, raw = settled_snapshot(user.service), json.dumps(CASES[platform].ignored[event]).encode()
+
+    answer = user.http.post(f"/webhooks/{platform}", content=raw, headers=signed(user, platform, raw))
+
+    assert answer.status_code == 200
+    assert {key for key in snapshot(user.service) if "INBOX#" in key} == {key for key in before if "INBOX#" in key}
+
+
+@pytest.mark.parametrize("platform", [*PLATFORMS, "pigeon"])
+@pytest.mark.parametrize(
+    "body", [{"type": "url_verification", "challenge": "tell"}, {"type": 1}, {"update_id": 1}, {}], ids=repr
+)
+def test_an_unsigned_handshake_gets_no_answer(user: ApiUser, platform: str, body: dict[str, Any]) -> None:
+    """The response is the same for every name, so it does not tell which platforms are configured."""
+    answer = user.http.post(f"/webhooks/{platform}", json=body)
+
+    assert problem_code(answer) == "unauthenticated"
+    assert "tell" not in answer.text
+    assert answer.json() == user.http.post(f"/webhooks/{DEFAULT_PLATFORM}", json={}).json()
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_webhook_over_the_limit_is_rejected(user: ApiUser, platform: str) -> None:
+    raw = b" " * (1024 * 1024 + 1)
+    answer = user.http.post(f"/webhooks/{platform}", content=raw, headers=signed(user, platform, raw))
+
+    assert problem_code(answer) == "body_too_large"
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+@pytest.mark.parametrize("rest", ["", "/below"])
+def test_every_method_and_path_is_verified(user: ApiUser, method: str, rest: str) -> None:
+    answer = user.http.request(method, f"/webhooks/{DEFAULT_PLATFORM}{rest}", content=b"{}")
+
+    assert problem_code(answer) == "unauthenticated"

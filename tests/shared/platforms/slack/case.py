@@ -1,0 +1,53 @@
+"""Slack in tests of the whole service."""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from local.chats.slack import CHAT
+from tests.support.platform_case import PlatformCase, SignedWebhook
+
+HOME, DIRECT = CHAT.homes["owner"], "D0OWNER"
+OWNER, BOT = CHAT.people["owner"], CHAT.people["bot"]
+EVENT = {"type": "message", "channel": HOME, "user": OWNER, "ts": "1800000000.000100", "text": "let me in"}
+
+
+def sign(secrets: Mapping[str, str], raw: bytes, now: int) -> dict[str, str]:
+    base = b"v0:" + str(now).encode() + b":" + raw
+    digest = hmac.new(secrets["slack/signing_secret"].encode(), base, hashlib.sha256).hexdigest()
+    return {"X-Slack-Request-Timestamp": str(now), "X-Slack-Signature": f"v0={digest}"}
+
+
+def message(number: int, text: str) -> dict[str, Any]:
+    event = {"type": "message", "channel": DIRECT, "user": OWNER, "ts": f"{number}.000100", "text": text}
+    return {"type": "event_callback", "event": event}
+
+
+CASE = PlatformCase(
+    name="slack",
+    threaded_chats={"channel": HOME, "direct message": DIRECT},
+    title_limit=150,
+    mention=re.compile(r"<(?:@[UW]|!(?:here|channel|everyone|subteam))|(?<!\w)@(?:everyone|here|channel)\b"),
+    own_mentions=(f"<@{OWNER}>",),
+    opens_threads_with="send",
+    webhooks={"slack": SignedWebhook("slack", sign, message)},
+    ignored={
+        name: {"type": "event_callback", **body}
+        for name, body in {
+            "bot": {"event": {**EVENT, "bot_id": "B1"}},
+            "our bot": {"event": {**EVENT, "user": BOT}, "authorizations": [{"user_id": BOT, "is_bot": True}]},
+            **{
+                kind: {"event": {**EVENT, "subtype": kind}}
+                for kind in (
+                    *("bot_message", "message_changed", "message_deleted"),
+                    *("channel_join", "channel_topic", "tombstone"),
+                )
+            },
+            "no user": {"event": {key: value for key, value in EVENT.items() if key != "user"}},
+            "malformed time": {"event": {**EVENT, "ts": "soon"}},
+            "another event": {"event": {**EVENT, "type": "reaction_added"}},
+        }.items()
+    },
+)

@@ -1,0 +1,50 @@
+"""What tests of the whole service need to know of one platform."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Headers = Mapping[str, str]
+Secrets = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SignedWebhook:
+    """One way in which events of a platform reach the service.
+
+    `sign` makes the headers from the platform's secrets, the raw body and the time in seconds. `message` is an event in
+    which the owner says `text`; `number` makes it unique. With a `timestamp`, the body and the time are signed.
+    """
+
+    platform: str
+    sign: Callable[[Secrets, bytes, int], Headers]
+    message: Callable[[int, str], dict[str, Any]]
+    timestamp: bool = True
+
+
+@dataclass(frozen=True)
+class PlatformCase:
+    """One platform. `threaded_chats` are the seeded chats that can hold threads, by kind; the first is the home.
+
+    `mention` matches a text with which the platform would notify somebody; `own_mentions` are those that the bot sends
+    on purpose. `ignored` are signed events without a message of a person.
+    """
+
+    name: str
+    threaded_chats: Mapping[str, str]
+    title_limit: int
+    mention: re.Pattern[str]
+    webhooks: Mapping[str, SignedWebhook]
+    ignored: Mapping[str, Any]
+    own_mentions: tuple[str, ...] = ()
+    opens_threads_with: str = "open_thread"  # the simulator's name for the call
+
+    @property
+    def home(self) -> str:
+        return next(iter(self.threaded_chats.values()))
+
+    @property
+    def second_chat(self) -> str:
+        """A chat with threads other than the home."""
+        return list(self.threaded_chats.values())[1]

@@ -1,0 +1,31 @@
+"""The problems of docs/http.md, as tests check them."""
+
+import httpx
+
+CODES = {
+    400: {"malformed_json"},
+    401: {"unauthenticated"},
+    404: {"unknown_session", "unknown_handoff", "not_found"},
+    409: {
+        *("moved", "out_of_sequence", "handoff_in_flight", "session_busy", "session_suspended"),
+        *("place_busy", "too_late", "conflict"),
+    },
+    413: {"body_too_large"},
+    422: {
+        *("invalid_request", "unknown_platform", "platform_not_supported", "platform_not_configured"),
+        *("no_home", "idempotency_key_reused"),
+    },
+}
+NO_ROUTE = "no_route"
+
+
+def problem_code(answer: httpx.Response) -> str:
+    """The code of an error response, which must be a documented problem; `NO_ROUTE` for the API's own 404."""
+    if answer.status_code == 404 and answer.json() == {"message": "Not Found"}:
+        return NO_ROUTE
+    assert answer.headers["content-type"] == "application/problem+json", (answer.status_code, answer.text[:300])
+    problem = answer.json()
+    assert problem["status"] == answer.status_code
+    assert problem["code"] in CODES[answer.status_code], problem
+    assert problem["detail"]
+    return str(problem["code"])
