@@ -145,5 +145,5 @@ def test_a_message_whose_turn_is_killed_is_answered_once(user: ApiUser) -> None:
     assert kill_all(user, TURN)
     eventually(lambda: thread.session()["message_count"] == 8, within=WAIT_SECONDS)
 
-    assert "a note on what happened meanwhile" in thread.contents()[-1]
+    assert "a note about the last turn" in thread.contents()[-1]
     assert thread.contents().count(SLOW) == 1
