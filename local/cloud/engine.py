@@ -14,7 +14,7 @@ from moto.iam.models import iam_backends
 
 from local.cloud.endpoint.application import application_of
 from local.cloud.endpoint.server import LoopbackServer
-from local.cloud.moto_patches import patches, queues, ttl
+from local.cloud.moto_patches import patches, queues
 from local.cloud.moto_patches.access import ACCESS, AccessControl, Grant
 from local.cloud.moto_patches.streams import WRITES, Writes
 from local.cloud.stack import REGION
@@ -98,10 +98,6 @@ class Engine:
     def wait_for_writes(self, seen: int, timeout: float) -> int:
         """Block until the number of stream records differs from `seen`, at most `timeout` s; return that number."""
         return WRITES[self.account_id].wait(seen, timeout)
-
-    def expire_items(self, now: float) -> int:
-        """Delete the items whose TTL is before `now` (seconds since the epoch); return how many."""
-        return ttl.expire(self.account_id, REGION, now)
 
     def stop(self) -> None:
         """Stop the server and delete the account's state in moto. Idempotent."""

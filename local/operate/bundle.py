@@ -1,4 +1,4 @@
-"""Builds the one artefact of all functions for Lambda's processor, without a container: `make bundle`."""
+"""Builds the deployment artefact of all functions without a container: `make bundle`."""
 
 import re
 import shutil
@@ -10,27 +10,27 @@ from pathlib import Path
 from samtranslator.yaml_helper import yaml_parse
 
 from local.interruptible import interruptible
+from local.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 UV = Path(sys.executable).with_name("uv")
 SOURCES = ("functions", "shared")
-# Lambda's Python brings boto3 with all that it needs; 32 MB less to load.
+# Lambda's Python runtime contains boto3 and its dependencies, 32 MB.
 IN_RUNTIME = frozenset({"boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"})
 PLATFORMS = {"arm64": "aarch64-manylinux2014", "x86_64": "x86_64-manylinux2014"}
-LIMIT = 250 * 1024 * 1024  # what Lambda takes, unzipped
+LIMIT = 250 * 1024 * 1024  # Lambda's limit, unzipped
 
 
 class BundleTooLargeError(RuntimeError):
-    """Lambda would refuse it."""
+    """The artefact exceeds Lambda's limit."""
 
     def __init__(self, size: int) -> None:
         super().__init__(
-            f"The artefact has {size >> 20} MB unzipped, and Lambda takes {LIMIT >> 20} MB. It was not kept."
+            f"The artefact has {size >> 20} MB unzipped; Lambda's limit is {LIMIT >> 20} MB. It was deleted."
         )
 
 
 def build(root: Path = ROOT) -> Path:
-    """Build .build/artefact anew and return it. Idempotent. Raises if a package has no wheel for the platform."""
+    """Rebuild .build/artefact and return its path. Raises if a package has no wheel for the platform."""
     target = root / ".build" / "artefact"
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
@@ -39,7 +39,7 @@ def build(root: Path = ROOT) -> Path:
     version, platform = runtime((root / "template.yaml").read_text())
     command = [str(UV), "pip", "install", "--quiet", "--system-certs", "--target", str(target)]
     command += ["--no-deps", "--require-hashes"]
-    # The wheels are of another platform than this one: nothing may be built or compiled here.
+    # The wheels are for Lambda's platform, so nothing may be built or compiled on this one.
     command += ["--python-version", version, "--python-platform", platform, "--only-binary", ":all:"]
     subprocess.run([*command, "--requirements", str(requirements)], check=True)
     for source in SOURCES:
@@ -51,14 +51,14 @@ def build(root: Path = ROOT) -> Path:
 
 
 def runtime(template: str) -> tuple[str, str]:
-    """The Python version and the platform that the template asks for."""
+    """Return the Python version and the platform that the template requires."""
     function = yaml_parse(template)["Globals"]["Function"]
     (architecture,) = function["Architectures"]
     return function["Runtime"].removeprefix("python"), PLATFORMS[architecture]
 
 
 def without(names: frozenset[str], requirements: str) -> Iterator[str]:
-    """The lines of a pinned requirements file without those of some packages, their hashes included."""
+    """Yield the lines of a pinned requirements file without some packages and their hashes."""
     keep = True
     for line in requirements.splitlines(keepends=True):
         if found := re.match(r"([A-Za-z0-9][A-Za-z0-9._-]*)", line):
@@ -68,29 +68,29 @@ def without(names: frozenset[str], requirements: str) -> Iterator[str]:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files below."""
+    """Return the bytes of all files in the folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def report(artefact: Path) -> Iterator[str]:
-    """Lines for a person: the whole, and what weighs most."""
+    """Yield lines with the total size and the largest packages."""
     sizes = {entry.name: size_of(entry) if entry.is_dir() else entry.stat().st_size for entry in artefact.iterdir()}
     zipped = Path(shutil.make_archive(str(artefact.parent / "artefact"), "zip", artefact)).stat().st_size
     yield f"{artefact}: {sum(sizes.values()) / 1e6:.1f} MB, zipped {zipped / 1e6:.1f} MB"
     for name, size in sorted(sizes.items(), key=lambda entry: -entry[1])[:8]:
         yield f"  {size / 1e6:5.1f} MB  {name}"
     for name in SOURCES:
-        yield f"  {sizes[name] / 1e6:5.1f} MB  {name} (ours)"
+        yield f"  {sizes[name] / 1e6:5.1f} MB  {name} (this project)"
 
 
 def main() -> int:
-    """Build it and say what it weighs; on a failure, which the installer has explained by then, no traceback."""
+    """Build the artefact and print its size; on a failure print no traceback, because the installer has explained it."""
     sys.stdout.write("Building .build/artefact ...\n")
     sys.stdout.flush()
     try:
         sys.stdout.write("\n".join(report(build())) + "\n")
     except subprocess.CalledProcessError:
-        sys.stdout.write("Not built: the packages could not be installed. What is above says why; then: make bundle\n")
+        sys.stdout.write("Not built: the packages could not be installed. See the error above, then run: make bundle\n")
         return 1
     except BundleTooLargeError as error:
         sys.stdout.write(f"Not built: {error}\n")

@@ -1,4 +1,4 @@
-"""Nothing in the template is left over, and nothing in it goes unhandled."""
+"""Every resource of the template is used, and every type is emulated."""
 
 import json
 import re
@@ -12,8 +12,8 @@ from local.cloud.engine import Engine
 from local.cloud.template import IN_LOCAL, IN_MOTO, UnknownResourceError, refuse_unknown
 from local.paths import TEMPLATE, TRANSLATED
 
-# These act by being there: they are what the events of functions became.
-ENTRANCES = {"AWS::Lambda::EventSourceMapping", "AWS::Lambda::Permission", "AWS::Scheduler::Schedule"}
+# Nothing refers to these: they are the events of functions after translation.
+EVENTS = {"AWS::Lambda::EventSourceMapping", "AWS::Lambda::Permission", "AWS::Scheduler::Schedule"}
 
 
 def _referenced(value: Any) -> set[str]:
@@ -28,8 +28,8 @@ def _referenced(value: Any) -> set[str]:
 def test_every_resource_is_used_by_another(translated: dict[str, Any]) -> None:
     resources = translated["Resources"]
     used = {name for resource in resources.values() for name in _referenced(resource)}
-    idle = {name for name, r in resources.items() if r["Type"] not in ENTRANCES and name not in used}
-    assert idle == {"ApiApiGatewayDefaultStage"}  # a stage is what makes an API answer
+    idle = {name for name, r in resources.items() if r["Type"] not in EVENTS and name not in used}
+    assert idle == {"ApiApiGatewayDefaultStage"}  # it refers to the API
 
 
 def test_every_parameter_and_condition_is_used(translated: dict[str, Any]) -> None:
@@ -37,12 +37,12 @@ def test_every_parameter_and_condition_is_used(translated: dict[str, Any]) -> No
     assert set(translated["Parameters"]) | set(translated["Conditions"]) <= used
 
 
-def test_every_type_in_the_template_is_handled_and_no_other_is_claimed(translated: dict[str, Any]) -> None:
+def test_exactly_the_types_of_the_template_are_emulated(translated: dict[str, Any]) -> None:
     used = {resource["Type"] for resource in translated["Resources"].values()}
     assert used == IN_MOTO | set(IN_LOCAL)
 
 
-def test_a_type_that_nobody_stands_for_stops_the_start_by_name(engine: Engine, tmp_path: Path) -> None:
+def test_an_unknown_type_stops_the_start(engine: Engine, tmp_path: Path) -> None:
     before = engine.client("dynamodb").list_tables()["TableNames"]
     path = tmp_path / "template.yaml"
     topic = "  Alerts:\n    Type: AWS::SNS::Topic\n\nOutputs:\n"
@@ -54,7 +54,7 @@ def test_a_type_that_nobody_stands_for_stops_the_start_by_name(engine: Engine, t
     assert engine.client("dynamodb").list_tables()["TableNames"] == before
 
 
-def test_all_that_is_there_today_is_accepted(translated: dict[str, Any]) -> None:
+def test_the_template_is_accepted(translated: dict[str, Any]) -> None:
     refuse_unknown(translated)
 
 

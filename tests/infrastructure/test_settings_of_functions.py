@@ -10,7 +10,7 @@ from shared import settings as settings_module
 from shared.settings import Settings
 
 
-def test_every_variable_is_written_by_the_template_and_read_by_the_settings(stack: Stack) -> None:
+def test_template_and_settings_have_the_same_variables(stack: Stack) -> None:
     source = Path(settings_module.__file__).read_text()
     read = set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+)"', source)) - {"AWS_LAMBDA_INITIALIZATION_TYPE"}  # Lambda's own
     written = {name for function in stack.functions.values() for name in function.environment}
@@ -44,7 +44,7 @@ def test_only_sweep_knows_the_dead_letters(stack: Stack) -> None:
     assert knowing == {"SweepFunction"}
 
 
-def test_all_functions_run_the_same_artefact_on_arm_with_a_current_python(resources: dict[str, Any]) -> None:
+def test_functions_run_on_arm_with_python_3_13(resources: dict[str, Any]) -> None:
     functions = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::Lambda::Function"]
     assert len(functions) == 6
     for function in functions:
@@ -52,7 +52,7 @@ def test_all_functions_run_the_same_artefact_on_arm_with_a_current_python(resour
         assert function["Runtime"] == "python3.13"
 
 
-def test_logs_are_kept_for_a_while_and_not_for_ever(resources: dict[str, Any]) -> None:
+def test_logs_expire(resources: dict[str, Any]) -> None:
     groups = {name for name, r in resources.items() if r["Type"] == "AWS::Logs::LogGroup"}
     for resource in resources.values():
         if resource["Type"] == "AWS::Lambda::Function":
@@ -61,5 +61,5 @@ def test_logs_are_kept_for_a_while_and_not_for_ever(resources: dict[str, Any]) -
         assert resources[name]["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
 
 
-def test_functions_log_in_the_format_that_the_template_says(stack: Stack) -> None:
+def test_functions_log_json(stack: Stack) -> None:
     assert {function.log_format for function in stack.functions.values()} == {"JSON"}

@@ -13,7 +13,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 
 from local.cloud.endpoint.signatures import SignatureError, verify
 
-# Signing names that stand for one service, or for one per prefix of X-Amz-Target (DynamoDB and its streams).
+# Signing names whose requests the prefix of X-Amz-Target assigns to one moto application.
 CACHED = frozenset({"cloudformation", "dynamodb", "iam", "sqs", "ssm", "sts"})
 
 # The services that functions and event sources call most: prefix of X-Amz-Target -> moto's class. They bypass Flask,

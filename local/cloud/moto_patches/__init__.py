@@ -1,8 +1,7 @@
-"""Mends moto so that it can stand in for AWS under many threads; one module per family of defects.
+"""Patches moto where it differs from AWS, is not thread-safe, or is slow; each module names what it corrects.
 
-moto keeps its state in module-level objects and its defects in module-level classes, so the mending happens once per
-process: see `families`. Each family has its regression tests in tests/local/cloud/engine/, which fail on plain moto: a new
-release of moto has to pass them before `MOTO` may name it.
+The patches replace attributes of moto's classes, once per process: see `patches`. Each has regression tests in
+tests/local/cloud/moto_patches, which fail on unpatched moto. A new release of moto must pass them before `MOTO` names it.
 """
 
 from importlib import metadata
@@ -11,13 +10,13 @@ MOTO = "5.2.5"
 
 
 class UnknownMotoError(RuntimeError):
-    """The shim reaches into moto's classes, so another version is another patient."""
+    """The patches depend on moto internals and are valid for one version only."""
 
     def __init__(self, found: str) -> None:
         super().__init__(
-            f"The local cloud stands on moto {MOTO}, but moto {found} is installed. Nothing was started. "
-            f"Run `make clean` and start again, or move local/cloud/moto_patches to {found}: set MOTO there, "
-            "pin the same version in pyproject.toml, and let tests/local/cloud/engine say which mendings still fit."
+            f"The local cloud needs moto {MOTO}, but moto {found} is installed. Nothing was started. "
+            f"Run `make clean` and start again, or port local/cloud/moto_patches to {found}: set MOTO there, "
+            "pin the same version in pyproject.toml, and run tests/local/cloud/moto_patches."
         )
 
 
@@ -27,4 +26,4 @@ def refuse_other_versions(found: str) -> None:
         raise UnknownMotoError(found)
 
 
-refuse_other_versions(metadata.version("moto"))  # here, before any module of ours looks for something that has moved
+refuse_other_versions(metadata.version("moto"))  # before a patch fails on an attribute that has moved

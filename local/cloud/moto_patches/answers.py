@@ -1,18 +1,18 @@
-"""DynamoDB's attribute values into answers as they are.
+"""Speeds up the serialization of DynamoDB's attribute values.
 
-moto looks each value up under every name that it might have in a Python object, type by type: over a hundred lookups
-for one string, and a third of the time of the whole local cloud.
+moto looks up each type of value under every name that a Python object might have for it: over a hundred lookups for one
+string, a third of all CPU time of the local cloud. Values that are already in wire format are returned unchanged.
 """
 
 from typing import Any
 
 from moto.core.serialize import BaseJSONSerializer
 
-_AS_THEY_ARE = frozenset({"S", "N", "BOOL", "NULL", "SS", "NS"})
+_IN_WIRE_FORMAT = frozenset({"S", "N", "BOOL", "NULL", "SS", "NS"})
 
 
 def apply() -> None:
-    general = BaseJSONSerializer._serialize_type_structure  # noqa: SLF001 - what is mended
+    general = BaseJSONSerializer._serialize_type_structure  # noqa: SLF001 - patched
 
     def structure(self: BaseJSONSerializer, serialized: Any, value: Any, shape: Any, key: str) -> None:
         if shape.name == "AttributeValue" and isinstance(value, dict) and _is_plain(value):
@@ -20,11 +20,11 @@ def apply() -> None:
         else:
             general(self, serialized, value, shape, key)
 
-    BaseJSONSerializer._serialize_type_structure = structure  # noqa: SLF001 - likewise
+    BaseJSONSerializer._serialize_type_structure = structure  # noqa: SLF001 - patched
 
 
 def _is_plain(value: dict[str, Any]) -> bool:
-    """Whether nothing in it needs another form on the wire, as bytes do."""
+    """Whether the value is in wire format throughout; bytes are not."""
     if len(value) != 1:
         return False
     [(kind, content)] = value.items()
@@ -32,4 +32,4 @@ def _is_plain(value: dict[str, Any]) -> bool:
         return all(map(_is_plain, content.values()))
     if kind == "L":
         return all(map(_is_plain, content))
-    return kind in _AS_THEY_ARE
+    return kind in _IN_WIRE_FORMAT

@@ -1,7 +1,6 @@
-"""One lock around every DynamoDB and Streams action.
+"""Serializes all DynamoDB and Streams actions with one lock.
 
-moto checks a condition and writes in two steps without a lock: of many threads that claim one item, several win.
-AWS decides item by item; deciding everything in one line is stricter than that and costs a laptop nothing.
+moto checks a condition and writes without a lock: of many threads with the same conditional write, several succeed.
 """
 
 import functools
@@ -17,10 +16,10 @@ LOCK = threading.RLock()
 
 def apply() -> None:
     for handler in (DynamoHandler, DynamoDBStreamsHandler):
-        handler.call_action = _serialised(handler.call_action)
+        handler.call_action = _serialized(handler.call_action)
 
 
-def _serialised(action: Callable[..., Any]) -> Callable[..., Any]:
+def _serialized(action: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(action)
     def one_at_a_time(*args: Any, **kwargs: Any) -> Any:
         with LOCK:

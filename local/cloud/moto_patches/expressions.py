@@ -1,7 +1,7 @@
-"""Update and condition expressions at a fraction of the cost: half of the time of a write, otherwise.
+"""Speeds up update and condition expressions, which otherwise take half of the time of a write.
 
-moto parses the same text two to four times per request, copies the result as if nothing were known of it, and walks it
-ten times, asking at each node for each class. What an expression does is left to moto.
+moto parses the same text two to four times per request, copies the syntax tree with the generic deepcopy, and traverses
+it ten times with an isinstance check per node and class. The semantics stay those of moto.
 """
 
 import copy
@@ -14,7 +14,7 @@ from moto.dynamodb.parsing.ast_nodes import DepthFirstTraverser, Node
 from moto.dynamodb.parsing.expressions import UpdateExpressionParser
 from moto.dynamodb.parsing.validators import ActionCountValidator
 
-MEMORY = 1024  # expressions
+CACHED = 1024  # expressions
 
 
 def apply() -> None:
@@ -22,30 +22,30 @@ def apply() -> None:
     _parse_conditions_once()
     Node.__deepcopy__ = _copy
     DepthFirstTraverser.traverse_node_recursively = _traverse
-    ActionCountValidator.traverse = ActionCountValidator.verify_action_counts  # what holds for the root holds below it
+    ActionCountValidator.traverse = ActionCountValidator.verify_action_counts  # counting at the root is enough
 
 
 def _parse_updates_once() -> None:
-    """Each use works on a copy of what is remembered."""
+    """Cache the syntax tree; moto copies it before each use."""
     parse = UpdateExpressionParser.make
-    UpdateExpressionParser.make = staticmethod(functools.lru_cache(MEMORY)(parse))
+    UpdateExpressionParser.make = staticmethod(functools.lru_cache(CACHED)(parse))
 
 
 def _parse_conditions_once() -> None:
-    """Under the lock of all DynamoDB actions. Values are part of what is remembered, so hardly any outlives its request."""
-    plain = ConditionExpressionParser.parse
-    known: dict[tuple[str, str], tuple[Any, list[str], list[str]]] = {}
+    """Cache parsed conditions by text, names and values. The lock of all DynamoDB actions guards the cache."""
+    original = ConditionExpressionParser.parse
+    cache: dict[tuple[str, str], tuple[Any, list[str], list[str]]] = {}
 
     def parse(self: ConditionExpressionParser) -> Any:
         if not self.condition_expression:
-            return plain(self)
+            return original(self)
         key = self.condition_expression, repr((self.expression_attribute_names, self.expression_attribute_values))
-        if key not in known:
-            if len(known) >= MEMORY:
-                known.clear()
-            known[key] = plain(self), [*self.expr_attr_names_found], [*self.expr_attr_values_found]
-            return known[key][0]
-        condition, names, values = known[key]
+        if key not in cache:
+            if len(cache) >= CACHED:
+                cache.clear()
+            cache[key] = original(self), [*self.expr_attr_names_found], [*self.expr_attr_values_found]
+            return cache[key][0]
+        condition, names, values = cache[key]
         self.expr_attr_names_found.extend(names)
         self.expr_attr_values_found.extend(values)
         return condition
@@ -54,7 +54,7 @@ def _parse_conditions_once() -> None:
 
 
 def _copy(self: Node, memo: dict[int, Any]) -> Node:
-    """Nodes know their children and their parent; what is no node below one is a text, a number or a value."""
+    """Copy a node with its children; leaves that are not nodes are immutable."""
     clone: Node = object.__new__(type(self))
     clone.__dict__.update(self.__dict__)
     if self.children is not None:
@@ -77,7 +77,7 @@ def _key(keys: tuple[Any, ...], kind: Any) -> Any:
 
 
 def _traverse(self: DepthFirstTraverser, node: Any, child_id: int = -1) -> Any:
-    """As moto's own: depth first, each node processed after its children, and put where it was."""
+    """Do what moto's method does: depth first, process each node after its children, and replace it in its parent."""
     processors: dict[type, Callable[[Any], Any]] = self._processing_map()
     keys = tuple(processors)
     prepare = self.pre_processing_of_child

@@ -1,7 +1,4 @@
-"""Limits of DynamoDB that moto does not know.
-
-It takes transactions of any size; AWS refuses what has more than 4 MB in all, which a long transcript reaches.
-"""
+"""Limits the size of a transaction to 4 MB in all, as AWS does; moto accepts any size."""
 
 import functools
 from typing import Any
@@ -18,19 +15,19 @@ class ValidationException(ServiceException):  # type: ignore[misc] # moto has no
 
 
 def apply() -> None:
-    plain = DynamoHandler.transact_write_items
+    original = DynamoHandler.transact_write_items
 
-    @functools.wraps(plain)
+    @functools.wraps(original)
     def transact_write_items(self: DynamoHandler) -> Any:
         size = sum(_size(operation) for entry in self.body["TransactItems"] for operation in entry.values())
         if size > TRANSACTION_BYTES:
             raise ValidationException("The aggregate size of the items in the transaction exceeds 4 MB.")
-        return plain(self)
+        return original(self)
 
     DynamoHandler.transact_write_items = transact_write_items
 
 
 def _size(operation: dict[str, Any]) -> int:
-    """Of what a write brings along; what an update leaves in place is not counted, so this is lenient."""
-    brought = {**operation.get("Item", {}), **operation.get("ExpressionAttributeValues", {})}
-    return sum(len(name) + DynamoType(value).size() for name, value in brought.items())
+    """Return the size of the values in a write. AWS counts the whole item of an update, so this is more lenient."""
+    values = {**operation.get("Item", {}), **operation.get("ExpressionAttributeValues", {})}
+    return sum(len(name) + DynamoType(value).size() for name, value in values.items())

@@ -1,7 +1,7 @@
-"""Start-up: reads each of botocore's data files, and lists their folders, once per process instead of once per session.
+"""Speeds up the start: reads each of botocore's data files, and lists their folders, once per process.
 
-moto makes a new session wherever it wants to know the regions, and a new loader for each service that it plays. Each
-time botocore looks through its thousand folders and parses the same megabytes.
+moto creates a botocore session for each list of regions and a loader for each service; each one lists a thousand folders
+and parses the same megabytes of JSON.
 """
 
 import functools
@@ -11,32 +11,32 @@ from botocore.loaders import JSONFileLoader, Loader
 
 
 def apply() -> None:
-    _remember_files()
-    _remember_services()
+    _cache_files()
+    _cache_services()
 
 
-def _remember_files() -> None:
-    plain = JSONFileLoader.load_file
-    known: dict[str, Any] = {}
+def _cache_files() -> None:
+    original = JSONFileLoader.load_file
+    cache: dict[str, Any] = {}
 
-    @functools.wraps(plain)
+    @functools.wraps(original)
     def load_file(self: JSONFileLoader, file_path: str) -> Any:
-        if file_path not in known and (found := plain(self, file_path)) is not None:
-            known[file_path] = found
-        return known.get(file_path)
+        if file_path not in cache and (found := original(self, file_path)) is not None:
+            cache[file_path] = found
+        return cache.get(file_path)
 
     JSONFileLoader.load_file = load_file
 
 
-def _remember_services() -> None:
-    plain = Loader.list_available_services
-    known: dict[tuple[str, ...], list[str]] = {}
+def _cache_services() -> None:
+    original = Loader.list_available_services
+    cache: dict[tuple[str, ...], list[str]] = {}
 
-    @functools.wraps(plain)
+    @functools.wraps(original)
     def list_available_services(self: Loader, type_name: str) -> list[str]:
-        place = (type_name, *self.search_paths)
-        if place not in known:
-            known[place] = plain(self, type_name)
-        return known[place]
+        key = (type_name, *self.search_paths)
+        if key not in cache:
+            cache[key] = original(self, type_name)
+        return cache[key]
 
     Loader.list_available_services = list_available_services

@@ -1,6 +1,6 @@
-"""A query looks at one partition.
+"""Limits a query to the items of its partition.
 
-moto sorts all items of a table for every query, whatever it asks for: 2,000 items cost 30 ms each time.
+moto sorts all items of a table for every query: 30 ms for 2,000 items.
 """
 
 import copy
@@ -12,24 +12,24 @@ from moto.dynamodb.models.table import Table
 
 
 def apply() -> None:
-    plain = Table.query
+    original = Table.query
 
-    @functools.wraps(plain)
+    @functools.wraps(original)
     def query(self: Table, hash_key: DynamoType | None, *args: Any, **kwargs: Any) -> Any:
         index_name = kwargs.get("index_name", args[6] if len(args) > 6 else None)
         if index_name is None:
-            found = {hash_key: self.items[hash_key]} if hash_key in self.items else {}
+            items = {hash_key: self.items[hash_key]} if hash_key in self.items else {}
         else:
-            found = _with_keys(self, kwargs.get("hash_key_conditions") or [])
+            items = _with_keys(self, kwargs.get("hash_key_conditions") or [])
         view = copy.copy(self)
-        view.items = found
-        return plain(view, hash_key, *args, **kwargs)
+        view.items = items
+        return original(view, hash_key, *args, **kwargs)
 
     Table.query = query
 
 
 def _with_keys(table: Table, conditions: list[tuple[str, DynamoType]]) -> dict[Any, Any]:
-    """The table without the items that are not in the partition of the index."""
+    """Return the items of one partition of an index, in the structure of `table.items`."""
 
     def is_in(item: Any) -> bool:
         return all(name in item.attrs and item.attrs[name] == value for name, value in conditions)

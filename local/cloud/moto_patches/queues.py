@@ -1,10 +1,10 @@
-"""Sending to SQS queues, and what a receipt handle is good for afterwards.
+"""Sending to SQS queues, deduplication, and receipt handles.
 
-moto forgets a deduplication id together with its message, numbers messages at random, lets receipt handles delete
-and prolong after they expired, and feeds event source mappings synchronously from the send.
+moto forgets a deduplication id when its message is deleted, draws sequence numbers at random, accepts expired receipt
+handles for deleting and changing the visibility, and calls event source mappings synchronously from the send.
 """
 
-# ruff: noqa: SLF001 - the shim's business is the inside of another program
+# ruff: noqa: SLF001 - patches the internals of moto
 
 import itertools
 from typing import Any
@@ -18,9 +18,9 @@ from local.cloud.moto_patches.receiving import in_flight
 
 DEDUPLICATION_MS = 5 * 60 * 1000
 LONGEST_INVISIBLE_MS = 12 * 60 * 60 * 1000
-SEQUENCE = itertools.count(18_850_000_000_000_000_000)  # AWS counts messages in numbers of this size
+SEQUENCE = itertools.count(18_850_000_000_000_000_000)  # the size of AWS's sequence numbers
 
-BASE_URLS: dict[str, str] = {}  # by account: a queue's URL is one that a client here can reach
+BASE_URLS: dict[str, str] = {}  # by account; moto's queue URLs name amazonaws.com
 
 
 class MessageNotInflight(SQSException):  # type: ignore[misc] # moto has no types
@@ -29,7 +29,7 @@ class MessageNotInflight(SQSException):  # type: ignore[misc] # moto has no type
 
 
 def add_message(self: Queue, message: Message) -> None:
-    """Append, unless its deduplication id was seen within five minutes: then `message` becomes the one seen."""
+    """Append the message. A duplicate within five minutes is dropped and gets the id of the first."""
     with self._messages_lock:
         if self.fifo_queue:
             first = _first_with_same_id(self, message)
@@ -51,10 +51,10 @@ def _first_with_same_id(queue: Queue, message: Message) -> Message | None:
 
 
 def delete_message(self: Queue, receipt_handle: str) -> None:
-    """Delete what the handle was given for. Deleting twice is fine; a FIFO queue refuses a handle that expired."""
+    """Delete a message. Deleting twice succeeds; a FIFO queue rejects an expired handle."""
     with self._messages_lock:
-        buried: dict[str, None] = self.__dict__.setdefault("buried_handles", {})
-        if receipt_handle in buried:
+        deleted: dict[str, None] = self.__dict__.setdefault("deleted_handles", {})
+        if receipt_handle in deleted:
             return
         message = _find(self, receipt_handle)
         if self.fifo_queue and (message.receipt_handle != receipt_handle or not in_flight(message)):
@@ -62,10 +62,10 @@ def delete_message(self: Queue, receipt_handle: str) -> None:
                 f"Value {receipt_handle} for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired."
             )
         self._messages.remove(message)
-        buried.update(dict.fromkeys(handle for handle in message.all_receipt_handles if handle))
-        while len(buried) > 10_000:
-            del buried[next(iter(buried))]
-        self._messages_lock.notify_all()  # its group is free
+        deleted.update(dict.fromkeys(handle for handle in message.all_receipt_handles if handle))
+        while len(deleted) > 10_000:
+            del deleted[next(iter(deleted))]
+        self._messages_lock.notify_all()  # receivers may take the next message of its group
 
 
 def _find(queue: Queue, receipt_handle: str) -> Message:
@@ -91,7 +91,7 @@ def change_message_visibility(self: SQSBackend, queue_name: str, receipt_handle:
 
 
 def release(account_id: str) -> None:
-    """Let every consumer that waits in this account go, because its queues are gone."""
+    """Delete the account's queues and wake the receivers that wait for messages."""
     for backend in moto_queues.sqs_backends[account_id].values():
         queues, backend.queues = list(backend.queues.values()), {}
         for queue in queues:
@@ -104,13 +104,13 @@ def _physical_resource_id(self: Queue) -> str:
 
 
 def _name_fifo_queues() -> None:
-    """CloudFormation gives a FIFO queue without a name one that ends as it must; moto's gives any, and refuses it."""
-    plain = Queue.create_from_cloudformation_json.__func__
+    """Append .fifo to generated names of FIFO queues, as CloudFormation does; moto's rejects the name it generated."""
+    original = Queue.create_from_cloudformation_json.__func__
 
     def create_from_cloudformation_json(cls: type, name: str, resource: Any, *args: Any, **kwargs: Any) -> Queue:
         is_fifo = str(resource["Properties"].get("FifoQueue")).lower() == "true"
         suffix = ".fifo" if is_fifo and not name.endswith(".fifo") else ""
-        return plain(cls, name + suffix, resource, *args, **kwargs)
+        return original(cls, name + suffix, resource, *args, **kwargs)
 
     Queue.create_from_cloudformation_json = classmethod(create_from_cloudformation_json)
 

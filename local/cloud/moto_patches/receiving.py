@@ -1,10 +1,10 @@
-"""Taking messages from SQS queues: groups in order, one batch of a group in flight, dead letters, long polls.
+"""Receiving from SQS queues: order of groups, dead letters, long polling.
 
-After a batch's visibility ran out, moto returns only its last message; while a group is blocked, its long poll
-spins at full speed; expired messages stay.
+When the visibility time-out of a batch ends, moto returns only its last message; while a group is in flight, its long
+polling is a busy loop; messages are kept beyond the retention period.
 """
 
-# ruff: noqa: SLF001 - the shim's business is the inside of another program
+# ruff: noqa: SLF001 - patches the internals of moto
 
 import copy
 import math
@@ -22,7 +22,7 @@ def receive_message(  # noqa: PLR0917 - moto's signature
     visibility_timeout: int,
     message_attribute_names: list[str] | None = None,
 ) -> list[Message]:
-    """Take up to `count` messages; waits for the first one without asking again and again."""
+    """Take up to `count` messages; wait for the first one without polling."""
     queue = self.get_queue(queue_name)
     until = unix_time_millis() + wait_seconds_timeout * 1000
     with queue._messages_lock:
@@ -46,8 +46,8 @@ def _take(queue: Queue, count: int, visibility_timeout: int) -> list[Message]:
             break
         if not message.visible or message.delayed or (queue.fifo_queue and message.group_id in blocked):
             continue
-        if _is_dead(queue, message):
-            _bury(queue, message)
+        if _exceeds_receives(queue, message):
+            _move_to_dead_letters(queue, message)
             continue
         message.mark_received(visibility_timeout=visibility_timeout)
         message.received_at = unix_time_millis()
@@ -60,7 +60,7 @@ def in_flight(message: Message) -> bool:
 
 
 def _next_change(queue: Queue) -> float:
-    """When the next message will become visible by itself."""
+    """Return the time at which the next message becomes visible."""
     now = unix_time_millis()
     times = (max(m.visible_at, m.delayed_until) for m in queue._messages)
     return min((time + 1 for time in times if time >= now), default=math.inf)
@@ -71,19 +71,19 @@ def _drop_expired(queue: Queue) -> None:
     queue._messages = [m for m in queue._messages if m.sent_timestamp > oldest]
 
 
-def _is_dead(queue: Queue, message: Message) -> bool:
+def _exceeds_receives(queue: Queue, message: Message) -> bool:
     if queue.dead_letter_queue is None or not queue.redrive_policy:
         return False
     return bool(message.approximate_receive_count >= queue.redrive_policy["maxReceiveCount"])
 
 
-def _bury(queue: Queue, message: Message) -> None:
-    """Move to the dead-letter queue, past its deduplication: the id stays, and may well be there already."""
+def _move_to_dead_letters(queue: Queue, message: Message) -> None:
+    """Move a message without deduplication: another message with its id may be in the dead-letter queue."""
     queue._messages.remove(message)
-    grave = queue.dead_letter_queue
-    with grave._messages_lock:
-        grave._messages.append(message)
-        grave._messages_lock.notify_all()
+    dead_letters = queue.dead_letter_queue
+    with dead_letters._messages_lock:
+        dead_letters._messages.append(message)
+        dead_letters._messages_lock.notify_all()
 
 
 def apply() -> None:

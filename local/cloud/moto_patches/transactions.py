@@ -1,7 +1,7 @@
-"""Transactions and updates that either happen or do not, at the price of the items that they touch.
+"""Makes transactions and updates atomic, at a cost that depends on the items they touch.
 
-moto deep-copies every table that a transaction names, puts the copies in place of the tables on a failure,
-changes items in place so that an update which fails half way stays half done, and ignores ClientRequestToken.
+moto deep-copies every table that a transaction names and replaces the tables by the copies on a failure, leaves an
+update that fails half way half done, and ignores ClientRequestToken.
 """
 
 import copy
@@ -20,7 +20,7 @@ from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
 
-TOKEN_SECONDS = 600  # how long AWS remembers a ClientRequestToken
+TOKEN_SECONDS = 600  # how long a ClientRequestToken is valid
 
 Touched = tuple[Table, DynamoType, DynamoType | None]
 
@@ -31,13 +31,13 @@ class IdempotentParameterMismatchException(ServiceException):  # type: ignore[mi
 
 
 class _Copying:
-    """Whether a deep copy of a table is a real one; moto asks for one in each transaction, and we have a better."""
+    """Whether `deepcopy` copies tables. It does not inside transactions, where `all_or_nothing` restores items."""
 
-    needed = True
+    enabled = True
 
 
 def _table_copy(self: Table, memo: dict[int, Any]) -> Table:
-    if not _Copying.needed:
+    if not _Copying.enabled:
         return self
     clone = object.__new__(type(self))
     memo[id(self)] = clone
@@ -47,7 +47,7 @@ def _table_copy(self: Table, memo: dict[int, Any]) -> Table:
 
 @contextmanager
 def all_or_nothing(touched: list[Touched]) -> Iterator[None]:
-    """Undo every change to the touched items, and to the streams of their tables, when the block raises."""
+    """Restore the touched items, and write no stream records, if the block raises."""
     before = [(place, copy.deepcopy(_current(place))) for place in touched]
     streams = {id(table): table.stream_shard for table, _, _ in touched if table.stream_shard is not None}
     try:
@@ -57,7 +57,7 @@ def all_or_nothing(touched: list[Touched]) -> Iterator[None]:
             yield
     except BaseException:
         for place, item in before:
-            _put_back(place, item)
+            _restore(place, item)
         raise
 
 
@@ -67,7 +67,7 @@ def _current(place: Touched) -> Item | None:
     return found.get(range_key) if found is not None and table.has_range_key else found
 
 
-def _put_back(place: Touched, item: Item | None) -> None:
+def _restore(place: Touched, item: Item | None) -> None:
     table, hash_key, range_key = place
     holder, key = (table.items[hash_key], range_key) if table.has_range_key else (table.items, hash_key)
     if item is None:
@@ -77,7 +77,7 @@ def _put_back(place: Touched, item: Item | None) -> None:
 
 
 def _place(backend: DynamoDBBackend, table_name: str, attributes: dict[str, Any]) -> Touched | None:
-    """Where an operation writes; None for a table or key that moto is about to refuse."""
+    """Return where an operation writes; None for a table or key that moto will reject."""
     table = backend.tables.get(table_name)
     if table is None or any(name not in attributes for name in table.table_key_attrs):
         return None
@@ -96,60 +96,60 @@ def _places(backend: DynamoDBBackend, operations: list[dict[str, Any]]) -> list[
 
 def apply() -> None:
     Table.__deepcopy__ = _table_copy
-    moto_responses.TRANSACTION_MAX_ITEMS = 100  # AWS raised it for reads as well
-    _mend_updates()
-    _mend_transactions()
-    _honour_tokens()
+    moto_responses.TRANSACTION_MAX_ITEMS = 100  # moto has 25 for reads
+    _patch_updates()
+    _patch_transactions()
+    _support_tokens()
 
 
-def _mend_updates() -> None:
-    plain = DynamoDBBackend.update_item
+def _patch_updates() -> None:
+    original = DynamoDBBackend.update_item
 
-    @functools.wraps(plain)
+    @functools.wraps(original)
     def update_item(self: DynamoDBBackend, table_name: str, key: dict[str, Any], *args: Any, **kwargs: Any) -> Item:
         place = _place(self, self.get_table(table_name).name, key)
         with all_or_nothing([place] if place else []):
-            return plain(self, table_name, key, *args, **kwargs)
+            return original(self, table_name, key, *args, **kwargs)
 
     DynamoDBBackend.update_item = update_item
 
 
-def _mend_transactions() -> None:
-    plain = DynamoDBBackend.transact_write_items
+def _patch_transactions() -> None:
+    original = DynamoDBBackend.transact_write_items
 
-    @functools.wraps(plain)
+    @functools.wraps(original)
     def transact_write_items(self: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> None:
-        _Copying.needed = False  # under the lock of all DynamoDB actions
+        _Copying.enabled = False  # the lock of all DynamoDB actions is held
         try:
             with all_or_nothing(_places(self, transact_items)):
-                plain(self, transact_items)
+                original(self, transact_items)
         finally:
-            _Copying.needed = True
+            _Copying.enabled = True
 
     DynamoDBBackend.transact_write_items = transact_write_items
 
 
-def _honour_tokens() -> None:
-    plain = DynamoHandler.transact_write_items
-    remembered: OrderedDict[tuple[str, str, str], tuple[float, str, Any]] = OrderedDict()
+def _support_tokens() -> None:
+    original = DynamoHandler.transact_write_items
+    answers: OrderedDict[tuple[str, str, str], tuple[float, str, Any]] = OrderedDict()
 
-    @functools.wraps(plain)
+    @functools.wraps(original)
     def transact_write_items(self: DynamoHandler) -> Any:
         now = time.monotonic()
-        while remembered and next(iter(remembered.values()))[0] < now - TOKEN_SECONDS:
-            remembered.popitem(last=False)
+        while answers and next(iter(answers.values()))[0] < now - TOKEN_SECONDS:
+            answers.popitem(last=False)
         token = self.body.get("ClientRequestToken")
         if token is None:
-            return plain(self)
+            return original(self)
         key = (self.current_account, self.region, token)
         asked = json.dumps(self.body["TransactItems"], sort_keys=True, default=repr)
-        if key in remembered:
-            _, answered_for, answer = remembered[key]
+        if key in answers:
+            _, answered_for, answer = answers[key]
             if answered_for != asked:
                 raise IdempotentParameterMismatchException
             return answer
-        answer = plain(self)
-        remembered[key] = (now, asked, answer)
+        answer = original(self)
+        answers[key] = (now, asked, answer)
         return answer
 
     DynamoHandler.transact_write_items = transact_write_items

@@ -21,7 +21,7 @@ from local.cloud.stack import FunctionConfig, Stack
 
 LOG = logging.getLogger(__name__)
 POOL_LIMIT = 20
-INIT_SECONDS = 60.0  # Lambda's limit is 10 s, on a processor of its own
+INIT_SECONDS = 60.0  # Lambda's limit is 10 s, on a dedicated processor
 IDLE_SECONDS = 60.0  # Lambda keeps idle processes for minutes; a laptop needs its memory back sooner
 
 

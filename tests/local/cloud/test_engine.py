@@ -24,7 +24,7 @@ def _create(client: Any, name: str) -> None:
     )
 
 
-def test_another_moto_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_another_version_of_moto_is_refused(tmp_path: Path) -> None:
     info = tmp_path / "moto-9.9.9.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: moto\nVersion: 9.9.9\n")
@@ -54,12 +54,12 @@ def test_this_moto_is_accepted() -> None:
         moto_patches.refuse_other_versions(f"{moto_patches.MOTO}.post1")
 
 
-def test_the_pinned_moto_is_the_mended_one(pytestconfig: pytest.Config) -> None:
+def test_the_pinned_moto_is_the_patched_one(pytestconfig: pytest.Config) -> None:
     pinned = (pytestconfig.rootpath / "requirements-dev.txt").read_text()
     assert f"=={moto_patches.MOTO}" in next(line for line in pinned.splitlines() if line.startswith("moto"))
 
 
-def test_two_engines_in_one_process_know_nothing_of_each_other() -> None:
+def test_two_engines_are_separate() -> None:
     first, second = Engine.start(), Engine.start()
     try:
         _create(first.client("dynamodb"), "mine")
@@ -71,7 +71,7 @@ def test_two_engines_in_one_process_know_nothing_of_each_other() -> None:
         second.stop()
 
 
-def test_a_stopped_engine_answers_nobody_and_forgets_everything() -> None:
+def test_a_stopped_engine_does_not_answer() -> None:
     engine = Engine.start()
     client = engine.client("dynamodb")
     _create(client, "gone")
@@ -83,7 +83,7 @@ def test_a_stopped_engine_answers_nobody_and_forgets_everything() -> None:
         engine.client("dynamodb").list_tables()
 
 
-def test_stopping_lets_go_of_consumers_that_wait() -> None:
+def test_stop_ends_long_polls() -> None:
     engine = Engine.start()
     sqs = engine.client("sqs")
     queue = sqs.create_queue(QueueName="quiet")["QueueUrl"]

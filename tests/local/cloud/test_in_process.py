@@ -24,7 +24,7 @@ def run(make_function: Callable[..., FunctionConfig]) -> Callable[..., InProcess
 Run = Callable[..., InProcessInvoker]
 
 
-def test_event_and_answer_travel_as_json_and_never_as_objects(run: Run) -> None:
+def test_events_and_answers_are_copied_as_json(run: Run) -> None:
     sent = {"items": (1, 2)}
 
     def handler(event: dict[str, Any], _: Any) -> Any:
@@ -57,7 +57,7 @@ def test_context_has_what_handlers_ask_of_it(run: Run) -> None:
     assert 5000 < left <= 10000
 
 
-def test_exception_and_unspeakable_answer_have_lambdas_shapes(run: Run) -> None:
+def test_errors_have_lambdas_shape(run: Run) -> None:
     def fail(_: Any, __: Any) -> Any:
         raise KeyError("no such thing")
 
@@ -81,7 +81,7 @@ def test_handler_that_cannot_be_built_is_an_error(make_function: Callable[..., F
     assert result.error["errorType"] == "ImportError"
 
 
-def test_handler_over_its_time_is_reported_and_not_used_again(run: Run) -> None:
+def test_a_handler_over_its_time_is_not_reused(run: Run) -> None:
     release = threading.Event()
     threads: list[int] = []
 
@@ -99,7 +99,7 @@ def test_handler_over_its_time_is_reported_and_not_used_again(run: Run) -> None:
     assert threads[0] != threads[1]
 
 
-def test_ten_events_run_at_once_and_a_free_handler_is_used_again_in_its_own_thread(run: Run) -> None:
+def test_a_free_handler_is_reused_in_its_thread(run: Run) -> None:
     everyone = threading.Barrier(10)
 
     def handler(event: dict[str, Any], _: Any) -> Any:

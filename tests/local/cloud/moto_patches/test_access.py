@@ -63,7 +63,7 @@ def _put(pk: str) -> dict[str, Any]:
     return {"Put": {"TableName": "items", "Item": {"pk": {"S": pk}}}}
 
 
-def test_what_is_not_granted_is_denied_and_changes_nothing(cloud: Engine, role: Any) -> None:
+def test_a_missing_grant_is_denied(cloud: Engine, role: Any) -> None:
     arn = role(_allow("dynamodb:GetItem", _table(cloud)))
     client = cloud.client("dynamodb", cloud.assume(arn))
     client.get_item(TableName="items", Key={"pk": {"S": "a"}})
@@ -74,7 +74,7 @@ def test_what_is_not_granted_is_denied_and_changes_nothing(cloud: Engine, role: 
     assert "Item" not in cloud.client("dynamodb").get_item(TableName="items", Key={"pk": {"S": "denied"}})
 
 
-def test_a_grant_on_a_table_is_none_on_its_index(cloud: Engine, role: Any) -> None:
+def test_a_grant_on_a_table_does_not_cover_its_index(cloud: Engine, role: Any) -> None:
     arn = role(_allow("dynamodb:Query", _table(cloud)))
     client = cloud.client("dynamodb", cloud.assume(arn))
     query = {"TableName": "items", "ExpressionAttributeValues": {":v": {"S": "a"}}}
@@ -112,7 +112,7 @@ def test_an_explicit_deny_wins(cloud: Engine, role: Any) -> None:
         client.put_item(TableName="items", Item={"pk": {"S": "a"}})
 
 
-def test_queues_are_told_apart_and_a_batch_needs_the_single_grant(cloud: Engine, role: Any) -> None:
+def test_grants_on_queues_cover_batches(cloud: Engine, role: Any) -> None:
     sqs = cloud.client("sqs")
     mine = sqs.create_queue(QueueName="mine")["QueueUrl"]
     other = sqs.create_queue(QueueName="other")["QueueUrl"]
@@ -147,7 +147,7 @@ def test_a_wrong_key_and_an_unknown_one_are_refused(cloud: Engine, role: Any) ->
         cloud.client("dynamodb", unknown).list_tables()
 
 
-def test_what_was_used_and_what_was_not_is_known(cloud: Engine, role: Any) -> None:
+def test_used_and_unused_grants_are_recorded(cloud: Engine, role: Any) -> None:
     arn = role(_allow(["dynamodb:GetItem", "dynamodb:DeleteItem"], _table(cloud)))
     cloud.client("dynamodb", cloud.assume(arn)).get_item(TableName="items", Key={"pk": {"S": "a"}})
     used = {grant for grant in cloud.grants_used() if grant.role == arn}
@@ -155,7 +155,7 @@ def test_what_was_used_and_what_was_not_is_known(cloud: Engine, role: Any) -> No
     assert cloud.grants_unused(arn) == {(arn, "dynamodb:DeleteItem", _table(cloud))}
 
 
-def test_what_is_granted_later_or_taken_back_counts_at_once(cloud: Engine, role: Any) -> None:
+def test_changes_of_policies_take_effect_at_once(cloud: Engine, role: Any) -> None:
     arn = role(_allow("dynamodb:GetItem", _table(cloud)))
     client, iam, name = cloud.client("dynamodb", cloud.assume(arn)), cloud.client("iam"), arn.rpartition("/")[2]
     put = {"TableName": "items", "Item": {"pk": {"S": "a"}}}
@@ -169,7 +169,7 @@ def test_what_is_granted_later_or_taken_back_counts_at_once(cloud: Engine, role:
         client.put_item(**put)
 
 
-def test_a_statement_that_nobody_here_understands_is_an_error_not_a_guess(cloud: Engine, role: Any) -> None:
+def test_an_unsupported_statement_is_an_error(cloud: Engine, role: Any) -> None:
     conditional = {**_allow("dynamodb:*", "*"), "Condition": {"StringEquals": {"aws:RequestedRegion": "us-east-1"}}}
     client = cloud.client("dynamodb", cloud.assume(role(conditional)))
     with pytest.raises(ClientError, match="InternalServerError"):

@@ -57,7 +57,7 @@ def test_the_same_update_with_other_values_does_something_else(dynamodb: Any, ta
     assert item()["a"] == {"S": "two"}
 
 
-def test_an_update_that_depends_on_the_item_sees_it_as_it_is_each_time(dynamodb: Any, table: str, item: Any) -> None:
+def test_a_repeated_update_reads_the_current_item(dynamodb: Any, table: str, item: Any) -> None:
     for number in ("1", "2", "3"):
         values = {"v": {"N": number}, "one": {"N": "1"}}
         _update(dynamodb, table, "SET kept = if_not_exists(kept, :v), n = :v ADD seen :one", **values)
@@ -76,7 +76,7 @@ def test_an_update_that_dynamodb_refuses_is_refused_each_time(dynamodb: Any, tab
         assert _code(refused) == "ValidationException"
 
 
-def test_the_same_condition_with_other_values_or_names_is_another_one(dynamodb: Any, table: str) -> None:
+def test_a_cached_condition_depends_on_names_and_values(dynamodb: Any, table: str) -> None:
     dynamodb.put_item(TableName=table, Item={**KEY, "n": {"N": "5"}, "m": {"N": "50"}})
 
     def holds(name: str, value: str) -> bool:
@@ -95,7 +95,7 @@ def test_the_same_condition_with_other_values_or_names_is_another_one(dynamodb: 
     assert [holds("n", "9"), holds("n", "3"), holds("m", "9"), holds("n", "9")] == [True, False, False, True]
 
 
-def test_names_and_values_that_an_expression_does_not_use_are_refused_each_time(dynamodb: Any, table: str) -> None:
+def test_unused_names_and_values_are_refused_each_time(dynamodb: Any, table: str) -> None:
     for _ in range(2):
         with pytest.raises(ClientError) as refused:
             _update(dynamodb, table, "SET a = :v", v={"S": "x"}, unused={"S": "y"})

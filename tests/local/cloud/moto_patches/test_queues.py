@@ -34,7 +34,7 @@ def _delete(sqs: Any, queue: str, message: Any) -> None:
     sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
 
 
-def test_a_group_waits_while_one_of_its_messages_is_in_flight_and_others_do_not(sqs: Any, fifo: str) -> None:
+def test_a_group_has_one_message_in_flight(sqs: Any, fifo: str) -> None:
     for body, group in (("a1", "a"), ("a2", "a"), ("b1", "b")):
         _send(sqs, fifo, body, group)
     (first,) = _receive(sqs, fifo, VisibilityTimeout=30)
@@ -45,7 +45,7 @@ def test_a_group_waits_while_one_of_its_messages_is_in_flight_and_others_do_not(
     assert _bodies(_receive(sqs, fifo)) == ["a2"]
 
 
-def test_a_whole_batch_comes_back_in_order_when_its_visibility_ran_out(sqs: Any, fifo: str) -> None:
+def test_a_batch_returns_in_order_after_its_time_out(sqs: Any, fifo: str) -> None:
     for body in ("1", "2", "3"):
         _send(sqs, fifo, body)
     assert _bodies(_receive(sqs, fifo, MaxNumberOfMessages=10, VisibilityTimeout=1)) == ["1", "2", "3"]
@@ -64,7 +64,7 @@ def test_a_deduplication_id_outlives_its_message(sqs: Any, fifo: str) -> None:
     assert _receive(sqs, fifo) == []
 
 
-def test_a_deduplication_id_counts_per_group_where_the_queue_says_so(sqs: Any) -> None:
+def test_deduplication_per_group(sqs: Any) -> None:
     attributes = {
         "FifoQueue": "true",
         "DeduplicationScope": "messageGroup",
@@ -97,7 +97,7 @@ def test_visibility_can_be_prolonged(sqs: Any, fifo: str) -> None:
     assert _receive(sqs, fifo, WaitTimeSeconds=2) == []
 
 
-def test_a_receipt_handle_that_expired_neither_deletes_nor_prolongs(sqs: Any, fifo: str) -> None:
+def test_an_expired_receipt_handle_is_refused(sqs: Any, fifo: str) -> None:
     _send(sqs, fifo, "a")
     (old,) = _receive(sqs, fifo, VisibilityTimeout=1)
     (new,) = _receive(sqs, fifo, VisibilityTimeout=30, WaitTimeSeconds=10)
@@ -128,7 +128,7 @@ def test_a_long_poll_wakes_when_a_message_arrives(sqs: Any, fifo: str, race: Any
     assert time.monotonic() - started < 10
 
 
-def test_a_long_poll_on_a_blocked_group_rests(sqs: Any, fifo: str) -> None:
+def test_a_long_poll_on_a_blocked_group_is_not_busy(sqs: Any, fifo: str) -> None:
     _send(sqs, fifo, "1")
     _send(sqs, fifo, "2")
     _receive(sqs, fifo, VisibilityTimeout=60)
@@ -137,7 +137,7 @@ def test_a_long_poll_on_a_blocked_group_rests(sqs: Any, fifo: str) -> None:
     assert time.process_time() - worked < 0.7
 
 
-def test_dead_letters_arrive_even_when_they_share_a_deduplication_id(sqs: Any) -> None:
+def test_dead_letters_are_not_deduplicated(sqs: Any) -> None:
     graveyard = sqs.create_queue(QueueName=f"dead-{next(IDS)}.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=graveyard, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     queue = sqs.create_queue(
@@ -163,7 +163,7 @@ def test_dead_letters_arrive_even_when_they_share_a_deduplication_id(sqs: Any) -
     assert sorted(_bodies(_receive(sqs, graveyard, MaxNumberOfMessages=10))) == ["poison a", "poison b"]
 
 
-def test_many_consumers_get_each_message_once_and_each_group_in_order(sqs: Any, fifo: str, race: Any) -> None:
+def test_many_consumers_get_each_message_once(sqs: Any, fifo: str, race: Any) -> None:
     for number in range(10):
         for group in range(4):
             _send(sqs, fifo, f"{group}:{number}", f"g{group}")

@@ -86,9 +86,7 @@ def test_writes_that_change_nothing_leave_no_record(dynamodb: Any, table: str, r
     assert read() == []
 
 
-def test_a_cancelled_transaction_leaves_no_record_and_blinds_no_iterator(
-    dynamodb: Any, table: str, read: Reader
-) -> None:
+def test_a_cancelled_transaction_leaves_no_record(dynamodb: Any, table: str, read: Reader) -> None:
     dynamodb.put_item(TableName=table, Item={"pk": {"S": "there"}})
     assert _names(read()) == ["INSERT"]
     with pytest.raises(ClientError, match="TransactionCanceledException"):
@@ -160,9 +158,7 @@ def test_binary_attributes_arrive_as_they_were(dynamodb: Any, table: str, read: 
     assert record["dynamodb"]["NewImage"]["z"] == {"B": b"\x00\xff"}
 
 
-def test_a_mapping_inside_moto_neither_runs_nor_empties_the_stream(
-    engine: Engine, dynamodb: Any, table: str, read: Reader
-) -> None:
+def test_a_mapping_inside_moto_does_nothing(engine: Engine, dynamodb: Any, table: str, read: Reader) -> None:
     role = engine.client("iam").create_role(
         RoleName=f"mapped-{table}", AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": []})
     )
@@ -195,7 +191,7 @@ def test_a_stream_keeps_a_bounded_number_of_records(engine: Engine, dynamodb: An
     assert streams.get_records(ShardIterator=oldest, Limit=1)["Records"][0]["dynamodb"]["NewImage"]["n"] == {"N": "5"}
 
 
-def test_reading_costs_no_memory_in_the_engine(dynamodb: Any, streams: Any, table: str, read: Reader) -> None:
+def test_iterators_are_stateless(dynamodb: Any, streams: Any, table: str, read: Reader) -> None:
     _touch(dynamodb, table, "a", "1")
     first = read()
     arn = dynamodb.describe_table(TableName=table)["Table"]["LatestStreamArn"]
@@ -205,7 +201,7 @@ def test_reading_costs_no_memory_in_the_engine(dynamodb: Any, streams: Any, tabl
     assert len(first) == 1
 
 
-def test_a_reader_is_woken_by_a_write(engine: Engine, dynamodb: Any, table: str) -> None:
+def test_a_write_wakes_a_reader(engine: Engine, dynamodb: Any, table: str) -> None:
     seen = engine.wait_for_writes(-1, 0)
     assert engine.wait_for_writes(seen, 0.01) == seen
     _touch(dynamodb, table, "a", "1")

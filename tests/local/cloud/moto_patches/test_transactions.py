@@ -60,7 +60,7 @@ def test_the_same_token_for_other_items_is_refused(dynamodb: Any, table: str) ->
     assert _item(dynamodb, table, "a")["n"] == {"N": "1"}
 
 
-def test_a_cancelled_transaction_may_be_tried_again_with_its_token(dynamodb: Any, table: str) -> None:
+def test_a_cancelled_transaction_may_reuse_its_token(dynamodb: Any, table: str) -> None:
     operations = [_add(table, "a"), _fails(table, "gate")]
     with pytest.raises(ClientError, match="TransactionCanceledException"):
         dynamodb.transact_write_items(TransactItems=operations, ClientRequestToken="again")
@@ -69,7 +69,7 @@ def test_a_cancelled_transaction_may_be_tried_again_with_its_token(dynamodb: Any
     assert _item(dynamodb, table, "a")["n"] == {"N": "1"}
 
 
-def test_an_update_that_grows_an_item_too_large_leaves_it_as_it_was(dynamodb: Any, table: str) -> None:
+def test_an_update_over_the_item_limit_changes_nothing(dynamodb: Any, table: str) -> None:
     dynamodb.put_item(TableName=table, Item={"pk": {"S": "a"}, "n": {"N": "1"}})
     for pk in ("a", "new"):
         with pytest.raises(ClientError, match="ValidationException"):
@@ -95,7 +95,7 @@ def test_a_failed_condition_shows_the_item_when_asked(dynamodb: Any, table: str)
     assert caught.value.response["Item"]["claimant"] == {"S": "other"}
 
 
-def test_a_transaction_costs_what_it_touches_not_what_the_table_holds(dynamodb: Any, table: str) -> None:
+def test_a_transaction_costs_no_more_on_a_large_table(dynamodb: Any, table: str) -> None:
     def seconds() -> float:
         started = time.process_time()
         dynamodb.transact_write_items(TransactItems=[_add(table, "a"), _add(table, "b")])
@@ -117,7 +117,7 @@ def test_a_transaction_reads_up_to_a_hundred_items(dynamodb: Any, table: str) ->
     assert len(dynamodb.transact_get_items(TransactItems=gets)["Responses"]) == 100
 
 
-def test_a_transaction_of_more_than_four_megabytes_is_refused_whole(dynamodb: Any, table: str) -> None:
+def test_a_transaction_over_four_megabytes_is_refused(dynamodb: Any, table: str) -> None:
     def puts(count: int) -> list[dict[str, Any]]:
         item = {"data": {"B": bytes(350_000)}}
         return [{"Put": {"TableName": table, "Item": {"pk": {"S": f"chunk-{n}"}, **item}}} for n in range(count)]

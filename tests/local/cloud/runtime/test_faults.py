@@ -41,7 +41,7 @@ def wait_for_end(pid: int) -> bool:
         os.close(handle)
 
 
-def test_time_out_kills_the_process_and_the_next_event_gets_a_fresh_one(start: Start, make_function: Make) -> None:
+def test_a_time_out_kills_the_process(start: Start, make_function: Make) -> None:
     invoker = start(make_function("Echo", timeout=0.25))
     pid = invoker.invoke("Echo", {"do": "echo"}).payload["pid"]
     result = invoker.invoke("Echo", {"do": "hang"})
@@ -52,7 +52,7 @@ def test_time_out_kills_the_process_and_the_next_event_gets_a_fresh_one(start: S
     assert invoker.invoke("Echo", {"do": "echo"}).payload["count"] == 1
 
 
-def test_crash_in_the_middle_of_an_event_is_an_error_and_the_next_event_works(start: Start) -> None:
+def test_a_crash_during_an_event_is_an_error(start: Start) -> None:
     invoker = start()
     result = invoker.invoke("Echo", {"do": "leave"})
     assert result.error is not None
@@ -61,7 +61,7 @@ def test_crash_in_the_middle_of_an_event_is_an_error_and_the_next_event_works(st
     assert invoker.invoke("Echo", {"do": "echo"}).error is None
 
 
-def test_sigkill_in_the_middle_of_an_event_ends_it_at_once(start: Start, gate: Any) -> None:
+def test_sigkill_during_an_event_ends_it_at_once(start: Start, gate: Any) -> None:
     invoker = start()
     with ThreadPoolExecutor() as pool:
         running = pool.submit(invoker.invoke, "Echo", {"do": "meet", "port": gate.port})
@@ -73,7 +73,7 @@ def test_sigkill_in_the_middle_of_an_event_ends_it_at_once(start: Start, gate: A
     assert not alive(pid)
 
 
-def test_process_killed_while_idle_swallows_no_event(start: Start) -> None:
+def test_a_process_killed_while_idle_loses_no_event(start: Start) -> None:
     invoker = start()
     for _ in range(5):
         pid = invoker.invoke("Echo", {"do": "echo"}).payload["pid"]
@@ -87,7 +87,7 @@ def test_process_killed_while_idle_swallows_no_event(start: Start) -> None:
 @pytest.mark.parametrize(
     ("phase", "survives"), [("started", True), ("ready", True), ("taken", False), ("answered", True), ("exited", True)]
 )
-def test_kill_at_any_phase_leaves_no_event_without_a_result(start: Start, phase: str, survives: bool) -> None:
+def test_a_kill_at_any_phase_leaves_a_result(start: Start, phase: str, survives: bool) -> None:
     once = threading.Event()
 
     def kill(_: str, seen: str, pid: int) -> None:
@@ -108,7 +108,7 @@ def test_kill_at_any_phase_leaves_no_event_without_a_result(start: Start, phase:
     assert after.error is None
 
 
-def test_kills_at_every_third_phase_leave_no_event_without_a_result(start: Start) -> None:
+def test_repeated_kills_leave_every_event_a_result(start: Start) -> None:
     turn = itertools.count()
 
     def shoot(function: str, _: str, __: int) -> None:
@@ -192,9 +192,7 @@ def test_death_of_the_parent_leaves_no_orphans(how: int, app_root: Path, gate: A
     assert all(wait_for_end(pid) for pid in pids)
 
 
-def test_death_of_what_loaded_the_function_ends_its_processes_and_the_next_event_gets_a_new_one(
-    start: Start, gate: Any
-) -> None:
+def test_the_death_of_a_fork_server_ends_its_processes(start: Start, gate: Any) -> None:
     invoker = start()
     with ThreadPoolExecutor() as pool:
         running = pool.submit(invoker.invoke, "Echo", {"do": "meet", "port": gate.port})
@@ -208,9 +206,7 @@ def test_death_of_what_loaded_the_function_ends_its_processes_and_the_next_event
     assert invoker.invoke("Echo", {"do": "echo"}).error is None
 
 
-def test_death_of_what_a_function_started_while_loading_is_taken_for_nobody_elses(
-    start: Start, make_function: Make, app_root: Path
-) -> None:
+def test_programs_that_a_function_started_may_exit(start: Start, make_function: Make, app_root: Path) -> None:
     (app_root / "helped.py").write_text(
         "import os, subprocess\n"
         "helper = subprocess.Popen(['sleep', '600'])\n"

@@ -12,7 +12,7 @@ Start = Callable[..., RuntimeInvoker]
 Make = Callable[..., FunctionConfig]
 
 
-def test_answer_comes_back_as_json_and_a_warm_process_serves_the_next_event(start: Start) -> None:
+def test_a_warm_process_serves_the_next_event(start: Start) -> None:
     invoker = start()
     first = invoker.invoke("Echo", {"do": "echo", "text": "grüße — ✓"})
     second = invoker.invoke("Echo", {"do": "echo"})
@@ -22,7 +22,7 @@ def test_answer_comes_back_as_json_and_a_warm_process_serves_the_next_event(star
     assert first.payload["pid"] == second.payload["pid"]
 
 
-def test_process_is_the_real_runtime_and_sees_lambdas_world_and_nothing_of_ours(
+def test_a_process_sees_only_lambdas_environment(
     start: Start, make_function: Make, monkeypatch: pytest.MonkeyPatch, app_root: object
 ) -> None:
     monkeypatch.setenv("OUR_SECRET", "stays here")
@@ -62,7 +62,7 @@ def test_exception_has_lambdas_shape_and_keeps_the_process(start: Start) -> None
     assert invoker.invoke("Echo", {"do": "echo"}).payload["pid"] == pid
 
 
-def test_init_error_is_readable_and_every_waiting_event_hears_it(start: Start, make_function: Make) -> None:
+def test_every_waiting_event_gets_the_init_error(start: Start, make_function: Make) -> None:
     invoker = start(make_function("Echo", "missing_module.handler"))
     for _ in range(2):
         result = invoker.invoke("Echo", {})
@@ -71,9 +71,7 @@ def test_init_error_is_readable_and_every_waiting_event_hears_it(start: Start, m
         assert "No module named 'missing_module'" in result.error["errorMessage"]
 
 
-def test_module_that_ends_the_process_is_given_up_after_a_few_tries(
-    start: Start, make_function: Make, app_root: object
-) -> None:
+def test_a_module_that_exits_fails_after_a_few_tries(start: Start, make_function: Make, app_root: object) -> None:
     with open(f"{app_root}/quits.py", "w") as module:  # noqa: PTH123 - one line of code
         module.write("import os; os._exit(3)")
     result = start(make_function("Echo", "quits.handler")).invoke("Echo", {})
@@ -101,9 +99,7 @@ def test_events_and_answers_over_six_megabytes_are_refused(start: Start) -> None
     assert len(invoker.invoke("Echo", {"do": "large", "size": 6_000_000}).payload) == 6_000_000
 
 
-def test_credentials_that_cannot_be_had_are_an_error_and_not_a_hang(
-    make_function: Make, app_root: object, start: Start
-) -> None:
+def test_missing_credentials_are_an_error(make_function: Make, app_root: object, start: Start) -> None:
     def refuse(role_arn: str) -> dict[str, str]:
         raise PermissionError(role_arn)
 

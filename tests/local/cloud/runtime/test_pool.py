@@ -38,7 +38,7 @@ def test_at_the_limit_an_event_waits_for_a_free_process(start: Start, gate: Any)
         assert second.result(20).payload["pid"] == pid
 
 
-def test_a_slow_function_holds_up_no_other(start: Start, make_function: Make, gate: Any) -> None:
+def test_a_slow_function_delays_no_other(start: Start, make_function: Make, gate: Any) -> None:
     invoker = start(make_function("Echo"), make_function("Slow"), limit=1)
     with ThreadPoolExecutor() as pool:
         slow = pool.submit(invoker.invoke, "Slow", {"do": "meet", "port": gate.port})
@@ -48,7 +48,7 @@ def test_a_slow_function_holds_up_no_other(start: Start, make_function: Make, ga
         assert slow.result(20).payload == "!"
 
 
-def test_warm_processes_are_ready_before_their_first_event_and_replaced_when_killed(start: Start) -> None:
+def test_warm_processes_are_replaced_when_killed(start: Start) -> None:
     ready = threading.Semaphore(0)
     invoker = start(on_phase=lambda _, phase, __: ready.release() if phase == "ready" else None)
     invoker.warm({"Echo": 2})
@@ -65,13 +65,13 @@ def test_warm_processes_are_ready_before_their_first_event_and_replaced_when_kil
     assert invoker.invoke("Echo", {"do": "echo"}).payload["pid"] in after
 
 
-def test_waiting_for_a_function_that_cannot_start_says_so(start: Start, make_function: Make) -> None:
+def test_waiting_for_a_broken_function_returns_false(start: Start, make_function: Make) -> None:
     invoker = start(make_function("Echo", "missing_module.handler"))
     invoker.warm({"Echo": 1})
     assert not invoker.wait_warm(20)
 
 
-def test_output_is_heard_line_by_line_with_its_function(start: Start, heard: Any) -> None:
+def test_output_is_reported_line_by_line(start: Start, heard: Any) -> None:
     invoker = start()
     invoker.invoke("Echo", {"do": "speak"})
     invoker.invoke("Echo", {"do": "fail"})
@@ -82,7 +82,7 @@ def test_output_is_heard_line_by_line_with_its_function(start: Start, heard: Any
     assert ("Echo", '    raise KeyError("no such thing")') in heard.lines
 
 
-def test_phases_of_one_event_are_told_in_order(start: Start, heard: Any) -> None:
+def test_phases_of_one_event_are_in_order(start: Start, heard: Any) -> None:
     invoker = start()
     pid = invoker.invoke("Echo", {"do": "echo"}).payload["pid"]
     assert [phase for _, phase, one in heard.phases if one == pid] == ["started", "ready", "taken", "answered"]
@@ -108,7 +108,7 @@ def test_processes_of_one_function_draw_different_random_numbers(start: Start) -
     assert set(first["numbers"]).isdisjoint(second["numbers"])
 
 
-def test_logs_have_the_format_that_the_stack_gives_the_function(start: Start, make_function: Make, heard: Any) -> None:
+def test_logs_have_the_format_of_the_stack(start: Start, make_function: Make, heard: Any) -> None:
     invoker = start(replace(make_function("Echo"), log_format="JSON"))
     invoker.invoke("Echo", {"do": "fail"})
     invoker.close()
@@ -116,7 +116,7 @@ def test_logs_have_the_format_that_the_stack_gives_the_function(start: Start, ma
     assert [(one["level"], one["errorType"]) for one in told] == [("ERROR", "KeyError")]
 
 
-def test_processes_that_a_crowd_leaves_idle_end_but_for_those_that_are_kept(start: Start, gate: Any) -> None:
+def test_idle_processes_end_except_those_to_keep(start: Start, gate: Any) -> None:
     gone, told = threading.Semaphore(0), Counter[str]()
 
     def hear(_: str, phase: str, __: int) -> None:
@@ -139,7 +139,7 @@ def test_processes_that_a_crowd_leaves_idle_end_but_for_those_that_are_kept(star
     assert (told["started"], told["exited"]) == (6, 6)  # none of the kept ones was let go and replaced
 
 
-def test_events_that_come_just_as_idle_processes_end_are_answered(start: Start) -> None:
+def test_events_are_answered_while_idle_processes_end(start: Start) -> None:
     invoker = start(idle_seconds=0.01)
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda number: invoker.invoke("Echo", {"do": "echo", "number": number}), range(300)))

@@ -94,16 +94,16 @@ def test_empty_answers_are_successes(payload: Any) -> None:
         "done",
     ],
 )
-def test_answers_that_nobody_can_read_fail_the_whole_batch(payload: Any) -> None:
+def test_invalid_answers_fail_the_whole_batch(payload: Any) -> None:
     run = Run(replace(MAPPING, max_retries=0), lambda _: Result(payload=payload)).deliver("abc")
     assert run.discarded == [("abc", "RetryAttemptsExhausted", 1)]
 
 
-def test_partial_failure_is_ignored_when_the_mapping_does_not_ask_for_it() -> None:
+def test_partial_failures_need_the_mappings_setting() -> None:
     assert Run(replace(MAPPING, partial_failures=False), reports("b")).deliver("abc").calls == ["abc"]
 
 
-def test_partial_failure_goes_on_from_the_lowest_failed_record() -> None:
+def test_a_partial_failure_retries_from_the_first_failed() -> None:
     answers = iter(["cb", "", ""])
     run = Run(
         MAPPING, lambda _: Result(payload={"batchItemFailures": [{"itemIdentifier": i} for i in next(answers)]})
@@ -112,7 +112,7 @@ def test_partial_failure_goes_on_from_the_lowest_failed_record() -> None:
     assert run.discarded == []
 
 
-def test_poison_record_is_given_up_after_its_retries_with_growing_pauses() -> None:
+def test_a_failing_record_is_discarded_after_its_retries() -> None:
     run = Run(replace(MAPPING, max_retries=3), poison("x")).deliver("x")
     assert run.calls == ["x"] * 4
     assert run.pauses == [0.1, 0.2, 0.4]
@@ -123,19 +123,19 @@ def test_pauses_grow_up_to_five_seconds() -> None:
     assert [growing_pause(failures) for failures in (1, 2, 6, 7, 1000)] == [0.1, 0.2, 3.2, 5.0, 5.0]
 
 
-def test_bisection_isolates_the_poison_and_costs_no_retry() -> None:
+def test_bisection_isolates_a_record_and_is_no_retry() -> None:
     run = Run(replace(MAPPING, bisect=True, max_retries=1), poison("x")).deliver("abxd")
     assert run.calls == ["abxd", "ab", "xd", "x", "x", "d"]
     assert run.discarded == [("x", "RetryAttemptsExhausted", 2)]
     assert run.pauses == [0.1]
 
 
-def test_without_bisection_the_whole_batch_shares_the_poisons_fate() -> None:
+def test_without_bisection_the_whole_batch_is_discarded() -> None:
     run = Run(replace(MAPPING, max_retries=1), poison("x")).deliver("abx")
     assert run.discarded == [("abx", "RetryAttemptsExhausted", 2)]
 
 
-def test_reported_poison_with_bisection_costs_nobody_else_their_record() -> None:
+def test_a_reported_failure_discards_one_record() -> None:
     run = Run(replace(MAPPING, bisect=True, max_retries=1), reports("x")).deliver("abxcd")
     assert run.discarded == [("x", "RetryAttemptsExhausted", 2)]
     assert run.calls[0] == "abxcd"
@@ -148,7 +148,7 @@ def test_time_out_is_a_failure_like_any_other() -> None:
     assert Run(replace(MAPPING, max_retries=0), lambda _: late).deliver("a").discarded[0][0] == "a"
 
 
-def test_record_over_its_age_is_given_up_without_another_call() -> None:
+def test_a_record_over_its_age_is_not_retried() -> None:
     def answer(_: str) -> Result:
         run.now += 40
         return FAILED
@@ -159,7 +159,7 @@ def test_record_over_its_age_is_given_up_without_another_call() -> None:
     assert run.discarded == [("a", "RecordAgeExceeded", 2)]
 
 
-def test_record_that_was_too_old_from_the_start_is_never_seen() -> None:
+def test_a_record_that_is_too_old_is_never_delivered() -> None:
     run = Run(replace(MAPPING, max_age_seconds=60), lambda _: Result())
     run.now = 61
     run.deliver("ab")

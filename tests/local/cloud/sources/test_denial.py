@@ -83,9 +83,7 @@ def turns(engine: Engine, invoker: Any, role: Any) -> Iterator[Mapped]:
 
 
 @pytest.mark.parametrize("action", STREAM)
-def test_stream_that_may_not_be_read_is_told_again_and_again_and_read_once_it_may(
-    stream: Mapped, invoker: Any, action: str
-) -> None:
+def test_a_stream_is_read_once_its_grant_is_added(stream: Mapped, invoker: Any, action: str) -> None:
     stream.start(without=action)
     assert {stream.told() for _ in range(3)} == {("Process", action, stream.needs[action])}
     assert invoker.idle
@@ -94,9 +92,7 @@ def test_stream_that_may_not_be_read_is_told_again_and_again_and_read_once_it_ma
 
 
 @pytest.mark.parametrize("action", ["sqs:GetQueueAttributes", "sqs:ReceiveMessage"])
-def test_queue_that_may_not_be_read_is_told_again_and_again_and_read_once_it_may(
-    turns: Mapped, invoker: Any, action: str
-) -> None:
+def test_a_queue_is_read_once_its_grant_is_added(turns: Mapped, invoker: Any, action: str) -> None:
     turns.start(without=action)
     assert {turns.told() for _ in range(3)} == {("Turn", action, turns.needs[action])}
     assert invoker.idle
@@ -104,15 +100,13 @@ def test_queue_that_may_not_be_read_is_told_again_and_again_and_read_once_it_may
     assert len(invoker.next()["Records"]) == 1
 
 
-def test_message_that_may_not_be_deleted_is_told_and_comes_back(turns: Mapped, invoker: Any) -> None:
+def test_a_message_that_may_not_be_deleted_returns(turns: Mapped, invoker: Any) -> None:
     turns.start(without="sqs:DeleteMessage")
     assert [invoker.next()["Records"][0]["body"] for _ in range(2)] == ["a", "a"]
     assert turns.told() == ("Turn", "sqs:DeleteMessage", turns.needs["sqs:DeleteMessage"])
 
 
-def test_discarded_record_that_may_not_be_reported_is_once_it_may(
-    stream: Mapped, invoker: Any, failed: Any, on_failure: Any
-) -> None:
+def test_a_discarded_record_is_sent_once_it_may_be(stream: Mapped, invoker: Any, failed: Any, on_failure: Any) -> None:
     invoker.answer = lambda _: failed
     stream.start(without="sqs:SendMessage")
     assert {stream.told() for _ in range(2)} == {("Process", "sqs:SendMessage", on_failure.arn)}
@@ -120,7 +114,7 @@ def test_discarded_record_that_may_not_be_reported_is_once_it_may(
     assert on_failure.next()["DDBStreamBatchInfo"]["batchSize"] == 1
 
 
-def test_stream_needs_what_lambda_needs_and_nothing_else(
+def test_a_stream_needs_exactly_lambdas_grants(
     stream: Mapped, invoker: Any, failed: Any, on_failure: Any, engine: Engine
 ) -> None:
     invoker.answer = lambda _: failed
@@ -130,7 +124,7 @@ def test_stream_needs_what_lambda_needs_and_nothing_else(
     assert used(engine, stream) == set(stream.needs.items())
 
 
-def test_queue_needs_what_lambda_needs_and_nothing_else(turns: Mapped, invoker: Any, engine: Engine) -> None:
+def test_a_queue_needs_exactly_lambdas_grants(turns: Mapped, invoker: Any, engine: Engine) -> None:
     turns.role.allow(("sqs:*", "*"))
     turns.start()
     invoker.next()
@@ -142,7 +136,7 @@ def used(engine: Engine, mapped: Mapped) -> set[tuple[str, str]]:
     return {(grant.action, grant.resource) for grant in engine.grants_used() if grant.role == mapped.role.arn}
 
 
-def test_denial_says_who_lacks_what_what_holds_and_what_to_do() -> None:
+def test_a_denial_names_function_action_and_remedy() -> None:
     text = "User: r is not authorized to perform: sqs:ReceiveMessage on resource: arn:q because no policy allows it"
     denied = ClientError({"Error": {"Code": "AccessDenied", "Message": text}}, "ReceiveMessage")
     said = str(explained(denied, "TurnFunction"))
@@ -151,6 +145,6 @@ def test_denial_says_who_lacks_what_what_holds_and_what_to_do() -> None:
     assert "template" in said
 
 
-def test_any_other_error_speaks_for_itself() -> None:
+def test_other_errors_are_unchanged() -> None:
     gone = ClientError({"Error": {"Code": "QueueDoesNotExist", "Message": "gone"}}, "ReceiveMessage")
     assert explained(gone, "TurnFunction") is gone

@@ -70,7 +70,7 @@ def test_request_reaches_its_function_and_the_answer_its_client(start: Start, in
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/nothing"), ("DELETE", "/handoffs"), ("OPTIONS", "/handoffs"), ("GET", "//handoffs")]
 )
-def test_unknown_route_is_not_found_and_wakes_nobody(start: Start, invoker: Any, method: str, path: str) -> None:
+def test_an_unknown_route_is_not_found(start: Start, invoker: Any, method: str, path: str) -> None:
     status, headers, body = call(start(), method, path)
     assert (status, body) == (404, b'{"message":"Not Found"}')
     assert headers["content-type"] == "application/json"
@@ -95,13 +95,13 @@ def test_invoker_that_raises_is_an_internal_server_error_too(start: Start, invok
     assert call(start(), "GET", "/health")[::2] == (500, b'{"message":"Internal Server Error"}')
 
 
-def test_function_slower_than_the_integration_limit_is_unavailable(start: Start, invoker: Any, doors: Any) -> None:
+def test_a_slow_function_is_unavailable(start: Start, invoker: Any, doors: Any) -> None:
     invoker.answer = lambda _: doors.enter("slow")
     assert call(start(integration_seconds=0.05), "GET", "/health")[::2] == (503, b'{"message":"Service Unavailable"}')
     doors.release("slow")
 
 
-def test_body_over_ten_megabytes_is_refused_before_it_is_all_read(start: Start, invoker: Any) -> None:
+def test_a_body_over_ten_megabytes_is_refused(start: Start, invoker: Any) -> None:
     status, _, body = call(start(), "POST", "/handoffs", iter([b"x" * 1024 * 1024] * 11), content_length=str(11 << 20))
     assert (status, body) == (413, b'{"message":"Request Entity Too Large"}')
     assert invoker.idle
@@ -138,7 +138,7 @@ def test_ten_requests_run_at_once(start: Start, invoker: Any) -> None:
     assert answers == [200] * 10
 
 
-def test_odd_bytes_in_a_request_still_make_an_event(start: Start, invoker: Any) -> None:
+def test_invalid_utf8_in_a_request_makes_an_event(start: Start, invoker: Any) -> None:
     with socket.create_connection(("127.0.0.1", start().port), timeout=20) as client:
         client.sendall(
             b"GET /handoffs/%ff%00?q=%ff HTTP/1.1\r\nHost: localhost\r\nX-Odd: \xff\xfe\r\nConnection: close\r\n\r\n"
@@ -150,7 +150,7 @@ def test_odd_bytes_in_a_request_still_make_an_event(start: Start, invoker: Any) 
     assert json.dumps(event, ensure_ascii=False).encode()
 
 
-def test_each_answer_is_told_without_anything_private(start: Start) -> None:
+def test_answers_are_reported_without_private_data(start: Start) -> None:
     told: list[tuple[Any, ...]] = []
     api = start(on_answer=lambda *answer: told.append(answer))
     call(api, "GET", "/handoffs/h1?token=secret", authorization="Bearer secret")
@@ -159,7 +159,7 @@ def test_each_answer_is_told_without_anything_private(start: Start) -> None:
     assert 0 <= seconds < 20
 
 
-def test_listener_that_fails_costs_no_answer(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_listener_does_not_fail_the_request(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     def refuse(*_: object) -> None:
         raise BrokenPipeError("nobody reads this")
 
@@ -167,7 +167,7 @@ def test_listener_that_fails_costs_no_answer(start: Start, caplog: pytest.LogCap
     assert "nobody reads this" in caplog.text
 
 
-def test_taken_port_is_an_error_at_start_and_a_stopped_api_frees_its_own(start: Start, invoker: Any) -> None:
+def test_a_taken_port_is_an_error_until_it_is_free(start: Start, invoker: Any) -> None:
     api = start()
     with pytest.raises(OSError, match="address already in use"):
         start(port=api.port)

@@ -123,9 +123,7 @@ def test_message_attributes_travel_in_lambdas_shape(start: Start, fifo: Fifo, in
     }
 
 
-def test_done_messages_are_deleted_and_the_next_of_the_group_follows_at_once(
-    start: Start, fifo: Fifo, invoker: Any
-) -> None:
+def test_a_finished_message_is_deleted(start: Start, fifo: Fifo, invoker: Any) -> None:
     source = start(fifo)
     for number in range(5):
         fifo.send(str(number), "g")
@@ -224,7 +222,7 @@ def test_visibility_that_the_function_changed_is_respected(
     assert fifo.left() == (0, 0)
 
 
-def test_message_received_too_often_goes_to_the_dead_letter_queue_and_frees_its_group(
+def test_a_message_received_too_often_is_a_dead_letter(
     start: Start, engine: Engine, invoker: Any, failed: Result
 ) -> None:
     fifo = Fifo(engine, receives=3)
@@ -258,7 +256,7 @@ def test_partial_failure_deletes_the_others(start: Start, fifo: Fifo, invoker: A
     assert fifo.left() == (0, 1)
 
 
-def test_function_that_cannot_be_called_at_all_loses_no_message(start: Start, fifo: Fifo, invoker: Any) -> None:
+def test_a_failing_invoker_loses_no_message(start: Start, fifo: Fifo, invoker: Any) -> None:
     def answer(_: Mapping[str, Any]) -> None:
         raise LookupError("no such function")
 

@@ -58,21 +58,21 @@ def test_each_record_is_read_once(written: Written) -> None:
     assert shard.read() == []
 
 
-def test_expired_iterator_goes_on_after_the_last_record(written: Written) -> None:
+def test_an_expired_iterator_continues_at_the_next_record(written: Written) -> None:
     shard, client, write = written
     write(1)
     client.error = "ExpiredIteratorException"
     assert numbers(shard.read()) == ["1"]
 
 
-def test_after_trimmed_records_reading_goes_on_with_the_oldest_that_is_left(written: Written) -> None:
+def test_after_trimming_reading_continues_at_the_oldest(written: Written) -> None:
     shard, client, write = written
     write(1)
     client.error = "TrimmedDataAccessException"
     assert numbers(shard.read()) == ["0", "1"]
 
 
-def test_other_errors_are_raised_and_lose_no_place(written: Written) -> None:
+def test_other_errors_are_raised_and_keep_the_position(written: Written) -> None:
     shard, client, write = written
     write(1)
     client.error = "InternalServerError"

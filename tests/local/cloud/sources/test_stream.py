@@ -100,7 +100,7 @@ def test_record_has_the_shape_of_the_real_sample(
     assert invoker.functions == ["Process"]
 
 
-def test_changes_and_removals_carry_the_old_image_and_binaries_travel_as_base64(
+def test_records_have_both_images_and_base64_binaries(
     start: Start, mapping: StreamMapping, table: Any, invoker: Any
 ) -> None:
     start(mapping)
@@ -117,9 +117,7 @@ def test_changes_and_removals_carry_the_old_image_and_binaries_travel_as_base64(
     assert "NewImage" not in removed["dynamodb"]
 
 
-def test_trim_horizon_sees_what_was_written_before_and_latest_does_not(
-    start: Start, mapping: StreamMapping, table: Any, invoker: Any
-) -> None:
+def test_the_starting_position_is_respected(start: Start, mapping: StreamMapping, table: Any, invoker: Any) -> None:
     table.put("before")
     start(replace(mapping, starting_position="LATEST"))
     table.put("after")
@@ -128,7 +126,7 @@ def test_trim_horizon_sees_what_was_written_before_and_latest_does_not(
     assert collect(invoker, 2) == ["before", "after"]
 
 
-def test_only_records_that_pass_a_filter_wake_the_function(
+def test_only_records_that_match_a_filter_are_delivered(
     start: Start, mapping: StreamMapping, table: Any, invoker: Any
 ) -> None:
     pending = {"dynamodb": {"NewImage": {"state": {"S": ["pending"]}}}}
@@ -145,16 +143,14 @@ def test_an_invalid_filter_stops_the_start(start: Start, mapping: StreamMapping)
         start(replace(mapping, filters=({"dynamodb": "pending"},)))
 
 
-def test_window_collects_a_batch_and_a_full_batch_ends_the_window(
-    start: Start, mapping: StreamMapping, table: Any, invoker: Any
-) -> None:
+def test_a_full_batch_ends_the_window(start: Start, mapping: StreamMapping, table: Any, invoker: Any) -> None:
     start(replace(mapping, window_seconds=60, batch_size=3))
     for number in range(6):
         table.put("same item", n={"N": str(number)})
     assert [len(invoker.next()["Records"]) for _ in range(2)] == [3, 3]
 
 
-def test_window_that_ends_delivers_what_there_is(
+def test_the_end_of_the_window_delivers_the_batch(
     start: Start, mapping: StreamMapping, table: Any, invoker: Any
 ) -> None:
     start(replace(mapping, window_seconds=0.05))
@@ -162,7 +158,7 @@ def test_window_that_ends_delivers_what_there_is(
     assert names(invoker.next()) == ["a"]
 
 
-def test_items_keep_their_order_and_a_busy_one_holds_up_no_other(
+def test_items_keep_their_order_and_delay_no_others(
     start: Start, mapping: StreamMapping, table: Any, invoker: Any, doors: Any
 ) -> None:
     seen: dict[str, list[str]] = {}
@@ -187,7 +183,7 @@ def test_items_keep_their_order_and_a_busy_one_holds_up_no_other(
     assert seen == {name: ["0", "1", "2"] for name in busy}
 
 
-def test_poison_record_ends_in_the_on_failure_queue_and_blocks_nobody(
+def test_a_failing_record_goes_to_the_on_failure_queue(
     start: Start, mapping: StreamMapping, table: Any, invoker: Any, on_failure: Any
 ) -> None:
     failed = Result(error={"errorType": "ValueError", "errorMessage": "no"}, request_id="r")
@@ -268,7 +264,7 @@ def test_writes_to_other_tables_hide_no_record(
     assert names(invoker.next()) == ["one more"]
 
 
-def test_source_survives_an_engine_that_fails_for_a_while_and_loses_nothing(
+def test_a_failing_engine_loses_no_record(
     mapping: StreamMapping, function: FunctionConfig, table: Any, invoker: Any, engine: Engine
 ) -> None:
     class Failing:
