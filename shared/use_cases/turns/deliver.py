@@ -1,21 +1,24 @@
-"""Deliver what the journal holds: each part once, in order, across crashes and rate limits."""
+"""Deliver what the outbox holds: each part once, in order, across crashes and rate limits."""
 
 import contextlib
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from shared.domain.routes import Place
-from shared.errors import Ambiguous, Busy, NotSent, NotYet, RateLimited, Rejected
+from shared.errors import Ambiguous, Busy, NotSent, NotYet, PlaceGone, RateLimited, Rejected
+from shared.ports.inbox import InboxRow
 from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part, Platform
 from shared.services import Services
 
 log = logging.getLogger(__name__)
 SEND_LIMIT = 30_000
-"""How long one sender may take; every adapter's own time-outs end before it. With a shorter turn lease, that long."""
+"""Milliseconds that one sender may take, or the turn lease if that is shorter; adapters time out before it."""
+NOT_SENT_PAUSE = 5.0
 TRIES = 3
 REPEATING = "↻ …"
-"""Stands where a repeat is about to be written: if this is doubtful too, it is no further copy of the reply."""
+"""Placeholder that is sent before a repeated text; if this send is ambiguous too, no second copy of the text exists."""
 MAX_PARTS = 60
 REPEAT_MARK = "\n\n↻ Sent again: the first copy may have arrived too."
 
@@ -23,8 +26,8 @@ REPEAT_MARK = "\n\n↻ Sent again: the first copy may have arrived too."
 def deliver(services: Services, session_id: str, turn_id: str) -> None:
     """Send every part of a turn that is not sent yet. Safe to repeat.
 
-    Raises NotYet to be called again later (rate limit, a platform that is down, another sender at work), Rejected where
-    the platform refuses for good.
+    Raises NotYet to be called again later (rate limit, platform down, another sender at work), and Rejected if the
+    platform refuses for good.
     """
     for part in services.store.outbox.journal(session_id, turn_id):
         if part.state == "rejected":
@@ -33,17 +36,40 @@ def deliver(services: Services, session_id: str, turn_id: str) -> None:
             _deliver_part(services, services.platforms.get(part.place.platform), part)
 
 
+def deliver_reply(services: Services, row: InboxRow, session_id: str, turn_id: str) -> None:
+    """Deliver a committed reply to `row`. If its thread is gone, tell the user in the chat that held it."""
+    try:
+        deliver(services, session_id, turn_id)
+    except PlaceGone:
+        log.info("session %s: its thread is gone; the reply is in the transcript", session_id)
+        # A thread that is a channel of its own has no parent chat in its place: tell the user's home instead.
+        home = row.place.home if row.place.thread else services.store.accounts.home(row.user_id, row.place.platform)
+        if home is not None and home != row.place:
+            notice = f"A thread of yours is gone. Its session is saved: send `/resume {session_id}` to bring it here."
+            post_notice(services, replace(row, place=home), notice, key="gone")
+    except Rejected as rejected:
+        log.info("session %s: a reply was rejected (%s); it is in the transcript", session_id, rejected)
+
+
 def say(services: Services, place: Place, markdown: str, *, key: str) -> None:
-    """Post words of ours at a place, once per `key`, through the same journal. Raises as `deliver` does."""
-    whose = f"at-{place.route}"
-    services.store.outbox.post(parts_for(services, whose, key, place, markdown), now=services.clock.now())
-    deliver(services, whose, key)
+    """Post a text of the service at a place, once per `key`, through the outbox. Raises as `deliver` does."""
+    owner = f"at-{place.route}"
+    services.store.outbox.post(parts_for(services, owner, key, place, markdown), now=services.clock.now())
+    deliver(services, owner, key)
+
+
+def post_notice(services: Services, row: InboxRow, notice: str, *, key: str = "told") -> None:
+    """Answer a row with a notice of the service; one that the platform rejects is dropped. Raises NotYet."""
+    try:
+        say(services, row.place, notice, key=f"{key}-{row.event_id}")
+    except Rejected:
+        log.info("a notice on %s was rejected", row.place.platform)
 
 
 def parts_for(services: Services, session_id: str, turn_id: str, place: Place, markdown: str) -> list[OutPart]:
-    """The journal rows of a text, rendered for its place; a terminal needs none, it reads the transcript.
+    """The outbox parts of a text, rendered for its place; a terminal gets none, because it reads the transcript.
 
-    A commit holds only so many writes: of a reply without end the beginning is shown, and where the rest is.
+    A commit has a limited number of writes, so a very long reply ends with a pointer to the rest.
     """
     if place.is_cli:
         return []
@@ -73,7 +99,7 @@ def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None
         except (RateLimited, NotSent) as trouble:
             if not may_have_arrived:
                 services.store.outbox.unsent(claimed)
-            raise NotYet(trouble.after if isinstance(trouble, RateLimited) else 5.0) from trouble
+            raise NotYet(trouble.after if isinstance(trouble, RateLimited) else NOT_SENT_PAUSE) from trouble
         except Rejected:
             services.store.outbox.rejected(claimed)
             raise
@@ -83,7 +109,7 @@ def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None
 
 
 def _send(platform: Platform, part: OutPart, *, may_have_arrived: bool) -> str:
-    """Send, reconciling first what may have arrived: by key, by reading back, or by repeating it once, marked."""
+    """Send a part. If it may have arrived already: by the same key, by reading back, or by one marked repeat."""
     if not may_have_arrived:
         return platform.send(part.place, part.part, key=part.key)
     can = platform.capabilities
@@ -96,9 +122,9 @@ def _send(platform: Platform, part: OutPart, *, may_have_arrived: bool) -> str:
 
 
 def _repeat(platform: Platform, part: OutPart) -> str:
-    """Repeat where nothing tells what arrived: a line first, and only when it surely is there the text, edited into it.
+    """Repeat a part on a platform that cannot tell what arrived: send a placeholder, then edit the text into it.
 
-    An edit may be made again and again, so that however often answers are lost there is one repeat and not several.
+    Edits are idempotent, so lost answers lead to one repeat at most.
     """
     message_id = platform.send(part.place, Part(REPEATING), key=part.key)
     for _ in range(TRIES - 1):
@@ -110,5 +136,5 @@ def _repeat(platform: Platform, part: OutPart) -> str:
 
 
 def _marked(part: Part) -> Part:
-    """The mark goes behind the text, so that formatting by position stays right; adapters leave room for it."""
+    """The mark follows the text, so that formatting offsets stay valid; adapters leave room for it."""
     return Part(part.text + REPEAT_MARK, part.extra)
