@@ -34,7 +34,7 @@ def build_services(
     clock: Clock | None = None,
     platforms: Sequence[PlatformSpec] = PLATFORMS,
 ) -> Services:
-    """Everything on AWS, by default with lazily made boto3 clients and the listed platforms; a test passes others."""
+    """The services on AWS. `client` makes boto3 clients by service name, by default lazily."""
     clock = clock or SystemClock()
     sqs = client("sqs")
     tables = DynamoTables(client("dynamodb"), handoffs=settings.handoffs_table, sessions=settings.sessions_table)
@@ -59,10 +59,10 @@ def build_services(
 
 
 def on_lambda(build: Callable[[Services], Handler], *, clients: Sequence[str] = (), platforms: bool = False) -> Handler:
-    """A Lambda handler that builds itself from the environment on its first event, then stays warm.
+    """A Lambda handler that builds itself from the environment on its first event and is then reused.
 
-    Where Lambda loads containers ahead of events (provisioned concurrency), no event waits for what can be had before: it
-    is built, those `clients` are made and, if the function calls `platforms`, their SDKs are imported while it loads.
+    In containers that Lambda initialises before events arrive (provisioned concurrency) it is built at import, together
+    with the boto3 clients named in `clients` and, if the function calls `platforms`, their SDKs.
     """
     made = {service: LazyClient(service) for service in ("dynamodb", "sqs", "ssm")}
 
@@ -75,11 +75,11 @@ def on_lambda(build: Callable[[Services], Handler], *, clients: Sequence[str] = 
         return build(build_services(settings(), client=made.__getitem__))
 
     @functools.cache
-    def quieten() -> None:
-        _quieten(settings().log_level)
+    def configure_logging() -> None:
+        _configure_logging(settings().log_level)
 
     def handler(event: Any, context: Any) -> Any:
-        quieten()
+        configure_logging()
         return built()(event, context)
 
     if is_loaded_ahead(os.environ):
@@ -91,9 +91,9 @@ def on_lambda(build: Callable[[Services], Handler], *, clients: Sequence[str] = 
     return handler
 
 
-def _quieten(level: str) -> None:
+def _configure_logging(level: str) -> None:
     logging.getLogger().setLevel(level)
-    for chatty in ("httpx", "httpcore", "botocore", "urllib3", "mangum"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)  # httpx at INFO logs URLs, and a URL may hold a token
+    for verbose in ("httpx", "httpcore", "botocore", "urllib3", "mangum"):
+        logging.getLogger(verbose).setLevel(logging.WARNING)  # httpx logs URLs at INFO, and a URL may contain a token
     for handler in logging.getLogger().handlers:
         handler.addFilter(redact_exception)

@@ -1,10 +1,10 @@
-"""The time of day."""
+"""The system clock."""
 
 import time
 
 
 class SystemClock:
-    """The `Clock` port on the machine's own clock."""
+    """The `Clock` port."""
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000

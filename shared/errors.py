@@ -1,25 +1,25 @@
-"""Everything that can go wrong, as one tree.
+"""The errors that the service raises, as one tree.
 
 HandoffError
-├── RequestRefused             the caller asked for what cannot be; nothing was written; trying again changes nothing
+├── RequestRefused             the request cannot be granted; nothing was written; a retry gives the same answer
 │   ├── InvalidRequest · Unauthenticated · UnknownSession · UnknownHandoff
 │   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · NoHome
 │   ├── Moved · OutOfSequence · SessionBusy · SessionSuspended · HandoffInFlight · PlaceBusy
 │   └── IdempotencyKeyReused · TooLate
-├── Retryable                  worth another try: the queue, the stream or the sweep makes it
-│   ├── Conflict               a condition failed because somebody else was quicker; read again
-│   └── NotYet(after)          not before some time
-│       └── Busy               somebody else is at it
-├── PlatformError              what a chat platform did with a call
-│   ├── RateLimited(after)     surely not sent; not before `after` seconds
-│   ├── NotSent                surely not sent; may be tried again
-│   ├── Ambiguous              may have arrived: reconcile before trying again
-│   └── Rejected               refused for good; trying again changes nothing
+├── Retryable                  the queue, the stream or the sweep tries again
+│   ├── Conflict               optimistic lock failed: the item changed since it was read
+│   └── NotYet(after)          not due before `after` seconds
+│       └── Busy               another process works on it
+├── PlatformError              a call to a chat platform failed
+│   ├── RateLimited(after)     not sent; retry after `after` seconds
+│   ├── NotSent                not sent; may be retried
+│   ├── Ambiguous              may have arrived: reconcile before a retry
+│   └── Rejected               refused permanently
 │       ├── ThreadRefused      this chat cannot hold a thread: use the chat itself
-│       └── PlaceGone          the thread or chat is no longer there
-└── AgentError                 what an agent did with a turn
-    ├── AgentUnavailable       worth another try
-    └── AgentFailed            not worth another try; the person is told
+│       └── PlaceGone          the thread or chat no longer exists
+└── AgentError                 an agent did not answer
+    ├── AgentUnavailable       temporary: retry
+    └── AgentFailed            permanent: tell the user
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,11 +29,11 @@ from shared.domain.sessions import Session
 
 
 class HandoffError(Exception):
-    """The root: whatever the service raises on purpose."""
+    """The root of all errors that the service raises on purpose."""
 
 
 class RequestRefused(HandoffError):
-    """The request cannot be granted. `code` is stable for programs, the message is for people."""
+    """The request cannot be granted. `code` is a stable name for programs, `message` a text for people."""
 
     code = "refused"
 
@@ -44,13 +44,13 @@ class RequestRefused(HandoffError):
 
 
 class InvalidRequest(RequestRefused):
-    """The body is not what the contract says."""
+    """The request does not follow the HTTP contract."""
 
     code = "invalid_request"
 
 
 class Unauthenticated(RequestRefused):
-    """No token, or one that does not exist."""
+    """No token, or an unknown one."""
 
     code = "unauthenticated"
 
@@ -59,7 +59,7 @@ class Unauthenticated(RequestRefused):
 
 
 class UnknownSession(RequestRefused):
-    """No such session, or somebody else's: the answer is the same."""
+    """No such session, or another user's: the answer is the same."""
 
     code = "unknown_session"
 
@@ -68,7 +68,7 @@ class UnknownSession(RequestRefused):
 
 
 class UnknownHandoff(RequestRefused):
-    """No such handoff, or somebody else's: the answer is the same."""
+    """No such handoff, or another user's: the answer is the same."""
 
     code = "unknown_handoff"
 
@@ -77,21 +77,21 @@ class UnknownHandoff(RequestRefused):
 
 
 class UnknownPlatform(RequestRefused):
-    """A name that is no platform."""
+    """Not the name of a platform."""
 
     code = "unknown_platform"
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"{name!r} is no known platform. Choose one of: {', '.join(known)}.")
+        super().__init__(f"{name!r} is not a known platform. Choose one of: {', '.join(known)}.")
 
 
 class PlatformNotSupported(RequestRefused):
-    """A platform that is listed, and not built yet."""
+    """A listed platform without an adapter."""
 
     code = "platform_not_supported"
 
     def __init__(self, name: str, supported: Iterable[str]) -> None:
-        super().__init__(f"{name} is not supported yet. These are: {', '.join(supported)}.")
+        super().__init__(f"{name} is not supported yet. Choose one of: {', '.join(supported)}.")
 
 
 class PlatformNotConfigured(RequestRefused):
@@ -101,12 +101,12 @@ class PlatformNotConfigured(RequestRefused):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name} is not configured on this service. Its operator sets the bot's token and secret first."
+            f"{name} is not configured on this service. Ask the operator to set the bot's token and secret."
         )
 
 
 class NoHome(RequestRefused):
-    """The person has no home on the platform and named no target."""
+    """The user has no home on the platform and named no target."""
 
     code = "no_home"
 
@@ -117,14 +117,14 @@ class NoHome(RequestRefused):
 
 
 class Moved(RequestRefused):
-    """The session lives elsewhere: a writer with an old epoch, or at an old place, is told where."""
+    """The session lives elsewhere: the writer has an old epoch or an old place."""
 
     code = "moved"
 
     def __init__(self, session: Session) -> None:
         where = f"lives at {session.owner_name}" + (f" ({session.link})" if session.link else "")
         if session.owner.is_cli:
-            where = "was taken up in another terminal"
+            where = "was resumed in another terminal"
         super().__init__(
             f"Session {session.id} {where} now. Bring it here with `handoff resume {session.id}`.",
             owner=session.owner_name,
@@ -134,13 +134,13 @@ class Moved(RequestRefused):
 
 
 class OutOfSequence(RequestRefused):
-    """The messages do not continue the transcript that is stored."""
+    """The messages do not continue the stored transcript."""
 
     code = "out_of_sequence"
 
     def __init__(self, session_id: str, message_count: int) -> None:
         super().__init__(
-            f"Session {session_id} holds {message_count} messages; send what follows them with after={message_count}.",
+            f"Session {session_id} has {message_count} messages. Send the messages after them, with after={message_count}.",
             message_count=message_count,
         )
 
@@ -161,13 +161,13 @@ class SessionSuspended(RequestRefused):
 
     def __init__(self, session_id: str) -> None:
         super().__init__(
-            f"Session {session_id} was interrupted too often and is suspended; its transcript is kept. "
-            f"Copy it with `handoff resume {session_id} --fork` and go on there."
+            f"Session {session_id} was interrupted too often and is suspended. Its transcript is saved. "
+            f"Copy it with `handoff resume {session_id} --fork` and continue there."
         )
 
 
 class HandoffInFlight(RequestRefused):
-    """The session is already on its way."""
+    """The session is already being handed off."""
 
     code = "handoff_in_flight"
 
@@ -180,7 +180,7 @@ class HandoffInFlight(RequestRefused):
 
 
 class PlaceBusy(RequestRefused):
-    """Another session lives where this one was to go, and nobody said to replace it; somebody else's never is."""
+    """Another session lives at the target. One of another user is never replaced, the user's own only on request."""
 
     code = "place_busy"
 
@@ -188,17 +188,17 @@ class PlaceBusy(RequestRefused):
         super().__init__(
             f"Another session lives at {route}. Ask again with `--replace` to park it, or choose another target."
             if is_mine
-            else f"{route} is somebody else's. Choose another target, or your own home."
+            else f"{route} belongs to another user. Choose another target, or your own home."
         )
 
 
 class IdempotencyKeyReused(RequestRefused):
-    """The same key with another body."""
+    """The same key with a different body."""
 
     code = "idempotency_key_reused"
 
     def __init__(self) -> None:
-        super().__init__("This Idempotency-Key was used with another request. Use a new key for a new request.")
+        super().__init__("You used this Idempotency-Key for a different request. Use a new key for each request.")
 
 
 class TooLate(RequestRefused):
@@ -208,18 +208,18 @@ class TooLate(RequestRefused):
 
     def __init__(self, handoff_id: str, state: str) -> None:
         super().__init__(
-            f"Handoff {handoff_id} is {state} and its session has moved on. Bring the session back with `handoff resume`."
+            f"Handoff {handoff_id} is {state} and its session has moved. Bring the session back with `handoff resume`."
             if state == "running"
-            else f"Handoff {handoff_id} is already {state}; nothing was changed."
+            else f"Handoff {handoff_id} is already {state}. Nothing was changed."
         )
 
 
 class Retryable(HandoffError):
-    """Worth another try; whoever woke the function makes it."""
+    """Temporary: the caller that started the function (queue, stream or sweep) tries again."""
 
 
 class Conflict(Retryable):
-    """A condition failed because somebody else was quicker. Nothing was written; read again."""
+    """Optimistic lock failed: the item changed since it was read. Nothing was written."""
 
 
 class NotYet(Retryable):
@@ -231,15 +231,15 @@ class NotYet(Retryable):
 
 
 class Busy(NotYet):
-    """Somebody else is at it, and done or dead in `after` seconds at most; mostly much sooner, so that it is worth a look."""
+    """Another process works on it; its lease expires in `after` seconds at the latest."""
 
 
 class PlatformError(HandoffError):
-    """A chat platform did not do what it was asked."""
+    """A call to a chat platform failed."""
 
 
 class RateLimited(PlatformError):
-    """Surely not sent; not before `after` seconds."""
+    """Not sent; retry after `after` seconds."""
 
     def __init__(self, after: float) -> None:
         super().__init__(f"the platform asks to wait {after:.0f} s")
@@ -247,15 +247,15 @@ class RateLimited(PlatformError):
 
 
 class NotSent(PlatformError):
-    """Surely not sent; may be tried again."""
+    """Not sent; may be retried."""
 
 
 class Ambiguous(PlatformError):
-    """It may have arrived. Reconcile before trying again."""
+    """It may have arrived. Reconcile before a retry."""
 
 
 class Rejected(PlatformError):
-    """RequestRefused for good."""
+    """Refused permanently."""
 
 
 class ThreadRefused(Rejected):
@@ -263,15 +263,15 @@ class ThreadRefused(Rejected):
 
 
 class PlaceGone(Rejected):
-    """The thread or the chat is no longer there."""
+    """The thread or the chat no longer exists."""
 
 
 class AgentError(HandoffError):
-    """An agent did not answer. The message is fit for a person and holds no secret."""
+    """An agent did not answer. The message is for the user and contains no secret."""
 
 
 class AgentUnavailable(AgentError):
-    """Worth another try, not before `after` seconds if that is known."""
+    """Temporary: retry, after `after` seconds if that is known."""
 
     def __init__(self, message: str, after: float | None = None) -> None:
         super().__init__(message)
@@ -279,4 +279,4 @@ class AgentUnavailable(AgentError):
 
 
 class AgentFailed(AgentError):
-    """Not worth another try: a refusal, a wrong key, an unknown model."""
+    """Permanent: a refusal, a wrong key, an unknown model."""

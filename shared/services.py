@@ -1,4 +1,4 @@
-"""Everything that a use case may ask for, in one bundle."""
+"""The ports and settings that use cases need, in one object."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ from shared.settings import Settings
 
 @dataclass(frozen=True)
 class Services:
-    """Made once per container by bootstrap, or by a test from fakes.
+    """Built once per container by bootstrap, or by a test from fakes.
 
-    `agent` is made on its first call; `visibility` is the hold on the queue message of a receipt handle.
+    `agent` builds the agent on its first call; `agent_summary` describes it in one sentence. `visibility` is the
+    time-out of the queue message with this receipt handle.
     """
 
     settings: Settings

@@ -1,4 +1,4 @@
-"""The `sweep` function: each minute, what others have left lying."""
+"""The `sweep` function: runs each minute to handle expired leases, deadlines and dead letters."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""Sessions, messages, handoffs and routes: pure, standard library only."""
+"""Sessions, messages, handoffs, routes and commands: pure, standard library only."""

@@ -1,4 +1,4 @@
-"""A handoff: one request to move a session, and the table of everything that may happen to it."""
+"""A handoff: one request to move a session, and the table of its transitions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ MAX_ATTEMPTS = 5
 class State(StrEnum):
     """Where a handoff stands.
 
-    PENDING: asked for, waiting to be claimed (also after an attempt that is worth another).
-    RUNNING: one invocation holds its fence and lease, or the queue carries its kickoff turn.
+    PENDING: waiting to be claimed, also after an attempt that is to be repeated.
+    RUNNING: one process has its fence and lease, or the queue has its kickoff turn.
     COMPLETED: the agent has confirmed in the thread; the session lives there.
-    FAILED: it could not be done; the session is back where it came from.
-    CANCELLED: the person called it off, or resumed the session meanwhile.
+    FAILED: it could not be done; the session is where it was before.
+    CANCELLED: the user cancelled it, or resumed the session before it was done.
     """
 
     PENDING = "pending"
@@ -61,7 +61,7 @@ TRANSITIONS: Mapping[str, Transition] = MappingProxyType(
 
 
 class Step(StrEnum):
-    """What a handoff has got done, in the order in which it happens."""
+    """The steps of a handoff, in order."""
 
     REQUESTED = "requested"
     CLAIMED = "claimed"
@@ -86,12 +86,12 @@ STEP_LABELS: Mapping[Step, str] = MappingProxyType(
         Step.COMPLETED: "completed",
     }
 )
-"""The steps that people see; what is only an intent (`opening_thread`) is not among them."""
+"""The steps that users see; the intent `opening_thread` is not among them."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a handoff did not complete, or what its last attempt ran into; cut to what a person will read."""
+    """Why a handoff or its last attempt failed; a long message is cut."""
 
     code: str
     message: str
@@ -103,20 +103,20 @@ class Reason:
 
 @dataclass(frozen=True)
 class Thread:
-    """The place that a handoff opened (or the home chat where it could not), with its link for people."""
+    """The thread of a handoff, or the chat itself where no thread could be opened, with its link."""
 
     place: Place
     url: str
 
     @property
     def id(self) -> str:
-        """The platform's own id of the thread, or of the chat where there is none."""
+        """The platform's id of the thread, or of the chat where there is no thread."""
         return self.place.thread or self.place.chat
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """Proof of what the agent was given: how many messages of each role, and their digest."""
+    """What the agent was given: the number of messages by role, and their digest."""
 
     by_role: Mapping[str, int]
     digest: str
@@ -127,8 +127,8 @@ class Receipt:
 class Handoff:
     """One request to move one session.
 
-    `fence` grows with each claim: a writer with an older one is refused. `origin` is where the session goes back to;
-    `bound_epoch` is the epoch that the rebind wrote, so that a roll-back never undoes somebody else's later move.
+    `fence` grows with each claim, and a writer with an older fence is refused. A failed handoff moves its session back
+    to `origin`, but only while the session has `bound_epoch`, the epoch that the rebind wrote.
     """
 
     id: str
@@ -162,7 +162,7 @@ class Handoff:
 
     @property
     def is_open(self) -> bool:
-        """Whether anything may still happen to it; terminal is final."""
+        """Whether it is pending or running; the other states are final."""
         return self.state in OPEN
 
     @property
@@ -172,7 +172,7 @@ class Handoff:
 
     @property
     def kickoff_turn(self) -> str:
-        """The id of its one kickoff turn: the same on every attempt, so that it is committed once."""
+        """The id of its kickoff turn, the same on every attempt, so that it is committed once."""
         return f"kickoff-{self.id}"
 
     def has_done(self, step: Step) -> bool:
@@ -180,7 +180,7 @@ class Handoff:
         return step.value in self.steps
 
     def shown_steps(self) -> list[dict[str, Any]]:
-        """The steps that people see, in the order in which they happened."""
+        """The steps that users see, in the order in which they happened."""
         done = [
             (self.steps[step.value], step, label) for step, label in STEP_LABELS.items() if step.value in self.steps
         ]

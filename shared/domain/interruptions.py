@@ -1,4 +1,4 @@
-"""Turns that did not end well: when a session is kept, when it is given up, and what the agent is told."""
+"""Interrupted turns: when a session continues, when it is suspended, and what the agent is told."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,21 +8,21 @@ from shared.domain.messages import Message, ends_in_unfinished_tool_call
 from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
 
 RUN_PREFIX = "run-"
-"""Begins the id of a turn that has started; an accepted one that only waits in the queue has another."""
+"""Starts the id of a running turn; an accepted turn that waits in the queue has another prefix."""
 
 WHAT_HAPPENED = {
-    Interruption.KILLED: "its process went away (a crash or a restart)",
+    Interruption.KILLED: "its process died (a crash or a restart)",
     Interruption.OUT_OF_TIME: "it ran out of time",
-    Interruption.REDELIVERED: "it was handed out a second time",
+    Interruption.REDELIVERED: "it failed and was started again",
 }
 
 
 class Standing(StrEnum):
-    """What the next message of a place finds.
+    """What happens to a session on its next message.
 
-    GOOD: the session goes on. RESUMING: it goes on, and the agent is told of the interruption.
-    EXPIRED: the interruption is too old to pick up; a fresh session begins, saying so.
-    SUSPENDED: too many turns in a row failed; a fresh session begins, saying so. This wins over everything.
+    GOOD: it continues. RESUMING: it continues, and the agent is told of the interruption.
+    EXPIRED: the interruption is too old; a new session starts, with a notice.
+    SUSPENDED: too many turns in a row failed; a new session starts, with a notice. Overrides the others.
     """
 
     GOOD = "good"
@@ -32,7 +32,7 @@ class Standing(StrEnum):
 
 
 def standing(session: Session, *, now: int, freshness: int) -> Standing:
-    """How a session stands before its next turn; `suspended` wins over `resume_pending`."""
+    """The standing of a session before its next turn."""
     if session.suspended:
         return Standing.SUSPENDED
     if session.resume_pending is None:
@@ -41,9 +41,9 @@ def standing(session: Session, *, now: int, freshness: int) -> Standing:
 
 
 def begin_turn(session: Session, *, run_id: str, now: int, lease: int, counts: bool) -> Session:
-    """The session as it is once a turn has started: lease taken, strike counted, the last one's death noticed."""
+    """The session once a turn has started: lease taken, strike counted, a killed last turn marked."""
     last, pending = session.turn, session.resume_pending
-    # A kickoff counts no strike, and its death is the handoff's affair.
+    # A killed kickoff leaves no strike: the handoff deals with it.
     if last is not None and last.id.startswith(RUN_PREFIX) and session.strikes and not session.suspended:
         pending = ResumePending(Interruption.KILLED, min(last.lease_until, now))
     return replace(
@@ -58,7 +58,7 @@ def begin_turn(session: Session, *, run_id: str, now: int, lease: int, counts: b
 def end_turn(session: Session, *, now: int, uncount: bool = False, interrupted: Interruption | None = None) -> Session:
     """The session after a turn that committed nothing.
 
-    `uncount` takes the strike back: a rate limit or a conflict is nobody's fault. A suspended session is not marked.
+    `uncount` removes the strike, after a rate limit or a conflict. A suspended session is not marked.
     """
     marked = interrupted is not None and not session.suspended
     return replace(
@@ -71,14 +71,14 @@ def end_turn(session: Session, *, now: int, uncount: bool = False, interrupted: 
 
 
 def suspend(session: Session, *, now: int) -> Session:
-    """The session given up on: its transcript is kept, its next message begins a fresh one."""
+    """The suspended session: its transcript is kept, and the next message starts a new session."""
     return replace(session, suspended=True, resume_pending=None, strikes=0, turn=None, updated_at=now)
 
 
 def note_for(session: Session, transcript: Sequence[Message], *, has_new_message: bool) -> str | None:
-    """What the agent is told, and nobody stores: how the last turn ended, and not to redo finished work.
+    """The note for the agent, which is not stored: how the last turn ended, and not to redo finished work.
 
-    The mark subsumes the weaker note on a tool call that has no result.
+    After an interruption the weaker note on a tool call without a result is not needed.
     """
     if session.resume_pending is not None:
         happened = WHAT_HAPPENED[session.resume_pending.reason]

@@ -1,4 +1,4 @@
-"""Role-aware messages: what a valid one is, and the digest that proves a transcript arrived whole."""
+"""Messages with roles: their validation, and the digest that proves that a transcript is complete."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ MAX_DEPTH = 100
 
 
 def problem_with(raw: object) -> str | None:
-    """Say what keeps `raw` from being a message, or None if it is one. Unknown keys are welcome and kept."""
+    """Why `raw` is not a valid message, or None if it is. Unknown keys are allowed and stored."""
     if not isinstance(raw, Mapping):
         return "a message is an object with `role` and `content`"
     role = raw.get("role")
@@ -29,16 +29,16 @@ def problem_with(raw: object) -> str | None:
     if content is None and not raw.get("tool_calls"):
         return "content is missing (it may be null only beside tool_calls)"
     if role == "tool" and not isinstance(raw.get("tool_call_id"), str):
-        return "a tool message names the call that it answers in tool_call_id"
+        return "a tool message needs tool_call_id, the id of the call that it answers"
     return _unsound(raw)
 
 
 def _unsound(raw: Message) -> str | None:
-    """What keeps a message from being read back as it was: nesting that exhausts a stack, a number that is none, size."""
+    """Why a message could not be stored and read back unchanged: nesting, NaN or Infinity, size."""
     level: list[Any] = [raw]
     for _ in range(MAX_DEPTH):
         if any(isinstance(value, float) and not math.isfinite(value) for value in level):
-            return "NaN and Infinity are no numbers that JSON knows"
+            return "NaN and Infinity are not allowed in JSON"
         level = [inner for value in level for inner in _inside(value)]
         if not level:
             too_large = len(canonical(raw)) > MAX_MESSAGE_BYTES
@@ -53,14 +53,14 @@ def _inside(value: object) -> Iterable[Any]:
 
 
 def canonical(message: Message) -> bytes:
-    """One message as bytes that are equal wherever they are computed."""
+    """The canonical bytes of a message, equal on every machine."""
     return json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
         "utf-8", "surrogatepass"
     )
 
 
 def digest(messages: Iterable[Message]) -> str:
-    """`sha256:<hex>` over the canonical lines of a transcript; client and service compute it alike."""
+    """`sha256:<hex>` over the canonical lines of a transcript; client and service compute it the same way."""
     running = hashlib.sha256()
     for message in messages:
         running.update(canonical(message) + b"\n")
@@ -74,7 +74,7 @@ def count_by_role(messages: Iterable[Message]) -> dict[str, int]:
 
 
 def text_of(message: Message) -> str:
-    """The words of a message, whether its content is plain text or a list of parts."""
+    """The text of a message, whether its content is plain text or a list of parts."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -83,7 +83,7 @@ def text_of(message: Message) -> str:
 
 
 def ends_in_unfinished_tool_call(messages: Sequence[Message]) -> bool:
-    """Whether the last thing that happened is a tool call whose result never came."""
+    """Whether the transcript ends in a tool call without a result."""
     answered: set[str] = set()
     for message in reversed(messages):
         if message["role"] == "tool":

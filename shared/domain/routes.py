@@ -1,4 +1,4 @@
-"""Places where words come from, and the one function that turns a place into a route."""
+"""Places where sessions live, and their routes."""
 
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
@@ -8,7 +8,7 @@ CLI = "cli"
 
 @dataclass(frozen=True)
 class Place:
-    """A terminal's session (`cli`), a chat, or a thread in a chat. It names no person: a thread belongs to its session."""
+    """A terminal (`cli`), a chat, or a thread in a chat. It names no user, because several may write in one place."""
 
     platform: str
     chat: str
@@ -16,29 +16,29 @@ class Place:
 
     @property
     def route(self) -> str:
-        """The place as one string: the key under which a session is found."""
+        """The place as one string, the key under which its session is found."""
         return route(self.platform, self.chat, self.thread)
 
     @property
     def is_cli(self) -> bool:
-        """Whether this is the terminal, where no platform can be posted to."""
+        """Whether this is a terminal, which reads the transcript and cannot be posted to."""
         return self.platform == CLI
 
     @property
     def home(self) -> "Place":
-        """The chat that holds this place: the place itself if it is no thread."""
+        """The chat that contains this thread, or the place itself if it is not a thread."""
         return Place(self.platform, self.chat)
 
 
 def route(platform: str, chat: str, thread: str | None = None) -> str:
     """Build the route of a place: `cli:<session>` or `platform:chat[:thread]`.
 
-    Handoffs and inbound messages both come through here, so that a reply in a thread finds the session that was moved
-    there. A part may hold any character: what would be read as a separator is escaped.
+    Handoffs and inbound messages both use this function, so that a reply in a thread finds the session that was moved
+    there. Separators inside a part are escaped.
     """
     parts = [platform, chat] if thread is None else [platform, chat, thread]
     if not all(parts):
-        raise ValueError(f"a route has no empty part: {parts}")
+        raise ValueError(f"a part of a route must not be empty: {parts}")
     return ":".join(quote(part, safe="@!#+=,$") for part in parts)
 
 
@@ -49,5 +49,5 @@ def place_of(route: str) -> Place:
 
 
 def cli_place(session_id: str) -> Place:
-    """The terminal of one session: where every session begins and where `/resume` brings it back."""
+    """The terminal of a session: where it starts, and where a resume in the terminal brings it back."""
     return Place(CLI, session_id)

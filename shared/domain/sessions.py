@@ -9,11 +9,11 @@ MAX_TITLE = 200
 
 
 class Interruption(StrEnum):
-    """Why the last turn of a session did not end well.
+    """Why the last turn of a session was interrupted.
 
-    KILLED: its process went away without a word (crash, restart).
-    OUT_OF_TIME: it came near the function's limit and stopped itself.
-    REDELIVERED: the queue gave the same work again while nothing had been committed.
+    KILLED: its process died (crash, restart).
+    OUT_OF_TIME: it stopped shortly before the function's time limit.
+    REDELIVERED: it failed unexpectedly before its commit, so the queue delivers the message again.
     """
 
     KILLED = "killed"
@@ -23,7 +23,7 @@ class Interruption(StrEnum):
 
 @dataclass(frozen=True)
 class ResumePending:
-    """A mark on a session whose last turn was interrupted; the next attempt tells the agent."""
+    """The mark of an interrupted turn; the next turn tells the agent."""
 
     reason: Interruption
     at: int
@@ -31,7 +31,7 @@ class ResumePending:
 
 @dataclass(frozen=True)
 class TurnLease:
-    """The one turn that a session may have under way, and until when it may be alive."""
+    """The one turn of a session that is accepted or running, and when its lease expires."""
 
     id: str
     lease_until: int
@@ -39,7 +39,7 @@ class TurnLease:
 
 @dataclass(frozen=True)
 class Session:
-    """What is known of a session beside its transcript. Every write to it bumps `version`; every move bumps `epoch`."""
+    """A session without its transcript. Every write increments `version`, every move increments `epoch`."""
 
     id: str
     user_id: str
@@ -62,7 +62,7 @@ class Session:
 
     @property
     def cli(self) -> Place:
-        """The terminal that this session began in, or would be resumed into."""
+        """The terminal of this session."""
         return cli_place(self.id)
 
     @property
@@ -72,16 +72,16 @@ class Session:
 
     @property
     def shown_title(self) -> str:
-        """A name for people: the title, else the first 8 characters of the id."""
+        """The title, or the first 8 characters of the id."""
         return self.title or self.id[:8]
 
     def has_live_turn(self, now: int) -> bool:
-        """Whether a turn is accepted, queued or running; its lease bounds how long that is believed."""
+        """Whether a turn is accepted, queued or running and its lease has not expired."""
         return self.turn is not None and self.turn.lease_until > now
 
 
 def new_session(session_id: str, user_id: str, *, now: int) -> Session:
-    """A session in which nothing was said yet, in its terminal."""
+    """A session without messages, in its terminal."""
     return Session(
         id=session_id,
         user_id=user_id,

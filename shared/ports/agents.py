@@ -1,4 +1,4 @@
-"""Whatever answers."""
+"""The agent that answers messages."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,10 +7,10 @@ from shared.domain.messages import Message
 
 
 class Agent(Protocol):
-    """Whatever answers. It sees the whole role-aware transcript."""
+    """Answers messages; it sees the whole transcript with its roles."""
 
     def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
-        """Answer the last message before `deadline` (milliseconds). `note` is for the agent's eyes, never stored.
+        """Answer the last message before `deadline` (milliseconds). `note` is for the agent only and not stored.
 
-        Raises AgentUnavailable (worth another try) or AgentFailed (not), never with a secret in the text.
+        Raises AgentUnavailable (temporary) or AgentFailed (permanent), never with a secret in the text.
         """

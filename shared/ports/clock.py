@@ -1,10 +1,10 @@
-"""The time."""
+"""The current time."""
 
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """The time."""
+    """The current time."""
 
     def now(self) -> int:
         """Milliseconds since the epoch."""

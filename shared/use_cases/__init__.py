@@ -1,1 +1,1 @@
-"""What the service does, one verb per file; knows ports, never a cloud or a chat SDK."""
+"""What the service does, one verb per file; knows ports, no cloud and no chat SDK."""

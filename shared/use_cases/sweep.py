@@ -1,6 +1,6 @@
-"""The safety net, each minute: leases that ran out, deadlines, forgotten wake-ups, dead letters.
+"""Runs each minute: expired leases, deadlines, lost queue messages, dead letters.
 
-Safe to run twice at once: every write re-checks on the item what the index said, and one of two sweeps wins.
+Safe to run concurrently: every write checks on the item what the index said, so one of two sweeps wins.
 """
 
 import logging
@@ -23,15 +23,15 @@ def sweep(services: Services) -> int:
     due = services.store.handoffs.due(now=services.clock.now(), limit=LIMIT)
     for handoff in due:
         try:
-            _look_after(services, handoff)
+            _check(services, handoff)
         except Conflict:
             log.info("handoff %s: left to the next sweep", handoff.id)
-        except Exception:  # one that nobody can help must not keep the others waiting
+        except Exception:  # one broken handoff must not block the others
             log.exception("handoff %s: left to the next sweep", handoff.id)
-    return len(due) + _answer_for_the_dead(services)
+    return len(due) + _handle_dead_letters(services)
 
 
-def _look_after(services: Services, handoff: Handoff) -> None:
+def _check(services: Services, handoff: Handoff) -> None:
     now = services.clock.now()
     if not handoff.is_open:
         return
@@ -46,14 +46,14 @@ def _look_after(services: Services, handoff: Handoff) -> None:
     elif handoff.lease_until <= now:
         take_over(services, handoff)
     elif handoff.has_done(Step.KICKOFF_SENT) and services.store.handoffs.drive(handoff, now=now):
-        _look_after_kickoff(services, handoff)
+        _check_kickoff(services, handoff)
 
 
-def _look_after_kickoff(services: Services, handoff: Handoff) -> None:
-    """The queue carries the kickoff. A turn that died before it shortened its hold would block the line for long."""
+def _check_kickoff(services: Services, handoff: Handoff) -> None:
+    """Send the kickoff again if no turn runs: one that died early blocks its line until the queue's long time-out."""
     session = services.store.sessions.get(handoff.session_id)
     if session is not None and not session.has_live_turn(services.clock.now()):
-        log.info("handoff %s: its kickoff shows no sign of life, sent again", handoff.id)
+        log.info("handoff %s: no turn runs its kickoff, sent again", handoff.id)
         _send_kickoff_again(services, handoff)
 
 
@@ -66,32 +66,32 @@ def _send_kickoff_again(services: Services, handoff: Handoff) -> None:
         )
 
 
-def _answer_for_the_dead(services: Services) -> int:
-    """Dead letters: committed → deliver again; an unconfirmed kickoff → fail now; else tell the person."""
+def _handle_dead_letters(services: Services) -> int:
+    """Committed turn: deliver again. Unconfirmed kickoff: fail the handoff. Unanswered message: tell the user."""
     answered = 0
     while answered < DEAD_LIMIT and (letters := services.dead_turns.receive(limit=10)):
         for dead in letters:
             answered += 1
             try:
-                _answer_for(services, dead)
-            except Exception:  # it comes back, and the next one may do better
+                _handle_dead(services, dead)
+            except Exception:  # it becomes visible again, for the next sweep
                 log.exception("a dead letter is left to the next sweep")
                 continue
             services.dead_turns.delete(dead)
     return answered
 
 
-def _answer_for(services: Services, dead: DeadTurn) -> None:
+def _handle_dead(services: Services, dead: DeadTurn) -> None:
     match dead.message:
         case Kickoff(handoff_id=handoff_id):
-            _answer_for_kickoff(services, dead, handoff_id)
+            _handle_dead_kickoff(services, dead, handoff_id)
         case InboxEvent(event_id=event_id):
-            _answer_for_event(services, dead, event_id)
+            _handle_dead_event(services, dead, event_id)
         case Notice():
             log.info("a notice could not be posted and is dropped")
 
 
-def _answer_for_kickoff(services: Services, dead: DeadTurn, handoff_id: str) -> None:
+def _handle_dead_kickoff(services: Services, dead: DeadTurn, handoff_id: str) -> None:
     handoff = services.store.handoffs.get(handoff_id)
     if handoff is None or not handoff.is_open:
         return
@@ -103,7 +103,7 @@ def _answer_for_kickoff(services: Services, dead: DeadTurn, handoff_id: str) -> 
     log.info("handoff %s: failed, its kickoff became a dead letter", handoff.id)
 
 
-def _answer_for_event(services: Services, dead: DeadTurn, event_id: str) -> None:
+def _handle_dead_event(services: Services, dead: DeadTurn, event_id: str) -> None:
     place = dead.message.place
     row = services.store.inbox.get(place, event_id)
     if row is None:

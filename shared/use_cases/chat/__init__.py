@@ -1,1 +1,1 @@
-"""What people say and command in chats."""
+"""Messages and commands from chats."""

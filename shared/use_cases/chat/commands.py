@@ -13,15 +13,15 @@ from shared.use_cases.access import is_taken_by_another_user
 from shared.use_cases.sessions.move_to_chat import move_to_chat, start_in_chat
 
 LISTED = 10
-SOMEBODY_ELSES = "Somebody else's session lives here, and stays. Do this in a chat or thread of your own."
+ANOTHER_USERS = "Another user's session lives here, so nothing was changed. Use your own chat or thread instead."
 
 
 def run_command(services: Services, row: InboxRow, command: str, argument: str) -> str:
-    """Do what a command says and return the words to answer with. Safe to repeat."""
+    """Run a command and return the answer. Safe to repeat."""
     try:
         return HANDLERS[command](services, row, argument)
-    except PlaceBusy:  # it came a moment ago
-        return SOMEBODY_ELSES
+    except PlaceBusy:  # another user's session moved here after the check
+        return ANOTHER_USERS
 
 
 def _help(_: Services, __: InboxRow, ___: str) -> str:
@@ -29,11 +29,11 @@ def _help(_: Services, __: InboxRow, ___: str) -> str:
 
 
 def _handoff(_: Services, __: InboxRow, ___: str) -> str:
-    return "`/handoff` is the terminal's: type it there to move a session here. In a chat, `/resume` brings one."
+    return "Type `/handoff` in a terminal to move its session here. In a chat, `/resume` brings a session here."
 
 
 def _stop(_: Services, __: InboxRow, ___: str) -> str:
-    return "Stopped. What was being worked on is dropped; the session goes on with your next message."
+    return "Stopped. The unfinished answer is dropped. Your next message continues the session."
 
 
 def _sethome(services: Services, row: InboxRow, _: str) -> str:
@@ -42,14 +42,14 @@ def _sethome(services: Services, row: InboxRow, _: str) -> str:
     except PlatformError as error:
         return f"This chat cannot be your home: {error}."
     services.store.accounts.set_home(row.user_id, home)
-    return f"This chat is now your home on {home.platform}: handoffs arrive here."
+    return f"This chat is now your home on {home.platform}. Your handoffs arrive here."
 
 
 def _status(services: Services, row: InboxRow, _: str) -> str:
     session_id = services.store.sessions.at(row.place)
     session = services.store.sessions.get(session_id) if session_id else None
     if session is None or session.user_id != row.user_id:
-        return "No session lives here. `/resume` lists yours; `/new` starts one."
+        return "No session lives here. Send `/resume` to list yours, or `/new` to start one."
     where = "here" if session.owner == row.place else _whereabouts(session)
     busy = " The agent is working on it." if session.has_live_turn(services.clock.now()) else ""
     return f"**{session.shown_title}** (`{session.id}`) lives {where}: {session.message_count} messages.{busy}"
@@ -57,9 +57,9 @@ def _status(services: Services, row: InboxRow, _: str) -> str:
 
 def _new(services: Services, row: InboxRow, _: str) -> str:
     if is_taken_by_another_user(services, row):
-        return SOMEBODY_ELSES
+        return ANOTHER_USERS
     start_in_chat(services, row, seed=f"new {row.event_id}")
-    return "A fresh session begins here. What lived here before is kept: `/resume` lists it."
+    return "A new session starts here. The previous one is saved: send `/resume` to list your sessions."
 
 
 def _resume(services: Services, row: InboxRow, wanted: str) -> str:
@@ -68,17 +68,17 @@ def _resume(services: Services, row: InboxRow, wanted: str) -> str:
     is_mine = exact is not None and exact.user_id == row.user_id
     matches = [exact] if exact is not None and is_mine else _matching(sessions, wanted)
     if not wanted or not matches:
-        intro = "Your sessions:" if not wanted else f"No session is called “{wanted}”. Yours are:"
-        return _listing(intro, sessions) if sessions else "You have no sessions yet. `/new` starts one."
+        intro = "Your sessions:" if not wanted else f"You have no session “{wanted}”. Your sessions:"
+        return _listing(intro, sessions) if sessions else "You have no sessions yet. Send `/new` to start one."
     if len(matches) > 1:
-        return _listing(f"“{wanted}” could be any of these:", matches)
+        return _listing(f"Several sessions match “{wanted}”:", matches)
     session = matches[0]
     if session.owner == row.place:
-        return f"**{session.shown_title}** lives here already."
+        return f"**{session.shown_title}** already lives here."
     if is_taken_by_another_user(services, row):
-        return SOMEBODY_ELSES
+        return ANOTHER_USERS
     move_to_chat(services, row.user_id, session.id, row.place)
-    return f"**{session.shown_title}** is here now, with {session.message_count} messages. Go on."
+    return f"**{session.shown_title}** is here now, with {session.message_count} messages. Continue here."
 
 
 def _matching(sessions: Sequence[Session], wanted: str) -> list[Session]:

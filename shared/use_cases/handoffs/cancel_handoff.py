@@ -1,4 +1,4 @@
-"""Call a handoff off, while its session has not moved."""
+"""Cancel a handoff whose session has not moved yet."""
 
 from shared.domain.handoffs import Handoff, Reason, State
 from shared.errors import TooLate
@@ -10,7 +10,7 @@ from shared.use_cases.retry import on_conflict
 def cancel_handoff(services: Services, user_id: str, handoff_id: str) -> Handoff:
     """→ cancelled. Idempotent. Raises TooLate once the session has moved or the handoff has ended otherwise."""
     handoff = own_handoff(services, user_id, handoff_id)
-    reason = Reason("cancelled", "The handoff was cancelled. The session is where it was.")
+    reason = Reason("cancelled", "You cancelled the handoff. The session stayed where it was.")
     cancelled = on_conflict(lambda: services.store.handoffs.cancel(handoff, reason, now=services.clock.now()))
     if cancelled is not None:
         return cancelled

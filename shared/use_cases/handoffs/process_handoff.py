@@ -1,6 +1,6 @@
-"""The fast part of a handoff: claim it, open its thread, move the session there, ask for the kickoff turn.
+"""The fast part of a handoff: claim it, open its thread, move the session there, queue the kickoff turn.
 
-Each step is journalled, so that another attempt goes on where this one stopped:
+Each step is journalled, so that another attempt continues where this one stopped:
 
     claim ──> open_thread ──> rebind ──> send_kickoff        (seconds; the agent runs in a turn, never here)
 """
@@ -28,30 +28,30 @@ log = logging.getLogger(__name__)
 TITLE = "Handoff — {}"
 
 
-class _LostFence(Exception):
-    """Another invocation holds the handoff, or it has ended: stop at once, nothing to undo."""
+class _FenceLost(Exception):
+    """Another process has claimed the handoff, or it has ended: stop at once, there is nothing to undo."""
 
 
 def process_handoff(services: Services, handoff_id: str) -> None:
-    """Drive a pending handoff as far as the queue. Safe to run twice: the second claim is refused.
+    """Take a pending handoff as far as the queue. Safe to run twice: the second claim fails.
 
-    What can be helped by another attempt leads back to pending; what cannot fails the handoff, with the session back
-    where it came from. Raises only what nobody foresaw; then the lease runs out, and another attempt takes over.
+    A temporary error leads back to pending, a permanent one fails the handoff and moves the session back. Raises
+    unexpected errors only; then the lease expires and another attempt takes over.
     """
     now = services.clock.now()
     handoff = services.store.handoffs.claim(
         handoff_id, claimant=services.new_id(), now=now, lease_until=now + services.settings.lease
     )
     if handoff is None:
-        _watch(services, handoff_id)
+        _check_later(services, handoff_id)
         return
     log.info("handoff %s: claimed (fence %d)", handoff.id, handoff.fence)
     try:
         handoff = open_thread(services, handoff)
         handoff = rebind(services, handoff)
         send_kickoff(services, handoff)
-    except _LostFence:
-        log.info("handoff %s: another invocation goes on with it", handoff.id)
+    except _FenceLost:
+        log.info("handoff %s: another process continues it", handoff.id)
     except RateLimited as limited:
         try_later(services, handoff, Reason("rate_limited", str(limited)), after=limited.after, counts=False)
     except (Rejected, RequestRefused) as refusal:
@@ -60,17 +60,17 @@ def process_handoff(services: Services, handoff_id: str) -> None:
         try_later(services, handoff, Reason("platform_unavailable", str(trouble)), after=None, counts=True)
 
 
-def _watch(services: Services, handoff_id: str) -> None:
-    """Somebody else has it. If a record comes again because they died, nobody but the queue will notice when their lease ends."""
+def _check_later(services: Services, handoff_id: str) -> None:
+    """Queue a check at the end of the current lease: the stream repeats a record when its process has died."""
     handoff = services.store.handoffs.get(handoff_id)
     if handoff is not None and handoff.state is State.RUNNING and not handoff.has_done(Step.KICKOFF_SENT):
         _wake(services, handoff, "watch")
 
 
 def open_thread(services: Services, handoff: Handoff) -> Handoff:
-    """Open a fresh thread in the target chat, or adopt the one that an earlier attempt opened.
+    """Open a thread in the target chat, or adopt the one that an earlier attempt opened.
 
-    A chat that cannot hold one is used itself, and the handoff says so; with `require_thread` it fails instead.
+    Where no thread can be opened, the chat itself is used, with a notice; with `require_thread` the handoff fails.
     """
     if handoff.thread is not None:
         return handoff
@@ -86,7 +86,7 @@ def open_thread(services: Services, handoff: Handoff) -> Handoff:
         if handoff.require_thread:
             raise
         place = handoff.target
-        notice = f"No thread of its own: {str(refused).rstrip('.')}. The session continues in the chat itself."
+        notice = f"No thread was opened: {str(refused).rstrip('.')}. The session continues in the chat itself."
     return _step(services, handoff, Step.THREAD_OPENED, thread=Thread(place, platform.link(place)), notice=notice)
 
 
@@ -100,21 +100,21 @@ def _find_or_open(services: Services, platform: Platform, handoff: Handoff, titl
 
 
 def rebind(services: Services, handoff: Handoff) -> Handoff:
-    """Move the session: from here on the thread owns it, and the terminal's writes are refused."""
+    """Move the session: from now on the thread owns it, and writes of the terminal are refused."""
     if handoff.is_bound:
         return handoff
     current = handoff
     moved = on_conflict(lambda: services.store.moves.rebind(current, now=services.clock.now()))
     if moved is None:
-        raise _LostFence
+        raise _FenceLost
     log.info("handoff %s: session moved", handoff.id)
     return moved
 
 
 def send_kickoff(services: Services, handoff: Handoff) -> None:
-    """Ask for the kickoff turn. The dedupe id carries the fence: a repeat of this attempt is one, a new attempt is not."""
+    """Queue the kickoff turn, once per attempt: the dedupe id contains the fence."""
     if handoff.thread is None:
-        raise _LostFence
+        raise _FenceLost
     services.queue.send(
         Kickoff(handoff.thread.place, handoff.id),
         dedupe=f"kickoff {handoff.id} {handoff.fence}",
@@ -123,7 +123,7 @@ def send_kickoff(services: Services, handoff: Handoff) -> None:
 
 
 def try_later(services: Services, handoff: Handoff, reason: Reason, *, after: float | None, counts: bool) -> None:
-    """Back to pending for another attempt: at once the first time, later and later after that; fail when all are used."""
+    """Back to pending for another attempt after a pause; fail once attempts or time are used up."""
     now = services.clock.now()
     if counts and handoff.attempt + 1 >= MAX_ATTEMPTS:
         _fail(services, handoff, reason)
@@ -146,9 +146,10 @@ def _pause_before(attempt: int) -> float:
 
 
 def _wake(services: Services, handoff: Handoff, why: str) -> None:
-    """Have the queue look at it when the time has come; should that get lost, the sweep does within a minute."""
-    wake_up = Kickoff(handoff.target, handoff.id)
-    services.queue.send(wake_up, dedupe=f"{why} {handoff.id} {handoff.fence}", line=f"wake {handoff.id}")
+    """Queue a check of the handoff; if that message is lost, the sweep checks within a minute."""
+    services.queue.send(
+        Kickoff(handoff.target, handoff.id), dedupe=f"{why} {handoff.id} {handoff.fence}", line=f"wake {handoff.id}"
+    )
 
 
 def _step(
@@ -156,7 +157,7 @@ def _step(
 ) -> Handoff:
     noted = services.store.handoffs.step(handoff, step, now=services.clock.now(), thread=thread, notice=notice)
     if noted is None:
-        raise _LostFence
+        raise _FenceLost
     return noted
 
 

@@ -1,4 +1,4 @@
-"""Ask for a session to be moved: the checks that leave it untouched, then one transaction."""
+"""Request a handoff: check without writing, then write it in one transaction."""
 
 import hashlib
 import json
@@ -20,9 +20,9 @@ from shared.use_cases.retry import on_conflict
 
 @dataclass(frozen=True)
 class HandoffRequest:
-    """What the terminal asks for. `target` is a chat on the platform; without it, the person's home.
+    """What the client asks for. `target` is a chat on the platform; without it, the user's home.
 
-    `content` stands for a conversation that came with the request: another one is another request.
+    `content` identifies a transcript that came with the request, so that another transcript is another request.
     """
 
     session_id: str
@@ -37,7 +37,7 @@ class HandoffRequest:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A handoff as it was asked for, and its session as it was read for that."""
+    """The handoff that a request led to, and its session as it was read for that."""
 
     handoff: Handoff
     session: Session | None
@@ -46,9 +46,9 @@ class Accepted:
 def request_handoff(
     services: Services, user_id: str, asked: HandoffRequest, *, idempotency_key: str | None
 ) -> Accepted:
-    """Write a pending handoff; the table's stream does the rest. The same key and body give the same handoff.
+    """Write a pending handoff, which the table's stream hands to `process`. The same key and body give the same handoff.
 
-    Raises IdempotencyKeyReused first, then the refusals in the order in which a person would meet them.
+    Raises a RequestRefused; IdempotencyKeyReused is checked first.
     """
     handoff_id = id_for(user_id, idempotency_key) if idempotency_key else services.new_id()
     earlier = services.store.handoffs.get(handoff_id) if idempotency_key else None
@@ -60,7 +60,7 @@ def request_handoff(
 
 
 def accepted_before(services: Services, earlier: Handoff, asked: HandoffRequest) -> Accepted:
-    """The handoff that the same key asked for before. Raises IdempotencyKeyReused if it asked for something else."""
+    """The handoff of an earlier request with the same key. Raises IdempotencyKeyReused if that request was different."""
     if earlier.body_hash != _hash(asdict(asked)):
         raise IdempotencyKeyReused
     return Accepted(earlier, services.store.sessions.get(earlier.session_id))
@@ -69,9 +69,9 @@ def accepted_before(services: Services, earlier: Handoff, asked: HandoffRequest)
 def write_request(
     services: Services, handoff_id: str, session: Session, asked: HandoffRequest, target: Place
 ) -> Accepted:
-    """One transaction that holds only at the epoch at which the session was read: where it is then is where it was.
+    """Write the handoff in one transaction, which fails unless the session still has the epoch that was read.
 
-    Raises Moved at any other epoch, unless the same request was accepted meanwhile.
+    Raises Moved for another epoch than the requested one, unless the same request was accepted before.
     """
     if session.epoch != asked.epoch:
         earlier = services.store.handoffs.get(handoff_id)
@@ -100,14 +100,14 @@ def write_request(
             steps={Step.REQUESTED.value: now},
         )
         accepted = services.store.handoffs.request(handoff, now=now)
-        is_another = accepted is not handoff  # of the same request, which was quicker
+        is_another = accepted is not handoff  # a concurrent repeat of this request was written first
         return Accepted(accepted, services.store.sessions.get(session.id) if is_another else session)
 
     return on_conflict(request)
 
 
 def destination(services: Services, user_id: str, platform: str, target: str | None) -> Place:
-    """Where a handoff is to arrive: the chat that was named, else the person's home."""
+    """The chat that was named, or the user's home. Raises NoHome and the refusals of access.py."""
     refuse_unusable_platform(services.platforms, platform)
     if target:
         chat = Place(platform, target)

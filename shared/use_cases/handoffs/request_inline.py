@@ -1,4 +1,4 @@
-"""Hand off a session that the client keeps itself: store the conversation, then ask. Each part is idempotent."""
+"""Request a handoff with its transcript inline: store the session, then request. Each part is idempotent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from shared.use_cases.sessions.save_session import change_session
 
 @dataclass(frozen=True)
 class InlineTranscript:
-    """A conversation from its first message. Without an id of its own it gets one, the same for the same key."""
+    """A whole transcript. Without an `id` the session gets one, derived from the idempotency key."""
 
     messages: Sequence[Message]
     id: str | None = None
@@ -32,10 +32,10 @@ class InlineTranscript:
 def request_inline(
     services: Services, user_id: str, whole: InlineTranscript, asked: HandoffRequest, *, idempotency_key: str | None
 ) -> Accepted:
-    """What can be refused is refused before anything is written. `asked` is completed with the session's id and epoch.
+    """Store the transcript and request the handoff. `asked` is completed with the session's id and epoch.
 
-    The same key with another conversation is another request, and refused as one. Of two that are the same, both get the
-    handoff of the quicker one, also if that makes the session look busy or moved to the other.
+    The same key with another transcript raises IdempotencyKeyReused. Of two concurrent equal requests both get the
+    handoff of the first, even if that makes the session look busy or moved to the second. Raises a RequestRefused.
     """
     key = idempotency_key
     session_id = whole.id or (id_for(user_id, f"session of {key}") if key else services.new_id())
@@ -62,8 +62,8 @@ def _request(
 
 
 def _store(services: Services, user_id: str, session_id: str, whole: InlineTranscript) -> Session:
-    """Store the conversation where nothing forbids it. The session is the one that this was decided of: at its epoch."""
-    session = services.store.sessions.get(session_id) if whole.id else None  # an id of ours is hardly ever taken
+    """Store the transcript and return the session, at the epoch that the checks were made for."""
+    session = services.store.sessions.get(session_id) if whole.id else None  # a derived or random id is new
     if session is None:
         if whole.epoch:
             raise UnknownSession(session_id)
@@ -78,7 +78,7 @@ def _store(services: Services, user_id: str, session_id: str, whole: InlineTrans
     )
     if whole.title and session.title != whole.title:
         session = change_session(services, user_id, session_id, {"title": whole.title})
-        refuse_elsewhere(session, epoch)  # it was read again
+        refuse_elsewhere(session, epoch)  # change_session has read it again
     return session
 
 

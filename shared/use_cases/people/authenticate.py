@@ -1,4 +1,4 @@
-"""Find out who asks: a token names its user, and only its hash is stored."""
+"""Authenticate a caller: a token contains its user's id, and only its hash is stored."""
 
 import hashlib
 import re
@@ -11,12 +11,12 @@ _TOKEN = re.compile(r"ho_([A-Za-z0-9_-]{1,64})\.[A-Za-z0-9_-]{20,128}")
 
 
 def new_token(user_id: str) -> str:
-    """A fresh token for a user: 256 random bits behind the user's id."""
+    """A new token: the user's id and 256 random bits."""
     return f"ho_{user_id}.{secrets.token_urlsafe(32)}"
 
 
 def hash_of(token: str) -> str:
-    """What is stored of a token. Its 256 random bits need no slow hash."""
+    """The hash that is stored. A fast one is enough for 256 random bits."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

@@ -20,9 +20,9 @@ def append_messages(
     messages: Sequence[Message],
     known: Session | None = None,
 ) -> Session:
-    """Store `messages` behind the first `after`. Idempotent: what is stored already is compared, not written again.
+    """Store `messages` after the first `after`. Idempotent: messages that are stored already are compared, not written.
 
-    `known` is the user's session as it was just read. Raises Moved, OutOfSequence or SessionBusy.
+    `known` is the user's session if it was just read. Raises Moved, OutOfSequence or SessionBusy.
     """
 
     def append() -> Session:

@@ -11,13 +11,13 @@ from shared.use_cases.access import id_for, own_session
 from shared.use_cases.retry import on_conflict
 
 COPY_BATCH = 1024 * 1024
-"""How much of a transcript is copied in one transaction."""
+"""Bytes of a transcript that are copied in one transaction."""
 
 
 def resume_session(services: Services, user_id: str, session_id: str, *, epoch: int) -> Session:
-    """Owner = terminal, epoch + 1; a handoff in flight ends as cancelled. Raises Moved if `epoch` is no longer true.
+    """Owner = terminal, epoch + 1; a handoff in flight is cancelled. Raises Moved if the session has another epoch.
 
-    The thread that it leaves is told, through the queue, so that what people type there next does not surprise them.
+    A notice in the thread says that the session has left.
     """
 
     def resume() -> tuple[Session, Session]:
@@ -28,18 +28,18 @@ def resume_session(services: Services, user_id: str, session_id: str, *, epoch: 
 
     left, resumed = on_conflict(resume)
     if not left.owner.is_cli:
-        words = f"This session went back to the terminal. `/resume {session_id}` brings it here again."
+        text = f"This session went back to the terminal. Send `/resume {session_id}` to bring it here again."
         services.queue.send(
-            Notice(left.owner, f"resumed-{session_id}-{resumed.epoch}", words),
+            Notice(left.owner, f"resumed-{session_id}-{resumed.epoch}", text),
             dedupe=f"resumed {session_id} {resumed.epoch}",
         )
     return resumed
 
 
 def fork_session(services: Services, user_id: str, session_id: str, *, idempotency_key: str | None = None) -> Session:
-    """A copy of a session, with its transcript, owned by the terminal; the original stays where it lives.
+    """A copy of a session and its transcript, owned by the terminal; the original stays where it lives.
 
-    The same key gives the same copy, and goes on with one that was broken off.
+    The same key gives the same copy and continues an interrupted one.
     """
     now = services.clock.now()
     original = own_session(services, user_id, session_id)

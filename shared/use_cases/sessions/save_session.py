@@ -1,4 +1,4 @@
-"""Create a session or change what is known of it; find, list and delete one's own."""
+"""Create, change and delete a session."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ def save_session(
 
 
 def change_session(services: Services, user_id: str, session_id: str, details: Mapping[str, str | None]) -> Session:
-    """Update the details given; nothing is written where they are known already."""
+    """Update the details given; writes nothing if they are unchanged."""
 
     def change() -> Session:
         session = own_session(services, user_id, session_id)
@@ -35,7 +35,7 @@ def change_session(services: Services, user_id: str, session_id: str, details: M
 
 
 def delete_session(services: Services, user_id: str, session_id: str) -> None:
-    """Remove a session with all that belongs to it; not while it is being handed off or answered."""
+    """Delete a session and its data. Raises HandoffInFlight, or SessionBusy during a turn."""
 
     def delete() -> None:
         session = own_session(services, user_id, session_id)

@@ -1,4 +1,4 @@
-"""A turn from the terminal: accepted durably, answered through the queue like every other."""
+"""Accept a turn from the terminal: store it and queue it like every other turn."""
 
 from dataclasses import replace
 
@@ -12,13 +12,14 @@ from shared.use_cases.access import accepted_turn, own_session, refuse_elsewhere
 from shared.use_cases.retry import on_conflict
 
 ACCEPTED_LEASE = 300_000
-"""How long an accepted turn may wait in the queue before the session is no longer busy with it."""
+"""Milliseconds that an accepted turn keeps its session busy while it waits in the queue."""
 
 
 def accept_turn(services: Services, user_id: str, session_id: str, *, epoch: int, turn_id: str, text: str) -> Session:
-    """Write down what the person said and wake a turn. Idempotent by `turn_id`. Raises Moved, SessionBusy, HandoffInFlight.
+    """Store what the user said and queue a turn. Idempotent by `turn_id`.
 
-    The session is marked busy when the turn is accepted, not when it runs: a handoff and a turn exclude one another.
+    The session is busy from here on, not only when the turn runs, because a handoff and a turn exclude each other.
+    Raises Moved, SessionSuspended, HandoffInFlight or SessionBusy.
     """
     place = cli_place(session_id)
     row = InboxRow(place, turn_id, user_id, text, services.clock.now(), user_id)

@@ -1,4 +1,4 @@
-"""Hold the one turn that a session may have: start it, keep it alive while the agent works, let it go."""
+"""The lease of a session's one turn: take it, renew it while the agent works, release it."""
 
 import contextlib
 import itertools
@@ -22,14 +22,14 @@ RENEWALS_PER_LEASE = 3
 
 
 def hold_seconds(services: Services) -> int:
-    """How long the queue keeps a turn's message from others without a sign of life: as long as its lease."""
+    """The visibility time-out of a running turn's message: as long as its lease."""
     return math.ceil(services.settings.turn_lease / 1000)
 
 
 def start_turn(services: Services, session: Session, *, counts: bool, accepted: str | None = None) -> Session:
     """Take the turn's lease. Raises Busy while another turn is alive, Conflict if the session changed.
 
-    `accepted` is the id under which this very turn was accepted: its waiting is no other turn.
+    `accepted` is the id under which this turn was accepted, so that it does not wait for itself.
     """
     now = services.clock.now()
     refuse_live_turn(services, session, accepted=accepted)
@@ -38,7 +38,7 @@ def start_turn(services: Services, session: Session, *, counts: bool, accepted: 
 
 
 def refuse_live_turn(services: Services, session: Session, *, accepted: str | None) -> None:
-    """Raise Busy while another turn than `accepted` is alive: one at a time."""
+    """Raise Busy while another turn than `accepted` is alive."""
     now = services.clock.now()
     if session.turn is not None and session.has_live_turn(now) and session.turn.id != accepted:
         raise Busy((session.turn.lease_until - now) / 1000)
@@ -46,13 +46,13 @@ def refuse_live_turn(services: Services, session: Session, *, accepted: str | No
 
 @contextlib.contextmanager
 def mark_if_broken(services: Services, session: Session) -> Iterator[None]:
-    """A turn that breaks on what nobody foresaw leaves its mark at once: the queue will hand the same work out again."""
+    """Mark the session if the turn fails unexpectedly: the queue will deliver the same message again."""
     try:
         yield
     except HandoffError:
         raise
     except Exception:
-        with contextlib.suppress(Exception):  # the first error is the one to be seen
+        with contextlib.suppress(Exception):  # raise the first error, not one of the clean-up
             release(services, session, interrupted=Interruption.REDELIVERED)
         raise
 
@@ -65,9 +65,9 @@ def release(
     interrupted: Interruption | None = None,
     waiting: TurnLease | None = None,
 ) -> None:
-    """End a turn that committed nothing, if it still is this one's; if a move has ended it, only its strike is left.
+    """End a turn that committed nothing, if the session is still under it; after a move only its strike is undone.
 
-    `waiting` is what it goes back to: a turn that a terminal was promised keeps its session busy until its next try.
+    `waiting` replaces the lease: a terminal's accepted turn keeps its session busy until the next try.
     """
     mine = session.turn
 
@@ -87,7 +87,7 @@ def release(
 
 @contextlib.contextmanager
 def heartbeat(services: Services, session: Session, place: Place, visibility: Visibility) -> Iterator[None]:
-    """While the body runs: the person sees typing, and the lease and the queue's hold are renewed well before they end."""
+    """While the body runs, show typing and renew the lease and the visibility time-out before they expire."""
     every = services.settings.turn_lease / 1000 / RENEWALS_PER_LEASE
     stop = threading.Event()
 
@@ -103,7 +103,7 @@ def heartbeat(services: Services, session: Session, place: Place, visibility: Vi
             if beats % typings == 0:
                 show_typing()
             if beats and beats % renewals == 0:
-                _quietly(renew)
+                _ignoring_errors(renew)
             if stop.wait(pause):
                 return
 
@@ -123,9 +123,9 @@ def _typing(services: Services, place: Place) -> Callable[[], None]:
     return lambda: platform.typing(place)
 
 
-def _quietly(renew: Callable[[], None]) -> None:
-    """A missed renewal is not the end: the next one may come through, and a lost lease shows at the commit."""
+def _ignoring_errors(renew: Callable[[], None]) -> None:
+    """Ignore a failed renewal: the next one may succeed, and a lost lease fails the commit."""
     try:
         renew()
-    except Exception as trouble:  # noqa: BLE001  # whatever it is, the agent at work must not lose its heartbeat to it
+    except Exception as trouble:  # noqa: BLE001  # the heartbeat must outlive any single failure
         log.warning("a turn could not renew its lease: %s", type(trouble).__name__)

@@ -1,4 +1,4 @@
-"""The kickoff turn: the agent, with the whole transcript behind it, confirms in the new thread."""
+"""The kickoff turn: the agent reads the whole transcript and confirms in the new thread."""
 
 import logging
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ AGENT_PAUSE = 5.0
 def run_kickoff(services: Services, handoff_id: str, budget: TurnBudget) -> None:
     """Run the kickoff of a handoff, or finish one that was committed before. Safe to run twice.
 
-    Its failures fail the handoff, with the session back where it came from; they never strike the session. Raises
-    NotYet to be woken again later, Conflict to be woken again at once.
+    A failure fails the handoff and moves the session back; it counts no strike. Raises NotYet to be run again later,
+    Conflict to be run again at once.
     """
     handoff = services.store.handoffs.get(handoff_id)
     if handoff is None or not handoff.is_open:
@@ -39,9 +39,9 @@ def run_kickoff(services: Services, handoff_id: str, budget: TurnBudget) -> None
 
 
 def _wake_when_due(services: Services, handoff: Handoff) -> None:
-    """Its session has not moved yet: it has to wait (a rate limit), or whoever works on it may have died.
+    """Check a handoff whose session has not moved yet: it waits for a rate limit, or its process has died.
 
-    It is shown to the stream again when its time has come, or when the lease is over. Raises NotYet until then.
+    A due one is put on the stream again, one with an expired lease is taken over. Raises NotYet before that.
     """
     now = services.clock.now()
     due = handoff.not_before if handoff.state is State.PENDING else handoff.lease_until
@@ -54,7 +54,7 @@ def _wake_when_due(services: Services, handoff: Handoff) -> None:
 
 
 def finish(services: Services, handoff: Handoff) -> None:
-    """Deliver a committed confirmation, then complete; only a delivery that is rejected for good fails it."""
+    """Deliver a committed confirmation, then complete the handoff; it fails only if the platform rejects the delivery."""
     now = services.clock.now()
     try:
         deliver(services, handoff.session_id, handoff.kickoff_turn)
@@ -68,7 +68,7 @@ def finish(services: Services, handoff: Handoff) -> None:
 
 
 def _confirm(services: Services, handoff: Handoff, budget: TurnBudget) -> bool:
-    """Let the agent answer the kickoff and commit its words; False if the handoff came to an end instead."""
+    """Let the agent answer the kickoff and commit its reply; False if the handoff has ended or failed instead."""
     session = services.store.sessions.get(handoff.session_id)
     if session is None or handoff.thread is None or session.owner != handoff.thread.place:
         return False
@@ -103,14 +103,14 @@ def _commit(
     said: tuple[Message, str],
 ) -> None:
     kickoff, reply = said
-    words = reply if not handoff.notice else f"{reply}\n\n_{handoff.notice}_"
+    text = reply if not handoff.notice else f"{reply}\n\n_{handoff.notice}_"
     receipt = Receipt(count_by_role(transcript), digest(transcript), len(transcript))
     services.store.turns.commit(
         TurnCommit(
             session=session,
             messages=[kickoff, {"role": "assistant", "content": reply}],
             turn_id=handoff.kickoff_turn,
-            parts=parts_for(services, session.id, handoff.kickoff_turn, session.owner, words),
+            parts=parts_for(services, session.id, handoff.kickoff_turn, session.owner, text),
             handoff=handoff,
             receipt=receipt,
         ),
@@ -120,15 +120,15 @@ def _commit(
 
 
 def kickoff_message(session: Session, handoff: Handoff) -> Message:
-    """What the agent is asked. It is marked internal, and made here only: nobody can send one from outside."""
-    words = (
+    """The kickoff prompt, marked internal so that clients do not show it."""
+    prompt = (
         f"This session ({session.shown_title}) was just handed off from the terminal to this "
         f"{handoff.platform} chat. The whole conversation so far is above. Confirm briefly that you are here, and "
-        "sum up in a few sentences where things stand."
+        "summarise in a few sentences where things stand."
     )
     if handoff.message:
-        words += f"\n\n{handoff.message}"
-    return {"role": "user", "content": words, "internal": True, "id": handoff.kickoff_turn}
+        prompt += f"\n\n{handoff.message}"
+    return {"role": "user", "content": prompt, "internal": True, "id": handoff.kickoff_turn}
 
 
 def _fail(services: Services, handoff: Handoff, reason: Reason) -> None:

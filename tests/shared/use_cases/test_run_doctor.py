@@ -14,7 +14,7 @@ from shared.domain.routes import Place, cli_place
 from shared.errors import RateLimited
 from shared.platforms.registry import PlatformRegistry
 from shared.ports.platforms import Finding
-from shared.use_cases.run_doctor import OVERDUE, run_doctor, trouble_of
+from shared.use_cases.run_doctor import OVERDUE, problem_of, run_doctor
 from tests.support.secrets import FakeSecrets
 from tests.support.use_case_world import HOME, USER, World
 
@@ -126,7 +126,7 @@ def test_something_unforeseen_in_a_look_is_a_finding(world: World, caplog: pytes
         raise KeyError("an answer that nobody expected")
 
     assert ("chat", "bot", None) in found(with_looks(world, chat=break_down))
-    assert "chat could not be looked at: KeyError" in caplog.text
+    assert "chat could not be diagnosed: KeyError" in caplog.text
 
 
 def test_somebody_new_is_told_to_set_a_home(world: World) -> None:
@@ -225,4 +225,4 @@ HANDOFF = Handoff(
 def test_an_open_handoff_past_its_deadline_is_one_that_nobody_swept(
     handoff: Handoff, after_deadline: int, is_stuck: bool
 ) -> None:
-    assert (trouble_of(handoff, now=AT + after_deadline) is not None) == is_stuck
+    assert (problem_of(handoff, now=AT + after_deadline) is not None) == is_stuck

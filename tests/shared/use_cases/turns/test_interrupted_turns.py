@@ -129,9 +129,9 @@ def test_after_three_strikes_the_session_is_suspended_the_person_is_told_and_the
     assert (session.suspended, session.resume_pending, session.message_count) == (True, None, 4)
     (told,) = answered(world, place)
     assert "interrupted 3 times in a row" in told
-    assert "transcript is kept" in told
+    assert "transcript is saved" in told
     assert "/resume s-1" in told
-    assert "Your next message starts a fresh session" in told
+    assert "Your next message starts a new session" in told
 
 
 def test_the_next_message_after_a_suspension_starts_a_fresh_session_and_says_so(world: World, place: Place) -> None:
@@ -169,7 +169,7 @@ def test_a_suspended_session_that_is_resumed_in_the_chat_goes_on(world: World, p
 def test_a_terminal_is_refused_by_a_suspended_session_and_told_what_to_do(world: World) -> None:
     session = world.session()
     world.store.sessions.replace(session, replace(session, suspended=True))
-    with pytest.raises(SessionSuspended, match="transcript is kept"):
+    with pytest.raises(SessionSuspended, match="transcript is saved"):
         accept_turn(world.services, USER, "s-1", epoch=0, turn_id="t", text="hi")
 
 
@@ -239,7 +239,7 @@ def test_an_agent_that_refuses_is_told_to_the_person_at_once_and_costs_no_strike
 
     (told,) = answered(world, place)
     assert "I could not answer: the key is wrong" in told
-    assert "Your message is kept" in told
+    assert "Your message is saved" in told
     assert world.current().strikes == 0
 
 
