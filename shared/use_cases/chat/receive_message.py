@@ -66,9 +66,9 @@ def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> No
 
 
 def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
-    """`/stop` cannot wait behind the turn that it stops: what its sender said before it is closed now.
+    """Close the sender's earlier rows at once, because `/stop` cannot wait behind the turn that it stops.
 
-    That turn will commit nothing, and `/stop` itself is answered in a line of its own.
+    That turn then fails to commit. `/stop` itself is answered in another line of the queue.
     """
     waiting = services.store.inbox.new(inbound.place, limit=100)
     earlier = [row for row in waiting if row.event_id < inbound.event_id and row.user_id == user_id]
