@@ -53,7 +53,7 @@ def test_a_place_names_no_person_so_that_everyone_in_a_thread_has_the_same_sessi
 
 @pytest.mark.parametrize("parts", [("", "1"), ("telegram", ""), ("telegram", "1", "")])
 def test_an_empty_part_is_refused_rather_than_built_into_a_route(parts: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="no empty part"):
+    with pytest.raises(ValueError, match="must not be empty"):
         route(*parts)
 
 

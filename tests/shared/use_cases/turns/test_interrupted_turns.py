@@ -65,7 +65,7 @@ def test_a_killed_turn_is_taken_up_again_in_the_same_session_and_the_agent_is_to
 
     note = world.agent.notes[-1]
     assert note is not None
-    assert "its process went away" in note
+    assert "its process died" in note
     assert answered(world, place) == ["reply to 5"]
     session = world.current()
     assert (session.strikes, session.resume_pending, session.suspended) == (0, None, False)
@@ -108,7 +108,7 @@ def test_a_turn_that_breaks_on_what_nobody_foresaw_is_marked_and_handed_out_agai
     assert (marked.resume_pending.reason, marked.turn, marked.strikes) == (Interruption.REDELIVERED, None, 1)
     world.turns()
     assert answered(world, place) == ["reply to 5"]
-    assert "handed out a second time" in str(world.agent.notes[-1])
+    assert "failed and was started again" in str(world.agent.notes[-1])
 
 
 def test_a_committed_turn_clears_marks_and_strikes(world: World, place: Place) -> None:
