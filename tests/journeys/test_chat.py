@@ -85,9 +85,9 @@ def test_commands_are_answered_in_the_thread(user: ApiUser, platform: str) -> No
     thread.say("/help")
     assert "/resume" in thread.wait_for("Commands here")
     thread.say(f"/handoff {platform}")
-    thread.wait_for("is the terminal")
+    thread.wait_for("in a terminal to move")
     thread.say("/resume no such thing")
-    thread.wait_for("No session is called")
+    thread.wait_for("You have no session")
 
     assert len(thread.contents()) == 6
 
@@ -96,7 +96,7 @@ def test_new_starts_a_session_in_the_thread(user: ApiUser) -> None:
     thread = ChatThread(user)
 
     thread.say("/new")
-    thread.wait_for("A fresh session begins here")
+    thread.wait_for("A new session starts here")
     thread.say("first words")
 
     assert "I was given 1 message" in thread.wait_for("first words")

@@ -76,7 +76,7 @@ def test_a_chat_without_threads_is_used_with_a_notice(user: ApiUser) -> None:
     done = user.hand_off(user.create_session(), "telegram", target=PLAIN_GROUP, replace=True)
 
     assert done["state"] == "completed"
-    assert "No thread of its own" in done["notice"]
+    assert "No thread was opened" in done["notice"]
     assert done["session"]["owner"] == f"telegram:{PLAIN_GROUP}"
 
 

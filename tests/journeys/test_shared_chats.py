@@ -71,10 +71,10 @@ def test_the_neighbours_commands_do_not_move_my_session(owner: ApiUser, neighbou
     before = {session["id"] for session in neighbour.sessions()}
 
     answers = {
-        "/new": "Somebody else",
-        f"/resume {theirs}": "Somebody else",
-        f"/resume {thread.session_id}": "No session is called",
-        f"/resume {thread.title}": "No session is called",
+        "/new": "Another user",
+        f"/resume {theirs}": "Another user",
+        f"/resume {thread.session_id}": "You have no session",
+        f"/resume {thread.title}": "You have no session",
         "/status": "No session lives here",
     }
     for command, answer in answers.items():
