@@ -17,7 +17,7 @@ from local.service import LocalService
 from shared.domain.routes import Place
 from tests.contracts.platform.toy import CHAT, PLAIN_CHAT
 from tests.local.chats.simulator.browser import Browser, missing
-from tests.support.desk import Desk
+from tests.support.api_user import ApiUser
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -31,8 +31,8 @@ def service() -> Iterator[LocalService]:
 
 
 @pytest.fixture
-def desk(service: LocalService) -> Desk:
-    return Desk(service)
+def user(service: LocalService) -> ApiUser:
+    return ApiUser(service)
 
 
 def transaction(service: LocalService, *events: dict[str, Any], body: bytes | None = None) -> httpx.Response:
@@ -51,26 +51,26 @@ def written_by_bot(service: LocalService, platform: str, chat_id: str, thread_id
     return [message["text"] for message in place["messages"] if message["from"] == "bot"]
 
 
-def test_a_handoff_opens_a_thread_and_a_reply_is_answered(desk: Desk) -> None:
+def test_a_handoff_opens_a_thread_and_a_reply_is_answered(user: ApiUser) -> None:
     title = f"toy {uuid.uuid4().hex[:6]}"
-    session_id = desk.session(title=title)
+    session_id = user.create_session(title=title)
 
-    done = desk.hand_over(session_id, "toy")
+    done = user.hand_off(session_id, "toy")
 
     assert (done["state"], done["error"]) == ("completed", None)
-    (thread,) = desk.threads(title, "toy")
-    assert done["thread"]["url"] == desk.service.simulator.link_url("toy", "lounge", thread["id"])
-    desk.service.simulator.say("toy", "lounge", "And now?", thread=thread["id"])
-    answers = eventually(lambda: written_by_bot(desk.service, "toy", "lounge", thread["id"])[1:])
+    (thread,) = user.threads(title, "toy")
+    assert done["thread"]["url"] == user.service.simulator.link_url("toy", "lounge", thread["id"])
+    user.service.simulator.say("toy", "lounge", "And now?", thread=thread["id"])
+    answers = eventually(lambda: written_by_bot(user.service, "toy", "lounge", thread["id"])[1:])
     assert "And now?" in answers[0]
-    assert [message["content"] for message in desk.transcript(session_id)][-2] == "And now?"
+    assert [message["content"] for message in user.transcript(session_id)][-2] == "And now?"
 
 
-def test_without_threads_a_handoff_arrives_in_the_home(desk: Desk) -> None:
-    done = desk.hand_over(desk.session(), "plaintoy")
+def test_without_threads_a_handoff_arrives_in_the_home(user: ApiUser) -> None:
+    done = user.hand_off(user.create_session(), "plaintoy")
 
     assert done["state"] == "completed"
-    assert written_by_bot(desk.service, "plaintoy", "lounge")
+    assert written_by_bot(user.service, "plaintoy", "lounge")
 
 
 def test_the_command_line_hands_over_to_the_toy(service: LocalService) -> None:
@@ -85,26 +85,26 @@ def test_the_command_line_hands_over_to_the_toy(service: LocalService) -> None:
     assert json.loads(ran.stdout)["state"] == "completed"
 
 
-def test_the_service_lists_the_toys(desk: Desk) -> None:
-    listed = {entry["name"]: entry for entry in desk.http.get("/platforms").json()["platforms"]}
+def test_the_service_lists_the_toys(user: ApiUser) -> None:
+    listed = {entry["name"]: entry for entry in user.http.get("/platforms").json()["platforms"]}
 
     assert listed["toy"] | {"home": None} == {**listed["slack"], "name": "toy", "home": None}
     assert (listed["plaintoy"]["supported"], listed["plaintoy"]["threads"]) == (True, False)
 
 
-def test_the_doctor_finds_no_problem(desk: Desk) -> None:
-    checks = [check for check in desk.http.get("/doctor").json()["checks"] if check["platform"] == "toy"]
+def test_the_doctor_finds_no_problem(user: ApiUser) -> None:
+    checks = [check for check in user.http.get("/doctor").json()["checks"] if check["platform"] == "toy"]
 
     assert {"bot", "secrets", "webhook", "home", "thread", "identity"} <= {check["name"] for check in checks}
     assert [check for check in checks if not check["ok"]] == []
 
 
-def test_the_doctor_reports_a_failing_toy(desk: Desk) -> None:
-    desk.service.simulator.arm("toy", "reset", count=50, on="read")
+def test_the_doctor_reports_a_failing_toy(user: ApiUser) -> None:
+    user.service.simulator.arm("toy", "reset", count=50, on="read")
     checks = {
-        check["name"]: check["ok"] for check in desk.http.get("/doctor").json()["checks"] if check["platform"] == "toy"
+        check["name"]: check["ok"] for check in user.http.get("/doctor").json()["checks"] if check["platform"] == "toy"
     }
-    desk.service.simulator.arm("toy", "reset", count=0)
+    user.service.simulator.arm("toy", "reset", count=0)
 
     assert checks["bot"] is False
 
@@ -114,20 +114,20 @@ def test_the_webhook_answers_the_challenge(service: LocalService) -> None:
     assert httpx.get(f"{service.url}/webhooks/toy", params={"token": "wrong", "challenge": "x"}).status_code == 401
 
 
-def test_every_event_of_a_transaction_is_handled(desk: Desk) -> None:
+def test_every_event_of_a_transaction_is_handled(user: ApiUser) -> None:
     title = f"batch {uuid.uuid4().hex[:6]}"
-    session_id = desk.session(title=title)
-    desk.hand_over(session_id, "toy")
-    (thread,) = desk.threads(title, "toy")
+    session_id = user.create_session(title=title)
+    user.hand_off(session_id, "toy")
+    (thread,) = user.threads(title, "toy")
     message = {"kind": "message", "chat": "lounge", "thread": thread["id"], "from": "ann"}
     first, second = {**message, "id": "900001", "text": "one"}, {**message, "id": "900002", "text": "two"}
     invite = {"kind": "invite", "chat": "studio", "from": "ann"}
     stranger = {"kind": "invite", "chat": "note", "from": "joe"}
 
-    assert transaction(desk.service, first, invite, second, stranger).status_code == 200
+    assert transaction(user.service, first, invite, second, stranger).status_code == 200
 
-    eventually(lambda: {"one", "two"} <= {m["content"] for m in desk.transcript(session_id)})
-    joined = [call.name for call in desk.service.simulator.calls if call.name.endswith("/join")]
+    eventually(lambda: {"one", "two"} <= {m["content"] for m in user.transcript(session_id)})
+    joined = [call.name for call in user.service.simulator.calls if call.name.endswith("/join")]
     assert joined == ["POST /toy/api/chats/studio/join"]
 
 
