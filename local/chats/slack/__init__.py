@@ -15,13 +15,12 @@ SCOPES = (
 
 @dataclass(frozen=True)
 class SlackOptions:
-    """The workspace and the app; `uninvited` are the channels that the bot is not a member of."""
+    """The workspace and the app."""
 
     team: str = "T0HANDOFF"
     app: str = "A0HANDOFF"
     bot: str = "B0HANDOFF"
     scopes: tuple[str, ...] = SCOPES
-    uninvited: frozenset[str] = frozenset()
 
 
 def _secrets() -> dict[str, str]:

@@ -86,21 +86,15 @@ def _guild(backend: Backend, channels: Channels, threads: Threads) -> list[Call]
         here(call)
         return server.guild(backend)
 
-    def all_channels(call: Input) -> list[JSON]:
-        here(call)
-        return [payloads.channel(c, backend) for c in backend.chats() if c.kind != "dm"]
-
     def member(call: Input) -> JSON:
         here(call)
         return payloads.member(channels.person(call.ids["user"]))
 
     return [
         Call("GET", "/guilds/{guild}", "read", guild),
-        Call("GET", "/guilds/{guild}/channels", "read", all_channels),
         Call("GET", "/guilds/{guild}/threads/active", "read", lambda _: threads.active()),
         Call("GET", "/guilds/{guild}/members/{user}", "read", member),
         Call("GET", "/users/{user}", "read", lambda c: payloads.user(channels.person(c.ids["user"]))),
-        Call("POST", "/users/@me/channels", "read", lambda c: channels.open_direct(c.body)),
     ]
 
 
@@ -112,7 +106,6 @@ def _channels(channels: Channels) -> list[Call]:
         Call("POST", f"{where}/messages", "send", lambda c: channels.post(c.ids["channel"], c.body)),
         Call("GET", message, "read", lambda c: channels.message(**c.ids)),
         Call("PATCH", message, "edit", lambda c: channels.edit(**c.ids, body=c.body)),
-        Call("DELETE", message, "edit", lambda c: channels.delete(**c.ids)),
         Call("POST", f"{where}/typing", "typing", lambda c: channels.typing(c.ids["channel"])),
     ]
 
@@ -126,12 +119,8 @@ def _threads(threads: Threads) -> list[Call]:
     return [
         Call("POST", f"{where}/threads", "open_thread", lambda c: threads.from_channel(c.ids["channel"], c.body), 201),
         Call("POST", f"{where}/messages/{{message}}/threads", "open_thread", from_message, 201),
-        Call("PATCH", where, "edit", lambda c: threads.change(c.ids["channel"], c.body)),
-        Call("DELETE", where, "edit", lambda c: threads.delete(c.ids["channel"])),
         Call("GET", f"{where}/thread-members", "read", lambda c: threads.members(c.ids["channel"])),
-        Call("GET", member, "read", lambda c: threads.member(c.ids["channel"], c.ids["user"])),
         Call("PUT", member, "edit", lambda c: threads.join(c.ids["channel"], c.ids["user"])),
-        Call("DELETE", member, "edit", lambda c: threads.leave(c.ids["channel"], c.ids["user"])),
     ]
 
 

@@ -7,7 +7,6 @@ from local.chats.discord.wire.errors import DiscordError
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.store import Chat, Message, NotFound, Thread
-from local.chats.spec import SeededChat
 
 JSON = dict[str, Any]
 MAX_CONTENT = 2000
@@ -50,16 +49,6 @@ class Channels:
         chat, thread = self.find(channel_id)
         if thread is not None:
             return payloads.thread_channel(chat, thread, self._backend)
-        return payloads.channel(chat, self._backend)
-
-    def open_direct(self, body: JSON) -> JSON:
-        person = self.person(str(body.get("recipient_id", "")))
-        for chat in self._backend.chats():
-            if chat.kind == "dm" and chat.people == (person.key,):
-                return payloads.channel(chat, self._backend)
-        chat = self._backend.add_chat(
-            SeededChat(self.next_id(), f"{person.first_name} and the bot", "dm", (person.key,))
-        )
         return payloads.channel(chat, self._backend)
 
     def history(self, channel_id: str, query: JSON) -> list[JSON]:
@@ -111,9 +100,6 @@ class Channels:
             raise DiscordError(403, 50005, "Cannot edit a message authored by another user")
         self._backend.store.edit(chat, thread, found, self.content(body))
         return payloads.message(found, chat, thread, self._backend)
-
-    def delete(self, channel: str, message: str) -> None:
-        self._backend.store.remove_message(*self._message(channel, message))
 
     def typing(self, channel_id: str) -> None:
         chat, thread = self.find(channel_id)

@@ -5,13 +5,12 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from local.chats.discord.wire import payloads
 from local.chats.discord.wire.frames import Connection, compressor
 from local.chats.discord.wire.gateway import Gateway, Session
 from local.chats.simulator.backend import Backend
 
 JSON = dict[str, Any]
-HEARTBEAT, IDENTIFY, PRESENCE, RESUME, REQUEST_MEMBERS, INVALID_SESSION, HELLO, ACK = 1, 2, 3, 6, 8, 9, 10, 11
+HEARTBEAT, IDENTIFY, RESUME, INVALID_SESSION, HELLO, ACK = 1, 2, 6, 9, 10, 11
 HEARTBEAT_MS = 41_250
 # Close codes for errors of the bot.
 DECODE_ERROR, NOT_AUTHENTICATED, AUTHENTICATION_FAILED, ALREADY_AUTHENTICATED = 4002, 4003, 4004, 4005
@@ -37,8 +36,6 @@ class Client:
             await self._authenticate(operation, data)
         elif self._session is None:
             await self._connection.close(NOT_AUTHENTICATED)
-        elif operation == REQUEST_MEMBERS:
-            self._members(data)
 
     async def _authenticate(self, operation: int, data: JSON) -> None:
         if self._session is not None:
@@ -51,17 +48,6 @@ class Client:
             self._session = self._gateway.resume(self._connection, data["session_id"], int(data["seq"] or 0))
             if self._session is None:
                 self._connection.send({"op": INVALID_SESSION, "d": False})
-
-    def _members(self, data: JSON) -> None:
-        chunk = {
-            "guild_id": self._backend.options.guild,
-            "members": [payloads.member(person) for person in self._backend.people],
-            "chunk_index": 0,
-            "chunk_count": 1,
-            "not_found": [],
-            "nonce": data.get("nonce"),
-        }
-        self._gateway.dispatch("GUILD_MEMBERS_CHUNK", chunk)
 
 
 async def accept(request: web.Request, backend: Backend, gateway: Gateway) -> web.StreamResponse:

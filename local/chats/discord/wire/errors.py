@@ -19,10 +19,6 @@ def unknown(what: str) -> DiscordError:
     return DiscordError(404, codes[what], f"Unknown {what}")
 
 
-def unknown_interaction() -> DiscordError:
-    return DiscordError(404, 10062, "Unknown interaction")
-
-
 def wrong_channel_type() -> DiscordError:
     return DiscordError(400, 50024, "Cannot execute action on this channel type")
 

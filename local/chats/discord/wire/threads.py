@@ -47,33 +47,10 @@ class Threads:
         thread = self._open(chat, message_id, self._name(body), self._duration(body), starter=message_id)
         return self._shown(chat, thread)
 
-    def change(self, channel_id: str, body: JSON) -> JSON:
-        chat, thread = self._thread(channel_id)
-        if "archived" in body:
-            thread.extra["archived"] = bool(body["archived"])
-        if "auto_archive_duration" in body:
-            thread.extra["auto_archive_duration"] = self._duration(body)
-        if "name" in body:
-            thread.title = self._name(body)
-        self._backend.store.thread_changed(chat, thread)
-        return payloads.thread_channel(chat, thread, self._backend)
-
-    def delete(self, channel_id: str) -> JSON:
-        chat, thread = self._thread(channel_id)
-        shown = payloads.thread_channel(chat, thread, self._backend)
-        self._backend.store.remove_thread(chat, thread)
-        return shown
-
     def members(self, channel_id: str) -> list[JSON]:
         _, thread = self._thread(channel_id)
         people = [p for p in self._backend.people if p.key in thread.members]
         return [payloads.thread_member(thread, person) for person in people]
-
-    def member(self, channel_id: str, user_id: str) -> JSON:
-        found = next((m for m in self.members(channel_id) if m["user_id"] == self._user_id(user_id)), None)
-        if found is None:
-            raise errors.unknown("Member")
-        return found
 
     def join(self, channel_id: str, user_id: str) -> None:
         chat, thread = self._thread(channel_id)
@@ -81,11 +58,6 @@ class Threads:
         if person.key not in (*chat.people, BOT):
             raise DiscordError(403, 50001, "Missing Access")
         thread.members.add(person.key)
-        self._backend.store.thread_changed(chat, thread)
-
-    def leave(self, channel_id: str, user_id: str) -> None:
-        chat, thread = self._thread(channel_id)
-        thread.members.discard(self._channels.person(self._user_id(user_id)).key)
         self._backend.store.thread_changed(chat, thread)
 
     def active(self) -> JSON:

@@ -50,7 +50,6 @@ class Slack:
             "chat.postMessage": ("send", posting.post),
             "chat.update": ("edit", posting.update),
             "chat.delete": ("edit", posting.delete),
-            "chat.getPermalink": ("read", posting.permalink),
             "conversations.history": ("read", conversations.history),
             "conversations.replies": ("read", conversations.replies),
             "conversations.info": ("read", conversations.info),

@@ -26,8 +26,6 @@ class Conversations:
         person = self._backend.person_with_id(channel_id)
         if person is not None and person.key != BOT:
             return self._direct(person)
-        if channel_id in self._backend.options.uninvited:
-            raise SlackError("not_in_channel")
         try:
             return self._backend.chat(channel_id)
         except NotFound:

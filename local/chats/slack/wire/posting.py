@@ -82,17 +82,6 @@ class Posting:
         self._backend.store.typing(chat, thread_ts, STATUS_SECONDS if arguments.text("status") else 0.0)
         return {}
 
-    def permalink(self, arguments: Arguments) -> JSON:
-        chat, ts = self._conversations.channel(arguments.text("channel")), arguments.text("message_ts")
-        try:
-            thread, _ = self._backend.store.find(chat, ts)
-        except NotFound:
-            raise SlackError("message_not_found") from None
-        return {
-            "channel": chat.id,
-            "permalink": f"{self._backend.base_url()}/#/slack/{chat.id}/{thread.id if thread else ts}",
-        }
-
     def _mine(self, chat: Chat, ts: str, error: str) -> tuple[Thread | None, Message]:
         try:
             thread, message = self._backend.store.find(chat, ts)

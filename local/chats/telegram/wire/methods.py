@@ -12,7 +12,6 @@ from local.chats.telegram.wire.arguments import Arguments, TelegramError
 MAX_TEXT = 4096
 MAX_TOPIC_NAME = 128
 MAX_ENTITIES = 100
-GENERAL = "1"
 TYPING_SECONDS = 5.0
 NOT_MODIFIED = (
     "Bad Request: message is not modified: specified new message content and reply markup are exactly the same "
@@ -63,11 +62,6 @@ class Methods:
             self._backend.store.thread_changed(chat, thread)
         return True
 
-    def delete_forum_topic(self, arguments: Arguments) -> Any:
-        chat = self._forum(arguments)
-        self._backend.store.remove_thread(chat, self._thread(chat, arguments, missing="Bad Request: TOPIC_ID_INVALID"))
-        return True
-
     def send_message(self, arguments: Arguments) -> Any:
         chat = self.chat(arguments)
         thread = self._place(chat, arguments)
@@ -85,13 +79,6 @@ class Methods:
             raise TelegramError(NOT_MODIFIED)
         self._backend.store.edit(chat, thread, message, text, entities=entities)
         return payloads.message(message, chat, thread, self._backend)
-
-    def delete_message(self, arguments: Arguments) -> Any:
-        chat = self.chat(arguments)
-        self._backend.store.remove_message(
-            chat, *self._message(chat, arguments, "Bad Request: message to delete not found")
-        )
-        return True
 
     def send_chat_action(self, arguments: Arguments) -> Any:
         chat = self.chat(arguments)

@@ -245,7 +245,9 @@ class Listener:
 
     def __init__(self, simulator: Simulator) -> None:
         web = WebClient(base_url=simulator.api_url("slack"))
-        self.client = SocketModeClient(app_token=simulator.secrets["slack/app_token"], web_client=web)
+        # One worker: several would call the listeners in any order.
+        token = simulator.secrets["slack/app_token"]
+        self.client = SocketModeClient(app_token=token, web_client=web, concurrency=1)
         self.requests: list[SocketModeRequest] = []
         self.arrived = threading.Semaphore(0)
         self.deaf = 0
