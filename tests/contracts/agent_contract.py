@@ -101,7 +101,7 @@ class RemoteAgentContract(AgentContract):
     """For every agent behind a network, with a server that speaks its wire format and refuses what the real one would."""
 
     dialect: Dialect
-    kinds_that_fail = ("bad_key", "unknown_model", "refused")
+    kinds_that_fail: tuple[str, ...] = ("bad_key", "unknown_model", "refused")
 
     @pytest.fixture
     def make(self, server: HttpServer, clock: HurriedClock) -> Callable[..., Agent]:

@@ -1,4 +1,4 @@
-"""The handlers of queue, stream and schedule under faults, fed with real events: what they give back to Lambda."""
+"""What the handlers of queue, stream and schedule return to Lambda under faults, for recorded events."""
 
 import copy
 import json
@@ -27,7 +27,7 @@ EVENTS = Path(__file__).parents[1] / "events"
 
 
 class Context:
-    """What the handler asks of Lambda."""
+    """The part of the Lambda context that handlers use."""
 
     def __init__(self, seconds: int = 900) -> None:
         self._seconds = seconds
@@ -36,14 +36,14 @@ class Context:
         return self._seconds * 1000
 
 
-class Holds:
-    """How long the queue was asked to hold the message, in order."""
+class RecordedVisibility:
+    """The visibility time-outs that were set, in order."""
 
     def __init__(self) -> None:
-        self.asked: list[int] = []
+        self.seconds: list[int] = []
 
     def set(self, seconds: int) -> None:
-        self.asked.append(seconds)
+        self.seconds.append(seconds)
 
 
 def event(name: str) -> dict[str, Any]:
@@ -57,18 +57,18 @@ def world(store: Store) -> World:
 
 
 @pytest.fixture
-def holds() -> Holds:
-    return Holds()
+def visibility() -> RecordedVisibility:
+    return RecordedVisibility()
 
 
-def run_turn(world: World, holds: Holds, *, seconds: int = 900, tries: int = 1) -> Any:
-    """The queue's next message, as Lambda hands it over."""
+def run_turn(world: World, visibility: RecordedVisibility, *, seconds: int = 900, tries: int = 1) -> Any:
+    """Run the turn handler on the queue's next message."""
     received = world.queue.receive()
     assert received is not None
     queued = event("queue_kickoff_turn")
     queued["Records"][0]["body"] = body_of(received.message)
     queued["Records"][0]["attributes"]["ApproximateReceiveCount"] = str(tries)
-    services = replace(world.services, visibility=lambda _: holds)
+    services = replace(world.services, visibility=lambda _: visibility)
     return build_turn(services)(queued, Context(seconds))
 
 
@@ -81,32 +81,32 @@ def kickoff(world: World) -> None:
     world.process(world.ask())
 
 
-def test_a_turn_that_is_done_leaves_nothing_in_the_queue(world: World, holds: Holds) -> None:
+def test_a_finished_turn_deletes_its_message(world: World, visibility: RecordedVisibility) -> None:
     kickoff(world)
-    assert failed(run_turn(world, holds)) == []
-    assert holds.asked == [TURN_LEASE // 1000]
+    assert failed(run_turn(world, visibility)) == []
+    assert visibility.seconds == [TURN_LEASE // 1000]
 
 
-def test_a_turn_that_must_wait_gives_its_message_back_for_just_as_long(world: World, holds: Holds) -> None:
+def test_a_rate_limited_turn_sets_the_visibility_timeout(world: World, visibility: RecordedVisibility) -> None:
     kickoff(world)
     world.platform.next["send"].append(RateLimited(1234.5))
-    assert failed(run_turn(world, holds)) == ["059f36b4-87a3-44ab-83d2-661975830a7d"]
-    assert holds.asked[-1] == 1235
+    assert failed(run_turn(world, visibility)) == ["059f36b4-87a3-44ab-83d2-661975830a7d"]
+    assert visibility.seconds[-1] == 1235
 
 
 @pytest.mark.parametrize(("tries", "seconds"), [(1, 1), (2, 2), (5, 16), (30, TURN_LEASE // 1000)])
-def test_a_turn_that_finds_another_at_work_looks_again_soon_and_then_less_often(
-    world: World, holds: Holds, tries: int, seconds: int
+def test_a_turn_on_a_busy_session_backs_off(
+    world: World, visibility: RecordedVisibility, tries: int, seconds: int
 ) -> None:
     session, place = world.moved()
     world.say(place, "And now?", "0001")
     start_turn(world.services, session, counts=False)
 
-    assert len(failed(run_turn(world, holds, tries=tries))) == 1
-    assert holds.asked[-1] == seconds
+    assert len(failed(run_turn(world, visibility, tries=tries))) == 1
+    assert visibility.seconds[-1] == seconds
 
 
-def test_a_turn_whose_session_went_away_comes_back_soon_and_finds_out(world: World, holds: Holds) -> None:
+def test_a_turn_whose_session_moved_is_retried_soon(world: World, visibility: RecordedVisibility) -> None:
     kickoff(world)
 
     def resume() -> str:
@@ -114,42 +114,40 @@ def test_a_turn_whose_session_went_away_comes_back_soon_and_finds_out(world: Wor
         return "too late"
 
     world.agent.next.append(resume)
-    assert len(failed(run_turn(world, holds))) == 1
-    assert holds.asked[-1] == CONFLICT_PAUSE
+    assert len(failed(run_turn(world, visibility))) == 1
+    assert visibility.seconds[-1] == CONFLICT_PAUSE
 
 
-def test_the_agents_deadline_leaves_time_for_commit_and_delivery(world: World, holds: Holds) -> None:
+def test_the_agents_deadline_reserves_time_for_delivery(world: World, visibility: RecordedVisibility) -> None:
     kickoff(world)
     deadlines: list[int] = []
 
-    class Watching:
+    class RecordingAgent:
         def reply(self, *_: Any, deadline: int, **__: Any) -> str:
             deadlines.append(deadline - world.clock.now())
             raise AgentUnavailable("busy")
 
-    world.services = replace(world.services, agent=Watching)
-    run_turn(world, holds)
+    world.services = replace(world.services, agent=RecordingAgent)
+    run_turn(world, visibility)
     world.queue.waiting[0].visible_at = world.clock.now()
-    run_turn(world, holds, seconds=40)
+    run_turn(world, visibility, seconds=40)
 
     assert deadlines == [900_000 - RESERVE, 20_000]
 
 
-def test_an_error_that_nobody_foresaw_fails_the_function_and_says_nothing_of_what_was_said(
-    world: World, holds: Holds
-) -> None:
+def test_an_unexpected_error_does_not_quote_the_message(world: World, visibility: RecordedVisibility) -> None:
     _, place = world.moved()
-    world.say(place, "a secret of mine", "0001")
-    world.agent.next.append(RuntimeError("a secret of mine"))
+    world.say(place, "a user's secret", "0001")
+    world.agent.next.append(RuntimeError("a user's secret"))
 
     with pytest.raises(Exception, match="RuntimeError") as raised:
-        run_turn(world, holds)
+        run_turn(world, visibility)
 
-    assert "a secret of mine" not in str(raised.value)
+    assert "a user's secret" not in str(raised.value)
 
 
 def batch_of(world: World, count: int) -> dict[str, Handoff]:
-    """So many handoffs, by the sequence numbers of their records."""
+    """New handoffs by the sequence numbers of their records."""
     handoffs = {}
     for number in range(count):
         world.session(f"s-{number}")
@@ -169,9 +167,9 @@ def process(world: World, handoffs: Mapping[str, Handoff]) -> Any:
     return build_process(world.services)({"Records": records}, Context())
 
 
-def test_a_record_that_breaks_does_not_take_its_neighbours_along(world: World) -> None:
+def test_a_failing_record_does_not_fail_the_others(world: World) -> None:
     handoffs = batch_of(world, 3)
-    world.platform.next["open_thread"].extend([lambda: None, RuntimeError("nobody foresaw this")])
+    world.platform.next["open_thread"].extend([lambda: None, RuntimeError("unexpected")])
 
     answer = process(world, handoffs)
 
@@ -179,7 +177,7 @@ def test_a_record_that_breaks_does_not_take_its_neighbours_along(world: World) -
     assert failed(answer) == [number for number, one in handoffs.items() if not world.latest(one).is_bound]
 
 
-def test_the_handoffs_of_a_batch_do_not_wait_for_each_other(world: World) -> None:
+def test_the_handoffs_of_a_batch_run_concurrently(world: World) -> None:
     handoffs = batch_of(world, 3)
     together = threading.Barrier(3, timeout=20)
 
@@ -192,9 +190,9 @@ def test_the_handoffs_of_a_batch_do_not_wait_for_each_other(world: World) -> Non
     assert all(world.latest(handoff).is_bound for handoff in handoffs.values())
 
 
-def test_several_records_of_one_handoff_are_one_look_at_it(world: World) -> None:
+def test_records_of_one_handoff_are_processed_once(world: World) -> None:
     (handoff,) = batch_of(world, 1).values()
-    world.platform.next["open_thread"].append(RuntimeError("nobody foresaw this"))
+    world.platform.next["open_thread"].append(RuntimeError("unexpected"))
 
     answer = process(world, {"sequence 0": handoff, "sequence 1": handoff})
 
@@ -202,7 +200,7 @@ def test_several_records_of_one_handoff_are_one_look_at_it(world: World) -> None
     assert world.latest(handoff).fence == 1
 
 
-def test_the_schedule_says_how_much_it_looked_at(world: World) -> None:
+def test_the_sweep_returns_how_many_items_it_checked(world: World) -> None:
     world.session()
     handoff = world.ask()
     world.wait(30)

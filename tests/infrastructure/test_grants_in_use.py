@@ -132,6 +132,7 @@ def _let_sweep_work(user: ApiUser) -> None:
 
     row = InboxRow(cli_place(session_id), "dead", "owner", "Nobody will answer this", 1, "owner")
     session = service.store.sessions.get(session_id)
+    assert session is not None
     lease = TurnLease(accepted_turn(row), int(time.time() * 1000) + 60_000)
     service.store.sessions.replace(session, replace(session, turn=lease))
     service.store.inbox.put(row)

@@ -1,6 +1,6 @@
 """Each function may do what it needs, on what it needs, and nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -85,13 +85,14 @@ def test_status_can_read_and_not_write(cloud: Engine, stack: Stack) -> None:
     client = cloud.client("dynamodb", cloud.assume(stack.functions["StatusFunction"].role_arn))
     table, key = stack.resources["HandoffsTable"], {"handoff_id": {"S": "h"}}
     client.get_item(TableName=table, Key=key)
-    for write in (
+    writes: Sequence[Callable[[], Any]] = (
         lambda: client.put_item(TableName=table, Item=key),
         lambda: client.delete_item(TableName=table, Key=key),
         lambda: client.update_item(TableName=table, Key=key),
         lambda: client.transact_write_items(TransactItems=[{"Put": {"TableName": table, "Item": key}}]),
         lambda: client.batch_write_item(RequestItems={table: [{"PutRequest": {"Item": key}}]}),
         lambda: client.delete_table(TableName=table),
-    ):
+    )
+    for write in writes:
         with pytest.raises(ClientError, match="AccessDeniedException"):
             write()

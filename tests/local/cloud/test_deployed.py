@@ -1,5 +1,7 @@
 """Reads a deployed stack: what becomes of the API's routes."""
 
+from typing import Any
+
 from local.cloud.deployed import Deployed, read_stack
 from local.cloud.stack import Route
 
@@ -13,7 +15,7 @@ def test_any_method_and_greedy_path_become_routes() -> None:
         "/hooks/{name}/{rest+}": {"x-amazon-apigateway-any-method": INTEGRATION},
         "/hooks/{name}": {"get": INTEGRATION},
     }
-    resources = {
+    resources: dict[str, tuple[str, dict[str, Any]]] = {
         "Function": ("AWS::Lambda::Function", {**FUNCTION, **SETTINGS}),
         "Api": ("AWS::ApiGatewayV2::Api", {"Body": {"paths": paths}}),
     }

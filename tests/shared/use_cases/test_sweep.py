@@ -286,12 +286,12 @@ def test_a_dead_turn_of_a_terminal_frees_its_session(world: World) -> None:
 def test_a_dead_letter_that_breaks_is_kept_and_the_others_are_answered_for(world: World) -> None:
     _, place = world.moved()
     world.say(place, "heard", "0001")
-    bury(world, Kickoff(Place("nowhere", "x"), ""))  # no table takes an empty key
+    bury(world, broken := Kickoff(Place("nowhere", "x"), ""))  # no table takes an empty key
     bury(world, world.queue.waiting.pop().message)
 
     world.sweep()
 
-    assert [letter.message.handoff_id for letter in world.dead.letters] == [""]
+    assert [letter.message for letter in world.dead.letters] == [broken]
     assert len(world.queue.waiting) == 1
 
 

@@ -37,7 +37,10 @@ class ToyWire:
             ("POST", "/chats/{chat}/typing", "typing", self._typing),
         ]
         base = f"/{self._backend.name}/api"
-        return [web.route(method, base + path, self._handler(*rest)) for method, path, *rest in table]
+        return [
+            web.route(method, base + path, self._handler(operation, handle))
+            for method, path, operation, handle in table
+        ]
 
     def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
         chat = self._backend.chat(chat_id)

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from botocore.credentials import Credentials
@@ -200,9 +200,14 @@ def test_a_failing_record_goes_to_the_on_failure_queue(
 
     invoker.answer = answer
     pauses: list[float] = []
+
+    def record_pause(seconds: float) -> bool:
+        pauses.append(seconds)
+        return True
+
     start(
         replace(mapping, on_failure_queue_url=on_failure.url, max_retries=2),
-        pause=lambda seconds: pauses.append(seconds) or True,
+        pause=record_pause,
         now=lambda: 1794822961.5,
     )
     for number in range(10):
@@ -258,7 +263,7 @@ def test_writes_to_other_tables_hide_no_record(
     other = make_table()
     with ThreadPoolExecutor() as pool:
         for writer in (other, table):
-            pool.submit(lambda writer=writer: [writer.put(f"item {number}") for number in range(40)])
+            pool.map(writer.put, [f"item {number}" for number in range(40)])
     assert len(set(collect(invoker, 40))) == 40
     table.put("one more")
     assert names(invoker.next()) == ["one more"]
@@ -288,7 +293,7 @@ def test_a_failing_engine_loses_no_record(
             return getattr(streams, operation)
 
     streams, failing, errors = engine.client("dynamodbstreams"), Failing(), threading.Event()
-    source = StreamSource(mapping, function, failing, invoker, on_error=lambda _: errors.set())
+    source = StreamSource(mapping, function, cast("Engine", failing), invoker, on_error=lambda _: errors.set())
     source.start()
     failing.broken = True
     table.put("meanwhile")

@@ -11,7 +11,13 @@ from tests.support.platform_case import PlatformCase, SignedWebhook
 
 HOME, DIRECT = CHAT.homes["owner"], "D0OWNER"
 OWNER, BOT = CHAT.people["owner"], CHAT.people["bot"]
-EVENT = {"type": "message", "channel": HOME, "user": OWNER, "ts": "1800000000.000100", "text": "let me in"}
+EVENT: dict[str, Any] = {
+    "type": "message",
+    "channel": HOME,
+    "user": OWNER,
+    "ts": "1800000000.000100",
+    "text": "let me in",
+}
 
 
 def sign(secrets: Mapping[str, str], raw: bytes, now: int) -> dict[str, str]:
@@ -25,6 +31,20 @@ def message(number: int, text: str) -> dict[str, Any]:
     return {"type": "event_callback", "event": event}
 
 
+IGNORED: dict[str, dict[str, Any]] = {
+    "bot": {"event": {**EVENT, "bot_id": "B1"}},
+    "our bot": {"event": {**EVENT, "user": BOT}, "authorizations": [{"user_id": BOT, "is_bot": True}]},
+    **{
+        kind: {"event": {**EVENT, "subtype": kind}}
+        for kind in (
+            *("bot_message", "message_changed", "message_deleted"),
+            *("channel_join", "channel_topic", "tombstone"),
+        )
+    },
+    "no user": {"event": {key: value for key, value in EVENT.items() if key != "user"}},
+    "malformed time": {"event": {**EVENT, "ts": "soon"}},
+    "another event": {"event": {**EVENT, "type": "reaction_added"}},
+}
 CASE = PlatformCase(
     name="slack",
     threaded_chats={"channel": HOME, "direct message": DIRECT},
@@ -33,21 +53,5 @@ CASE = PlatformCase(
     own_mentions=(f"<@{OWNER}>",),
     opens_threads_with="send",
     webhooks={"slack": SignedWebhook("slack", sign, message)},
-    ignored={
-        name: {"type": "event_callback", **body}
-        for name, body in {
-            "bot": {"event": {**EVENT, "bot_id": "B1"}},
-            "our bot": {"event": {**EVENT, "user": BOT}, "authorizations": [{"user_id": BOT, "is_bot": True}]},
-            **{
-                kind: {"event": {**EVENT, "subtype": kind}}
-                for kind in (
-                    *("bot_message", "message_changed", "message_deleted"),
-                    *("channel_join", "channel_topic", "tombstone"),
-                )
-            },
-            "no user": {"event": {key: value for key, value in EVENT.items() if key != "user"}},
-            "malformed time": {"event": {**EVENT, "ts": "soon"}},
-            "another event": {"event": {**EVENT, "type": "reaction_added"}},
-        }.items()
-    },
+    ignored={name: {"type": "event_callback", **body} for name, body in IGNORED.items()},
 )

@@ -4,6 +4,7 @@ import pytest
 
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, State, Step
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
+from shared.ports.queue import Kickoff
 from shared.ports.store import Store
 from shared.use_cases.handoffs.process_handoff import open_thread, rebind, send_kickoff
 from tests.support.use_case_world import DEADLINE, HOME, LEASE, World
@@ -18,7 +19,7 @@ def test_a_handoff_moves_its_session_and_asks_for_the_kickoff(world: World) -> N
     session, running = world.current(), world.latest(handoff)
     assert (session.owner.route, session.epoch, session.active_handoff) == ("chat:home:t1", 1, handoff.id)
     assert (running.state, running.bound_epoch) == (State.RUNNING, 1)
-    assert [one.message.handoff_id for one in world.queue.waiting] == [handoff.id]
+    assert [one.message for one in world.queue.waiting] == [Kickoff(session.owner, handoff.id)]
 
 
 def test_processing_twice_is_processing_once(world: World) -> None:
