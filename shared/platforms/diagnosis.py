@@ -1,4 +1,4 @@
-"""Findings about one platform, gathered within a given time."""
+"""Collects the findings of one diagnosis, within a given time."""
 
 import time
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from shared.ports.platforms import Finding
 
 
 class Diagnosis:
-    """Looks at one platform, one after the other, and what they found."""
+    """The findings so far, and the time that is left for more checks."""
 
     def __init__(self, spec: PlatformSpec, *, seconds: float) -> None:
         self.findings: list[Finding] = []
@@ -19,7 +19,7 @@ class Diagnosis:
 
     @property
     def left(self) -> float:
-        """How many seconds the next look may take."""
+        """How many seconds the next check may take."""
         return max(self._end - time.monotonic(), 0.05)
 
     def good(self, name: str, detail: str) -> None:
@@ -29,40 +29,40 @@ class Diagnosis:
         self.findings.append(Finding(name, ok=False, detail=detail, fix=fix, platform=self._platform))
 
     def unsure(self, name: str, detail: str, fix: str) -> None:
-        """It could not be found out, or is a matter of choice: `fix` says how to see, or what one could do."""
+        """It could not be determined, or is optional: `fix` says how to find out, or what is possible."""
         self.findings.append(Finding(name, ok=None, detail=detail, fix=fix, platform=self._platform))
 
     def trouble(self, name: str, error: PlatformError, fix: str) -> None:
-        """Why a look saw nothing: it was refused (then `fix` helps), told to wait, or not answered."""
+        """A check failed: it was refused (`fix` says what to do), rate limited, or not answered."""
         if isinstance(error, Rejected):
             self.bad(name, f"{str(error).rstrip('.')}.", fix)
         elif isinstance(error, RateLimited):
-            self.unsure(name, f"{self._title} asks to wait {error.after:.0f} s.", "Look again after that.")
+            self.unsure(name, f"{self._title} asks to wait {error.after:.0f} s.", "Try again after that.")
         else:
             self.bad(
-                name, f"{self._title} did not answer.", "Look again in a minute; handoffs try again by themselves."
+                name, f"{self._title} did not answer.", "Try again in a minute; handoffs are retried automatically."
             )
 
     def signing(self, secrets: Mapping[str, str | None]) -> None:
-        """Whether there is what the platform's posts are verified with: at least one of these."""
+        """Whether at least one of the secrets is set with which webhooks are verified."""
         if given := [name for name, value in secrets.items() if value]:
             self.good("secrets", f"Set: {', '.join(given)}.")
         else:
-            detail = f"Not set: {' or '.join(secrets)}. What is posted to the webhook is refused."
+            detail = f"Not set: {' or '.join(secrets)}. All webhooks are refused."
             self.bad("secrets", detail, f"Set it; docs/platforms/{self._platform}.md says how.")
 
     def address(self, actual: str, wanted: str, *, certain: bool, fix: str) -> None:
-        """Whether the platform posts to this service. Not `certain` where only a request says what our address is."""
+        """Whether the platform posts to this service. Not `certain`: the address was taken from the request itself."""
         here, there = urlsplit(wanted), urlsplit(actual)
         if actual.rstrip("/") == wanted:
             self.good("webhook", f"{self._title} posts to {wanted}.")
         elif there.path == here.path and not certain:
             detail = f"{self._title} posts to {there.netloc}, and this call came to {here.netloc}."
-            self.unsure("webhook", detail, f"If both are this service, all is well. Else: {fix}")
+            self.unsure("webhook", detail, f"Correct if both are this service. If not: {fix}")
         else:
-            self.bad("webhook", f"{self._title} posts elsewhere, to {there.netloc}.", fix)
+            self.bad("webhook", f"{self._title} posts to another service: {there.netloc}.", fix)
 
 
 def is_out_of_reach(url: str) -> bool:
-    """Whether this address means something on one machine only: no platform can post to it."""
+    """Whether this address is local to one machine, so that no platform can post to it."""
     return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")

@@ -1,4 +1,4 @@
-"""One event loop per process, in a thread of its own, so that asynchronous chat SDKs can be called from anywhere."""
+"""One event loop per process, in a background thread, so that synchronous code can call asynchronous chat SDKs."""
 
 import asyncio
 import os
@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# How long a cancelled call may take to wind up before its caller is let go without it.
+# How long a cancelled call may take to end before its caller stops waiting for it.
 _GRACE = 1.0
 
 
 class Loop:
-    """A loop that outlives every call on it.
+    """A loop that lives as long as the process.
 
-    SDKs keep connections that belong to the loop they were made on: a loop per call breaks the next call.
+    SDKs keep connections that belong to the loop they were made on: with a loop per call the next call would fail.
     """
 
     def __init__(self) -> None:
@@ -24,13 +24,13 @@ class Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T], *, timeout: float) -> T:
-        """Wait for `work`, from any thread but the loop's own. Raises TimeoutError after `timeout` seconds at the latest.
+        """Wait for `work`, from any thread except the loop's. Raises TimeoutError about `timeout` seconds later.
 
         On a time-out the work is cancelled; whether it had its effect is not known.
         """
         if threading.current_thread() is self._thread:
             work.close()
-            raise RuntimeError("a call on the platforms' loop cannot wait for another one there")
+            raise RuntimeError("a call on the event loop cannot wait for another call on it")
         future = asyncio.run_coroutine_threadsafe(_bounded(work, timeout), self._loop)
         try:
             return future.result(timeout + _GRACE)
@@ -39,14 +39,14 @@ class Loop:
             raise
 
     def close(self) -> None:
-        """Stop the loop and its thread; for tests, as a process simply ends."""
+        """Stop the loop and its thread (for tests)."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
         self._loop.close()
 
 
 async def _bounded(work: Coroutine[Any, Any, T], seconds: float) -> T:
-    # After a freeze, two turns let the loop notice connections that the other side closed meanwhile.
+    # After a frozen container resumes, two turns of the loop detect connections that the server has closed.
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     return await asyncio.wait_for(work, seconds)
@@ -57,7 +57,7 @@ _loops: dict[int, Loop] = {}
 
 
 def run(work: Coroutine[Any, Any, T], *, timeout: float) -> T:
-    """Wait for `work` on the loop of this process, which is made at first use (and anew in a forked child)."""
+    """Wait for `work` on the loop of this process, which is made at first use, also after a fork."""
     with _lock:
         loop = _loops.get(os.getpid())
         if loop is None:

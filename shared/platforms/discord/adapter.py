@@ -1,4 +1,4 @@
-"""Discord: threads in text and forum channels, spoken to over REST, heard over interactions and our relay."""
+"""Discord: threads in text and forum channels; calls over REST, webhooks from Discord and from our relay."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LIMIT = 2000
-# Whoever delivers has 30 s for three calls. Short rate limits are obeyed within a call, longer ones are the queue's.
+# A delivery has 30 s for three calls. Short rate limits are waited for within a call, longer ones in the queue.
 CALL_SECONDS = 9.0
 PATIENCE_SECONDS = 3.0
 _THREAD_SECONDS = 30.0  # several calls, and far inside the lease of a handoff
 
 
 class Discord(Platform):
-    """The Platform port on discord.py. A thread is a channel of its own: its place has no second part."""
+    """One application. A thread on Discord is a channel, so its place has no thread part."""
 
     name = SPEC.name
     capabilities = Capabilities(threads=True, limit=LIMIT, key=True)
@@ -56,7 +56,7 @@ class Discord(Platform):
         self._lock = threading.Lock()
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
-        """See the port; how it is made safe to repeat stands in threads."""
+        """See the port; threads.py explains why it is safe to repeat."""
 
         async def work() -> Place:
             channel = await self._channel(home)
@@ -79,7 +79,7 @@ class Discord(Platform):
         try:
             return self._run(work(), seconds=_THREAD_SECONDS)
         except Ambiguous as error:
-            raise NotSent(str(error)) from error  # whatever it did may be done again
+            raise NotSent(str(error)) from error  # all of it is safe to repeat
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         """Post one part. Within minutes the same key posts nothing new and returns the first message's id."""
@@ -93,7 +93,7 @@ class Discord(Platform):
         return str(message["id"])
 
     def find_message(self, place: Place, *, key: str) -> str | None:
-        """The message that carries the key's nonce, while Discord still shows it (minutes); `send` again is as safe."""
+        """The message with the key's nonce, which Discord returns for some minutes."""
         path = "/channels/{channel_id}/messages"
         newest = self._call("GET", path, params={"limit": 50}, channel_id=_channel_id(place))
         wanted = nonce(key)
@@ -117,7 +117,7 @@ class Discord(Platform):
         return [Part(text) for text in split(for_discord(neutralise(clean(markdown))), LIMIT)]
 
     def link(self, place: Place) -> str:
-        """The channel's URL; asks Discord once for a channel of which it is not known yet where it belongs."""
+        """The channel's URL. Reads the channel from Discord once, to know its server."""
         channel_id = _channel_id(place)
         if not self._links.knows(channel_id):
             self._links.note(self._run(self._channel(place)))
@@ -135,7 +135,7 @@ class Discord(Platform):
         """See the port."""
         return inbound.parse(request.body, relayed=not _is_interaction(request))
 
-    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # nothing that Discord tells has an age
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # no finding depends on the time
         """See the port."""
 
         def ask(path: str, *, seconds: float, **ids: str) -> Any:
@@ -145,7 +145,7 @@ class Discord(Platform):
         return diagnosis.diagnose(ask, self._secrets, home, webhook_url=webhook_url, certain=known, seconds=seconds)
 
     def close(self) -> None:
-        """End the connections; for tests, as a function's container simply ends."""
+        """Close the connections (for tests)."""
         if self._connection is not None:
             run(self._connection.close(), timeout=5)
 
@@ -159,7 +159,7 @@ class Discord(Platform):
         return self._run(self._http.call(method, path, body, params=params, **ids))
 
     def _run(self, work: Coroutine[Any, Any, T], *, seconds: float | None = None) -> T:
-        # Each call ends by itself, with an error that says what is known; for one call this only guards against a hang.
+        # Each call has a time-out and raises the right error; this is for several calls, or one that hangs.
         try:
             return run(work, timeout=seconds or self._call_seconds + 1)
         except TimeoutError as error:
@@ -173,11 +173,11 @@ class Discord(Platform):
             return self._connection
 
     def _connect(self) -> DiscordHttp:
-        from shared.platforms.discord.rest import DiscordHttp  # noqa: PLC0415  # the SDK, only where it is used
+        from shared.platforms.discord.rest import DiscordHttp  # noqa: PLC0415  # webhooks are parsed without the SDK
 
         token = self._secrets.get("discord/bot_token")
         if not token:
-            raise Rejected("no bot token is set for Discord")
+            raise Rejected("Discord's bot token is not set")
         return DiscordHttp(self._urls.api, token, limit=self._call_seconds, patience=self._patience_seconds)
 
 

@@ -1,4 +1,4 @@
-"""What is known of one request to Discord: whether it left, and what a missing answer means for it."""
+"""Tracks whether a request to Discord was sent, to tell what a missing answer means."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,23 +8,23 @@ import aiohttp
 
 from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited
 
-_PATIENCE_UNSAID = 5.0  # a rate limit that does not say how long
+_DEFAULT_RETRY_AFTER = 5.0  # for a rate limit that does not say how long
 
 
 @dataclass
 class Attempt:
-    """One request on the wire; `sent` is set once a byte of it has left."""
+    """One request; `sent` is set once its headers were written."""
 
     method: str
     sent: bool = False
 
     def lost(self, why: str) -> PlatformError:
-        """What a request without an answer means: one that only reads, or never left, did nothing."""
+        """The error for a request without an answer: one that only reads, or was not sent, had no effect."""
         return Ambiguous(why) if self.sent and self.method != "GET" else NotSent(why)
 
 
 def traced() -> aiohttp.TraceConfig:
-    """Hooks into discord.py's requests: note what leaves, and raise where it would sleep and try again by itself."""
+    """Hooks into discord.py's requests: record what is sent, and raise where discord.py would sleep and retry."""
     trace = aiohttp.TraceConfig()
     trace.on_request_start.append(_starting)
     trace.on_request_headers_sent.append(_leaving)
@@ -35,7 +35,7 @@ def traced() -> aiohttp.TraceConfig:
 
 def _attempt(context: SimpleNamespace) -> Attempt:
     given = context.trace_request_ctx
-    return given if isinstance(given, Attempt) else Attempt("GET")  # the login, which posts nothing
+    return given if isinstance(given, Attempt) else Attempt("GET")  # the login, which only reads
 
 
 async def _starting(_: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestStartParams) -> None:
@@ -49,7 +49,7 @@ async def _leaving(
 
 
 async def _answered(_: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams) -> None:
-    """429: discord.py would sleep as long as it is told. 5xx: it would post again, although the first may have arrived."""
+    """On a 429 discord.py would sleep for any time, on a 5xx it would repeat a post that may have arrived."""
     response = params.response
     if response.status == 429:
         raise RateLimited(_seconds(response.headers))
@@ -60,7 +60,7 @@ async def _answered(_: aiohttp.ClientSession, context: SimpleNamespace, params: 
 async def _broken(
     _: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestExceptionParams
 ) -> None:
-    """On some systems discord.py would post again after a reset, although the first may have arrived."""
+    """After a reset discord.py would, on some systems, repeat a post that may have arrived."""
     if isinstance(params.exception, ConnectionResetError | aiohttp.ClientOSError):
         raise _attempt(context).lost("the connection to Discord was lost") from params.exception
 
@@ -71,4 +71,4 @@ def _seconds(headers: Mapping[str, str]) -> float:
             return max(float(headers[name]), 0.0)
         except (KeyError, ValueError):
             continue
-    return _PATIENCE_UNSAID
+    return _DEFAULT_RETRY_AFTER

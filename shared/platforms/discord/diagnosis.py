@@ -1,4 +1,4 @@
-"""What can be seen of a Discord application: its token, its two ways in, and its rights at home."""
+"""Diagnosis of a Discord application: its token, its webhooks, and its permissions at home."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import Any
 from shared.domain.routes import Place
 from shared.errors import PlatformError
 from shared.platforms.diagnosis import Diagnosis
-from shared.platforms.discord import SPEC, rights
+from shared.platforms.discord import SPEC, permissions
 from shared.platforms.discord.threads import ANNOUNCEMENTS, FORUM, MEDIA, TEXT, THREADS
 from shared.ports.platforms import Finding
 from shared.ports.secrets import Secrets
 
-# One read-only call: a path with placeholders, what fills them in, and how many seconds it may take.
+# One read-only call: a path with placeholders, their values, and a time-out.
 Ask = Callable[..., Any]
 Json = Mapping[str, Any]
 
@@ -20,16 +20,16 @@ _NEW_TOKEN = "Reset the token on the application's page Bot and set it as the se
 _OTHER_HOME = "Let the bot see the channel, or choose another one: handoff config home discord CHANNEL."
 _READS_MESSAGES = 1 << 18 | 1 << 19  # the message content intent, of a large and of a small application
 _SHARED_NEEDS = {
-    "View Channel": rights.VIEW_CHANNEL,
-    "Read Message History": rights.READ_MESSAGE_HISTORY,
-    "Send Messages in Threads": rights.SEND_MESSAGES_IN_THREADS,
+    "View Channel": permissions.VIEW_CHANNEL,
+    "Read Message History": permissions.READ_MESSAGE_HISTORY,
+    "Send Messages in Threads": permissions.SEND_MESSAGES_IN_THREADS,
 }
 _IN_CHANNEL = {
-    "Send Messages": rights.SEND_MESSAGES,
-    "Create Public Threads": rights.CREATE_PUBLIC_THREADS,
+    "Send Messages": permissions.SEND_MESSAGES,
+    "Create Public Threads": permissions.CREATE_PUBLIC_THREADS,
     **_SHARED_NEEDS,
 }
-_IN_FORUM = {"Create Posts": rights.SEND_MESSAGES, **_SHARED_NEEDS}
+_IN_FORUM = {"Create Posts": permissions.SEND_MESSAGES, **_SHARED_NEEDS}
 _NEEDS = {TEXT: _IN_CHANNEL, ANNOUNCEMENTS: _IN_CHANNEL, FORUM: _IN_FORUM, MEDIA: _IN_FORUM}
 
 
@@ -44,52 +44,55 @@ def diagnose(
         found.trouble("bot", error, _NEW_TOKEN)
         return found.findings
     found.good("bot", f"{application['bot']['username']} answers.")
-    ways = _Ways(secrets.get("discord/public_key"), secrets.get("discord/relay_secret"), webhook_url)
-    found.signing({"discord/public_key": ways.public_key, "discord/relay_secret": ways.relay_secret})
-    _commands(found, application, ways, certain=certain)
-    _messages(found, application, ways)
+    webhooks = _Webhooks(secrets.get("discord/public_key"), secrets.get("discord/relay_secret"), webhook_url)
+    found.signing({"discord/public_key": webhooks.public_key, "discord/relay_secret": webhooks.relay_secret})
+    _commands(found, application, webhooks, certain=certain)
+    _messages(found, application, webhooks)
     if home is not None:
         _home(found, ask, home.thread or home.chat, application["bot"]["id"])
     return found.findings
 
 
 @dataclass(frozen=True)
-class _Ways:
-    """The two ways in: interactions by HTTP, and messages through the relay. Each is closed until its secret is set."""
+class _Webhooks:
+    """The secrets of the two webhooks: interactions from Discord, and messages from the relay. Each needs its secret."""
 
     public_key: str | None = field(repr=False)
     relay_secret: str | None = field(repr=False)
     webhook_url: str
 
 
-def _commands(found: Diagnosis, application: Json, ways: _Ways, *, certain: bool) -> None:
+def _commands(found: Diagnosis, application: Json, webhooks: _Webhooks, *, certain: bool) -> None:
     endpoint = application.get("interactions_endpoint_url") or ""
     page = "On the application's page General Information"
-    fix = f"{page}, set the Interactions Endpoint URL to {ways.webhook_url}."
-    if endpoint and not ways.public_key:
+    fix = f"{page}, set the Interactions Endpoint URL to {webhooks.webhook_url}."
+    if endpoint and not webhooks.public_key:
         detail = "Discord posts slash commands, and they are refused: discord/public_key is not set."
         found.bad("webhook", detail, f"{page}, copy the Public Key and set it as the secret discord/public_key.")
-    elif ways.public_key and ways.public_key.lower() != application.get("verify_key", ways.public_key).lower():
-        detail = "discord/public_key is another application's: everything that Discord posts is refused."
+    elif (
+        webhooks.public_key
+        and webhooks.public_key.lower() != application.get("verify_key", webhooks.public_key).lower()
+    ):
+        detail = "discord/public_key belongs to another application: all webhooks of Discord are refused."
         found.bad("webhook", detail, f"{page}, copy the Public Key and set it as the secret discord/public_key.")
     elif endpoint:
-        found.address(endpoint, ways.webhook_url, certain=certain, fix=fix)
-    elif ways.relay_secret:
-        found.good("webhook", "No Interactions Endpoint URL is set: slash commands come through the relay.")
+        found.address(endpoint, webhooks.webhook_url, certain=certain, fix=fix)
+    elif webhooks.relay_secret:
+        found.good("webhook", "No Interactions Endpoint URL is set: slash commands arrive through the relay.")
     else:
-        found.bad("webhook", "No Interactions Endpoint URL is set: nothing that is said arrives.", fix)
+        found.bad("webhook", "No Interactions Endpoint URL is set, so no message arrives.", fix)
 
 
-def _messages(found: Diagnosis, application: Json, ways: _Ways) -> None:
-    if not ways.relay_secret:
-        detail = "Ordinary messages need the relay, and it has no secret: only slash commands are heard."
-        run = f"python -m local.chats.relays discord --url {ways.webhook_url.partition('/webhooks/')[0]}"
-        found.unsure("messages", detail, f"To hear them, set the secret discord/relay_secret and run `{run}`.")
+def _messages(found: Diagnosis, application: Json, webhooks: _Webhooks) -> None:
+    if not webhooks.relay_secret:
+        detail = "Ordinary messages need the relay, and it has no secret: only slash commands arrive."
+        run = f"python -m local.chats.relays discord --url {webhooks.webhook_url.partition('/webhooks/')[0]}"
+        found.unsure("messages", detail, f"To receive them, set the secret discord/relay_secret and run `{run}`.")
     elif not int(application.get("flags") or 0) & _READS_MESSAGES:
-        detail = "Ordinary messages come without their text: the bot has no message content intent."
+        detail = "Ordinary messages arrive without their text: the bot has no message content intent."
         found.bad("messages", detail, "On the application's page Bot, switch on Message Content Intent.")
     else:
-        found.good("messages", "Ordinary messages are heard while the relay runs, which cannot be seen from here.")
+        found.good("messages", "Ordinary messages arrive while the relay runs; whether it runs cannot be checked here.")
 
 
 def _home(found: Diagnosis, ask: Ask, channel_id: str, me: str) -> None:
@@ -108,11 +111,11 @@ def _home(found: Diagnosis, ask: Ask, channel_id: str, me: str) -> None:
         guild = ask("/guilds/{guild_id}", guild_id=channel["guild_id"], seconds=found.left)
         member = ask("/guilds/{guild_id}/members/{user_id}", guild_id=guild["id"], user_id=me, seconds=found.left)
     except PlatformError as error:
-        found.trouble("thread", error, "Invite the bot to the server again, with its rights.")
+        found.trouble("thread", error, "Invite the bot to the server again, with its permissions.")
         return
-    held = rights.rights(guild, member, channel)
+    held = permissions.of_member(guild, member, channel)
     if lacking := [name for name, bit in needs.items() if not held & bit]:
         fix = "Give them to the bot's role, in the channel's settings under Permissions."
-        found.bad("thread", f"At home the bot lacks the rights: {', '.join(lacking)}.", fix)
+        found.bad("thread", f"At home the bot lacks the permissions: {', '.join(lacking)}.", fix)
     else:
         found.good("thread", "The bot may open threads at home, and write in them.")

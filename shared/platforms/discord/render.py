@@ -1,4 +1,4 @@
-"""An agent's Markdown as Discord shows it: tables as code, one kind of fence, three levels of headings."""
+"""Adapts an agent's Markdown to Discord: tables as code, one kind of fence, three levels of headings."""
 
 import re
 import unicodedata
@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from shared.platforms.markdown.fences import Fence
 
-# Discord knows one fence, and ends it at the next three backticks wherever they stand.
+# Discord has one kind of fence, and ends it at the next three backticks anywhere.
 _FENCE = "```"
 _BACKTICKS = re.compile(r"`{3,}")
-_APART = "\u200b"
+_SEPARATOR = "\u200b"
 _LANGUAGE = re.compile(r"[\w+.#-]*")
 _DEEP_HEADING = re.compile(r"^#{4,6}[ \t]+(.+?)[ \t]*#*$")
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _CELL_END = re.compile(r"(?<!\\)\|")
-# Beyond this a column is not filled up: one long cell would fill the message with blanks.
+# Wider columns are not padded: one long cell would fill the message with blanks.
 _WIDEST_COLUMN = 40
 
 
 def for_discord(markdown: str) -> str:
-    """The same text, so that Discord shows it as it was meant. Pure; nothing but markup changes."""
+    """The text with markup that Discord supports. Pure; changes only markup."""
     lines = re.sub(r"\r\n?", "\n", markdown).split("\n")
     written: list[str] = []
     fence: Fence | None = None
@@ -31,16 +31,16 @@ def for_discord(markdown: str) -> str:
             fence = None
         if fence is not None:
             closed = fence.closed_by(line)
-            written.append(fence.containers + _FENCE if closed else _kept_apart(line))
+            written.append(fence.containers + _FENCE if closed else _without_fences(line))
             fence = None if closed else fence
         elif opened := Fence.opened_by(line):
             written += _opening(line[: len(opened.containers)], opened)
             fence = opened
         elif rows := _table(lines, at):
             written += [_FENCE, *_aligned(rows), _FENCE]
-            at += len(rows)  # the rule below the head is no row: it makes up for the step below
+            at += len(rows)  # the rule below the head is not in rows; the increment below skips it
         else:
-            written.append(_DEEP_HEADING.sub(r"**\1**", _kept_apart(line)))
+            written.append(_DEEP_HEADING.sub(r"**\1**", _without_fences(line)))
         at += 1
     if fence is not None:
         written.append(fence.containers + _FENCE)
@@ -48,14 +48,14 @@ def for_discord(markdown: str) -> str:
 
 
 def _opening(margin: str, fence: Fence) -> list[str]:
-    """The fence's first line; what Discord would not read as a language is shown as code."""
+    """The fence's first line; an info text that Discord would not read as a language becomes code."""
     if _LANGUAGE.fullmatch(fence.info):
         return [margin + _FENCE + fence.info]
-    return [margin + _FENCE, fence.containers + _kept_apart(fence.info)]
+    return [margin + _FENCE, fence.containers + _without_fences(fence.info)]
 
 
 def _table(lines: Sequence[str], at: int) -> list[list[str]]:
-    """The rows of the table that begins at this line, without the rule below its head; empty if none does."""
+    """The rows of the table that begins at this line, without the rule below its head; empty if there is none."""
     if "|" not in lines[at] or at + 1 == len(lines) or not _RULE.match(lines[at + 1]):
         return []
     head = _cells(lines[at])
@@ -87,13 +87,13 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _row(row: Sequence[str], widths: Sequence[int]) -> str:
     cells = [cell + " " * max(0, width - _width(cell)) for cell, width in zip(row, widths, strict=False)]
-    return _kept_apart(" | ".join(cells).rstrip())
+    return _without_fences(" | ".join(cells).rstrip())
 
 
 def _width(text: str) -> int:
-    """The columns that a text takes in a fixed-width font: East Asian letters and emoji take two."""
+    """The width of a text in a fixed-width font: East Asian letters and emoji take two columns."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _kept_apart(line: str) -> str:
-    return _BACKTICKS.sub(lambda run: _APART.join(run[0]), line)
+def _without_fences(line: str) -> str:
+    return _BACKTICKS.sub(lambda run: _SEPARATOR.join(run[0]), line)

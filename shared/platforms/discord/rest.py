@@ -1,4 +1,4 @@
-"""Discord's REST API through discord.py, without its Gateway and without its sleeping."""
+"""Discord's REST API through discord.py, without its Gateway and its sleeping on rate limits."""
 
 import asyncio
 import logging
@@ -11,43 +11,44 @@ from discord.http import HTTPClient, Ratelimit, Route
 
 from shared.errors import NotSent, PlatformError, RateLimited, Rejected
 from shared.platforms.discord.attempts import Attempt, traced
-from shared.platforms.discord.refusals import refusal
+from shared.platforms.discord.errors import refusal
 
-# discord.py logs whole requests and answers at DEBUG: chat text, which belongs into no log.
+# At DEBUG discord.py logs whole requests and answers, which contain messages.
 logging.getLogger("discord").setLevel(logging.INFO)
 
 Body = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
-# Discord lets an idle connection live longer; a function that was frozen meanwhile must not trust it.
+# Shorter than Discord's: after a container was frozen, an old connection may be closed.
 _KEEP_ALIVE_SECONDS = 10
 _CONNECT_SECONDS = 5
 
 
 class _Http(HTTPClient):
     def get_ratelimit(self, key: str) -> Ratelimit:  # noqa: ARG002  # signature is discord.py's
-        """No memory of buckets: discord.py would sleep on them, before a request and even after a sent message.
+        """A new bucket for each request: discord.py would sleep on a kept one, even after a sent message.
 
-        A tiny time-out makes it skip the sleep after; a fresh bucket has none before. Discord's 429 tells us instead.
+        A new bucket does not sleep before the request, and its tiny time-out skips the sleep after it. Rate limits are
+        read from Discord's 429 instead.
         """
         return Ratelimit(1e-9)
 
 
 class DiscordHttp:
-    """Calls that end within `limit` seconds, of which at most `patience` are spent on obeying rate limits."""
+    """Calls that end within `limit` seconds, of which at most `patience` are spent waiting for rate limits."""
 
     def __init__(self, base_url: str, token: str, *, limit: float, patience: float) -> None:
         self._token = token
         self._limit = limit
         self._patience = patience
         self._base_url = base_url.rstrip("/")
-        # A route of our own: `Route.BASE` is one for the whole process.
+        # A subclass of Route, because `Route.BASE` is global to the process.
         self._route: type[Route] = type("_Route", (Route,), {"BASE": self._base_url})
         self._http: HTTPClient | None = None
         self._logging_in: asyncio.Lock | None = None
         self.me = ""
 
     async def call(self, method: str, path: str, body: Body | None = None, *, params: Any = None, **ids: str) -> Any:
-        """One REST call: `path` holds `{channel_id}` and the like, `ids` fill them in. Returns the parsed answer."""
+        """One REST call: `path` has placeholders such as `{channel_id}`, `ids` their values. Returns the parsed answer."""
         now = asyncio.get_running_loop().time
         deadline, patience = now() + self._limit, self._patience
         while True:
@@ -60,7 +61,7 @@ class DiscordHttp:
                 await asyncio.sleep(limited.after)
 
     async def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         if self._http is not None:
             await self._http.close()
             self._http = None
@@ -84,10 +85,10 @@ class DiscordHttp:
         except (aiohttp.ClientError, OSError) as error:  # a TimeoutError is an OSError
             raise attempt.lost(f"no answer from Discord ({type(error).__name__})") from error
         except ValueError as error:
-            raise attempt.lost("an answer from Discord that is no JSON") from error
+            raise attempt.lost("an answer from Discord that is not JSON") from error
 
     async def _logged_in(self) -> HTTPClient:
-        """The client, made at the first call on the loop that all calls run on."""
+        """The client, made on the first call because it must be made on the loop that all calls run on."""
         self._logging_in = self._logging_in or asyncio.Lock()
         async with self._logging_in:
             if self._http is None:

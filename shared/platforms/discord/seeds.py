@@ -1,4 +1,4 @@
-"""The first message of a Discord thread: what people see of it, and how an interrupted attempt finds it again."""
+"""The first message (seed) of a Discord thread, with a reference by which it is found after an interruption."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ _MARKUP = r"[\\*_~`|<>#@]"
 
 
 def nonce(key: str) -> str:
-    """A key as Discord takes it: 25 characters at most."""
+    """A key as a nonce: Discord allows 25 characters."""
     return hashlib.sha256(key.encode()).hexdigest()[:24]
 
 
@@ -24,24 +24,24 @@ def name(title: str) -> str:
 
 
 def seed(title: str, key: str, people: Sequence[str]) -> str:
-    """The title in bold; below, in small print, who belongs in the thread (not pinged) and the attempt's reference."""
+    """The title in bold; below, in small print, the people of the thread (not notified) and the reference of the key."""
     small_print = " ".join([*(f"<@{person}>" for person in people[:_MOST_PEOPLE]), f"ref {nonce(key)}"])
     bold = re.sub(f"({_MARKUP})", r"\\\1", name(title))
     return f"**{bold}**\n-# {small_print}"
 
 
 def is_ours(message: Mapping[str, Any], me: str, key: str) -> bool:
-    """Whether the bot `me` wrote this message as the seed of that key."""
+    """Whether the bot `me` posted this message as the seed of this key."""
     return str(message["author"]["id"]) == me and _small_print(message).endswith(f"ref {nonce(key)}")
 
 
 def people_in(message: Mapping[str, Any]) -> list[str]:
-    """Who belongs in the thread, read back from its seed."""
+    """The people of the thread, read from its seed."""
     return re.findall(r"<@(\d+)>", _small_print(message))
 
 
 def title_in(message: Mapping[str, Any]) -> str:
-    """The title, read back from its seed."""
+    """The title, read from its seed."""
     first = str(message["content"]).partition("\n")[0]
     return re.sub(rf"\\({_MARKUP})", r"\1", first.removeprefix("**").removesuffix("**"))
 

@@ -1,4 +1,4 @@
-"""Who may speak for Discord: Discord itself (Ed25519 on interactions), or our own relay of its Gateway (HMAC)."""
+"""Signatures of webhooks: Ed25519 by Discord on interactions, HMAC by our relay of the Gateway."""
 
 import hashlib
 import hmac
@@ -9,18 +9,18 @@ RELAY_TIMESTAMP = "x-handoff-relay-timestamp"
 DISCORD_SIGNATURE = "x-signature-ed25519"
 DISCORD_TIMESTAMP = "x-signature-timestamp"
 
-# A signature older or newer than this is a replay or a wrong clock.
+# A signature outside this window is a replay, or a clock is wrong.
 WINDOW_SECONDS = 300
 
 
 def relay_headers(secret: str, raw: bytes, *, now: int) -> dict[str, str]:
-    """The headers with which a relay vouches for `raw` (now in milliseconds); they age, so sign anew for each try."""
+    """The relay's headers for `raw` (`now` in milliseconds). They expire, so sign again for each attempt."""
     timestamp = str(now // 1000)
     return {RELAY_TIMESTAMP: timestamp, RELAY_SIGNATURE: _relay_signature(secret, timestamp, raw)}
 
 
 def from_relay(headers: Mapping[str, str], raw: bytes, *, secret: str | None, now: int) -> bool:
-    """Whether our relay signed these bytes just now."""
+    """Whether our relay signed these bytes within the window."""
     timestamp = headers.get(RELAY_TIMESTAMP, "")
     if not secret or not _is_fresh(timestamp, now):
         return False
@@ -29,11 +29,11 @@ def from_relay(headers: Mapping[str, str], raw: bytes, *, secret: str | None, no
 
 
 def from_discord(headers: Mapping[str, str], raw: bytes, *, public_key: str | None, now: int) -> bool:
-    """Whether Discord signed these bytes just now. It sends wrong ones on purpose to see that they are refused."""
+    """Whether Discord signed these bytes within the window. It also sends wrong signatures, to test the endpoint."""
     timestamp = headers.get(DISCORD_TIMESTAMP, "")
     if not public_key or not _is_fresh(timestamp, now):
         return False
-    # Imported here: the functions that never see an interaction need not load it.
+    # Imported here, because most functions never verify an interaction.
     from nacl.exceptions import CryptoError  # noqa: PLC0415  # see above
     from nacl.signing import VerifyKey  # noqa: PLC0415  # see above
 

@@ -1,16 +1,15 @@
-"""How a fresh Discord thread is made, and found again after a crash.
+"""Opens a Discord thread, and finds it again after an interruption.
 
-A thread could be made in one call (`POST /channels/{c}/threads`), but a repeat of that call makes a second thread. So
-the first way is the one that may be repeated at any point:
+A repeat of `POST /channels/{c}/threads` would make a second thread. These calls can be repeated at any point:
 
     seed message (nonce from the key) ── thread from that message ── people added
         │                                   │                           └ a repeat changes nothing
         │                                   └ a repeat answers 160004; the thread's id is the seed's id
         └ a repeat within minutes answers with the first one; later it is found by the reference in its last line
 
-Only where the bot may not write to the channel itself is the one call used: a crash may then leave an empty thread
-behind, and never two with a session in them. A forum channel takes thread and first message in one call; it is found by
-the same reference.
+The single call is used only where the bot may not write to the channel itself: a crash may then leave an empty thread,
+but never two with a session. A forum channel takes thread and first message in one call; it is found by the same
+reference.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from shared.domain.routes import Place
 from shared.errors import PlaceGone, PlatformError, Rejected, ThreadRefused
-from shared.platforms.discord import seeds
-from shared.platforms.discord.refusals import THREAD_ALREADY_THERE, Refusal
+from shared.platforms.discord import SPEC, seeds
+from shared.platforms.discord.errors import THREAD_EXISTS, DiscordRefused
 
 if TYPE_CHECKING:
     from shared.platforms.discord.rest import DiscordHttp
@@ -35,7 +34,7 @@ PUBLIC_THREAD = 11
 TEXT, ANNOUNCEMENTS, FORUM, MEDIA = 0, 5, 15, 16
 THREADS = frozenset({10, 11, 12})
 _TAG_REQUIRED = 1 << 4
-# How far back to look for the seed of an interrupted attempt: minutes lie between, not days.
+# How far back to search for the seed of an interrupted attempt, which is minutes old.
 _MESSAGES_BACK = 100
 _POSTS_BACK = 10
 
@@ -52,11 +51,11 @@ async def open_thread(http: DiscordHttp, channel: Channel, title: str, *, key: s
     else:
         raise ThreadRefused("a Discord chat of this kind cannot hold threads")
     await _add_people(http, thread, people)
-    return Place("discord", thread)
+    return Place(SPEC.name, thread)
 
 
 async def find_thread(http: DiscordHttp, channel: Channel, *, key: str) -> Place | None:
-    """What an interrupted `open_thread` with this key left, brought to its end; None if it left nothing."""
+    """The thread of an interrupted `open_thread` with this key, completed; None if there is none."""
     in_forum = channel["type"] in (FORUM, MEDIA)
     candidates = await (_forum_posts(http, channel) if in_forum else _messages(http, channel))
     seed = next((message for message in candidates if seeds.is_ours(message, http.me, key)), None)
@@ -65,7 +64,7 @@ async def find_thread(http: DiscordHttp, channel: Channel, *, key: str) -> Place
     if not in_forum and not seed.get("thread"):
         await _thread_from(http, channel["id"], seed["id"], seeds.title_in(seed))
     await _add_people(http, seed["id"], seeds.people_in(seed))
-    return Place("discord", seed["id"])
+    return Place(SPEC.name, seed["id"])
 
 
 async def _thread_in_channel(http: DiscordHttp, channel: Channel, title: str, key: str, people: Sequence[str]) -> str:
@@ -90,8 +89,8 @@ async def _thread_from(http: DiscordHttp, channel_id: str, seed: str, title: str
     path = "/channels/{channel_id}/messages/{message_id}/threads"
     try:
         await http.call("POST", path, body, channel_id=channel_id, message_id=seed)
-    except Refusal as refusal:
-        if refusal.code != THREAD_ALREADY_THERE:
+    except DiscordRefused as refusal:
+        if refusal.code != THREAD_EXISTS:
             raise ThreadRefused(f"the bot may not open a thread in this channel. {refusal}") from refusal
     return seed  # a thread that starts from a message has that message's id
 
@@ -100,7 +99,7 @@ async def _thread_alone(http: DiscordHttp, channel_id: str, title: str) -> str:
     body = {"name": seeds.name(title), "auto_archive_duration": ARCHIVE_MINUTES, "type": PUBLIC_THREAD}
     try:
         thread = await http.call("POST", "/channels/{channel_id}/threads", body, channel_id=channel_id)
-    except Refusal as refusal:
+    except DiscordRefused as refusal:
         raise ThreadRefused(f"the bot may not open a thread in this channel. {refusal}") from refusal
     return str(thread["id"])
 
@@ -116,13 +115,13 @@ async def _post_in_forum(http: DiscordHttp, channel: Channel, title: str, key: s
         body["applied_tags"] = open_tags[:1]
     try:
         thread = await http.call("POST", "/channels/{channel_id}/threads", body, channel_id=channel["id"])
-    except Refusal as refusal:
+    except DiscordRefused as refusal:
         raise ThreadRefused(f"the bot may not post in this forum. {refusal}") from refusal
     return str(thread["id"])
 
 
 async def _add_people(http: DiscordHttp, thread: str, people: Sequence[str]) -> None:
-    """Best effort: the thread is public, so whoever sees the channel can open it, and it is theirs by its link."""
+    """Best effort: the thread is public, so people who see the channel can open it by its link."""
     path = "/channels/{channel_id}/thread-members/{user_id}"
     for person in people:
         try:

@@ -1,4 +1,4 @@
-"""The lines of a Markdown text, and the fences and tables that they stand in."""
+"""The lines of a Markdown text, and the fences and tables that contain them."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """What a line stands in: how a piece that ends in it is closed, and how the next piece opens it again.
+    """The block around a line: how a piece that ends in it is closed, and how the next piece reopens it.
 
     Two blocks are never equal, as two fences of one text may look alike.
     """
@@ -62,7 +62,7 @@ def scan(text: str, longest: int) -> list[Line]:
 
 
 def _block_of(fence: Fence) -> Block:
-    # It opens again outside its quotes and lists: the next piece does not begin with their first lines.
+    # It reopens outside its quotes and lists: the next piece does not begin with their first lines.
     return Block(fence.run + fence.language + "\n", fence)
 
 

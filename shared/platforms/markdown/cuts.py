@@ -1,4 +1,4 @@
-"""Where a text is best cut: between paragraphs, lines, sentences, words, and at last between letters."""
+"""Finds the best place to cut a text: between paragraphs, lines, sentences, words, and as a last resort letters."""
 
 import re
 import unicodedata
@@ -13,14 +13,14 @@ Measure = Callable[[str], int]
 
 _SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？]")
 _WORD = re.compile(r"\s+")
-# What would turn into a heading, a list, a quote, a table or a fence if a message began with it.
+# Text that would become a heading, a list, a quote, a table or a fence at the start of a message.
 _MARKUP = re.compile(r"[ \t]*(?:[-+*#>|=`~]|\d{1,9}[.)])")
 _ZWJ = "\u200d"
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The end of a piece, and the block that is cut through there."""
+    """The end of a piece, and the block that the cut divides."""
 
     end: int
     block: Block | None
@@ -49,7 +49,7 @@ def next_cut(text: str, start: int, room: int, measure: Measure, lines: Sequence
 
 
 class _Window:
-    """The stretch of text that a piece may take."""
+    """The range of text that a piece may take."""
 
     def __init__(self, text: str, start: int, room: int, measure: Measure, lines: Sequence[Line]) -> None:
         self.text, self.start, self.room, self.measure = text, start, room, measure
@@ -82,7 +82,7 @@ class _Window:
             line = self._line_at(end)
             if self._may_cut(line, end) and self._has_room(end, line.before):
                 return Cut(end, line.before)
-        block = self._line_at(self.start).before  # one letter with marks beyond the room: nothing can be kept together
+        block = self._line_at(self.start).before  # one letter with its marks is over the room, so it has to be divided
         return Cut(self._reach(self.room - _closing(block, self.measure)), block)
 
     def _line_at(self, position: int) -> Line:
@@ -124,7 +124,7 @@ def _ends_paragraph(text: str, line: Line) -> bool:
 
 
 def splits_letter(text: str, at: int) -> bool:
-    """Whether a cut there would part what people see as one letter: combining marks, joined emoji, flags."""
+    """Whether a cut there would divide one visible letter: combining marks, joined emoji, flags."""
     if not 0 < at < len(text):
         return False
     left, right = text[at - 1], text[at]

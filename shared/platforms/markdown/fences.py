@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-# A fence may stand in quotes and lists: `> - ```py`. Behind backticks no backtick follows, or it is inline code.
+# A fence may be inside quotes and lists: `> - ```py`. With another backtick after the run it is inline code.
 _CONTAINERS = r"(?P<containers>[ \t]*(?:(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*)"
 _OPENING = re.compile(_CONTAINERS + r"(?P<run>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
 _DEEPEST = 24
@@ -12,7 +12,7 @@ _LONGEST_LANGUAGE = 24
 
 @dataclass(frozen=True)
 class Fence:
-    """An open code fence: what its lines begin with, its run of backticks or tildes, and what stands behind the run."""
+    """An open code fence: the prefix of its lines, its run of backticks or tildes, and the info text after the run."""
 
     containers: str
     run: str
@@ -37,7 +37,7 @@ class Fence:
         return first if len(first) <= _LONGEST_LANGUAGE else ""
 
     def holds(self, line: str) -> bool:
-        """Whether the line is still inside the quote that the fence stands in."""
+        """Whether the line is still inside the quote that contains the fence."""
         margin = line[: len(line) - len(line.lstrip(" \t>"))]
         return margin.count(">") >= self.containers.count(">")
 
@@ -48,13 +48,13 @@ class Fence:
 
 
 def without_containers(line: str, containers: str) -> str:
-    """The line without the quote markers and the indentation of the containers that it stands in."""
+    """The line without the quote markers and the indentation of its containers."""
     line = _without_quotes(line, containers)
     return line[min(_indent(containers), len(line) - len(line.lstrip(" \t"))) :]
 
 
 def well_formed(text: str, longest: int) -> str:
-    """The text with every fence closed by a line of its own, its lines inside their containers, none over `longest`.
+    """The text with every fence closed by a separate line, its lines inside their containers, none over `longest`.
 
     Only line ends and odd fences change: one that its quote or the text leaves open is closed; lines that a list's fence
     forgot to indent are indented; what is too long to be repeated moves from behind the run to the next line.

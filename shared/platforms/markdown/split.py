@@ -1,4 +1,4 @@
-"""Markdown in pieces: none over a limit, nothing lost, every code fence closed and opened again."""
+"""Splits Markdown into pieces within a limit: nothing is lost, every code fence is closed and reopened."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,14 +8,14 @@ from shared.platforms.markdown.blocks import Block, Line, scan
 from shared.platforms.markdown.cuts import Measure, next_cut
 from shared.platforms.markdown.fences import Fence, well_formed, without_containers
 
-# Below this a fence could not be repeated around a piece and leave room for its text.
+# With a smaller limit, a fence repeated around a piece would leave no room for text.
 SMALLEST_LIMIT = 256
 _LEADING_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of the text, `body`, and what is sent of it: `text`, with its block opened again and closed."""
+    """A range of the text, `body`, and the message made of it: `text`, with its block reopened and closed."""
 
     body: str
     text: str

@@ -1,4 +1,4 @@
-"""Slack: a thread hangs on a message of ours, in channels and direct messages."""
+"""Slack: a thread belongs to a message of the bot, in channels and direct messages."""
 
 import contextlib
 import re
@@ -22,12 +22,12 @@ from shared.settings import Settings
 if TYPE_CHECKING:
     from shared.platforms.slack.api import Api
 
-_LONGEST_TITLE = 150
+_TITLE_LIMIT = 150
 _PERSON = re.compile(r"[UW][A-Z0-9]+")
 
 
 class Slack(Platform):
-    """One app in one workspace. Keys travel in the messages' metadata, so that what was posted can be found again."""
+    """One app in one workspace. The metadata of messages holds their keys, so that they can be found again."""
 
     name = SPEC.name
     capabilities = Capabilities(threads=True, limit=12_000, readback=True)
@@ -36,15 +36,15 @@ class Slack(Platform):
         self._secrets = secrets
         self._urls = SPEC.urls(settings.platform_urls)
         self._lock = threading.Lock()
-        self._made: Api | None = None
+        self._api_client: Api | None = None
         self._workspace: str | None = None
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
         channel = self._channel(home)
-        # A direct message notifies its person by itself; in a channel only who is called sees a thread.
-        called = [] if channel.startswith("D") else [f"<@{person}>" for person in people if _PERSON.fullmatch(person)]
+        # A direct message notifies its person; in a channel only people who are mentioned see a thread.
+        mentions = [] if channel.startswith("D") else [f"<@{person}>" for person in people if _PERSON.fullmatch(person)]
         posted = self._api.post_seed(
-            channel, as_title(title, _LONGEST_TITLE), " ".join(called), _metadata("handoff_thread", key)
+            channel, as_title(title, _TITLE_LIMIT), " ".join(mentions), _metadata("handoff_thread", key)
         )
         return Place(self.name, str(posted["channel"]), str(posted["ts"]))
 
@@ -57,10 +57,10 @@ class Slack(Platform):
         posted = self._api.post(place.chat, place.thread, part.text, _metadata("handoff_message", key))
         ts = str(posted["ts"])
         if place.thread and (posted.get("message") or {}).get("thread_ts") != place.thread:
-            # Slack posts the answer to a message that is gone into the open channel, where it does not belong.
+            # Slack posts a reply to a deleted message into the channel itself.
             with contextlib.suppress(PlatformError):
                 self._api.delete(str(posted["channel"]), ts)
-            raise PlaceGone("The Slack thread is no longer there")
+            raise PlaceGone("The Slack thread no longer exists")
         return ts
 
     def find_message(self, place: Place, *, key: str) -> str | None:
@@ -98,11 +98,11 @@ class Slack(Platform):
     def parse(self, request: WebhookRequest) -> Parsed:
         return inbound.parse(request.headers, request.body)
 
-    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # nothing that Slack tells has an age
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # no finding depends on the time
         return diagnosis.diagnose(self._api, self._secrets, home, webhook_url=webhook_url, seconds=seconds)
 
     def _channel(self, home: Place) -> str:
-        """A home may be named by its person; what is said there comes from the channel."""
+        """The home's channel. A home may be the id of a person: then it is the direct messages with them."""
         return self._api.direct(home.chat) if _PERSON.fullmatch(home.chat) else home.chat
 
     def _find(self, place: Place, wanted: Mapping[str, Any]) -> str | None:
@@ -112,18 +112,18 @@ class Slack(Platform):
                 if all(metadata.get(name) == value for name, value in wanted.items()):
                     return str(message["ts"])
         except PlaceGone:
-            pass  # then nothing was posted there
+            pass  # so nothing was posted there
         return None
 
     @property
     def _api(self) -> "Api":
         with self._lock:
-            if self._made is None:
-                self._made = self._new_api()
-            return self._made
+            if self._api_client is None:
+                self._api_client = self._new_api()
+            return self._api_client
 
     def _new_api(self) -> "Api":
-        from shared.platforms.slack.api import Api  # noqa: PLC0415  # a webhook is read without the SDK
+        from shared.platforms.slack.api import Api  # noqa: PLC0415  # webhooks are parsed without the SDK
 
         token = self._secrets.get("slack/bot_token")
         if not token:

@@ -1,4 +1,4 @@
-"""Calls to Slack through slack-sdk, and its errors in our words. Imported when first called."""
+"""Calls to Slack through slack-sdk, with its errors as PlatformErrors. Imported on the first call."""
 
 import logging
 import socket
@@ -15,13 +15,13 @@ from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimi
 
 _PAGE = 200
 _MOST_PAGES = 10
-_PATIENCE_UNSAID = 5.0  # a rate limit that does not say how long
-# Whoever delivers has 30 s for three posts, with two looks at what is there between them.
+_DEFAULT_RETRY_AFTER = 5.0  # for a rate limit that does not say how long
+# A delivery has 30 s for three posts and two reads between them.
 _SECONDS = 6
 _TYPING_SECONDS = 4
 
 _GONE = frozenset({"channel_not_found", "is_archived", "thread_not_found"})
-# The answer came, and yet Slack itself does not say what it did.
+# Errors after which the message may have been posted.
 _UNSURE = frozenset({"fatal_error", "internal_error", "service_unavailable", "request_timeout", "team_added_to_org"})
 _TOO_RICH = frozenset({"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "markdown_text_too_long"})
 _ADVICE = {
@@ -38,31 +38,31 @@ Json = Mapping[str, Any]
 
 
 class Api:
-    """One app in one workspace. Every method waits, raises only PlatformErrors, and may be called from several threads."""
+    """One app in one workspace. Every method blocks, raises only PlatformErrors, and may be called from several threads."""
 
     def __init__(self, url: str, token: str, *, seconds: int = _SECONDS) -> None:
         logging.getLogger("slack_sdk").setLevel(logging.CRITICAL)  # at DEBUG it logs what people say
-        # Its own retries post twice what was accepted before a connection broke: ours look first.
+        # The SDK's retries may post twice; the delivery reads back before it retries.
         self._client = WebClient(token, base_url=url, timeout=seconds, retry_handlers=[])
         self._quick = WebClient(token, base_url=url, timeout=_TYPING_SECONDS, retry_handlers=[])
         if urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1"):
-            # A proxy from the environment is for the way out, not for a simulator on this machine.
+            # A proxy from the environment is for public addresses, not for a simulator on this machine.
             self._client.proxy = self._quick.proxy = None
 
-    def post_seed(self, channel: str, title: str, called: str, metadata: Json) -> Json:
-        """Post the message that a thread hangs on: a title, taken literally, and who is called to it."""
+    def post_seed(self, channel: str, title: str, mentions: str, metadata: Json) -> Json:
+        """Post the first message of a thread: the title as plain text, and mentions of people."""
         blocks: list[dict[str, Any]] = [
             {"type": "header", "text": {"type": "plain_text", "text": title, "emoji": False}}
         ]
-        if called:
-            blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": called}})
-        spoken = " ".join(filter(None, [title.translate(_ESCAPES), called]))  # what a notification shows
+        if mentions:
+            blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": mentions}})
+        summary = " ".join(filter(None, [title.translate(_ESCAPES), mentions]))  # what a notification shows
         return _call(
-            lambda: self._client.chat_postMessage(channel=channel, text=spoken, blocks=blocks, metadata=dict(metadata))
+            lambda: self._client.chat_postMessage(channel=channel, text=summary, blocks=blocks, metadata=dict(metadata))
         )
 
     def post(self, channel: str, thread: str | None, markdown: str, metadata: Json) -> Json:
-        """Post Markdown; where Slack finds it too rich, as plain text."""
+        """Post Markdown, or plain text if Slack refuses the Markdown."""
         shared: dict[str, Any] = {"channel": channel, "thread_ts": thread, "metadata": dict(metadata)}
         shared |= {"unfurl_links": False, "unfurl_media": False}
         try:
@@ -79,7 +79,7 @@ class Api:
         _call(lambda: self._client.chat_delete(channel=channel, ts=ts))
 
     def messages(self, channel: str, thread: str | None) -> Iterator[Json]:
-        """What stands in a thread, oldest first, or in a channel, newest first; as far as one reasonably reads."""
+        """The messages of a thread, oldest first, or of a channel, newest first; at most _MOST_PAGES pages."""
         read = self._client.conversations_replies if thread else self._client.conversations_history
         more: dict[str, Any] = {"ts": thread} if thread else {}
         for _ in range(_MOST_PAGES):
@@ -101,29 +101,29 @@ class Api:
         return str(_call(self._quick.auth_test)["url"])
 
     def who(self, *, seconds: float) -> tuple[Json, frozenset[str] | None]:
-        """The bot behind the token, and the token's scopes where Slack tells them."""
-        answer = _answer(self._patient(seconds).auth_test)
+        """The bot behind the token, and the token's scopes if Slack returns them."""
+        answer = _answer(self._with_timeout(seconds).auth_test)
         scopes = {name.lower(): value for name, value in answer.headers.items()}.get("x-oauth-scopes")
         return answer.data, None if scopes is None else frozenset(scope.strip() for scope in scopes.split(","))
 
     def direct_if_open(self, person: str, *, seconds: float) -> str:
-        """The channel of the direct messages with a person, made by no one. Raises PlaceGone if there is none."""
-        client = self._patient(seconds)
+        """The channel of the direct messages with a person, if it exists. Raises PlaceGone if not."""
+        client = self._with_timeout(seconds)
         opened = _call(lambda: client.conversations_open(users=person, prevent_creation=True))
         if not (channel := (opened.get("channel") or {}).get("id")):
             raise PlaceGone("There are no direct messages with this person")
         return str(channel)
 
     def peek(self, channel: str, *, seconds: float) -> None:
-        """Read as little as can be of a channel, to see that the bot is in it: who may hear it, may do this."""
-        client = self._patient(seconds)
+        """Read one message of a channel, which only members may do."""
+        client = self._with_timeout(seconds)
         _call(lambda: client.conversations_history(channel=channel, limit=1))
 
-    def _patient(self, seconds: float) -> WebClient:
-        """A client that waits so many seconds for each piece of an answer."""
-        own = self._client
-        client = WebClient(own.token, base_url=own.base_url, timeout=max(round(seconds), 1), retry_handlers=[])
-        client.proxy = own.proxy
+    def _with_timeout(self, seconds: float) -> WebClient:
+        """A client with this time-out for each read of an answer."""
+        usual = self._client
+        client = WebClient(usual.token, base_url=usual.base_url, timeout=max(round(seconds), 1), retry_handlers=[])
+        client.proxy = usual.proxy
         return client
 
 
@@ -146,15 +146,15 @@ def _refusal(error: SlackApiError) -> PlatformError:
     code = _code(error)
     if status == 429 or code in ("ratelimited", "rate_limited"):
         wait = str(headers.get("Retry-After", ""))
-        return RateLimited(float(wait) if wait.isdigit() else _PATIENCE_UNSAID)
+        return RateLimited(float(wait) if wait.isdigit() else _DEFAULT_RETRY_AFTER)
     if status >= 500 or code in _UNSURE or code is None:
-        return Ambiguous("Slack did not say what became of the message")
+        return Ambiguous("Slack did not confirm the message")
     kind = PlaceGone if code in _GONE else Rejected
     return kind(_ADVICE.get(code, f"Slack says: {code}"))
 
 
 def _broken(error: Exception) -> PlatformError:
-    """A connection that was never there is a call that was never made; of all others nobody knows."""
+    """Without a connection the call was not made; after any other failure it may have been."""
     reason = error.reason if isinstance(error, URLError) else error
     if isinstance(reason, (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)):
         return NotSent("Slack cannot be reached")
@@ -163,7 +163,7 @@ def _broken(error: Exception) -> PlatformError:
 
 def _status(error: SlackApiError) -> tuple[int, Json]:
     response = error.response
-    if isinstance(response, dict):  # the answer was no JSON
+    if isinstance(response, dict):  # the answer was not JSON
         return int(response["status"]), response["headers"]
     return response.status_code, response.headers
 

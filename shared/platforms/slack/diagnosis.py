@@ -1,4 +1,4 @@
-"""What can be seen of a Slack app: its token, its scopes, and its place at home. Its webhook cannot be seen."""
+"""Diagnosis of a Slack app: its token, its scopes, and its home. Slack does not reveal the webhook."""
 
 import re
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from shared.ports.secrets import Secrets
 if TYPE_CHECKING:
     from shared.platforms.slack.api import Api
 
-# Without these a handoff or an answer in its thread fails somewhere; the others of the manifest are conveniences.
+# Handoffs and replies need these scopes; the others of the manifest are optional.
 _POST = "chat:write"
-_HEAR = ("channels:history", "groups:history", "im:history")
+_READ = ("channels:history", "groups:history", "im:history")
 _PERSON = re.compile(r"[UW][A-Z0-9]+")
 _NEW_TOKEN = "Install the app again and set its Bot User OAuth Token as the secret slack/bot_token."  # noqa: S105  # advice
 _OTHER_HOME = "Invite the bot there with /invite, or choose another channel: handoff config home slack CHANNEL."
@@ -43,19 +43,19 @@ def diagnose(
 
 
 def _webhook(found: Diagnosis, wanted: str) -> None:
-    fix = f"In the app's settings, Event Subscriptions must name {wanted}, or Socket Mode be on and a relay run."
-    found.unsure("webhook", "Slack tells no app where it posts to.", fix)
+    fix = f"In the app's settings, Event Subscriptions must name {wanted}; or Socket Mode is on and a relay runs."
+    found.unsure("webhook", "Slack does not tell an app where it posts to.", fix)
 
 
 def _scopes(found: Diagnosis, scopes: frozenset[str] | None, home: Place | None) -> None:
     if scopes is None:
-        found.unsure("scopes", "Slack did not say which scopes the token has.", "Look again in a minute.")
+        found.unsure("scopes", "Slack did not say which scopes the token has.", "Try again in a minute.")
         return
-    needed = [_POST, *_HEAR, *(["im:write"] if home and _PERSON.fullmatch(home.chat) else [])]
+    needed = [_POST, *_READ, *(["im:write"] if home and _PERSON.fullmatch(home.chat) else [])]
     if lacking := [scope for scope in needed if scope not in scopes]:
         found.bad("scopes", f"The token lacks {', '.join(lacking)}.", _ADD_SCOPES)
     else:
-        found.good("scopes", "The token has the scopes to post and to hear.")
+        found.good("scopes", "The token has the scopes to post and to read.")
 
 
 def _home(found: Diagnosis, api: "Api", chat: str, scopes: frozenset[str] | None) -> None:
@@ -76,4 +76,4 @@ def _home(found: Diagnosis, api: "Api", chat: str, scopes: frozenset[str] | None
     if scopes is not None and _POST not in scopes:
         found.bad("thread", "The bot may not post at home.", _ADD_SCOPES)
     else:
-        found.good("thread", "The bot may post at home, and a thread hangs on its message.")
+        found.good("thread", "The bot may post at home and start threads there.")

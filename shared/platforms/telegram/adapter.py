@@ -20,14 +20,14 @@ from shared.settings import Settings
 if TYPE_CHECKING:
     from shared.platforms.telegram.api import Api
 
-_LONGEST_TITLE = 128
-_ROOM_TO_MARK = 96  # Telegram knows no idempotency: a part that is sent again says so at its end
-_GENERAL = "1"  # a forum's own first topic: Telegram refuses its id, and takes a message without one
-_SUPERGROUPS = -(10**12)  # their ids begin below this; plain groups have smaller ones
+_TITLE_LIMIT = 128
+_MARK_ROOM = 96  # Telegram has no idempotency: a part that is sent again gets a mark at its end
+_GENERAL = "1"  # a forum's first topic: Telegram refuses its id, so messages to it are sent without one
+_SUPERGROUPS = -(10**12)  # the ids of supergroups are below this, those of plain groups above
 
 
 class Telegram(Platform):
-    """One bot on Telegram. It can neither list topics nor find a message again: the journal remembers both."""
+    """One bot. Telegram lets it neither list topics nor find a message, so the delivery journal records both."""
 
     name = SPEC.name
     capabilities = Capabilities(threads=True, limit=4096, length=utf16)
@@ -36,17 +36,17 @@ class Telegram(Platform):
         self._settings, self._secrets = settings, secrets
         self._urls = SPEC.urls(settings.platform_urls)
         self._lock = threading.Lock()
-        self._made: Api | None = None
+        self._api_client: Api | None = None
         self._username: str | None = None
 
-    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # a topic is open to the whole chat, and Telegram takes no key
+    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # a topic is open to the whole chat, and Telegram has no keys
         chat = home.chat if _is_number(home.chat) else str(self._api.chat_id(home.chat))
-        return Place(self.name, chat, str(self._api.create_topic(chat, as_title(title, _LONGEST_TITLE, utf16))))
+        return Place(self.name, chat, str(self._api.create_topic(chat, as_title(title, _TITLE_LIMIT, utf16))))
 
     def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # topics cannot be listed
         return None
 
-    def send(self, place: Place, part: Part, *, key: str) -> str:  # noqa: ARG002  # Telegram takes no key
+    def send(self, place: Place, part: Part, *, key: str) -> str:  # noqa: ARG002  # Telegram has no keys
         return str(self._api.send(place.chat, _thread(place), part.text, part.extra.get("entities", ())))
 
     def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # a bot cannot read back
@@ -60,9 +60,9 @@ class Telegram(Platform):
             self._api.typing(place.chat, _thread(place))
 
     def render(self, markdown: str) -> list[Part]:
-        from shared.platforms.telegram.render import render  # noqa: PLC0415  # a webhook is read without the converter
+        from shared.platforms.telegram.render import render  # noqa: PLC0415  # webhooks are parsed without the converter
 
-        return render(markdown, self.capabilities.limit - _ROOM_TO_MARK)
+        return render(markdown, self.capabilities.limit - _MARK_ROOM)
 
     def link(self, place: Place) -> str:
         base = self._urls.link
@@ -89,7 +89,7 @@ class Telegram(Platform):
         )
 
     def _link_to_bot(self, base: str) -> str:
-        """A private chat has no link of its own: for its person it is the chat with the bot."""
+        """There is no link to a private chat, so link to the bot."""
         if self._username is None:
             with contextlib.suppress(PlatformError):
                 self._username = self._api.username()
@@ -102,12 +102,12 @@ class Telegram(Platform):
     @property
     def _api(self) -> "Api":
         with self._lock:
-            if self._made is None:
-                self._made = self._new_api()
-            return self._made
+            if self._api_client is None:
+                self._api_client = self._new_api()
+            return self._api_client
 
     def _new_api(self) -> "Api":
-        from shared.platforms.telegram.api import Api  # noqa: PLC0415  # a webhook is read without the SDK
+        from shared.platforms.telegram.api import Api  # noqa: PLC0415  # webhooks are parsed without the SDK
 
         if not self._token:
             raise Rejected("Telegram's bot token is not set")

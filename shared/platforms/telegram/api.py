@@ -1,4 +1,4 @@
-"""Calls to Telegram through python-telegram-bot, and its errors in our words. Imported when first called."""
+"""Calls to Telegram through python-telegram-bot, with its errors as PlatformErrors. Imported on the first call."""
 
 import json
 import logging
@@ -17,12 +17,12 @@ from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimi
 from shared.platforms import loop
 
 T = TypeVar("T")
-_TLS = httpx.create_ssl_context()  # takes as long as ten calls, and one will do for all bots
+_TLS = httpx.create_ssl_context()  # takes as long as ten calls, so all bots share one
 
-# The whole of a call, all phases together: whoever delivers has 30 s for three of them.
+# Seconds for all phases of a call together: a delivery has 30 s for three calls.
 _HARD_LIMIT = 9.0
 _TYPING_LIMIT = 4.0
-_PATIENCE_UNSAID = 5.0  # a rate limit that does not say how long
+_DEFAULT_RETRY_AFTER = 5.0  # for a rate limit that does not say how long
 
 _GONE = ("chat not found", "message thread not found", "topic_deleted", "topic_id_invalid", "group chat was deleted")
 _WHY_NO_THREAD = {
@@ -42,7 +42,7 @@ class _Limited(TelegramError):
 
 
 class _Request(HTTPXRequest):
-    """Reads a rate limit itself: the SDK's own error for it warns about a type each time that it is made."""
+    """Reads rate limits before the SDK does: the SDK's error for them emits a deprecation warning."""
 
     async def do_request(self, *arguments: Any, **options: Any) -> tuple[int, bytes]:
         code, payload = await super().do_request(*arguments, **options)
@@ -55,22 +55,22 @@ def _seconds(payload: bytes) -> float:
     try:
         return float(json.loads(payload)["parameters"]["retry_after"])
     except (ValueError, KeyError, TypeError):
-        return _PATIENCE_UNSAID
+        return _DEFAULT_RETRY_AFTER
 
 
 class Api:
-    """One bot. Every method waits, raises only PlatformErrors, and may be called from several threads."""
+    """One bot. Every method blocks, raises only PlatformErrors, and may be called from several threads."""
 
     def __init__(self, url: str, token: str, *, limit: float = _HARD_LIMIT) -> None:
         self._limit = limit
-        # At INFO httpx logs URLs, which hold the token; python-telegram-bot logs answers, which hold words of people.
+        # At INFO httpx logs URLs, which contain the token; python-telegram-bot logs answers, which contain messages.
         for name, level in {
             "httpx": logging.WARNING,
             "httpcore": logging.WARNING,
             "telegram": logging.CRITICAL,
         }.items():
             logging.getLogger(name).setLevel(level)
-        # A proxy from the environment is for the way out, not for a simulator on this machine.
+        # A proxy from the environment is for public addresses, not for a simulator on this machine.
         outside = urlsplit(url).hostname not in ("127.0.0.1", "localhost", "::1")
         request = _Request(
             connection_pool_size=32,
@@ -119,7 +119,7 @@ class Api:
         return self._call(lambda bot: bot.get_me(), limit=_TYPING_LIMIT).username
 
     def ask(self, call: Callable[[Bot], Awaitable[T]], *, seconds: float) -> T:
-        """A call that only looks, and gives up after so many seconds."""
+        """A read-only call with a time-out."""
         return self._call(call, limit=seconds)
 
     def _call(self, call: Callable[[Bot], Awaitable[T]], *, limit: float | None = None) -> T:
@@ -143,7 +143,7 @@ def _why_no_thread(text: str) -> str:
 
 
 def translated(error: TelegramError) -> PlatformError:
-    """What the SDK's error means for the message that it was about."""
+    """The PlatformError that says whether the call may have had its effect."""
     if isinstance(error, _Limited):
         return RateLimited(error.seconds)
     if isinstance(error, (BadRequest, Forbidden, InvalidToken, ChatMigrated)):

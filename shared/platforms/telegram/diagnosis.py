@@ -1,4 +1,4 @@
-"""What can be seen of a Telegram bot: its token, its webhook, and its rights at home."""
+"""Diagnosis of a Telegram bot: its token, its webhook, and its rights at home."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ _TOPICS = {
     "supergroup": "Switch on Topics in the group's settings.",
     "channel": "Choose a private chat or a group: handoff config home telegram CHAT.",
 }
-_A_WHILE = 600  # seconds for which an error of the webhook is news
+_RECENT_SECONDS = 600  # a webhook error that is older may be fixed already
 
 
 def diagnose(
@@ -42,7 +42,7 @@ def diagnose(
         info = api.ask(lambda bot: bot.get_webhook_info(), seconds=found.left)
         _webhook(found, info, webhook_url, certain=certain, now=now)
     except PlatformError as error:
-        found.trouble("webhook", error, "Look again in a minute.")
+        found.trouble("webhook", error, "Try again in a minute.")
     if home is not None:
         _home(found, api, home.chat, me)
     return found.findings
@@ -53,13 +53,13 @@ def _webhook(found: Diagnosis, info: "WebhookInfo", wanted: str, *, certain: boo
     waiting = f"{info.pending_update_count} waiting" if info.pending_update_count else "none waiting"
     failed_at = info.last_error_date.timestamp() if info.last_error_date else 0
     if not info.url and is_out_of_reach(wanted):
-        detail = f"No webhook is set: messages come while a relay fetches them ({waiting})."
-        found.unsure("webhook", detail, "Let `make run` or `python -m local.chats.relays telegram` run.")
+        detail = f"No webhook is set: messages arrive while a relay fetches them ({waiting})."
+        found.unsure("webhook", detail, "Run `make run` or `python -m local.chats.relays telegram`.")
     elif not info.url:
-        found.bad("webhook", f"No webhook is set: nothing that is said arrives ({waiting}).", fix)
+        found.bad("webhook", f"No webhook is set, so no message arrives ({waiting}).", fix)
     elif info.allowed_updates and "message" not in info.allowed_updates:
-        found.bad("webhook", "Telegram posts events, but no messages.", f'{fix} Allow "message" updates.')
-    elif info.pending_update_count and now / 1000 - failed_at < _A_WHILE:
+        found.bad("webhook", "Telegram posts events, but not messages.", f'{fix} Allow "message" updates.')
+    elif info.pending_update_count and now / 1000 - failed_at < _RECENT_SECONDS:
         why = (info.last_error_message or "no reason given").rstrip(".")
         found.bad("webhook", f"Telegram's last try to post failed: {why} ({waiting}).", fix)
     else:
@@ -82,13 +82,13 @@ def _home(found: Diagnosis, api: "Api", chat_id: str, me: "User") -> None:
     found.good("home", f"The bot is in {name}.")
     _thread(found, chat, member, me)
     if member is not None:
-        _hearing(found, member, me)
+        _group_messages(found, member, me)
 
 
 def _thread(found: Diagnosis, chat: "ChatFullInfo", member: "ChatMember | None", me: "User") -> None:
     has_topics = me.has_topics_enabled if member is None else chat.is_forum
     if not has_topics:
-        detail = "There are no topics at home: handoffs arrive in the chat itself."
+        detail = "Your home has no topics: handoffs arrive in the chat itself."
         found.bad("thread", detail, _TOPICS[chat.type])
     elif member is None or member.status == "creator" or getattr(member, "can_manage_topics", False):
         found.good("thread", "The bot may open topics at home.")
@@ -97,10 +97,10 @@ def _thread(found: Diagnosis, chat: "ChatFullInfo", member: "ChatMember | None",
         found.bad("thread", detail, "Make it an administrator of the group, with the right to manage topics.")
 
 
-def _hearing(found: Diagnosis, member: "ChatMember", me: "User") -> None:
-    """In privacy mode a bot that is no administrator hears nothing but commands."""
+def _group_messages(found: Diagnosis, member: "ChatMember", me: "User") -> None:
+    """In privacy mode a bot that is not an administrator receives only commands."""
     if member.status in ("administrator", "creator") or me.can_read_all_group_messages:
-        found.good("messages", "The bot hears what is said in the group.")
+        found.good("messages", "The bot receives all messages in the group.")
     else:
         fix = "In @BotFather: /setprivacy, Disable; then add the bot to the group again. Or make it an administrator."
-        found.bad("messages", "The bot hears only commands in this group.", fix)
+        found.bad("messages", "The bot receives only commands in this group.", fix)

@@ -1,4 +1,4 @@
-"""Markdown in which nothing is left that the converter to Telegram's entities would drop."""
+"""Escapes whatever the converter to Telegram's entities would drop from Markdown."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ _OPTIONS = (
     | pyromark.Options.ENABLE_MATH
 )
 _MOST_PASSES = 40
-# In prose: a name that Telegram would call, and an "or" that the converter would take for a spoiler.
+# In prose: a name that Telegram would notify, and `||`, which the converter would read as a spoiler.
 _IN_PROSE = {
     re.compile(rb"(?<![\w/@.])@(?=[A-Za-z]\w{3,31})"): "@\u2060".encode(),
     re.compile(rb"(?<!\\)\|\|"): rb"\||",
@@ -24,13 +24,13 @@ _IN_PROSE = {
 _COMMAND = re.compile(r"\\[A-Za-z]")
 _SCHEMES = ("http://", "https://", "tg://", "mailto:")
 
-Edit = tuple[int, int, bytes]  # of UTF-8 bytes: from, to, what stands there instead
+Edit = tuple[int, int, bytes]  # of UTF-8 bytes: from, to, replacement
 
 
 def plain(markdown: str) -> str | None:
-    """The text with HTML, dollars, odd links and unused link definitions written out, and nobody mentioned.
+    """The text with HTML, dollars, odd links and unused link definitions as plain text, and without mentions.
 
-    Each change may let the parser see the rest anew, so this goes on until nothing changes; None if that does not end.
+    A change may affect how the rest is parsed, so this repeats until nothing changes; None after too many passes.
     """
     for _ in range(_MOST_PASSES):
         source = markdown.encode()
@@ -44,7 +44,7 @@ def plain(markdown: str) -> str | None:
 
 
 def _apart(edits: Sequence[Edit]) -> list[Edit]:
-    """Those that do not touch each other; the rest waits for the next pass."""
+    """The edits that do not touch each other; the others are left to the next pass."""
     apart: list[Edit] = []
     for edit in edits:
         if not apart or edit[0] > apart[-1][1]:
@@ -113,7 +113,7 @@ class _Walk:
             link.label_end = end
 
     def _written_out(self, link: _Link) -> Iterator[Edit]:
-        """Telegram links only what has a scheme and stands outside tables, which become preformatted text."""
+        """Telegram links only URLs with a scheme, and none in tables, which become preformatted text."""
         label = b"" if link.label_start is None else self._source[link.label_start : link.label_end]
         dest = link.dest.encode()
         if link.dest.startswith(_SCHEMES) and not self._in_table:
@@ -125,13 +125,13 @@ class _Walk:
         yield link.start, link.end, together
 
     def _html(self, line: str, start: int, end: int) -> Iterator[Edit]:
-        # A fence inside a block of HTML is read as code once the HTML is not: what it holds must stay as it is.
+        # A fence inside HTML becomes code once the HTML is escaped, so its content must stay unchanged.
         self._in_html_fence |= Fence.opened_by(line.rstrip("\n")) is not None
         if not self._in_html_fence and "<" in line:
             yield from self._escaped(self._source.index(b"<", start, end))
 
     def _math(self, math: str, start: int, _: int) -> Iterator[Edit]:
-        # Without a command it is as likely `$HOME/$PATH`, and reads well enough as it stands.
+        # Without a command it may as well be `$HOME/$PATH`, and is readable as it is.
         return self._escaped(start) if not _COMMAND.search(math) else iter(())
 
     def _text(self, _: str, start: int, end: int) -> Iterator[Edit]:

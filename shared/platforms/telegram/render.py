@@ -1,4 +1,4 @@
-"""An agent's Markdown as Telegram's text with entities, in parts that Telegram takes."""
+"""Renders an agent's Markdown as Telegram's text with entities, in parts within its limits."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _QUOTES = ("blockquote", "expandable_blockquote")
 
 @dataclass(frozen=True)
 class Entity:
-    """A format of a stretch of text, counted in characters (and only at the end in Telegram's UTF-16 units)."""
+    """The format of a range of text, in characters; only Part holds Telegram's UTF-16 units."""
 
     kind: str
     start: int
@@ -33,7 +33,7 @@ class Entity:
 
 
 def render(markdown: str, limit: int) -> list[Part]:
-    """The parts, in order, none over `limit` UTF-16 units; none at all for a blank text."""
+    """The parts in order, none over `limit` UTF-16 units; no parts for a blank text."""
     text, entities = _converted(well_formed(clean(markdown), _LONGEST_FENCE))
     lines = _lines(text, entities)
     parts: list[Part] = []
@@ -49,9 +49,9 @@ def _converted(markdown: str) -> tuple[str, list[Entity]]:
     prepared = plain(markdown)
     if prepared is None:
         return markdown, []
-    text, found = convert(prepared, latex_escape=False, config=_look())
+    text, found = convert(prepared, latex_escape=False, config=_style())
     if not text.strip():
-        return markdown, []  # nothing but markup: better seen as it was written than not at all
+        return markdown, []  # only markup: show it as it was written
     positions = list(accumulate((utf16(character) for character in text), initial=0))
     entities = [
         Entity(
@@ -72,7 +72,7 @@ def _more(entity: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _flat(entities: Sequence[Entity]) -> Iterator[Entity]:
-    """Sorted entities without quotes in quotes, which Telegram does not know."""
+    """Sorted entities without quotes in quotes, which Telegram does not support."""
     quoted_to = 0
     for entity in entities:
         if entity.kind not in _QUOTES:
@@ -83,7 +83,7 @@ def _flat(entities: Sequence[Entity]) -> Iterator[Entity]:
 
 
 def _lines(text: str, entities: Sequence[Entity]) -> list[Line]:
-    """The lines of the text; a preformatted stretch is the block that is better not cut."""
+    """The lines of the text; preformatted ranges are blocks, which are cut only if necessary."""
     blocks = [(entity.start, entity.end, Block()) for entity in entities if entity.kind == "pre"]
     firsts = [start for start, _, _ in blocks]
 
@@ -100,7 +100,7 @@ def _lines(text: str, entities: Sequence[Entity]) -> list[Line]:
 
 
 def _room(text: str, start: int, entities: Sequence[Entity], limit: int) -> int:
-    """How much a part from `start` may take: up to where it would have one entity too many."""
+    """How long a part from `start` may be, so that it has at most MOST_ENTITIES entities."""
     ahead = list(islice((entity for entity in entities if entity.end > start), MOST_ENTITIES + 1))
     if len(ahead) <= MOST_ENTITIES or ahead[-1].start >= start + limit:
         return limit
@@ -108,7 +108,7 @@ def _room(text: str, start: int, entities: Sequence[Entity], limit: int) -> int:
 
 
 def _part(text: str, start: int, end: int, entities: Sequence[Entity]) -> Iterator[Part]:
-    """What is sent of a stretch: without white space around it, unless it is code."""
+    """The part for a range, if it is not blank: without white space around it, unless that is code."""
     inside = [
         replace(e, start=max(e.start, start), end=min(e.end, end)) for e in entities if e.start < end > start < e.end
     ]
@@ -129,11 +129,11 @@ def _as_telegram(entity: Entity, text: str, start: int) -> dict[str, Any]:
 
 
 @cache
-def _look() -> RenderConfig:
-    look = RenderConfig.isolated()
-    look.cite_expandable = False
-    symbols = look.markdown_symbol
+def _style() -> RenderConfig:
+    style = RenderConfig.isolated()
+    style.cite_expandable = False
+    symbols = style.markdown_symbol
     for level in range(1, 7):
         setattr(symbols, f"heading_level_{level}", "")
     symbols.unordered_list_item, symbols.task_uncompleted = "•", "☐"
-    return look
+    return style

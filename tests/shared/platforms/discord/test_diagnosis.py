@@ -6,14 +6,14 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
-from shared.platforms.discord.rights import (
+from shared.platforms.discord.permissions import (
     ADMINISTRATOR,
     CREATE_PUBLIC_THREADS,
     READ_MESSAGE_HISTORY,
     SEND_MESSAGES,
     SEND_MESSAGES_IN_THREADS,
     VIEW_CHANNEL,
-    rights,
+    of_member,
 )
 from shared.ports.platforms import Finding
 from shared.settings import Settings
@@ -85,10 +85,10 @@ RELAY, COMMANDS = {"discord/relay_secret": "s"}, {"discord/public_key": KEY}
         ("https://other.example/hook", BOTH, False, "other.example"),
         (None, BOTH, True, "through the relay"),
         (None, RELAY, True, "through the relay"),
-        (None, COMMANDS, False, "nothing that is said arrives"),
-        (None, {}, False, "nothing that is said arrives"),
+        (None, COMMANDS, False, "no message arrives"),
+        (None, {}, False, "no message arrives"),
         (OURS, RELAY, False, "discord/public_key is not set"),
-        (OURS, {**BOTH, "discord/public_key": "cd" * 32}, False, "another application's"),
+        (OURS, {**BOTH, "discord/public_key": "cd" * 32}, False, "another application"),
         (OURS, {**BOTH, "discord/public_key": KEY.upper()}, True, OURS),
     ],
 )
@@ -157,4 +157,4 @@ def test_the_rights_for_a_thread_depend_on_the_kind_of_channel(kind: int, held: 
 def test_rights_go_from_roles_to_overwrites_from_wide_to_narrow(
     within: dict[str, Any], overwrites: list[tuple[str, int, int]], expected: int
 ) -> None:
-    assert rights(within, MEMBER, channel(0, *overwrites)) & NEEDED == expected & NEEDED
+    assert of_member(within, MEMBER, channel(0, *overwrites)) & NEEDED == expected & NEEDED

@@ -114,7 +114,7 @@ def failing(seconds_ago: int, waiting: int) -> dict[str, Any]:
         (failing(60, 2), OURS, True, False, "401 Unauthorized (2 waiting)"),
         (failing(60, 0), OURS, True, True, OURS),
         (failing(86_400, 2), OURS, True, True, OURS),
-        ({**HOOK, "allowed_updates": ["callback_query"]}, OURS, True, False, "no messages"),
+        ({**HOOK, "allowed_updates": ["callback_query"]}, OURS, True, False, "not messages"),
         ({**HOOK, "allowed_updates": ["message"]}, OURS, True, True, OURS),
     ],
 )

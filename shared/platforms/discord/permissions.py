@@ -1,4 +1,4 @@
-"""What a bot may do in a Discord channel: roles first, then the channel's overwrites, from wide to narrow."""
+"""The permissions of a bot in a Discord channel: its roles, then the channel's overwrites from wide to narrow."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,15 +14,15 @@ EVERYTHING = ~0
 Json = Mapping[str, Any]
 
 
-def rights(guild: Json, member: Json, channel: Json) -> int:
-    """The member's rights in the channel as bits."""
+def of_member(guild: Json, member: Json, channel: Json) -> int:
+    """The member's permissions in the channel as bits."""
     if member["user"]["id"] == guild["owner_id"]:
         return EVERYTHING
-    # The role that everybody has carries the id of the server itself.
-    own = {guild["id"], *member["roles"]}
+    # The role @everyone has the id of the server.
+    roles = {guild["id"], *member["roles"]}
     held = 0
     for role in guild["roles"]:
-        held |= int(role["permissions"]) if role["id"] in own else 0
+        held |= int(role["permissions"]) if role["id"] in roles else 0
     if held & ADMINISTRATOR:
         return EVERYTHING
     overwrites = channel.get("permission_overwrites") or []
@@ -32,7 +32,7 @@ def rights(guild: Json, member: Json, channel: Json) -> int:
 
 
 def _overwritten(held: int, overwrites: Sequence[Json]) -> int:
-    """Of overwrites on one level an allowance beats a denial."""
+    """Overwrites on one level: allow has precedence over deny."""
     denied = allowed = 0
     for overwrite in overwrites:
         denied |= int(overwrite["deny"])
