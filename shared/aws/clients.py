@@ -1,4 +1,4 @@
-"""boto3 clients, made on first use: most invocations of most functions need one of them, and each costs start-up time."""
+"""boto3 clients, created on first use: most invocations need one of them, and each costs start-up time."""
 
 import threading
 from typing import Any
@@ -7,7 +7,7 @@ _LOCK = threading.Lock()
 
 
 class LazyClient:
-    """A boto3 client that is made when its first operation is called."""
+    """A boto3 client that is created when its first operation is called."""
 
     def __init__(self, service: str, **options: Any) -> None:
         self._service = service
@@ -15,9 +15,9 @@ class LazyClient:
         self._client: Any = None
 
     def load(self) -> None:
-        """Make it now. Calls nobody: a connection is opened by the first operation."""
+        """Create the client now. No request is sent: the first operation opens a connection."""
         if self._client is None:
-            with _LOCK:  # boto3's default session is not safe to share while it makes clients
+            with _LOCK:  # boto3's default session is not thread-safe while it creates clients
                 if self._client is None:
                     self._client = _make(self._service, self._options)
 
@@ -27,16 +27,16 @@ class LazyClient:
 
 
 def _make(service: str, options: dict[str, Any]) -> Any:
-    import boto3  # noqa: PLC0415  # costs 0.2 s: only whoever needs a client pays it
+    import boto3  # noqa: PLC0415  # costs 0.2 s, so only functions that need a client import it
     from botocore.config import Config  # noqa: PLC0415  # likewise
 
-    # Short time-outs and few retries of botocore's own: a function's time is better spent on the queue's next try.
+    # Short time-outs and few retries: the queue's next attempt is cheaper than waiting inside a function.
     config = Config(
         connect_timeout=2,
         read_timeout=10,
         retries={"mode": "standard", "total_max_attempts": 4},
         max_pool_connections=50,
         tcp_keepalive=True,
-        user_agent="handoff",  # botocore puts its own together anew for each call, a sixth of what a call costs us
+        user_agent="handoff",  # botocore composes its default for each call, a sixth of the CPU time of a call
     )
     return boto3.client(service, config=config, **options)

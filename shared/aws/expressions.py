@@ -13,7 +13,7 @@ _ACTIONS = {Put: "Put", Update: "Update", Delete: "Delete", Check: "ConditionChe
 
 
 def request_of(write: Write, table_name: str) -> dict[str, Any]:
-    """The parameters of a write, for a request of its own or for an entry of a transaction."""
+    """The parameters of a write, for a single request or for an entry of a transaction."""
     expression = _Expression()
     request: dict[str, Any] = {"TableName": table_name}
     if isinstance(write, Put):

@@ -1,4 +1,4 @@
-"""The Turns queue on SQS FIFO: one group per place, so that each place is served in order, one at a time."""
+"""The Turns queue on SQS FIFO: one group per place, so that each place is served in order, one message at a time."""
 
 import contextlib
 import hashlib
@@ -38,14 +38,14 @@ class SqsDeadTurns:
         self._url = url
 
     def receive(self, *, limit: int) -> Sequence[DeadTurn]:
-        """One that cannot be read is left to the queue's retention: it must not stand in the way of the others."""
+        """A message that cannot be parsed is left to the queue's retention and does not block the others."""
         answer = self._client.receive_message(QueueUrl=self._url, MaxNumberOfMessages=min(limit, 10))
         found = []
         for message in answer.get("Messages", []):
             try:
                 found.append(DeadTurn(message_of(message["Body"]), message["ReceiptHandle"]))
-            except (ValueError, KeyError, AttributeError):
-                log.error("a dead letter cannot be read: message %s", message["MessageId"])  # noqa: TRY400  # no trace needed
+            except ValueError:
+                log.error("a dead letter cannot be read: message %s", message["MessageId"])  # noqa: TRY400  # a traceback adds nothing
         return found
 
     def delete(self, dead: DeadTurn) -> None:
@@ -61,7 +61,7 @@ class SqsVisibility:
         self._receipt_handle = receipt_handle
 
     def set(self, seconds: int) -> None:
-        """Best effort: a receipt that is no longer valid means that the message is somebody else's already."""
+        """Best effort: a receipt that is no longer valid means that another worker has received the message."""
         with contextlib.suppress(ClientError):
             self._client.change_message_visibility(
                 QueueUrl=self._url, ReceiptHandle=self._receipt_handle, VisibilityTimeout=max(0, min(seconds, 43_200))
@@ -69,5 +69,5 @@ class SqsVisibility:
 
 
 def _token(text: str) -> str:
-    """SQS takes 128 characters of a limited set; a hash fits whatever a platform's ids hold."""
+    """SQS accepts 128 characters of a limited set; a hash fits any id of any platform."""
     return hashlib.sha256(text.encode()).hexdigest()

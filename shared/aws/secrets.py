@@ -6,7 +6,7 @@ from typing import Any
 
 
 class SsmSecrets:
-    """The `Secrets` port. A changed secret is seen by new containers; nothing is read before the first `get`."""
+    """The `Secrets` port. Nothing is read before the first `get`; a changed secret is seen by new containers only."""
 
     def __init__(self, client: Any, prefix: str) -> None:
         self._client = client
@@ -21,7 +21,7 @@ class SsmSecrets:
         return self._values.get(name)
 
     def _read(self) -> Mapping[str, str]:
-        """Page by page by hand: for a paginator botocore first looks at every service that it knows, on disk."""
+        """Pages by hand: a botocore paginator first lists every service on disk."""
         values: dict[str, str] = {}
         more: dict[str, str] = {}
         while True:

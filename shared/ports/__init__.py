@@ -1,1 +1,1 @@
-"""What the use cases need of the world: one module per role; what fulfils it has the same name in aws/."""
+"""What use cases and store need of the outside: one module per role."""

@@ -1,4 +1,4 @@
-"""Handoffs and every transition that one may make."""
+"""Handoffs and their transitions."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,37 +9,39 @@ from shared.domain.handoffs import Handoff, Reason, Step, Thread
 class Handoffs(Protocol):
     """Handoffs and their transitions; each method is one conditional write or one transaction.
 
-    A transition that others were quicker at returns None (nothing was written); what the caller must know raises.
+    A transition whose conditions do not hold writes nothing and returns None; errors that the caller must handle are raised.
     """
 
     def request(self, handoff: Handoff, *, now: int) -> Handoff:
-        """Write a new pending handoff and mark its session, or return the one that the same id and body wrote before.
+        """Write a new pending handoff and mark its session; a repeat with the same id and body returns the first one.
 
         Raises IdempotencyKeyReused, UnknownSession, Moved, HandoffInFlight, SessionBusy.
         """
 
     def get(self, handoff_id: str) -> Handoff | None: ...
-    def list(self, user_id: str, *, session_id: str | None, state: str | None, limit: int) -> Sequence[Handoff]: ...
+
+    def list(self, user_id: str, *, session_id: str | None, state: str | None, limit: int) -> Sequence[Handoff]:
+        """A user's handoffs, newest first; the newest may be missing for moments."""
 
     def claim(self, handoff_id: str, *, claimant: str, now: int, lease_until: int) -> Handoff | None:
-        """pending → running for one claimant; a repeat by the winner wins again."""
+        """pending → running for one claimant; a repeat by the same claimant succeeds again."""
 
     def step(
         self, handoff: Handoff, step: Step, *, now: int, thread: Thread | None = None, notice: str | None = None
     ) -> Handoff | None:
-        """Journal a step under the handoff's fence: an intent before an outside effect, its result right after."""
+        """Record a step under the handoff's fence: an intent before an external effect, its result right after."""
 
     def kickoff_sent(self, handoff: Handoff, *, now: int) -> Handoff | None:
-        """From here the queue carries the work: the lease runs to the deadline."""
+        """The queue carries the work from now on: the lease runs to the deadline."""
 
     def complete(self, handoff: Handoff, *, now: int) -> Handoff | None:
-        """confirmed and delivered → completed; frees the session and clears an attempt's error."""
+        """confirmed and delivered → completed; releases the session and clears the error of an earlier attempt."""
 
     def fail(self, handoff: Handoff, reason: Reason, *, now: int, rejected_delivery: bool = False) -> Handoff | None:
-        """→ failed; the session is free and back where it came from. A confirmed one fails only on a rejected delivery."""
+        """→ failed; the session returns to where it came from. A confirmed handoff fails only on a rejected delivery."""
 
     def expire(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
-        """→ failed by the sweep: past its deadline (or out of attempts), lease over, fence as read, not confirmed."""
+        """→ failed by the sweep: past its deadline or out of attempts, lease over, fence as read, not confirmed."""
 
     def cancel(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
         """→ cancelled, while it is open and the session has not moved."""
@@ -53,7 +55,7 @@ class Handoffs(Protocol):
         """Touch a pending handoff so that the stream shows it again."""
 
     def drive(self, handoff: Handoff, *, now: int) -> bool:
-        """Note that a kickoff that was sent, or its delivery, is looked after now; one sweep of several wins."""
+        """Reserve a sent or confirmed kickoff for the caller; one of several sweeps succeeds."""
 
     def due(self, *, now: int, limit: int) -> Sequence[Handoff]:
-        """Open handoffs that the sweep should look at, soonest first; as of moments ago, so every write re-checks."""
+        """Open handoffs for the sweep, the earliest first. The list may lag by moments: every write checks again."""

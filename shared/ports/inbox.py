@@ -1,4 +1,4 @@
-"""What people said in chats, until it is answered."""
+"""Messages of people in chats, until they are answered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from shared.domain.routes import Place
 
 @dataclass(frozen=True)
 class InboxRow:
-    """One inbound event at a place, by a known user: new until a turn (or a word of ours) has answered it.
+    """One inbound event at a place, by a known user: new until a turn or a notice has answered it.
 
-    `done_by` is `<session>/<turn>` for a turn, so that its delivery can be finished, else a plain word.
+    `done_by` is `<session>/<turn>` for a turn, so that its delivery can be finished, else the name of what answered.
     """
 
     place: Place
@@ -24,15 +24,15 @@ class InboxRow:
 
 
 class Inbox(Protocol):
-    """What people said, one row per event; its key is the dedupe."""
+    """One row per inbound event; its key removes duplicates."""
 
     def put(self, row: InboxRow) -> bool:
         """Write a new row; False if this event is already there."""
 
     def new(self, place: Place, *, limit: int) -> Sequence[InboxRow]:
-        """Rows not yet answered, in the order of speaking."""
+        """Rows not yet answered, in the order in which they were written."""
 
     def get(self, place: Place, event_id: str) -> InboxRow | None: ...
 
     def close(self, rows: Sequence[InboxRow], *, by: str) -> None:
-        """Mark rows as answered outside a turn's commit (told where the session lives, a command). Safe to repeat."""
+        """Mark rows as answered outside a turn's commit (by a notice or a command). Safe to repeat."""

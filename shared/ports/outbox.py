@@ -23,7 +23,7 @@ class OutPart:
 
     @property
     def key(self) -> str:
-        """What makes a send of this part recognisable to the platform."""
+        """The idempotency key of a send of this part."""
         return f"{self.turn_id}#{self.number}"
 
 

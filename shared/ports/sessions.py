@@ -1,4 +1,4 @@
-"""Sessions without their transcripts, and which place leads to which."""
+"""Sessions without their transcripts, and the session that a place leads to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from shared.domain.sessions import Session
 
 @dataclass(frozen=True)
 class SessionPage:
-    """Some sessions, newest first, and where to go on."""
+    """Some sessions, newest first, and the cursor of the next page."""
 
     sessions: Sequence[Session]
     cursor: str | None
@@ -25,12 +25,12 @@ class Sessions(Protocol):
     def get(self, session_id: str) -> Session | None: ...
 
     def replace(self, before: Session, after: Session) -> Session:
-        """Write `after` if nothing was written since `before` was read; returns it with its new version. Raises Conflict."""
+        """Write `after` if the session is still as `before`; returns it with its new version. Raises Conflict."""
 
     def list(self, user_id: str, *, limit: int, cursor: str | None = None) -> SessionPage: ...
 
     def delete(self, session: Session) -> None:
-        """Remove the session with all that belongs to it. Safe to repeat. Raises Conflict if it changed since it was read."""
+        """Remove the session and all its data. Safe to repeat. Raises Conflict if it changed since it was read."""
 
     def at(self, place: Place) -> str | None:
-        """The id of the session that this place's route points to (it lives where its owner says)."""
+        """The id of the session that this place's route points to; the session may live elsewhere (see its owner)."""

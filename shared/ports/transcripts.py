@@ -8,10 +8,10 @@ from shared.domain.sessions import Session
 
 
 class Transcripts(Protocol):
-    """The ordered messages of sessions, packed into chunks that are never rewritten."""
+    """The ordered messages of sessions, stored in chunks that are never rewritten."""
 
     def append(self, session: Session, messages: Sequence[Message], *, now: int) -> Session:
-        """Add messages after those that `session` had when it was read. Raises Conflict if it changed since."""
+        """Add messages behind those that `session` had when it was read. Raises Conflict if it changed since."""
 
     def load(self, session_id: str, *, after: int = 0, limit: int | None = None) -> Iterator[Message]:
         """The messages behind the first `after`, in order."""

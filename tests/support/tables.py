@@ -1,4 +1,4 @@
-"""The tables of template.yaml, created anew under names of their own on any DynamoDB."""
+"""The tables of template.yaml, created under unique names on any DynamoDB."""
 
 import itertools
 import os
@@ -17,14 +17,14 @@ NUMBERS = itertools.count(1)
 
 @dataclass(frozen=True)
 class TableNames:
-    """What the two tables of one test are called."""
+    """The names of the two tables of one test."""
 
     handoffs: str
     sessions: str
 
 
 @cache
-def _definitions() -> dict[str, dict[str, Any]]:
+def definitions() -> dict[str, dict[str, Any]]:
     """Translating the template costs a tenth of a second: once per process."""
     resources = translate(TEMPLATE.read_text(), "us-east-1", cache=TRANSLATED)["Resources"]
     return {
@@ -35,8 +35,8 @@ def _definitions() -> dict[str, dict[str, Any]]:
 
 
 def create_table(client: Any, logical_id: str, name: str) -> None:
-    """Create one table of the template; what only matters in the cloud (backups, encryption, TTL) is left out."""
-    properties = _definitions()[logical_id]
+    """Create one table of the template without backups, encryption and TTL, which matter only in the cloud."""
+    properties = definitions()[logical_id]
     request = {key: properties[key] for key in KEPT if key in properties}
     if stream := properties.get("StreamSpecification"):
         request["StreamSpecification"] = {"StreamEnabled": True, **stream}
@@ -45,7 +45,7 @@ def create_table(client: Any, logical_id: str, name: str) -> None:
 
 @contextmanager
 def fresh_tables(client: Any) -> Iterator[TableNames]:
-    """Both tables, empty, gone when the block ends."""
+    """Both tables, empty, deleted when the block ends."""
     suffix = f"{os.getpid()}-{next(NUMBERS)}"
     names = TableNames(f"handoffs-{suffix}", f"sessions-{suffix}")
     create_table(client, "HandoffsTable", names.handoffs)

@@ -55,12 +55,12 @@ def error_of(error: ConverseFailed, *, now: int) -> Exception:
         return AgentFailed(FAILED[error.code])
     if error.code in BUSY or error.status == 429 or error.status >= 500:
         return ProviderBusy(BUSY.get(error.code, TROUBLE), seconds_to_wait(error.headers, now=now))
-    if _NO_MODEL.search(error.words):
+    if _NO_MODEL.search(error.message):
         return AgentFailed(UNKNOWN_MODEL)
-    if _TOO_LONG.search(error.words):
+    if _TOO_LONG.search(error.message):
         return TooLong()
     if error.code == "ValidationException":
-        return ToolsRefused(f"Amazon Bedrock rejected the request: {brief(error.words)}")
+        return ToolsRefused(f"Amazon Bedrock rejected the request: {brief(error.message)}")
     return AgentFailed(
         f"Amazon Bedrock rejected this service ({error.code}). The operator must check its role and model."
     )

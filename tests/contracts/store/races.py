@@ -1,4 +1,4 @@
-"""One function per race: it lets many threads do the same or opposing things, and asserts who may have won."""
+"""One function per race: many threads write the same or opposing changes, and one of them succeeds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -47,7 +47,7 @@ def requests(world: World) -> None:
 
 
 def replays(world: World) -> None:
-    """The same request many times at once is one handoff, and everybody gets it."""
+    """The same request many times at once is one handoff, and every caller gets it."""
     asked = world.new_handoff(world.session())
     outcomes = race(*[insist(lambda: world.store.handoffs.request(asked, now=NOW))] * THREADS)
     assert outcomes == [asked] * THREADS
@@ -55,7 +55,7 @@ def replays(world: World) -> None:
 
 
 def creations(world: World) -> None:
-    """One of many creates the session, and its words are the ones that stay."""
+    """One of many creates the session, and its title is stored."""
     fresh = replace(world.session("s-example"), id="s-new")
 
     def create(number: int) -> Callable[[], bool]:
@@ -135,7 +135,7 @@ def completions_and_failures(world: World) -> None:
 
 
 def cancellations_and_rebinds(world: World) -> None:
-    """Called off or moved, never both."""
+    """Cancelled or moved, never both."""
     opened = world.handoff(Stage.OPENED)
 
     def cancel() -> Handoff | None:
@@ -154,7 +154,7 @@ def cancellations_and_rebinds(world: World) -> None:
 
 
 def resumes_and_rebinds(world: World) -> None:
-    """Whoever is first, a resume that was told it worked has the session in its terminal, and the handoff is over."""
+    """After a successful resume the session is in its terminal and the handoff has ended, in either order."""
     opened = world.handoff(Stage.OPENED)
 
     def resume() -> Session:
@@ -174,7 +174,7 @@ def resumes_and_rebinds(world: World) -> None:
 
 
 def tenants(world: World) -> None:
-    """Of many sessions that come to one place one lives there; the others are told, and stay where they are."""
+    """Of many sessions that move to one place, one arrives; the others raise PlaceBusy and stay where they are."""
     opened = [world.handoff(Stage.OPENED, world.session(f"s-{number}"), thread=AT_HOME) for number in range(6)]
 
     def rebind(handoff: Handoff) -> Callable[[], Handoff | None]:
@@ -189,7 +189,7 @@ def tenants(world: World) -> None:
 
 
 def replacing_tenants(world: World) -> None:
-    """With `replace` all come, one after the other, and the last one lives there."""
+    """With `replace` all arrive, one after the other, and the last one stays."""
     opened = [
         world.handoff(Stage.OPENED, world.session(f"s-{number}"), thread=AT_HOME, replace=True) for number in range(6)
     ]
@@ -221,7 +221,7 @@ def drives(world: World) -> None:
 
 
 def sweeps(world: World) -> None:
-    """Of a sweep that leads it back and a claimant that goes on, one writes; of many sweeps, one."""
+    """One of many sweeps leads an abandoned handoff back to pending."""
     claimed = world.handoff(Stage.CLAIMED)
 
     def back() -> Handoff | None:
@@ -232,7 +232,7 @@ def sweeps(world: World) -> None:
 
 
 def expiries_and_claims(world: World) -> None:
-    """At the deadline a handoff expires once, and is claimed by nobody."""
+    """At the deadline a handoff expires once and is not claimed."""
     pending = world.requested()
 
     def expire() -> Handoff | None:

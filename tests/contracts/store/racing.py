@@ -12,7 +12,7 @@ PATIENCE = 60.0
 
 
 def race(*runners: Callable[[], Any]) -> list[Any]:
-    """Run all at once and return what each returned, or the error of ours that it raised, in their order."""
+    """Run all at once; returns what each returned or the HandoffError that it raised, in their order."""
     start = threading.Barrier(len(runners))
 
     def run(runner: Callable[[], Any]) -> Any:
@@ -27,7 +27,7 @@ def race(*runners: Callable[[], Any]) -> list[Any]:
 
 
 def winners(outcomes: list[Any]) -> list[Any]:
-    """Those who were told that they won: not None, not False, no error."""
+    """The outcomes of those that succeeded: not None, not a boolean, not an error."""
     return [outcome for outcome in outcomes if outcome is not None and not isinstance(outcome, HandoffError | bool)]
 
 

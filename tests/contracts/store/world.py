@@ -1,4 +1,4 @@
-"""Sessions and handoffs brought to a stage through the store's own calls, so that each test begins at its point."""
+"""Sessions and handoffs at any stage, created through the store's ports."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -73,7 +73,7 @@ class World:
         return found
 
     def new_handoff(self, session: Session, **changes: Any) -> Handoff:
-        """A handoff of this session that nobody has asked for yet."""
+        """A handoff of this session that is not requested yet."""
         self.made += 1
         plain = Handoff(
             id=f"h-{self.made}",

@@ -20,7 +20,7 @@ def ssm(engine: "Engine") -> Any:
 
 @pytest.fixture
 def prefix(ssm: Any) -> str:
-    """A path of its own, with more parameters than one page holds."""
+    """A unique path with more parameters than one page holds."""
     path = f"/handoff-{next(NUMBERS)}"
     for number in range(12):
         ssm.put_parameter(Name=f"{path}/extra/{number}", Value=f"value {number}", Type="SecureString")

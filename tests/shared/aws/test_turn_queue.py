@@ -78,7 +78,7 @@ def test_a_hold_that_is_let_go_gives_the_message_back(sqs: Any, url: str) -> Non
     assert len(received(sqs, url)) == 1
 
 
-def test_a_hold_on_what_is_somebody_elses_by_now_is_no_error(sqs: Any, url: str) -> None:
+def test_an_invalid_receipt_is_no_error(sqs: Any, url: str) -> None:
     SqsVisibility(sqs, url, "no such receipt").set(30)
 
 
@@ -93,9 +93,7 @@ def test_dead_letters_are_read_and_deleted(sqs: Any, url: str) -> None:
 
 
 @pytest.mark.parametrize("body", ["no json", '{"v":9,"place":"telegram:1"}', '{"v":1}', "[]"])
-def test_a_dead_letter_that_cannot_be_read_does_not_stand_in_the_way_of_the_others(
-    sqs: Any, url: str, body: str
-) -> None:
+def test_an_unreadable_dead_letter_does_not_block_the_others(sqs: Any, url: str, body: str) -> None:
     sqs.send_message(QueueUrl=url, MessageBody=body, MessageGroupId="a", MessageDeduplicationId="a")
     SqsTurnQueue(sqs, url).send(InboxEvent(HERE, "1"), dedupe="1")
     dead_turns = SqsDeadTurns(sqs, url)

@@ -16,7 +16,7 @@ def due(world: World, now: int, limit: int = 10) -> list[str]:
     return [handoff.id for handoff in world.store.handoffs.due(now=now, limit=limit)]
 
 
-def test_an_error_worth_another_try_leads_back_to_pending_and_counts_an_attempt(world: World) -> None:
+def test_a_retryable_error_counts_an_attempt(world: World) -> None:
     claimed = world.handoff(Stage.CLAIMED)
     again = sure(world.store.handoffs.back_to_pending(claimed, BROKEN, now=NOW + 1, not_before=NOW + 5, counts=True))
     assert again == world.latest(claimed)
@@ -33,7 +33,7 @@ def test_a_rate_limit_counts_no_attempt(world: World) -> None:
     assert (again.attempt, again.not_before) == (0, NOW + 30_000)
 
 
-def test_who_lost_the_fence_does_not_lead_it_back(world: World) -> None:
+def test_a_lost_fence_does_not_lead_back_to_pending(world: World) -> None:
     old = world.handoff(Stage.CLAIMED)
     sure(world.store.handoffs.back_to_pending(old, BROKEN, now=NOW, not_before=0, counts=True))
     current = world.claim(old, "p-2")
@@ -64,14 +64,14 @@ def test_one_sweep_of_two_nudges_a_pending_handoff(world: World) -> None:
 
 
 @pytest.mark.parametrize("stage", [stage for stage in Stage if stage is not Stage.PENDING])
-def test_what_is_running_needs_no_nudge(world: World, stage: Stage) -> None:
+def test_a_running_handoff_is_not_nudged(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     assert not world.store.handoffs.nudge(handoff, now=NOW)
     assert world.latest(handoff) == handoff
 
 
 @pytest.mark.parametrize("stage", [Stage.SENT, Stage.CONFIRMED])
-def test_one_sweep_of_two_looks_after_a_kickoff_that_was_sent_or_confirmed(world: World, stage: Stage) -> None:
+def test_one_of_two_sweeps_drives_a_kickoff(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     assert world.store.handoffs.drive(handoff, now=NOW)
     assert not world.store.handoffs.drive(handoff, now=NOW)
@@ -86,7 +86,7 @@ def test_before_its_kickoff_is_sent_a_handoff_is_not_driven(world: World, stage:
     assert world.latest(handoff) == handoff
 
 
-def test_who_read_the_handoff_before_another_attempt_does_not_drive_it(world: World) -> None:
+def test_a_lost_fence_does_not_drive_a_handoff(world: World) -> None:
     old = world.handoff(Stage.SENT)
     sure(world.store.handoffs.back_to_pending(old, BROKEN, now=NOW, not_before=0, counts=True))
     current = world.claim(old, "p-2")
@@ -116,14 +116,14 @@ def test_a_running_handoff_is_due_when_its_lease_is_over(world: World) -> None:
     assert due(world, NOW + LEASE) == [claimed.id]
 
 
-def test_a_handoff_that_waits_out_a_rate_limit_is_due_when_it_may_go_on(world: World) -> None:
+def test_a_rate_limited_handoff_is_due_when_it_may_continue(world: World) -> None:
     claimed = world.handoff(Stage.CLAIMED)
     sure(world.store.handoffs.back_to_pending(claimed, SLOW_DOWN, now=NOW, not_before=NOW + 200_000, counts=False))
     assert due(world, NOW + 199_999) == []
     assert due(world, NOW + 200_000) == [claimed.id]
 
 
-def test_a_handoff_that_may_go_on_only_after_its_deadline_is_due_at_its_deadline(world: World) -> None:
+def test_a_handoff_is_due_at_its_deadline_at_the_latest(world: World) -> None:
     claimed = world.handoff(Stage.CLAIMED)
     sure(world.store.handoffs.back_to_pending(claimed, SLOW_DOWN, now=NOW, not_before=FAR, counts=False))
     assert due(world, NOW + DEADLINE) == [claimed.id]
@@ -138,7 +138,7 @@ def test_a_confirmed_handoff_is_due_soon_and_not_only_at_its_deadline(world: Wor
     assert due(world, NOW + 240_000) == [confirmed.id]
 
 
-def test_a_kickoff_noted_after_its_confirmation_does_not_put_off_the_sweep(world: World) -> None:
+def test_a_late_kickoff_note_does_not_postpone_the_sweep(world: World) -> None:
     """The queue may be quicker than the note that the kickoff was sent."""
     bound = world.handoff(Stage.BOUND)
     world.confirm(bound)
@@ -147,13 +147,13 @@ def test_a_kickoff_noted_after_its_confirmation_does_not_put_off_the_sweep(world
 
 
 @pytest.mark.parametrize("ending", Ending, ids=lambda ending: ending.name.lower())
-def test_what_has_ended_is_never_due(world: World, ending: Ending) -> None:
+def test_an_ended_handoff_is_never_due(world: World, ending: Ending) -> None:
     world.ended(ending)
     assert due(world, FAR) == []
 
 
 @pytest.mark.parametrize("ending", Ending, ids=lambda ending: ending.name.lower())
-def test_what_has_ended_leaves_the_index_and_goes_one_day(world: World, backend: Backend, ending: Ending) -> None:
+def test_an_ended_handoff_leaves_the_index_and_expires(world: World, backend: Backend, ending: Ending) -> None:
     def item(handoff: Handoff) -> dict[str, object]:
         return sure(backend.tables.get(Table.HANDOFFS, {"handoff_id": handoff.id}))
 
@@ -176,7 +176,7 @@ def many(world: World, count: int) -> list[Handoff]:
     return handoffs
 
 
-def test_those_that_are_due_come_soonest_first_from_all_shards_and_within_the_limit(world: World) -> None:
+def test_due_handoffs_come_in_order_from_all_shards(world: World) -> None:
     handoffs = many(world, 9)
     everything = due(world, FAR)
     assert everything == [handoff.id for handoff in handoffs]
@@ -184,7 +184,7 @@ def test_those_that_are_due_come_soonest_first_from_all_shards_and_within_the_li
     assert due(world, NOW + 30_000 + 2_000) == everything[:3]
 
 
-def test_an_item_that_is_not_whole_does_not_hide_the_others_from_the_sweep(world: World, backend: Backend) -> None:
+def test_an_incomplete_item_does_not_hide_the_others(world: World, backend: Backend) -> None:
     backend.tables.put(Put(Table.HANDOFFS, {"handoff_id": "h-broken", "due_shard": 1, "due_at": 1}))
     pending = world.requested()
     assert due(world, FAR) == [pending.id]
@@ -213,7 +213,7 @@ def test_the_list_by_state_pending_excludes_running_and_terminal(world: World) -
     assert [listed(state) for state in State] == [[pending.id], [running.id], [], [failed.id], []]
 
 
-def test_the_list_by_session_holds_that_sessions_handoffs_within_the_limit(world: World) -> None:
+def test_the_list_by_session_honours_the_limit(world: World) -> None:
     ended = [world.ended(Ending.CANCELLED, world.session())]
     for second in range(1, 4):
         world.now = NOW + second * 1000

@@ -1,4 +1,4 @@
-"""Accounts: tokens, homes, and who somebody is on each platform."""
+"""Accounts: tokens, homes and identities."""
 
 import pytest
 
@@ -21,6 +21,15 @@ def test_a_user_has_several_tokens(store: Store) -> None:
     assert store.accounts.has_token("ada", "hash-2")
 
 
+def test_a_removed_token_is_unknown(store: Store) -> None:
+    store.accounts.add_token("ada", "hash-1")
+    store.accounts.add_token("ada", "hash-2")
+    for _ in range(2):
+        store.accounts.remove_token("ada", "hash-1")
+    assert not store.accounts.has_token("ada", "hash-1")
+    assert store.accounts.has_token("ada", "hash-2")
+
+
 def test_a_home_is_one_per_platform_and_the_last_one_set(store: Store) -> None:
     assert store.accounts.home("ada", "telegram") is None
     store.accounts.set_home("ada", Place("telegram", "1"))
@@ -32,7 +41,7 @@ def test_a_home_is_one_per_platform_and_the_last_one_set(store: Store) -> None:
     assert store.accounts.homes("nobody") == {}
 
 
-def test_a_person_is_found_from_both_ends(store: Store) -> None:
+def test_an_identity_is_found_from_both_ends(store: Store) -> None:
     store.accounts.add_identity("ada", "telegram", "7")
     store.accounts.add_identity("ada", "telegram", "U#8")
     store.accounts.add_identity("ada", "slack", "7")
@@ -49,7 +58,7 @@ def test_an_identity_may_be_added_again(store: Store) -> None:
     assert store.accounts.identities("ada", "telegram") == ["7"]
 
 
-def test_a_person_who_is_somebody_elses_stays_theirs(store: Store) -> None:
+def test_an_identity_of_another_user_is_not_taken(store: Store) -> None:
     store.accounts.add_identity("ada", "telegram", "7")
     with pytest.raises(ValueError, match="another user"):
         store.accounts.add_identity("eve", "telegram", "7")
@@ -57,7 +66,7 @@ def test_a_person_who_is_somebody_elses_stays_theirs(store: Store) -> None:
     assert store.accounts.identities("eve", "telegram") == []
 
 
-def test_users_whose_names_begin_alike_share_nothing(store: Store) -> None:
+def test_users_with_a_common_prefix_share_nothing(store: Store) -> None:
     store.accounts.set_home("ad", Place("telegram", "1"))
     store.accounts.add_identity("ada", "tele", "1")
     assert store.accounts.homes("ada") == {}

@@ -48,7 +48,7 @@ def test_a_resume_ends_a_turn_under_way_so_that_its_commit_is_refused(world: Wor
     assert world.current() == resumed
 
 
-def test_a_resume_of_a_session_that_changed_since_it_was_read_is_refused(world: World) -> None:
+def test_a_resume_fails_if_the_session_changed(world: World) -> None:
     world.ended(Ending.COMPLETED)
     read = world.current()
     changed = world.store.sessions.replace(read, replace(read, title="new"))
@@ -57,7 +57,7 @@ def test_a_resume_of_a_session_that_changed_since_it_was_read_is_refused(world: 
     assert world.current() == changed
 
 
-def test_a_resume_read_before_the_handoff_was_requested_is_refused_and_the_handoff_lives(world: World) -> None:
+def test_a_resume_read_before_the_request_is_rejected(world: World) -> None:
     read = world.session()
     handoff = world.requested(read)
     with pytest.raises(Conflict):
@@ -65,7 +65,7 @@ def test_a_resume_read_before_the_handoff_was_requested_is_refused_and_the_hando
     assert world.latest(handoff) == handoff
 
 
-def test_a_resume_read_before_the_handoff_completed_is_refused_and_it_stays_completed(world: World) -> None:
+def test_a_resume_read_before_the_completion_is_rejected(world: World) -> None:
     confirmed = world.handoff(Stage.CONFIRMED)
     read = world.current()
     done = sure(world.store.handoffs.complete(confirmed, now=NOW))
@@ -108,7 +108,7 @@ def test_bringing_a_session_ends_its_handoff_in_flight(world: World, stage: Stag
     assert world.current() == here
 
 
-def test_who_lived_in_the_chat_goes_back_to_its_terminal(world: World) -> None:
+def test_the_previous_session_returns_to_its_terminal(world: World) -> None:
     world.store.moves.to_chat(world.session("s-old"), CHAT, LINK, now=NOW)
     world.store.moves.to_chat(world.session("s-new"), CHAT, LINK, now=NOW)
     old = world.current("s-old")
@@ -117,7 +117,7 @@ def test_who_lived_in_the_chat_goes_back_to_its_terminal(world: World) -> None:
     assert world.store.sessions.at(CHAT) == "s-new"
 
 
-def test_a_chat_where_somebody_elses_session_lives_is_not_taken(world: World) -> None:
+def test_a_chat_with_another_users_session_is_not_taken(world: World) -> None:
     theirs = world.store.moves.to_chat(world.session("s-eve", user_id="eve"), CHAT, LINK, now=NOW)
     mine = world.session()
     with pytest.raises(PlaceBusy):
@@ -135,7 +135,7 @@ def test_bringing_a_session_that_changed_since_it_was_read_is_refused(world: Wor
     assert world.store.sessions.at(CHAT) is None
 
 
-def test_a_session_that_is_parked_on_its_way_is_free_and_its_handoff_has_ended(world: World) -> None:
+def test_parking_ends_the_handoff_of_a_session(world: World) -> None:
     first = world.handoff(Stage.SENT, thread=Thread(HOME, "https://t.me/1001"))
     world.store.moves.to_chat(world.session("s-2"), HOME, "https://t.me/1001", now=NOW)
     parked = world.current("s-1")

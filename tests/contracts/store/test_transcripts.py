@@ -52,7 +52,7 @@ def test_a_session_without_messages_loads_none(world: World) -> None:
     assert load(world) == load(world, after=3) == load(world, limit=3) == []
 
 
-def test_an_append_to_a_session_that_changed_since_it_was_read_adds_nothing(world: World) -> None:
+def test_an_append_to_a_changed_session_adds_nothing(world: World) -> None:
     read = world.session(messages=numbered(2))
     world.store.transcripts.append(read, numbered(1, first=2), now=NOW)
     with pytest.raises(Conflict):
@@ -68,7 +68,7 @@ def test_an_append_to_a_session_that_has_moved_adds_nothing(world: World) -> Non
     assert load(world) == numbered(2)
 
 
-def test_an_append_to_a_session_in_which_a_turn_has_begun_adds_nothing(world: World) -> None:
+def test_an_append_during_a_turn_adds_nothing(world: World) -> None:
     read = world.session(messages=numbered(2))
     running = world.start_turn(read)
     with pytest.raises(Conflict):
@@ -89,7 +89,7 @@ def test_appending_nothing_adds_nothing(world: World) -> None:
     assert load(world) == [USER]
 
 
-def test_loading_begins_behind_the_messages_that_one_has_and_ends_at_the_limit(world: World) -> None:
+def test_loading_honours_after_and_limit(world: World) -> None:
     session = world.session(messages=numbered(2))
     session = world.store.transcripts.append(session, numbered(1, first=2), now=NOW)
     world.store.transcripts.append(session, numbered(2, first=3), now=NOW)
@@ -120,9 +120,7 @@ def test_any_character_and_any_key_comes_back_as_it_was(world: World) -> None:
     assert digest(load(world)) == digest(ODD)
 
 
-def test_a_message_of_the_largest_allowed_size_fits_even_when_it_does_not_compress(
-    world: World, backend: Backend
-) -> None:
+def test_the_largest_message_fits_without_compression(world: World, backend: Backend) -> None:
     large = [{"role": "user", "content": noise(seed, MAX_MESSAGE_BYTES - 100)} for seed in range(3)]
     world.session(messages=large)
     assert load(world) == large
@@ -154,7 +152,7 @@ def upload(world: World, messages: Sequence[Message], pieces: int) -> Session:
     return session
 
 
-def test_ten_thousand_messages_and_twenty_megabytes_arrive_whole(world: World, backend: Backend) -> None:
+def test_ten_thousand_messages_are_stored_completely(world: World, backend: Backend) -> None:
     words = [noise(seed, 1000) + " and the same again and again" * 36 for seed in range(10)]
     messages: list[Message] = [
         {"role": ("user", "assistant")[number % 2], "content": f"{number} {words[number % 10]}"}

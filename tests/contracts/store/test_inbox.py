@@ -21,7 +21,7 @@ def test_a_row_is_read_back_as_it_was_written(world: World) -> None:
     assert world.store.inbox.new(row.place, limit=5) == [row]
 
 
-def test_a_redelivered_event_is_no_second_row_and_does_not_change_the_first(world: World) -> None:
+def test_a_redelivered_event_changes_nothing(world: World) -> None:
     row = world.row()
     assert not world.store.inbox.put(replace(row, text="edited", received_at=NOW + 9))
     assert world.store.inbox.new(row.place, limit=5) == [row]
@@ -34,7 +34,7 @@ def test_a_redelivery_of_an_answered_event_does_not_open_it_again(world: World) 
     assert new(world) == []
 
 
-def test_rows_come_in_the_order_of_speaking_whatever_the_order_of_arrival(world: World) -> None:
+def test_rows_are_ordered_by_event_and_not_by_arrival(world: World) -> None:
     for event_id in ("0003", "0001", "0004", "0002"):
         world.row(event_id)
     assert new(world) == ["0001", "0002", "0003", "0004"]
@@ -50,12 +50,12 @@ def test_places_have_inboxes_of_their_own(world: World) -> None:
     assert new(world, ELSEWHERE) == ["0001"]
 
 
-def test_a_closed_row_says_who_answered_it_the_first_word_stands_and_what_was_said_is_kept_no_longer(
+def test_closing_a_row_keeps_the_first_answer_and_drops_the_text(
     world: World,
 ) -> None:
     row = world.row()
     world.store.inbox.close([row], by="told")
-    world.store.inbox.close([row], by="somebody else")
+    world.store.inbox.close([row], by="another")
     assert world.store.inbox.get(row.place, row.event_id) == replace(row, done_by="told", text="")
 
 

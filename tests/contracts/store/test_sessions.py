@@ -37,12 +37,12 @@ FULL = Session(
 )
 
 
-def test_a_session_is_read_back_with_all_that_is_known_of_it(world: World) -> None:
+def test_every_field_of_a_session_is_read_back(world: World) -> None:
     assert world.store.sessions.create(FULL)
     assert world.store.sessions.get("s-full") == FULL
 
 
-def test_what_is_not_known_is_read_back_as_not_known(world: World) -> None:
+def test_unknown_fields_are_read_back_as_none(world: World) -> None:
     session = world.session()
     assert world.store.sessions.get("s-1") == session
 
@@ -87,7 +87,7 @@ def test_a_session_that_is_gone_is_not_replaced_into_existence(world: World) -> 
 
 
 @pytest.mark.parametrize("stage", [Stage.PENDING, Stage.BOUND, Stage.CONFIRMED])
-def test_every_transition_counts_as_a_change_so_that_nothing_is_written_over(world: World, stage: Stage) -> None:
+def test_every_transition_changes_the_version(world: World, stage: Stage) -> None:
     read = world.session()
     world.handoff(stage, read)
     with pytest.raises(Conflict):
@@ -123,7 +123,7 @@ def test_a_list_goes_on_where_its_page_ended(world: World) -> None:
     assert {session_id for page in pages for session_id in page} == {f"s-{number}" for number in range(5)}
 
 
-def test_a_cursor_of_somebody_else_shows_nothing_of_theirs(world: World) -> None:
+def test_a_cursor_of_another_user_shows_nothing_of_theirs(world: World) -> None:
     for number in range(3):
         world.session(f"s-{number}", created_at=NOW + number)
         world.session(f"e-{number}", user_id="eve", created_at=NOW + number)
@@ -134,7 +134,7 @@ def test_a_cursor_of_somebody_else_shows_nothing_of_theirs(world: World) -> None
 
 
 @pytest.mark.parametrize("cursor", ["x", "e30=", "%%%", "WzFd", "bnVsbA==", "MTIzIA==", "/w=="])
-def test_a_cursor_that_is_none_of_ours_is_a_value_error(world: World, cursor: str) -> None:
+def test_a_text_that_is_not_a_cursor_is_a_value_error(world: World, cursor: str) -> None:
     world.session()
     with pytest.raises(ValueError):  # noqa: PT011  # base64, text and numbers each have their own words
         world.store.sessions.list("ada", limit=5, cursor=cursor)
@@ -178,9 +178,7 @@ def test_a_deleted_session_leaves_nothing_behind(world: World, backend: Backend)
     assert list(world.store.transcripts.load("s-other")) == [USER]
 
 
-def test_words_and_journal_go_one_day_while_sessions_transcripts_and_routes_stay(
-    world: World, backend: Backend
-) -> None:
+def test_only_inbox_and_journal_expire(world: World, backend: Backend) -> None:
     world.ended(Ending.COMPLETED)
     world.row()
     items = backend.scan(Table.SESSIONS)
@@ -212,7 +210,7 @@ def test_a_session_that_changed_since_it_was_read_is_not_deleted(world: World) -
     assert list(world.store.transcripts.load("s-1")) == [USER]
 
 
-def test_the_words_of_who_lives_there_now_survive_the_deletion_of_who_lived_there_before(world: World) -> None:
+def test_a_deletion_keeps_the_rows_of_the_next_session(world: World) -> None:
     home = Thread(HOME, "https://t.me/1001")
     sure(world.store.handoffs.complete(world.handoff(Stage.CONFIRMED, world.session("s-old"), thread=home), now=NOW))
     mine = world.row("0001", place=HOME)
@@ -248,7 +246,7 @@ def test_a_writer_in_flight_is_refused_by_a_deletion(world: World) -> None:
     assert world.store.sessions.get("s-1") is None
 
 
-def test_an_id_may_be_used_anew_after_a_deletion(world: World) -> None:
+def test_an_id_may_be_used_again_after_a_deletion(world: World) -> None:
     world.store.sessions.delete(world.session(messages=[USER]))
     again = world.session(messages=[REPLY])
     assert list(world.store.transcripts.load("s-1")) == [REPLY]

@@ -1,4 +1,4 @@
-"""Lost answers, calls that never left, throttles and conflicts: what the store makes of each."""
+"""Lost answers, unsent calls, throttling and conflicts of DynamoDB."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,14 +20,14 @@ from tests.support.tables import TableNames
 
 
 def world_on(server: DynamoServer, names: TableNames, *, tries: int) -> tuple[World, Any]:
-    """A world whose client tries each call so often; legacy mode, because it waits milliseconds between two tries."""
+    """A world whose client attempts each call `tries` times; legacy mode waits only milliseconds between attempts."""
     client = server.other_client(retries={"mode": "legacy", "total_max_attempts": tries})
     return World(store_on(dynamo_tables(client, names))), client
 
 
 @pytest.fixture
 def retrying(server: DynamoServer, names: TableNames) -> tuple[World, Any]:
-    """As on Lambda: botocore repeats a call whose answer did not come."""
+    """As on Lambda: botocore retries a call whose answer was lost."""
     return world_on(server, names, tries=3)
 
 
@@ -37,10 +37,10 @@ def once(server: DynamoServer, names: TableNames) -> tuple[World, Any]:
     return world_on(server, names, tries=1)
 
 
-# --- botocore repeats the call by itself
+# --- botocore retries the call
 
 
-def test_a_claim_whose_answer_was_lost_is_won_by_its_repeat(retrying: tuple[World, Any], server: DynamoServer) -> None:
+def test_a_retried_claim_succeeds_after_a_lost_answer(retrying: tuple[World, Any], server: DynamoServer) -> None:
     skip_without(server.name, FAILED_ITEM)
     world, client = retrying
     pending = world.requested()
@@ -51,9 +51,7 @@ def test_a_claim_whose_answer_was_lost_is_won_by_its_repeat(retrying: tuple[Worl
     assert claimed.fence == 1
 
 
-def test_a_replaced_session_whose_answer_was_lost_is_no_conflict(
-    retrying: tuple[World, Any], server: DynamoServer
-) -> None:
+def test_a_retried_replacement_is_no_conflict(retrying: tuple[World, Any], server: DynamoServer) -> None:
     skip_without(server.name, FAILED_ITEM)
     world, client = retrying
     session = world.session()
@@ -64,7 +62,7 @@ def test_a_replaced_session_whose_answer_was_lost_is_no_conflict(
     assert renamed.version == session.version + 1
 
 
-def test_a_created_session_whose_answer_was_lost_was_created(retrying: tuple[World, Any], server: DynamoServer) -> None:
+def test_a_retried_creation_reports_success(retrying: tuple[World, Any], server: DynamoServer) -> None:
     skip_without(server.name, FAILED_ITEM)
     world, client = retrying
     with answer_lost(client, "PutItem") as lost:
@@ -72,7 +70,7 @@ def test_a_created_session_whose_answer_was_lost_was_created(retrying: tuple[Wor
     assert lost
 
 
-def test_a_request_whose_answer_was_lost_is_one_handoff(retrying: tuple[World, Any]) -> None:
+def test_a_retried_request_is_one_handoff(retrying: tuple[World, Any]) -> None:
     world, client = retrying
     session = world.session()
     with answer_lost(client, "TransactWriteItems") as lost:
@@ -82,7 +80,7 @@ def test_a_request_whose_answer_was_lost_is_one_handoff(retrying: tuple[World, A
     assert world.current().version == session.version + 1
 
 
-def test_a_commit_whose_answer_was_lost_is_one_commit(retrying: tuple[World, Any]) -> None:
+def test_a_retried_commit_is_done_once(retrying: tuple[World, Any]) -> None:
     world, client = retrying
     session = world.start_turn(world.session())
     with answer_lost(client, "TransactWriteItems") as lost:
@@ -92,7 +90,7 @@ def test_a_commit_whose_answer_was_lost_is_one_commit(retrying: tuple[World, Any
     assert list(world.store.transcripts.load("s-1")) == [USER, REPLY]
 
 
-def test_a_rebind_whose_answer_was_lost_moves_once(retrying: tuple[World, Any]) -> None:
+def test_a_retried_rebind_moves_once(retrying: tuple[World, Any]) -> None:
     world, client = retrying
     opened = world.handoff(Stage.OPENED)
     with answer_lost(client, "TransactWriteItems") as lost:
@@ -102,7 +100,7 @@ def test_a_rebind_whose_answer_was_lost_moves_once(retrying: tuple[World, Any]) 
     assert world.current().epoch == 1
 
 
-def test_a_call_that_never_left_is_made_again(retrying: tuple[World, Any]) -> None:
+def test_a_call_that_was_not_sent_is_retried(retrying: tuple[World, Any]) -> None:
     world, client = retrying
     pending = world.requested()
     with not_sent(client, "UpdateItem") as seen:
@@ -110,12 +108,10 @@ def test_a_call_that_never_left_is_made_again(retrying: tuple[World, Any]) -> No
     assert seen
 
 
-# --- the fault reaches the caller, who tries again later
+# --- the fault reaches the caller, which tries again later
 
 
-def test_a_claim_whose_answer_never_came_is_taken_up_by_the_same_claimant(
-    once: tuple[World, Any], server: DynamoServer
-) -> None:
+def test_a_lost_claim_is_repeated_by_its_claimant(once: tuple[World, Any], server: DynamoServer) -> None:
     skip_without(server.name, FAILED_ITEM)
     world, client = once
     pending = world.requested()
@@ -125,7 +121,7 @@ def test_a_claim_whose_answer_never_came_is_taken_up_by_the_same_claimant(
     assert world.claim(pending).fence == 1
 
 
-def test_a_request_whose_answer_never_came_is_found_by_its_key(once: tuple[World, Any]) -> None:
+def test_a_lost_request_is_found_by_its_key(once: tuple[World, Any]) -> None:
     world, client = once
     asked = world.new_handoff(world.session())
     with answer_lost(client, "TransactWriteItems"), pytest.raises(ConnectionClosedError):
@@ -133,7 +129,7 @@ def test_a_request_whose_answer_never_came_is_found_by_its_key(once: tuple[World
     assert world.store.handoffs.request(asked, now=NOW) == asked
 
 
-def test_a_commit_whose_answer_never_came_is_found_in_the_journal(once: tuple[World, Any]) -> None:
+def test_a_lost_commit_is_found_in_the_journal(once: tuple[World, Any]) -> None:
     world, client = once
     sent = world.handoff(Stage.SENT)
     session = world.start_turn(world.current(), sent.kickoff_turn)
@@ -147,7 +143,7 @@ def test_a_commit_whose_answer_never_came_is_found_in_the_journal(once: tuple[Wo
     assert sure(world.store.handoffs.complete(world.latest(sent), now=NOW)).state is State.COMPLETED
 
 
-def test_a_rebind_whose_answer_never_came_shows_on_the_handoff(once: tuple[World, Any]) -> None:
+def test_a_lost_rebind_shows_on_the_handoff(once: tuple[World, Any]) -> None:
     world, client = once
     opened = world.handoff(Stage.OPENED)
     with answer_lost(client, "TransactWriteItems"), pytest.raises(ConnectionClosedError):
@@ -176,7 +172,7 @@ WRITES: dict[str, tuple[str, Stage, Callable[[World, Handoff], Any]]] = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_write_that_never_left_changed_nothing_and_can_be_made_again(once: tuple[World, Any], name: str) -> None:
+def test_a_write_that_was_not_sent_can_be_repeated(once: tuple[World, Any], name: str) -> None:
     world, client = once
     operation, stage, write = WRITES[name]
     handoff = world.handoff(stage)
@@ -191,7 +187,7 @@ def test_a_write_that_never_left_changed_nothing_and_can_be_made_again(once: tup
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_throttled_write_is_told_apart_from_a_lost_race(once: tuple[World, Any], name: str) -> None:
+def test_a_throttled_write_is_not_a_failed_condition(once: tuple[World, Any], name: str) -> None:
     world, client = once
     operation, stage, write = WRITES[name]
     handoff = world.handoff(stage)
@@ -202,9 +198,7 @@ def test_a_throttled_write_is_told_apart_from_a_lost_race(once: tuple[World, Any
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_write_that_meets_a_transaction_is_a_conflict_and_can_be_made_again(
-    once: tuple[World, Any], name: str
-) -> None:
+def test_a_write_during_a_transaction_is_a_conflict(once: tuple[World, Any], name: str) -> None:
     world, client = once
     operation, stage, write = WRITES[name]
     handoff = world.handoff(stage)
@@ -215,7 +209,7 @@ def test_a_write_that_meets_a_transaction_is_a_conflict_and_can_be_made_again(
 
 
 @pytest.mark.parametrize("reason", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
-def test_a_transaction_cancelled_for_a_passing_reason_is_a_conflict(once: tuple[World, Any], reason: str) -> None:
+def test_a_transient_cancellation_is_a_conflict(once: tuple[World, Any], reason: str) -> None:
     world, client = once
     opened = world.handoff(Stage.OPENED)
     reasons = [{"Code": "None"}, {"Code": reason, "Message": "armed"}, {"Code": "None"}, {"Code": "None"}]
@@ -227,7 +221,7 @@ def test_a_transaction_cancelled_for_a_passing_reason_is_a_conflict(once: tuple[
     assert world.latest(opened) == opened
 
 
-def test_a_transaction_cancelled_for_a_lasting_reason_crashes_visibly(once: tuple[World, Any]) -> None:
+def test_an_invalid_transaction_is_an_invalid_operation(once: tuple[World, Any]) -> None:
     world, client = once
     opened = world.handoff(Stage.OPENED)
     reasons = [{"Code": "ValidationError", "Message": "armed"}, {"Code": "None"}, {"Code": "None"}, {"Code": "None"}]
@@ -238,7 +232,7 @@ def test_a_transaction_cancelled_for_a_lasting_reason_crashes_visibly(once: tupl
         world.store.moves.rebind(opened, now=NOW)
 
 
-def test_a_replay_that_meets_its_own_first_writing_is_told_to_look_again(once: tuple[World, Any]) -> None:
+def test_a_replay_during_its_first_write_is_a_conflict(once: tuple[World, Any]) -> None:
     """The handoff's item is being written, and its session is marked already: a conflict, not a handoff in flight."""
     world, client = once
     asked = world.requested()
@@ -252,7 +246,7 @@ def test_a_replay_that_meets_its_own_first_writing_is_told_to_look_again(once: t
     assert world.store.handoffs.request(asked, now=NOW) == asked
 
 
-def test_a_lease_taken_by_a_claim_whose_answer_never_came_still_ends(once: tuple[World, Any]) -> None:
+def test_the_lease_of_a_lost_claim_ends(once: tuple[World, Any]) -> None:
     world, client = once
     pending = world.requested()
     with answer_lost(client, "UpdateItem"), pytest.raises(ConnectionClosedError):

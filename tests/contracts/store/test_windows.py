@@ -1,4 +1,4 @@
-"""Between what a transition reads and what it writes, somebody else is quicker: nothing is written, and a repeat is right."""
+"""Another process writes between the reads and the transaction of a transition: nothing is written, and a repeat succeeds."""
 
 import pytest
 
@@ -13,9 +13,7 @@ LINK = "https://t.me/1001"
 AT_HOME = Thread(HOME, LINK)
 
 
-def test_a_session_that_is_parked_while_its_handoff_fails_stays_where_it_was_parked(
-    world: World, backend: Backend
-) -> None:
+def test_a_session_parked_during_a_failure_stays_parked(world: World, backend: Backend) -> None:
     bound = world.handoff(Stage.BOUND, thread=AT_HOME)
     other = world.session("s-2")
 
@@ -30,7 +28,7 @@ def test_a_session_that_is_parked_while_its_handoff_fails_stays_where_it_was_par
     assert sure(world.store.handoffs.get(bound.id)).state is State.CANCELLED
 
 
-def test_a_session_does_not_go_back_to_a_place_that_is_taken_at_that_moment(world: World, backend: Backend) -> None:
+def test_a_session_does_not_return_to_a_place_just_taken(world: World, backend: Backend) -> None:
     first = world.handoff(Stage.CONFIRMED, thread=AT_HOME)
     sure(world.store.handoffs.complete(first, now=NOW))
     second = world.handoff(Stage.BOUND, world.current())
@@ -47,7 +45,7 @@ def test_a_session_does_not_go_back_to_a_place_that_is_taken_at_that_moment(worl
     assert world.current("s-2").owner == HOME
 
 
-def test_a_session_that_comes_back_at_that_moment_is_not_overlooked(world: World, backend: Backend) -> None:
+def test_a_session_that_just_came_back_is_noticed(world: World, backend: Backend) -> None:
     world.store.moves.to_chat(world.session("s-old"), HOME, LINK, now=NOW)
     away = world.store.moves.to_terminal(world.current("s-old"), now=NOW)
     opened = world.handoff(Stage.OPENED, thread=AT_HOME)
@@ -64,9 +62,7 @@ def test_a_session_that_comes_back_at_that_moment_is_not_overlooked(world: World
     assert world.current("s-old").owner == HOME
 
 
-def test_a_session_that_settles_at_an_empty_place_at_that_moment_is_not_overlooked(
-    world: World, backend: Backend
-) -> None:
+def test_a_session_that_just_arrived_is_noticed(world: World, backend: Backend) -> None:
     opened = world.handoff(Stage.OPENED, thread=AT_HOME)
     other = world.session("s-2")
 
@@ -80,7 +76,7 @@ def test_a_session_that_settles_at_an_empty_place_at_that_moment_is_not_overlook
     assert (world.current("s-1").owner, world.current("s-2").owner) == (cli_place("s-1"), HOME)
 
 
-def test_a_session_that_leaves_at_that_moment_is_not_parked_a_second_time(world: World, backend: Backend) -> None:
+def test_a_session_that_just_left_is_not_parked(world: World, backend: Backend) -> None:
     world.store.moves.to_chat(world.session("s-old"), HOME, LINK, now=NOW)
     elsewhere = Place("slack", "C7")
     opened = world.handoff(Stage.OPENED, thread=AT_HOME, replace=True)
@@ -96,9 +92,7 @@ def test_a_session_that_leaves_at_that_moment_is_not_parked_a_second_time(world:
     assert world.current("s-1").owner == HOME
 
 
-def test_two_sessions_brought_to_one_chat_at_one_moment_are_one_there_and_one_at_home(
-    world: World, backend: Backend
-) -> None:
+def test_of_two_simultaneous_moves_to_a_chat_one_succeeds(world: World, backend: Backend) -> None:
     first, second = world.session("s-1"), world.session("s-2")
 
     def quicker() -> None:

@@ -64,7 +64,7 @@ def test_a_commit_marks_its_rows_as_done_by_this_turn_of_this_session(world: Wor
     assert world.store.inbox.new(THREAD.place, limit=5) == [later]
 
 
-def test_a_commit_whose_rows_were_answered_meanwhile_is_refused_as_a_whole(world: World) -> None:
+def test_a_commit_fails_if_its_rows_were_answered(world: World) -> None:
     session = world.start_turn(world.session())
     rows = [world.row("0001"), world.row("0002")]
     world.store.inbox.close(rows[1:], by="told")
@@ -107,7 +107,7 @@ CHANGES: dict[str, Callable[[Session], Session]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_commit_is_refused_unless_the_session_is_as_the_turn_found_it(world: World, change: str) -> None:
+def test_a_commit_fails_if_the_session_changed(world: World, change: str) -> None:
     session = world.start_turn(world.session())
     changed = world.store.sessions.replace(session, CHANGES[change](session))
     row = world.row()
@@ -119,7 +119,7 @@ def test_a_commit_is_refused_unless_the_session_is_as_the_turn_found_it(world: W
     assert world.store.inbox.new(THREAD.place, limit=5) == [row]
 
 
-def test_a_new_title_meanwhile_does_not_cost_the_turn_its_work(world: World) -> None:
+def test_a_new_title_does_not_make_a_commit_fail(world: World) -> None:
     session = world.start_turn(world.session())
     world.store.sessions.replace(session, replace(session, title="named while it ran"))
     world.store.turns.commit(world.turn_commit(session), now=NOW)
@@ -136,7 +136,7 @@ def test_the_same_turn_is_committed_once(world: World) -> None:
     assert len(world.store.outbox.journal("s-1", "t-1")) == 1
 
 
-def test_a_commit_without_a_lease_is_a_mistake_of_ours(world: World) -> None:
+def test_a_commit_without_a_lease_is_a_value_error(world: World) -> None:
     session = world.session()
     commit = replace(world.turn_commit(world.start_turn(session)), session=session)
     with pytest.raises(ValueError, match="lease"):
@@ -218,7 +218,7 @@ def test_parts_are_read_back_in_order_with_all_that_they_hold(world: World) -> N
     assert world.store.outbox.journal("s-1", "t-1") == parts
 
 
-def test_words_that_are_in_the_journal_already_stay_as_they_are(world: World) -> None:
+def test_posting_again_keeps_the_parts(world: World) -> None:
     world.store.outbox.post([part("n-1")], now=NOW)
     sending = world.store.outbox.sending(part("n-1"), now=NOW, until=NOW + 9)
     world.store.outbox.post([part("n-1"), part("n-1", 1)], now=NOW)
@@ -226,7 +226,7 @@ def test_words_that_are_in_the_journal_already_stay_as_they_are(world: World) ->
 
 
 @pytest.mark.parametrize("other", ["t-10", "t-1#0001", "t-1#x", "t"])
-def test_the_journal_of_one_turn_holds_no_part_of_a_turn_with_a_similar_id(world: World, other: str) -> None:
+def test_a_journal_has_no_parts_of_a_similar_turn_id(world: World, other: str) -> None:
     world.store.outbox.post([part("t-1"), part(other)], now=NOW)
     assert world.store.outbox.journal("s-1", "t-1") == [part("t-1")]
     assert world.store.outbox.journal("s-1", other) == [part(other)]
@@ -277,7 +277,7 @@ def test_a_slow_sender_cannot_take_back_the_intent_of_its_successor(world: World
     assert world.store.outbox.journal("s-1", "t-1") == [successor]
 
 
-def test_a_slow_senders_word_counts_even_after_somebody_else_took_over(world: World) -> None:
+def test_a_late_report_of_a_sent_part_is_accepted(world: World) -> None:
     (waiting,) = world.committed()
     slow = world.store.outbox.sending(waiting, now=NOW, until=NOW + 100)
     world.store.outbox.sending(waiting, now=NOW + 100, until=NOW + 200)

@@ -27,19 +27,19 @@ def test_a_second_claim_loses_and_changes_nothing(world: World) -> None:
     assert world.latest(claimed) == claimed
 
 
-def test_a_second_claim_loses_even_when_the_lease_is_over_for_the_sweep_decides_that(world: World) -> None:
+def test_a_second_claim_fails_even_after_the_lease(world: World) -> None:
     claimed = world.handoff(Stage.CLAIMED)
     assert claim(world, claimed, now=NOW + LEASE + 1) is None
 
 
-def test_my_own_claim_whose_answer_was_lost_wins_again_with_the_same_fence(world: World, backend: Backend) -> None:
+def test_a_repeated_claim_keeps_its_fence(world: World, backend: Backend) -> None:
     backend.needs(FAILED_ITEM)
     claimed = world.handoff(Stage.CLAIMED)
     again = sure(claim(world, claimed, "p-1", now=NOW + 5))
     assert again == claimed
 
 
-def test_a_claimant_of_an_earlier_attempt_does_not_win_by_its_old_name(world: World) -> None:
+def test_an_earlier_claimant_does_not_win_by_its_name(world: World) -> None:
     claimed = world.handoff(Stage.CLAIMED)
     world.store.handoffs.back_to_pending(claimed, BROKEN, now=NOW, not_before=0, counts=True)
     sure(claim(world, claimed, "p-2"))
@@ -66,12 +66,12 @@ def test_what_has_ended_is_never_claimed(world: World, ending: Ending) -> None:
     assert world.latest(ended) == ended
 
 
-def test_an_unknown_handoff_is_nobodys_to_claim(world: World) -> None:
+def test_an_unknown_handoff_is_not_claimed(world: World) -> None:
     assert world.store.handoffs.claim("h-404", claimant="p", now=NOW, lease_until=NOW + 1) is None
     assert world.store.handoffs.get("h-404") is None
 
 
-def test_each_claim_takes_a_higher_fence_and_the_first_claim_keeps_its_time(world: World) -> None:
+def test_each_claim_takes_a_higher_fence(world: World) -> None:
     first = world.handoff(Stage.CLAIMED)
     sure(world.store.handoffs.back_to_pending(first, BROKEN, now=NOW, not_before=0, counts=True))
     second = sure(claim(world, first, now=NOW + 9))
@@ -94,7 +94,7 @@ def test_a_step_is_journalled_once_with_its_first_time(world: World) -> None:
     assert twice == world.latest(claimed)
 
 
-def test_the_thread_and_the_notice_are_kept_for_whoever_comes_next(world: World) -> None:
+def test_the_thread_and_the_notice_are_stored(world: World) -> None:
     claimed = world.handoff(Stage.CLAIMED)
     here = Thread(HOME, "https://t.me/c/1001")
     sure(world.store.handoffs.step(claimed, Step.THREAD_OPENED, now=NOW, thread=here, notice="No topics here."))
@@ -121,7 +121,7 @@ def test_a_step_is_refused_while_the_handoff_is_back_to_pending(world: World) ->
     assert world.latest(claimed) == pending
 
 
-def test_kickoff_sent_lets_the_lease_run_to_the_deadline_for_the_queue_carries_the_work(world: World) -> None:
+def test_kickoff_sent_extends_the_lease_to_the_deadline(world: World) -> None:
     bound = world.handoff(Stage.BOUND)
     sent = sure(world.store.handoffs.kickoff_sent(bound, now=NOW + 4))
     assert sent == world.latest(bound)
@@ -129,7 +129,7 @@ def test_kickoff_sent_lets_the_lease_run_to_the_deadline_for_the_queue_carries_t
     assert sent.steps[Step.KICKOFF_SENT] == NOW + 4
 
 
-def test_a_kickoff_that_was_sent_is_looked_at_when_its_claimants_lease_would_be_over(world: World) -> None:
+def test_a_sent_kickoff_is_due_when_the_lease_would_end(world: World) -> None:
     sent = world.handoff(Stage.SENT)
     assert world.store.handoffs.due(now=NOW + LEASE - 1, limit=5) == []
     assert [h.id for h in world.store.handoffs.due(now=NOW + LEASE, limit=5)] == [sent.id]

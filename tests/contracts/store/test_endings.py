@@ -71,7 +71,7 @@ def test_a_kickoff_turn_of_an_ended_handoff_cannot_be_committed(world: World, en
 # --- complete
 
 
-def test_a_confirmed_handoff_completes_clears_its_error_and_frees_the_session(world: World) -> None:
+def test_completion_clears_the_error_and_releases_the_session(world: World) -> None:
     claimed = world.handoff(Stage.OPENED)
     sure(world.store.handoffs.back_to_pending(claimed, BROKEN, now=NOW, not_before=0, counts=True))
     bound = sure(world.store.moves.rebind(world.claim(claimed, "p-2"), now=NOW))
@@ -95,7 +95,7 @@ def test_what_is_not_confirmed_does_not_complete(world: World, stage: Stage) -> 
     assert world.current().active_handoff == handoff.id
 
 
-def test_a_confirmed_handoff_completes_by_whatever_turn_delivered_it_also_with_an_old_fence(world: World) -> None:
+def test_a_confirmed_handoff_completes_with_an_old_fence(world: World) -> None:
     old = world.handoff(Stage.CONFIRMED)
     sure(world.store.handoffs.back_to_pending(old, BROKEN, now=NOW, not_before=0, counts=False))
     world.claim(old, "p-2")
@@ -106,7 +106,7 @@ def test_a_confirmed_handoff_completes_by_whatever_turn_delivered_it_also_with_a
 
 
 @pytest.mark.parametrize("stage", UNBOUND)
-def test_a_failed_handoff_that_moved_nothing_leaves_the_session_where_it_was(world: World, stage: Stage) -> None:
+def test_a_failure_before_the_move_leaves_the_session(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     before = world.current()
     failed = sure(world.store.handoffs.fail(handoff, BROKEN, now=NOW + 1))
@@ -117,7 +117,7 @@ def test_a_failed_handoff_that_moved_nothing_leaves_the_session_where_it_was(wor
 
 
 @pytest.mark.parametrize("stage", BOUND)
-def test_a_failed_handoff_that_moved_the_session_brings_it_back_with_a_grown_epoch(world: World, stage: Stage) -> None:
+def test_a_failure_after_the_move_returns_the_session(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     world.start_turn(world.current())
     failed = sure(world.store.handoffs.fail(handoff, BROKEN, now=NOW + 1))
@@ -127,7 +127,7 @@ def test_a_failed_handoff_that_moved_the_session_brings_it_back_with_a_grown_epo
     assert (back.link, back.turn) == (None, None)
 
 
-def test_a_handoff_from_chat_to_chat_that_fails_brings_the_session_back_to_the_chat(world: World) -> None:
+def test_a_failed_chat_to_chat_handoff_returns_to_the_chat(world: World) -> None:
     world.ended(Ending.COMPLETED)
     there = Thread(Place("slack", "C1", "1.2"), "https://slack/1")
     second = world.handoff(Stage.BOUND, world.current(), thread=there)
@@ -140,7 +140,7 @@ def test_a_handoff_from_chat_to_chat_that_fails_brings_the_session_back_to_the_c
     assert world.store.sessions.at(THREAD.place) == "s-1"
 
 
-def test_a_session_that_somebody_brought_to_a_chat_comes_back_there_with_the_chats_link(world: World) -> None:
+def test_a_session_returns_to_its_chat_with_its_link(world: World) -> None:
     begun = world.store.moves.to_chat(world.session(), HOME, "https://t.me/1001", now=NOW)
     onwards = world.handoff(Stage.SENT, begun)
 
@@ -150,7 +150,7 @@ def test_a_session_that_somebody_brought_to_a_chat_comes_back_there_with_the_cha
     assert (back.owner, back.link) == (HOME, "https://t.me/1001")
 
 
-def test_a_session_whose_old_place_was_taken_meanwhile_comes_back_to_its_terminal(world: World) -> None:
+def test_a_session_whose_place_was_taken_returns_to_its_terminal(world: World) -> None:
     first = world.handoff(Stage.CONFIRMED, thread=Thread(HOME, "https://t.me/1001"))
     sure(world.store.handoffs.complete(first, now=NOW))
     second = world.handoff(Stage.BOUND, world.current())
@@ -165,7 +165,7 @@ def test_a_session_whose_old_place_was_taken_meanwhile_comes_back_to_its_termina
     assert world.store.sessions.at(HOME) == "s-2"
 
 
-def test_the_handoff_of_a_session_that_is_parked_ends_with_it_and_is_not_failed_again(world: World) -> None:
+def test_the_handoff_of_a_parked_session_ends_once(world: World) -> None:
     home = Thread(HOME, "https://t.me/1001")
     first = world.handoff(Stage.BOUND, thread=home)
     sure(
@@ -181,9 +181,7 @@ def test_the_handoff_of_a_session_that_is_parked_ends_with_it_and_is_not_failed_
     assert world.current("s-1") == parked
 
 
-def test_a_handoff_of_a_deleted_session_can_still_fail_so_that_nobody_sweeps_it_for_ever(
-    world: World, backend: Backend
-) -> None:
+def test_a_handoff_of_a_deleted_session_can_fail(world: World, backend: Backend) -> None:
     handoff = world.handoff(Stage.BOUND)
     backend.tables.delete(Delete(Table.SESSIONS, meta_key("s-1")))
     assert sure(world.store.handoffs.fail(handoff, BROKEN, now=NOW)).state is State.FAILED
@@ -204,7 +202,7 @@ def test_a_handoff_confirmed_since_it_was_read_does_not_fail(world: World) -> No
     assert world.latest(read) == confirmed
 
 
-def test_a_confirmed_handoff_whose_delivery_was_rejected_fails_and_brings_the_session_back(world: World) -> None:
+def test_a_rejected_delivery_fails_and_returns_the_session(world: World) -> None:
     confirmed = world.handoff(Stage.CONFIRMED)
     failed = sure(world.store.handoffs.fail(confirmed, BROKEN, now=NOW, rejected_delivery=True))
     assert failed.state is State.FAILED
@@ -220,7 +218,7 @@ def test_a_failure_with_an_old_fence_is_refused(world: World) -> None:
     assert world.latest(old) == current
 
 
-def test_a_failure_read_before_the_rebind_is_refused_lest_the_session_stay_behind(world: World) -> None:
+def test_a_failure_read_before_the_rebind_is_rejected(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
     bound = sure(world.store.moves.rebind(opened, now=NOW))
     assert world.store.handoffs.fail(opened, BROKEN, now=NOW) is None
@@ -236,7 +234,7 @@ def test_a_reason_is_stored_as_it_was_cut(world: World) -> None:
 
 
 @pytest.mark.parametrize("stage", UNBOUND)
-def test_a_handoff_that_has_moved_nothing_is_cancelled_and_the_session_free(world: World, stage: Stage) -> None:
+def test_a_cancelled_handoff_releases_the_session(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     cancelled = sure(world.store.handoffs.cancel(handoff, SAID_SO, now=NOW + 1))
     assert cancelled == world.latest(handoff)
@@ -254,7 +252,7 @@ def test_a_handoff_whose_session_has_moved_is_not_cancelled(world: World, stage:
     assert world.current() == before
 
 
-def test_a_bound_handoff_that_is_back_to_pending_is_not_cancelled_either(world: World) -> None:
+def test_a_bound_handoff_back_in_pending_is_not_cancelled(world: World) -> None:
     bound = world.handoff(Stage.BOUND)
     pending = sure(world.store.handoffs.back_to_pending(bound, BROKEN, now=NOW, not_before=0, counts=True))
     assert world.store.handoffs.cancel(pending, SAID_SO, now=NOW) is None
@@ -277,7 +275,7 @@ def test_a_cancel_needs_no_fence_for_it_is_the_persons_word(world: World) -> Non
 
 
 @pytest.mark.parametrize("stage", [*UNBOUND, *BOUND])
-def test_past_its_deadline_and_its_lease_a_handoff_expires_and_the_session_is_back(world: World, stage: Stage) -> None:
+def test_an_expired_handoff_returns_the_session(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     epoch = world.current().epoch
     expired = sure(world.store.handoffs.expire(handoff, LATE, now=handoff.deadline))
@@ -303,7 +301,7 @@ def test_a_running_handoff_whose_lease_is_live_does_not_expire(world: World) -> 
     assert world.store.handoffs.expire(claimed, LATE, now=NOW + LEASE) is not None
 
 
-def test_a_handoff_that_was_claimed_since_the_sweep_read_it_does_not_expire(world: World) -> None:
+def test_a_handoff_claimed_since_the_read_does_not_expire(world: World) -> None:
     read = world.requested()
     claimed = world.claim(read)
     assert world.store.handoffs.expire(read, LATE, now=read.deadline + LEASE) is None

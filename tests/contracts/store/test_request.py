@@ -38,7 +38,7 @@ def test_the_same_key_with_another_body_is_refused(world: World) -> None:
     assert world.latest(first) == first
 
 
-def test_the_key_is_checked_before_the_session_so_that_a_replay_is_never_told_of_its_own_doings(world: World) -> None:
+def test_the_key_is_checked_before_the_session(world: World) -> None:
     first = world.ended(Ending.COMPLETED)
     assert world.store.handoffs.request(replace(first, state=State.PENDING), now=NOW) == first
     with pytest.raises(IdempotencyKeyReused):
@@ -52,7 +52,7 @@ def test_an_unknown_session_is_refused_and_no_handoff_written(world: World) -> N
     assert world.store.handoffs.get(asked.id) is None
 
 
-def test_somebody_elses_session_is_refused_as_if_it_did_not_exist(world: World) -> None:
+def test_another_users_session_is_unknown(world: World) -> None:
     session = world.session()
     asked = world.new_handoff(session, user_id="eve")
     with pytest.raises(UnknownSession):
@@ -62,7 +62,7 @@ def test_somebody_elses_session_is_refused_as_if_it_did_not_exist(world: World) 
 
 
 @pytest.mark.parametrize("seen", [0, 2])
-def test_another_epoch_than_the_sessions_is_told_where_it_lives(world: World, seen: int) -> None:
+def test_a_request_with_an_old_epoch_raises_moved(world: World, seen: int) -> None:
     world.ended(Ending.COMPLETED)
     before = world.current()
     assert before.epoch == 1
@@ -76,7 +76,7 @@ def test_another_epoch_than_the_sessions_is_told_where_it_lives(world: World, se
     assert world.current() == before
 
 
-def test_a_session_that_is_back_in_its_terminal_is_said_to_live_at_cli(world: World) -> None:
+def test_a_moved_error_names_the_terminal(world: World) -> None:
     world.ended(Ending.RESUMED)
     with pytest.raises(Moved) as refusal:
         world.store.handoffs.request(world.new_handoff(world.current(), request_epoch=0), now=NOW)
@@ -84,7 +84,7 @@ def test_a_session_that_is_back_in_its_terminal_is_said_to_live_at_cli(world: Wo
 
 
 @pytest.mark.parametrize("stage", [Stage.PENDING, Stage.CLAIMED, Stage.OPENED])
-def test_a_second_handoff_of_a_session_in_flight_is_refused_with_the_first_ones_id(world: World, stage: Stage) -> None:
+def test_a_second_handoff_is_rejected_with_the_first_ones_id(world: World, stage: Stage) -> None:
     first = world.handoff(stage)
     before = world.current()
     second = world.new_handoff(before)
@@ -98,7 +98,7 @@ def test_a_second_handoff_of_a_session_in_flight_is_refused_with_the_first_ones_
 
 
 @pytest.mark.parametrize("stage", [Stage.BOUND, Stage.SENT, Stage.CONFIRMED])
-def test_a_second_handoff_with_the_new_epoch_is_refused_while_the_first_is_not_done(world: World, stage: Stage) -> None:
+def test_a_second_handoff_is_rejected_after_the_move_too(world: World, stage: Stage) -> None:
     world.handoff(stage)
     with pytest.raises(HandoffInFlight):
         world.store.handoffs.request(world.new_handoff(world.current()), now=NOW)
@@ -113,13 +113,13 @@ def test_a_session_whose_turn_is_accepted_queued_or_running_is_busy(world: World
     assert world.store.handoffs.get(asked.id) is None
 
 
-def test_a_turn_whose_lease_is_over_makes_nobody_wait(world: World) -> None:
+def test_an_expired_turn_does_not_block_a_request(world: World) -> None:
     session = world.session(turn=TurnLease("t-gone", NOW))
     assert world.requested(session).state is State.PENDING
 
 
 @pytest.mark.parametrize("ending", Ending)
-def test_after_a_handoff_has_ended_the_next_one_starts_without_an_error(world: World, ending: Ending) -> None:
+def test_a_new_handoff_starts_without_an_old_error(world: World, ending: Ending) -> None:
     first = world.ended(ending)
     session = world.current()
     assert session.active_handoff is None

@@ -25,7 +25,7 @@ def tenant(world: World) -> Session:
     return world.current("s-tenant")
 
 
-def test_a_rebind_moves_the_session_into_its_thread_with_a_grown_epoch(world: World) -> None:
+def test_a_rebind_moves_the_session_and_its_epoch_grows(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
     before = world.current()
 
@@ -53,7 +53,7 @@ def test_a_rebind_without_a_thread_is_a_value_error(world: World) -> None:
         world.store.moves.rebind(world.handoff(Stage.CLAIMED), now=NOW)
 
 
-def test_a_session_moves_into_no_other_thread_than_the_one_that_is_recorded(world: World) -> None:
+def test_a_session_moves_only_into_the_recorded_thread(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
     stray = Thread(Place("telegram", "1001", "99"), "https://t.me/c/1001/99")
     assert world.store.moves.rebind(replace(opened, thread=stray), now=NOW) is None
@@ -73,7 +73,7 @@ def test_a_rebind_with_an_old_fence_is_refused_and_moves_nothing(world: World) -
     assert world.store.sessions.at(THREAD.place) is None
 
 
-def test_a_session_whose_epoch_has_grown_since_the_request_is_not_moved_again(world: World) -> None:
+def test_a_session_with_a_newer_epoch_is_not_moved(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
     session = world.current()
     elsewhere = Place("slack", "C1", "1.2")
@@ -89,7 +89,7 @@ def test_a_session_whose_epoch_has_grown_since_the_request_is_not_moved_again(wo
     assert world.store.sessions.at(THREAD.place) is None
 
 
-def test_a_session_that_is_no_longer_marked_with_this_handoff_is_not_moved(world: World) -> None:
+def test_a_session_with_another_handoff_is_not_moved(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
     session = world.current()
     world.store.sessions.replace(session, replace(session, active_handoff="h-other"))
@@ -99,7 +99,7 @@ def test_a_session_that_is_no_longer_marked_with_this_handoff_is_not_moved(world
 
 
 @pytest.mark.parametrize("ending", [Ending.CANCELLED, Ending.RESUMED, Ending.FAILED])
-def test_a_handoff_that_ended_meanwhile_moves_nothing(world: World, ending: Ending) -> None:
+def test_an_ended_handoff_moves_nothing(world: World, ending: Ending) -> None:
     opened = world.handoff(Stage.OPENED)
     endings: dict[Ending, Callable[[], object]] = {
         Ending.CANCELLED: lambda: world.store.handoffs.cancel(opened, BROKEN, now=NOW),
@@ -113,7 +113,7 @@ def test_a_handoff_that_ended_meanwhile_moves_nothing(world: World, ending: Endi
     assert before.owner.is_cli
 
 
-def test_a_session_that_was_deleted_meanwhile_is_not_brought_back(world: World) -> None:
+def test_a_deleted_session_is_not_resumed(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
     world.store.sessions.delete(world.current())
     outcome: object = None
@@ -137,7 +137,7 @@ def test_a_place_where_another_session_lives_is_busy(world: World) -> None:
     assert world.store.sessions.at(HOME) == "s-tenant"
 
 
-def test_replace_parks_the_other_session_in_its_terminal_with_a_grown_epoch(world: World) -> None:
+def test_replace_parks_the_other_session(world: World) -> None:
     lives_there = tenant(world)
     world.start_turn(lives_there)
     opened = world.handoff(Stage.OPENED, thread=AT_HOME, replace=True)
@@ -154,7 +154,7 @@ def test_replace_parks_the_other_session_in_its_terminal_with_a_grown_epoch(worl
     assert world.store.sessions.at(HOME) == "s-1"
 
 
-def test_somebody_elses_session_is_never_parked(world: World) -> None:
+def test_another_users_session_is_never_parked(world: World) -> None:
     theirs = world.store.moves.to_chat(world.session("s-eve", user_id="eve"), HOME, AT_HOME.url, now=NOW)
     opened = world.handoff(Stage.OPENED, thread=AT_HOME, replace=True)
     with pytest.raises(PlaceBusy):
@@ -175,9 +175,7 @@ def test_a_session_that_has_moved_away_does_not_block_its_old_place(world: World
     assert world.store.sessions.at(HOME) == "s-1"
 
 
-def test_a_route_that_points_to_a_session_that_is_no_more_does_not_block_the_place_for_ever(
-    world: World, backend: Backend
-) -> None:
+def test_a_route_to_a_deleted_session_does_not_block_the_place(world: World, backend: Backend) -> None:
     gone = tenant(world)
     backend.tables.delete(Delete(Table.SESSIONS, meta_key(gone.id)))
     assert world.store.sessions.at(HOME) == gone.id
@@ -186,7 +184,7 @@ def test_a_route_that_points_to_a_session_that_is_no_more_does_not_block_the_pla
     assert world.store.sessions.at(HOME) == "s-1"
 
 
-def test_a_session_may_come_back_to_a_place_whose_route_is_still_its_own(world: World) -> None:
+def test_a_session_may_return_to_its_own_route(world: World) -> None:
     world.store.moves.to_terminal(tenant(world), now=NOW)
     again = world.handoff(Stage.OPENED, world.current("s-tenant"), thread=AT_HOME)
     sure(world.store.moves.rebind(again, now=NOW))
@@ -202,8 +200,8 @@ def test_of_two_sessions_that_come_to_one_place_one_lives_there(world: World) ->
     assert [world.current(f"s-{n}").owner for n in (1, 2)] == [HOME, cli_place("s-2")]
 
 
-def test_the_answer_of_a_rebind_never_carries_the_fence_of_a_successor(world: World, backend: Backend) -> None:
-    """The claimant must keep its own fence: with a successor's it would be a zombie that nobody can stop."""
+def test_a_rebind_never_returns_a_successors_fence(world: World, backend: Backend) -> None:
+    """With a successor's fence, a claimant that lost its lease could write again."""
     opened = world.handoff(Stage.OPENED)
 
     def takes_over() -> None:
