@@ -22,7 +22,7 @@ def test_valid_settings_have_no_faults(settings: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "advice"),
     [
         ({"HANDOFF_AGENT": "bedrock"}, "only in a deployment"),
         ({"HANDOFF_AGENT": "claude"}, "is not a known agent. Choose one of: rehearsal, openai, http."),
@@ -33,6 +33,6 @@ def test_valid_settings_have_no_faults(settings: dict[str, str]) -> None:
         ({"HANDOFF_DEADLINE_SECONDS": "-1"}, "not a whole number"),
     ],
 )
-def test_each_fault_is_reported_with_advice(settings: dict[str, str], told: str) -> None:
+def test_each_fault_is_reported_with_advice(settings: dict[str, str], advice: str) -> None:
     (fault,) = faults(settings)
-    assert told in fault
+    assert advice in fault

@@ -27,18 +27,18 @@ def point_the_sdk_here(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) ->
 
 
 class Listener(discord.Client):
-    """Remembers what the Gateway told it."""
+    """Records the events of the Gateway."""
 
     def __init__(self, *, message_content: bool = True) -> None:
         intents = discord.Intents(guilds=True, messages=True, message_content=message_content)
         super().__init__(intents=intents, guild_ready_timeout=0.1)
-        self.heard: asyncio.Queue[discord.Message] = asyncio.Queue()
+        self.received: asyncio.Queue[discord.Message] = asyncio.Queue()
         self.opened: asyncio.Queue[discord.Thread] = asyncio.Queue()
         self.gone: asyncio.Queue[int] = asyncio.Queue()
         self.resumed = asyncio.Event()
 
     async def on_message(self, message: discord.Message) -> None:
-        self.heard.put_nowait(message)
+        self.received.put_nowait(message)
 
     async def on_thread_create(self, thread: discord.Thread) -> None:
         self.opened.put_nowait(thread)
@@ -50,7 +50,7 @@ class Listener(discord.Client):
         self.resumed.set()
 
     async def next(self) -> discord.Message:
-        return await asyncio.wait_for(self.heard.get(), PATIENCE)
+        return await asyncio.wait_for(self.received.get(), PATIENCE)
 
 
 @asynccontextmanager

@@ -54,8 +54,8 @@ def test_a_reply_arrives_with_the_place_of_its_thread(
         (posted,) = receiver.accepted(1)
     assert posted.path == "/webhooks/discord"
     assert discord.verify(WebhookRequest(posted.body, posted.headers), now=int(time.time() * 1000))
-    heard = message_in(discord.parse(WebhookRequest(posted.body, posted.headers)))
-    assert (heard.place, heard.sender, heard.text) == (thread, OWNER, "is it ☕ time?")
+    message = message_in(discord.parse(WebhookRequest(posted.body, posted.headers)))
+    assert (message.place, message.sender, message.text) == (thread, OWNER, "is it ☕ time?")
 
 
 def test_a_direct_message_arrives(simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying) -> None:
@@ -97,8 +97,8 @@ def test_a_slash_command_over_the_gateway_is_answered(
         simulator.say("discord", TEXT, "/say go on, please")
         simulator.say("discord", TEXT, "and this")
         posted, _ = receiver.accepted(2)
-        heard = message_in(discord.parse(WebhookRequest(posted.body, posted.headers)))
-        assert (heard.place, heard.sender, heard.text) == (Place("discord", TEXT), OWNER, "go on, please")
+        message = message_in(discord.parse(WebhookRequest(posted.body, posted.headers)))
+        assert (message.place, message.sender, message.text) == (Place("discord", TEXT), OWNER, "go on, please")
     shown = [m["text"] for m in discord_chat(simulator, TEXT)["messages"]]
     assert sorted(shown) == ["> go on, please", "and this"]
 

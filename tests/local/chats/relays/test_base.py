@@ -8,7 +8,7 @@ from tests.support.servers import WAIT_SECONDS
 
 
 class Scripted(Relay):
-    """Ends as it is told, or runs on."""
+    """Ends with the given error, or runs until it is stopped."""
 
     platform = "telegram"
 

@@ -75,31 +75,31 @@ def test_a_relay_runs_until_sigterm_and_logs_no_secret(
                 receiver.accepted(1, within=1)
                 break
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=WAIT_SECONDS)
+        _, output = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 0
-    assert f"the {platform} relay has stopped" in told
-    assert "waits for the webhook" in told
-    assert "a private word" not in told
-    assert not [name for name, secret in secrets.items() if secret in told]
+    assert f"the {platform} relay has stopped" in output
+    assert "waits for the webhook" in output
+    assert "a private word" not in output
+    assert not [name for name, secret in secrets.items() if secret in output]
 
 
 @pytest.mark.parametrize("chat", CHATS, ids=lambda chat: chat.name)
 def test_missing_secrets_are_named(chat: LocalChat) -> None:
     assert chat.relay
     with command([chat.name, "--url", "http://127.0.0.1:9"], {}) as process:
-        _, told = process.communicate(timeout=WAIT_SECONDS)
+        _, output = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 2
-    assert all(variable(name) in told for name in chat.relay.secrets)
+    assert all(variable(name) in output for name in chat.relay.secrets)
 
 
 def test_a_rejected_token_has_its_exit_code(simulator: Simulator) -> None:
     secrets = environment(simulator) | {"TELEGRAM_BOT_TOKEN": "1:wrong"}
     arguments = ["telegram", "--url", "http://127.0.0.1:9", "--api-url", simulator.api_url("telegram")]
     with command(arguments, secrets) as process:
-        _, told = process.communicate(timeout=WAIT_SECONDS)
+        _, output = process.communicate(timeout=WAIT_SECONDS)
     assert process.returncode == 1
-    assert "@BotFather" in told
-    assert "1:wrong" not in told
+    assert "@BotFather" in output
+    assert "1:wrong" not in output
 
 
 def test_registering_slash_commands_is_idempotent(simulator: Simulator) -> None:
@@ -107,9 +107,9 @@ def test_registering_slash_commands_is_idempotent(simulator: Simulator) -> None:
     arguments = ["--api-url", simulator.api_url("discord")]
     for _ in range(2):
         with command(arguments, secrets, "local.chats.discord.register_commands") as process:
-            told, problem = process.communicate(timeout=WAIT_SECONDS)
+            output, problem = process.communicate(timeout=WAIT_SECONDS)
         assert (process.returncode, problem) == (0, "")
-        names = told.strip().removeprefix("Registered: ").split(", ")
+        names = output.strip().removeprefix("Registered: ").split(", ")
         assert set(names) == {"/say", "/resume", "/new", "/sethome", "/status", "/stop", "/help", "/handoff"}
 
 

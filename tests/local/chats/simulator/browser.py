@@ -1,4 +1,4 @@
-"""A real Chromium, driven over WebDriver's own HTTP interface."""
+"""Chromium, driven over WebDriver's HTTP interface."""
 
 import base64
 import shutil
@@ -20,13 +20,13 @@ ENTER, SHIFT, TAB, DOWN, ESCAPE, NULL = "\ue007", "\ue008", "\ue004", "\ue015", 
 
 
 def missing() -> str | None:
-    """Why there is no browser here, or None if there is one."""
+    """Which programs are missing, or None."""
     absent = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     return f"needs {' and '.join(absent)} (apt-get install chromium chromium-driver)" if absent else None
 
 
 class Browser:
-    """One browser window. Looking for something waits for it; nothing sleeps a fixed time."""
+    """One browser window. Lookups wait until the element exists."""
 
     def __init__(self) -> None:
         with socket.socket() as free:

@@ -13,8 +13,8 @@ def store() -> Store:
 
 
 def test_listeners_get_changes_in_order_until_removed(store: Store) -> None:
-    heard: list[Change] = []
-    stop = store.listen(heard.append)
+    changes: list[Change] = []
+    stop = store.listen(changes.append)
     chat = store.chat("telegram", "7001")
     thread = store.open_thread(chat, "2", "Tea", "bot")
     message = store.post(chat, thread, "3", "bot", "hello")
@@ -22,9 +22,9 @@ def test_listeners_get_changes_in_order_until_removed(store: Store) -> None:
     store.typing(chat, "2", 5.0)
     store.remove_thread(chat, thread)
     stop()
-    store.post(chat, None, "4", "owner", "unheard")
-    assert [change.kind for change in heard] == ["thread", "message", "edit", "typing", "gone"]
-    assert {change.thread_id for change in heard} == {"2"}
+    store.post(chat, None, "4", "owner", "later")
+    assert [change.kind for change in changes] == ["thread", "message", "edit", "typing", "gone"]
+    assert {change.thread_id for change in changes} == {"2"}
 
 
 def test_a_message_ends_typing_only_in_its_place(store: Store) -> None:

@@ -45,8 +45,8 @@ def test_a_message_arrives_as_from_slacks_webhook(
     assert posted.path == "/webhooks/slack"
     assert slack.verify(WebhookRequest(posted.body, posted.headers), now=int(time.time() * 1000))
     assert not slack.verify(WebhookRequest(posted.body + b" ", posted.headers), now=int(time.time() * 1000))
-    heard = message_in(slack.parse(WebhookRequest(posted.body, posted.headers)))
-    assert (heard.place, heard.sender, heard.text) == (Place("slack", chat), "U7001", "is it ☕ time?")
+    message = message_in(slack.parse(WebhookRequest(posted.body, posted.headers)))
+    assert (message.place, message.sender, message.text) == (Place("slack", chat), "U7001", "is it ☕ time?")
 
 
 def test_an_acknowledged_event_is_not_redelivered(
@@ -93,10 +93,10 @@ def test_a_closed_connection_is_reopened_without_loss(
 def test_a_slash_command_becomes_slacks_form(simulator: Simulator) -> None:
     payload = {"command": "/resume", "text": "fix & go", "channel_id": CHANNEL, "user_id": "U7001", "trigger_id": "1.2"}
     raw, kind = as_sent_by_http(SocketModeRequest("slash_commands", "e1", payload))
-    heard = message_in(
+    message = message_in(
         adapter(simulator).parse(WebhookRequest(raw, {"content-type": kind, "x-slack-request-timestamp": "1790000000"}))
     )
-    assert heard.text == "/resume fix & go"
+    assert message.text == "/resume fix & go"
 
 
 def test_a_click_becomes_slacks_form() -> None:

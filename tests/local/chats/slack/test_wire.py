@@ -241,7 +241,7 @@ def test_a_redelivery_has_slacks_headers(simulator: Simulator, receiver: Webhook
 
 
 class Listener:
-    """A Socket Mode client of the real SDK that acknowledges, or not, and remembers."""
+    """Slack's Socket Mode client; records envelopes and acknowledges all but the next `unacknowledged` ones."""
 
     def __init__(self, simulator: Simulator) -> None:
         web = WebClient(base_url=simulator.api_url("slack"))
@@ -250,14 +250,14 @@ class Listener:
         self.client = SocketModeClient(app_token=token, web_client=web, concurrency=1)
         self.requests: list[SocketModeRequest] = []
         self.arrived = threading.Semaphore(0)
-        self.deaf = 0
-        self.client.socket_mode_request_listeners.append(self._hear)
+        self.unacknowledged = 0
+        self.client.socket_mode_request_listeners.append(self._receive)
         self.client.connect()
 
-    def _hear(self, client: BaseSocketModeClient, request: SocketModeRequest) -> None:
+    def _receive(self, client: BaseSocketModeClient, request: SocketModeRequest) -> None:
         self.requests.append(request)
-        if self.deaf:
-            self.deaf -= 1
+        if self.unacknowledged:
+            self.unacknowledged -= 1
         else:
             client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id))
         self.arrived.release()
@@ -275,8 +275,8 @@ def test_socket_mode_resends_until_acknowledged(simulator: Simulator, receiver: 
             simulator.say("slack", HOME, f"m{n}")
         listener.wait(3)
         assert [r.payload["event"]["text"] for r in listener.requests] == ["m0", "m1", "m2"]
-        listener.deaf = 1
-        simulator.say("slack", HOME, "unheard")
+        listener.unacknowledged = 1
+        simulator.say("slack", HOME, "unacknowledged")
         listener.wait(2)
         first, second = listener.requests[3:]
         assert first.envelope_id == second.envelope_id
@@ -290,9 +290,9 @@ def test_socket_mode_keeps_events_during_a_reconnect(simulator: Simulator) -> No
     listener = Listener(simulator)
     try:
         simulator.disconnect("slack")
-        simulator.say("slack", HOME, "meanwhile")
+        simulator.say("slack", HOME, "during the reconnect")
         listener.wait(1)
-        assert listener.requests[0].payload["event"]["text"] == "meanwhile"
+        assert listener.requests[0].payload["event"]["text"] == "during the reconnect"
     finally:
         listener.client.close()
 

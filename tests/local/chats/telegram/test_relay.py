@@ -41,8 +41,8 @@ def test_a_message_arrives_as_from_telegrams_webhook(
         (posted,) = receiver.accepted(1)
     assert posted.path == "/webhooks/telegram"
     assert adapter.verify(WebhookRequest(posted.body, posted.headers), now=0)
-    heard = message_in(adapter.parse(WebhookRequest(posted.body, posted.headers)))
-    assert (heard.place, heard.sender, heard.text) == (Place("telegram", CHAT), "7001", "is it ☕ time?")
+    message = message_in(adapter.parse(WebhookRequest(posted.body, posted.headers)))
+    assert (message.place, message.sender, message.text) == (Place("telegram", CHAT), "7001", "is it ☕ time?")
 
 
 def test_earlier_messages_arrive_in_order(simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying) -> None:
@@ -77,7 +77,7 @@ def test_a_webhook_is_removed_only_on_request(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
     methods = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}"
-    httpx.post(f"{methods}/setWebhook", json={"url": "http://127.0.0.1:9/nobody"})
+    httpx.post(f"{methods}/setWebhook", json={"url": "http://127.0.0.1:9/other"})
     with relaying() as relay:
         assert relay.wait(WAIT_SECONDS)
         assert "--replace-webhook" in str(relay.problem)
