@@ -22,7 +22,9 @@ def chat(context: Context) -> int:
         conversation = Conversation(service, str(context.directory), title=checked_title(context.args.title))
         if context.args.resume:
             resume(context, conversation, context.args.resume)
-        terminal.say(terminal.style(f"/handoff {platforms[0]} moves this session · /help · /quit", "dim"))
+        terminal.say(
+            terminal.style(f"/handoff {next(iter(platforms), 'PLATFORM')} moves this session · /help · /quit", "dim")
+        )
         _loop(context, conversation, platforms)
     return 0
 
