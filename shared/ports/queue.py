@@ -39,7 +39,7 @@ class TurnQueue(Protocol):
     """Turn messages, in order and one at a time per line."""
 
     def send(self, message: TurnMessage, *, dedupe: str, line: str | None = None) -> None:
-        """Queue a message; the same `dedupe` within five minutes is queued once.
+        """Queue a message; the same `dedupe` in the same line within five minutes is queued once.
 
         Messages of one `line` are received in order, one at a time. The default line is the place. Another line is for
         messages that must not wait behind one whose reader has died.

@@ -1,4 +1,4 @@
-"""The Turns queue and its dead letters in memory, and a clock that is set by hand."""
+"""The Turns queue and its dead letters in memory, and a clock that a test sets."""
 
 import threading
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ FIVE_MINUTES = 300_000
 
 
 class ManualClock:
-    """Stands still until a test moves it."""
+    """A clock that a test moves."""
 
     def __init__(self) -> None:
         self.time = NOW
@@ -22,7 +22,7 @@ class ManualClock:
 
 @dataclass
 class Waiting:
-    """A wake-up in the queue: how often it was received, and when it may be received again."""
+    """A queued message: how often it was received, and when it is visible again."""
 
     message: TurnMessage
     line: str
@@ -31,22 +31,23 @@ class Waiting:
 
 
 class FakeQueue:
-    """The queue in memory: dedupes, keeps the order of each line, and hides what is being worked on."""
+    """The `TurnQueue` port in memory, and the reader's side of the queue."""
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
-        self._seen: dict[str, int] = {}
+        self._seen: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
         self.waiting: list[Waiting] = []
 
     def send(self, message: TurnMessage, *, dedupe: str, line: str | None = None) -> None:
+        line = line or message.place.route
         with self._lock:
-            if self._clock.now() - self._seen.get(dedupe, 0) >= FIVE_MINUTES:
-                self._seen[dedupe] = self._clock.now()
-                self.waiting.append(Waiting(message, line or message.place.route))
+            if self._clock.now() - self._seen.get((line, dedupe), 0) >= FIVE_MINUTES:
+                self._seen[line, dedupe] = self._clock.now()
+                self.waiting.append(Waiting(message, line))
 
     def next_at(self) -> int:
-        """When the first of any line can be received."""
+        """When the next message of any line is visible."""
         heads = {one.line: one.visible_at for one in reversed(self.waiting)}
         return min(heads.values())
 
@@ -63,7 +64,7 @@ class FakeQueue:
 
 @dataclass(frozen=True)
 class FakeVisibility:
-    """The hold on one received wake-up."""
+    """The `Visibility` port for one received message."""
 
     clock: ManualClock
     waiting: Waiting
@@ -73,11 +74,17 @@ class FakeVisibility:
 
 
 class FakeDeadTurns:
-    """The dead-letter queue in memory."""
+    """The `DeadTurns` port in memory."""
 
     def __init__(self) -> None:
         self.letters: list[DeadTurn] = []
         self._out: set[str] = set()
+        self._buried = 0
+
+    def bury(self, message: TurnMessage) -> None:
+        """Add a message that the queue gave up on."""
+        self._buried += 1
+        self.letters.append(DeadTurn(message, f"handle {self._buried}"))
 
     def receive(self, *, limit: int) -> Sequence[DeadTurn]:
         given = [letter for letter in self.letters if letter.handle not in self._out][:limit]
@@ -88,5 +95,5 @@ class FakeDeadTurns:
         self.letters.remove(dead)
 
     def all_visible(self) -> None:
-        """Time has passed: what was received and not deleted comes back."""
+        """Let the visibility time-out of received letters expire."""
         self._out.clear()

@@ -161,3 +161,13 @@ class Overtaken(FakePlatforms):
     def is_configured(self, name: str) -> bool:
         self._others()
         return super().is_configured(name)
+
+
+class ListedHandoffs:
+    """The `list` of the Handoffs port, over handoffs that were not written."""
+
+    def __init__(self, newest_first: Sequence[Handoff]) -> None:
+        self._handoffs = newest_first
+
+    def list(self, user_id: str, *, session_id: str | None, state: str | None, limit: int) -> Sequence[Handoff]:
+        return self._handoffs[:limit]

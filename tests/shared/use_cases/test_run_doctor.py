@@ -16,7 +16,7 @@ from shared.platforms.registry import PlatformRegistry
 from shared.ports.platforms import Finding
 from shared.use_cases.run_doctor import OVERDUE, problem_of, run_doctor
 from tests.support.secrets import FakeSecrets
-from tests.support.use_case_world import HOME, USER, World
+from tests.support.use_case_world import HOME, USER, ListedHandoffs, World
 
 URL = "https://handoff.example"
 ALIVE = Finding("bot", ok=True, detail="It answers.", platform="chat")
@@ -226,3 +226,12 @@ def test_an_open_handoff_past_its_deadline_is_one_that_nobody_swept(
     handoff: Handoff, after_deadline: int, is_stuck: bool
 ) -> None:
     assert (problem_of(handoff, now=AT + after_deadline) is not None) == is_stuck
+
+
+@pytest.mark.parametrize(("newer", "is_found"), [(99, True), (100, False)])
+def test_the_newest_100_handoffs_are_checked(world: World, newer: int, is_found: bool) -> None:
+    done = replace(HANDOFF, state=State.COMPLETED)
+    handoffs = ListedHandoffs([*[done] * newer, replace(HANDOFF, deadline=0)])
+    world.services = replace(world.services, store=replace(world.store, handoffs=handoffs))
+
+    assert (("chat", "handoffs", False) in found(world)) == is_found

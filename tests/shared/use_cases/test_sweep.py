@@ -11,7 +11,7 @@ from shared.domain.routes import Place
 from shared.domain.sessions import TurnLease
 from shared.errors import NotSent
 from shared.ports.inbox import InboxRow
-from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, TurnMessage
+from shared.ports.queue import InboxEvent, Kickoff
 from shared.use_cases.sweep import DEAD_LIMIT, LIMIT, sweep
 from shared.use_cases.turns.accept_turn import accept_turn
 from tests.support.use_case_world import DEADLINE, LEASE, TURN_LEASE, USER, World
@@ -209,15 +209,11 @@ def test_one_that_breaks_does_not_keep_the_others_waiting_and_the_work_is_bounde
 # --- dead letters
 
 
-def bury(world: World, message: TurnMessage) -> None:
-    world.dead.letters.append(DeadTurn(message, f"handle {len(world.dead.letters)}"))
-
-
 def test_a_dead_kickoff_that_nobody_confirmed_fails_its_handoff_with_the_session_back_in_the_terminal(
     world: World,
 ) -> None:
     handoff = bound(world)
-    bury(world, world.queue.waiting.pop().message)
+    world.dead.bury(world.queue.waiting.pop().message)
 
     world.sweep()
 
@@ -233,7 +229,7 @@ def test_a_dead_kickoff_that_was_confirmed_is_delivered_again(world: World) -> N
     handoff = bound(world)
     world.platform.next["send"].append(NotSent("down"))
     world.turn()
-    bury(world, world.queue.waiting.pop().message)
+    world.dead.bury(world.queue.waiting.pop().message)
 
     world.sweep()
     world.turns()
@@ -245,7 +241,7 @@ def test_a_dead_kickoff_that_was_confirmed_is_delivered_again(world: World) -> N
 def test_a_dead_turn_is_told_to_the_person_and_its_message_is_not_answered_later(world: World) -> None:
     _, place = world.moved()
     world.say(place, "never answered", "0001")
-    bury(world, world.queue.waiting.pop().message)
+    world.dead.bury(world.queue.waiting.pop().message)
 
     world.sweep()
     world.turns()
@@ -264,7 +260,7 @@ def test_a_dead_turn_that_was_committed_is_delivered_again_and_nothing_is_told(w
     world.platform.next["send"].append(NotSent("down"))
     world.say(place, "And?", "0001")
     world.turn()
-    bury(world, world.queue.waiting.pop().message)
+    world.dead.bury(world.queue.waiting.pop().message)
 
     world.sweep()
     world.turns()
@@ -276,7 +272,7 @@ def test_a_dead_turn_of_a_terminal_frees_its_session(world: World) -> None:
     session = world.session()
     accept_turn(world.services, USER, session.id, epoch=0, turn_id="t-1", text="hello?")
     assert world.current().has_live_turn(world.clock.now())
-    bury(world, world.queue.waiting.pop().message)
+    world.dead.bury(world.queue.waiting.pop().message)
 
     world.sweep()
 
@@ -286,8 +282,8 @@ def test_a_dead_turn_of_a_terminal_frees_its_session(world: World) -> None:
 def test_a_dead_letter_that_breaks_is_kept_and_the_others_are_answered_for(world: World) -> None:
     _, place = world.moved()
     world.say(place, "heard", "0001")
-    bury(world, broken := Kickoff(Place("nowhere", "x"), ""))  # no table takes an empty key
-    bury(world, world.queue.waiting.pop().message)
+    world.dead.bury(broken := Kickoff(Place("nowhere", "x"), ""))  # no table takes an empty key
+    world.dead.bury(world.queue.waiting.pop().message)
 
     world.sweep()
 
@@ -297,7 +293,7 @@ def test_a_dead_letter_that_breaks_is_kept_and_the_others_are_answered_for(world
 
 def test_one_sweep_answers_for_a_bounded_number_of_dead_letters(world: World) -> None:
     for number in range(DEAD_LIMIT + 15):
-        bury(world, InboxEvent(Place("chat", "home", "t9"), f"unknown {number}"))
+        world.dead.bury(InboxEvent(Place("chat", "home", "t9"), f"unknown {number}"))
 
     world.sweep()
 
@@ -321,7 +317,7 @@ def test_rows_of_a_dead_letter_that_were_answered_meanwhile_are_left(world: Worl
     row = InboxRow(place, "0007", "ada-there", "hi", world.clock.now(), USER)
     world.store.inbox.put(row)
     world.store.inbox.close([row], by="told")
-    bury(world, InboxEvent(place, "0007"))
+    world.dead.bury(InboxEvent(place, "0007"))
 
     world.sweep()
     world.turns()
