@@ -11,7 +11,7 @@ from tests.contracts.platform.harness import PlatformHarness, platform_harness
 TITLE = "Handoff — Fix *the* <build> & go"
 
 
-class PlatformCase:
+class PlatformTests:
     """A subclass sets `chat`. Tests with the argument `home`, `threadless` or `mention` run once for each of them."""
 
     chat: LocalChat

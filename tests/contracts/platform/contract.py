@@ -1,7 +1,7 @@
 """What every chat platform must do, tested against the simulator and through its real SDK."""
 
 from local.chats.spec import LocalChat
-from tests.contracts.platform.case import PlatformCase, threadless_homes
+from tests.contracts.platform.case import PlatformTests, threadless_homes
 from tests.contracts.platform.diagnosis import Diagnosis
 from tests.contracts.platform.faults import Faults
 from tests.contracts.platform.inbound import Inbound
@@ -10,9 +10,9 @@ from tests.contracts.platform.rendering import Rendering
 from tests.contracts.platform.threads import Threadless, Threads
 
 
-def platform_contract(chat: LocalChat) -> type[PlatformCase]:
+def platform_contract(chat: LocalChat) -> type[PlatformTests]:
     """The tests of one platform: all that apply to it."""
-    tests: list[type[PlatformCase]] = [Outbound, Faults, Rendering, Inbound, Diagnosis]
+    tests: list[type[PlatformTests]] = [Outbound, Faults, Rendering, Inbound, Diagnosis]
     if chat.spec.threads:
         tests.append(Threads)
     if threadless_homes(chat):

@@ -7,13 +7,13 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.ports.platforms import Finding
-from tests.contracts.platform.case import PlatformCase
+from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import PlatformHarness, now
 
 ENOUGH = 15.0
 
 
-class Diagnosis(PlatformCase):
+class Diagnosis(PlatformTests):
     """`diagnose` changes nothing, raises nothing, and ends in time."""
 
     def diagnose(self, at: PlatformHarness, home: Place | None, *, seconds: float = ENOUGH) -> Sequence[Finding]:

@@ -2,14 +2,15 @@
 
 import pytest
 
+from local.chats.simulator import Simulator
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited, Rejected
 from shared.ports.platforms import Part
-from tests.contracts.platform.case import PlatformCase
+from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import PlatformHarness
 
 
-class Faults(PlatformCase):
+class Faults(PlatformTests):
     """Each fault raises the error that tells whether the message may have arrived."""
 
     def test_a_rate_limit_says_how_long_and_sends_nothing(self, at: PlatformHarness, home: Place) -> None:
@@ -69,6 +70,28 @@ class Faults(PlatformCase):
 
         with pytest.raises(NotSent):
             at.platform.send(place, Part("hello"), key="a")
+
+    def test_a_wrong_token_is_final_and_not_in_the_error(self, at: PlatformHarness) -> None:
+        token, *_ = self.chat.spec.secrets
+        at.secrets.values[token] = "9001:wrong-token"
+
+        with pytest.raises(Rejected, match="token") as rejected:
+            at.platform.send(self.first_home, Part("hello"), key="a")
+
+        assert "wrong-token" not in str(rejected.value)
+
+    def test_stale_connections_are_replaced(self, at: PlatformHarness) -> None:
+        """After a container was frozen, the server has closed the connections that the SDK keeps."""
+        at.platform.send(self.first_home, Part("before"), key="a")
+        port = int(at.simulator.url.rpartition(":")[2])
+        at.simulator.stop()
+
+        restarted = Simulator([self.chat], secrets=at.simulator.secrets)
+        restarted.start(port)
+        try:
+            at.platform.send(self.first_home, Part("after"), key="b")
+        finally:
+            restarted.stop()
 
     def test_errors_contain_no_secret(self, at: PlatformHarness) -> None:
         place = self.open(at, self.first_home)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shared.domain.routes import Place
 from shared.ports.inbound import Parsed, WebhookRequest
 from shared.ports.platforms import Part
-from tests.contracts.platform.case import PlatformCase
+from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import MESSAGE, PlatformHarness, now, unconnected
 from tests.contracts.platform.rendering import quick
 
@@ -20,7 +20,7 @@ bodies = st.recursive(
 ).map(lambda value: json.dumps(value).encode())
 
 
-class Inbound(PlatformCase):
+class Inbound(PlatformTests):
     """Verify and parse the webhooks that the simulator sends."""
 
     def test_a_message_comes_from_the_place_it_was_written_in(self, at: PlatformHarness, home: Place) -> None:

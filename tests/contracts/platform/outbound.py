@@ -8,11 +8,11 @@ import pytest
 from shared.domain.routes import Place
 from shared.errors import Rejected
 from shared.ports.platforms import Part
-from tests.contracts.platform.case import PlatformCase
+from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import PlatformHarness
 
 
-class Outbound(PlatformCase):
+class Outbound(PlatformTests):
     """What the bot posts, in every kind of home."""
 
     def test_a_message_is_edited_and_an_equal_edit_succeeds(self, at: PlatformHarness, home: Place) -> None:

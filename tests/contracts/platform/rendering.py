@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shared.ports.platforms import Part
 from shared.use_cases.turns.deliver import REPEAT_MARK
-from tests.contracts.platform.case import PlatformCase
+from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import PlatformHarness, unconnected
 from tests.shared.platforms.markdown.documents import documents, rubbish
 
@@ -19,7 +19,7 @@ quick = settings(
 )
 
 
-class Rendering(PlatformCase):
+class Rendering(PlatformTests):
     """Pure, deterministic, within the limit, without notifying people."""
 
     @quick

@@ -5,11 +5,11 @@ import pytest
 from shared.domain.routes import Place
 from shared.errors import PlaceGone, ThreadRefused
 from shared.ports.platforms import Part
-from tests.contracts.platform.case import PlatformCase
+from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import PlatformHarness, now
 
 
-class Threads(PlatformCase):
+class Threads(PlatformTests):
     """For platforms with threads."""
 
     def test_each_call_opens_another_thread(self, at: PlatformHarness, home: Place) -> None:
@@ -63,7 +63,7 @@ class Threads(PlatformCase):
         assert at.platform.link(place) == at.simulator.link_url(at.name, home.chat, place.thread or place.chat)
 
 
-class Threadless(PlatformCase):
+class Threadless(PlatformTests):
     """For homes without threads on a platform with threads: the home itself is the place."""
 
     def test_a_refusal_explains_why_no_thread_can_open(self, at: PlatformHarness, threadless: Place) -> None:

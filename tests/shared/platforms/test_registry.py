@@ -1,4 +1,4 @@
-"""The table of platforms."""
+"""The registry: specs by name, and adapters that are imported only when used."""
 
 import subprocess
 import sys
@@ -6,83 +6,88 @@ import sys
 import pytest
 
 from shared.errors import PlatformNotConfigured, PlatformNotSupported, UnknownPlatform
-from shared.platforms import PLATFORMS, telegram
+from shared.platforms import PLATFORMS
 from shared.platforms.registry import PlatformRegistry
+from shared.platforms.spec import DEFAULT_BODY_LIMIT, PlatformSpec
 from shared.settings import Settings
 from tests.support.secrets import FakeSecrets
 
 SETTINGS = Settings("handoffs", "sessions", "queue")
-
-
 ALL = {secret: "1:secret" for spec in PLATFORMS for secret in spec.secrets}
+SUPPORTED = [spec for spec in PLATFORMS if spec.is_supported]
+UNSUPPORTED = PlatformSpec("pigeon", "Pigeon", threads=False, body_limit=5)
 
 
-def test_listed_platforms_say_whether_they_are_supported():
-    assert PlatformRegistry(SETTINGS, FakeSecrets()).known() == {
-        "telegram": True,
-        "slack": True,
-        "discord": True,
-        "matrix": False,
-        "whatsapp": False,
-        "signal": False,
-    }
+def registry(secrets: dict[str, str] = ALL) -> PlatformRegistry:
+    return PlatformRegistry(SETTINGS, FakeSecrets(secrets), [*PLATFORMS, UNSUPPORTED])
 
 
-def test_an_unknown_name_is_told_the_known_ones():
-    registry = PlatformRegistry(SETTINGS, FakeSecrets(ALL))
-
-    for ask in (registry.get, registry.is_configured, registry.has_threads):
-        with pytest.raises(UnknownPlatform, match="telegram, slack, discord"):
-            ask("myspace")
+def test_an_unknown_name_is_refused_with_the_known_names() -> None:
+    for ask in (registry().get, registry().is_configured, registry().has_threads, registry().lacks):
+        with pytest.raises(UnknownPlatform, match=", ".join(spec.name for spec in PLATFORMS)):
+            ask("unheard-of")
 
 
-def test_a_listed_platform_that_is_not_built_says_which_are():
-    with pytest.raises(PlatformNotSupported, match="telegram, slack, discord"):
-        PlatformRegistry(SETTINGS, FakeSecrets(ALL)).get("matrix")
+def test_a_platform_without_an_adapter_is_not_supported() -> None:
+    assert registry().known()["pigeon"] is False
+    assert not registry().is_configured("pigeon")
+    with pytest.raises(PlatformNotSupported, match=", ".join(spec.name for spec in SUPPORTED)):
+        registry().get("pigeon")
 
 
-@pytest.mark.parametrize("missing", telegram.SPEC.secrets)
-def test_a_platform_is_configured_only_with_all_its_secrets(missing):
-    registry = PlatformRegistry(SETTINGS, FakeSecrets({**ALL, missing: ""}))
+@pytest.mark.parametrize("spec", SUPPORTED, ids=lambda spec: spec.name)
+def test_a_platform_needs_all_its_required_secrets(spec: PlatformSpec) -> None:
+    assert registry().is_configured(spec.name)
+    for missing in spec.secrets:
+        incomplete = registry({**ALL, missing: ""})
 
-    assert not registry.is_configured("telegram")
-    with pytest.raises(PlatformNotConfigured):
-        registry.get("telegram")
-
-
-def test_an_unsupported_platform_is_never_configured():
-    assert not PlatformRegistry(SETTINGS, FakeSecrets(ALL)).is_configured("signal")
+        assert not incomplete.is_configured(spec.name)
+        with pytest.raises(PlatformNotConfigured):
+            incomplete.get(spec.name)
 
 
-def test_an_adapter_is_made_once_and_carries_its_name():
-    registry = PlatformRegistry(SETTINGS, FakeSecrets(ALL))
+@pytest.mark.parametrize("spec", SUPPORTED, ids=lambda spec: spec.name)
+def test_missing_secrets_are_named_if_others_are_set(spec: PlatformSpec) -> None:
+    first, *others = spec.secrets
 
-    for name, supported in registry.known().items():
-        if supported:
-            assert registry.get(name) is registry.get(name)
-            assert registry.get(name).name == name
-            assert registry.get(name).capabilities.threads == registry.has_threads(name)
-
-
-def test_threads_are_known_without_an_adapter():
-    registry = PlatformRegistry(SETTINGS, FakeSecrets())
-
-    assert [name for name in registry.known() if not registry.has_threads(name)] == ["whatsapp", "signal"]
+    assert registry().lacks(spec.name) == []
+    assert registry({}).lacks(spec.name) == []
+    assert registry({first: "1:secret"}).lacks(spec.name) == others
 
 
-def test_asking_what_is_configured_loads_no_sdk_and_reading_a_webhook_neither():
+@pytest.mark.parametrize("spec", SUPPORTED, ids=lambda spec: spec.name)
+def test_an_adapter_is_made_once_and_agrees_with_its_spec(spec: PlatformSpec) -> None:
+    platforms = registry()
+    adapter = platforms.get(spec.name)
+
+    assert platforms.get(spec.name) is adapter
+    assert (adapter.name, adapter.capabilities.threads) == (spec.name, platforms.has_threads(spec.name))
+
+
+def test_each_platform_has_its_body_limit() -> None:
+    assert registry().body_limit("pigeon") == 5
+    assert registry().body_limit("unheard-of") == DEFAULT_BODY_LIMIT
+
+
+def test_specs_and_webhooks_need_no_sdk() -> None:
     program = """
 import sys
+from shared.platforms import PLATFORMS
 from shared.platforms.registry import PlatformRegistry
 from shared.ports.inbound import WebhookRequest
 from shared.settings import Settings
-from tests.support.secrets import FakeSecrets
-secrets = FakeSecrets({"telegram/bot_token": "1:secret", "telegram/webhook_secret": "secret"})
-registry = PlatformRegistry(Settings("h", "s", "q"), secrets)
-registry.known(), registry.is_configured("telegram"), registry.has_threads("slack")
-assert not [name for name in sys.modules if name.startswith("shared.platforms.telegram.adapter")]
-registry.get("telegram").verify(WebhookRequest(b""), now=0), registry.get("telegram").parse(WebhookRequest(b"{}"))
-loaded = {"telegram", "httpx", "slack_sdk", "discord", "aiohttp", "telegramify_markdown"} & set(sys.modules)
+class Secrets:
+    def get(self, name): return "1:secret"
+registry = PlatformRegistry(Settings("h", "s", "q"), Secrets())
+supported = [spec for spec in PLATFORMS if spec.is_supported]
+for spec in supported:
+    registry.known(), registry.is_configured(spec.name), registry.has_threads(spec.name), registry.body_limit(spec.name)
+assert not [name for name in sys.modules if name.startswith("shared.platforms.") and name.endswith(".adapter")]
+for spec in supported:
+    registry.get(spec.name).verify(WebhookRequest(b""), now=0)
+    registry.get(spec.name).parse(WebhookRequest(b"{}"))
+loaded = {module for spec in supported for module in spec.lazy_imports if module in sys.modules}
 assert not loaded, loaded
+assert not {"telegram", "httpx", "slack_sdk", "discord", "aiohttp"} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -1,4 +1,4 @@
-"""Everything that we send to Discord fits its published OpenAPI description."""
+"""All requests to Discord match its published OpenAPI description."""
 
 import asyncio
 import json
@@ -42,7 +42,7 @@ def sent(simulator: Simulator, name: str) -> list[Any]:
     return [call.arguments for call in simulator.calls if call.platform == "discord" and call.name == name]
 
 
-def test_threads_and_messages_are_asked_for_as_published(simulator: Simulator, discord: Discord) -> None:
+def test_requests_for_threads_and_messages_match_the_schema(simulator: Simulator, discord: Discord) -> None:
     thread = discord.open_thread(Place("discord", TEXT), "Fix the build", key="h1", people=[OWNER])
     message = discord.send(thread, Part("hello"), key="t1#0")
     discord.edit(thread, message, Part("hello there"))
@@ -53,25 +53,25 @@ def test_threads_and_messages_are_asked_for_as_published(simulator: Simulator, d
             check(schema, body)
 
 
-def test_a_thread_without_a_message_is_asked_for_as_published(simulator: Simulator, discord: Discord) -> None:
+def test_a_request_for_a_thread_without_seed_matches_the_schema(simulator: Simulator, discord: Discord) -> None:
     simulator.arm("discord", "forbidden", 1, on="send")
     discord.open_thread(Place("discord", TEXT), "Fix the build", key="h1", people=[])
     (body,) = sent(simulator, "POST /channels/{channel}/threads")
     check("CreateTextThreadWithoutMessageRequest", body)
 
 
-def test_a_forum_post_is_asked_for_as_published(simulator: Simulator, discord: Discord) -> None:
+def test_a_request_for_a_forum_post_matches_the_schema(simulator: Simulator, discord: Discord) -> None:
     discord.open_thread(Place("discord", FORUM), "Fix the build", key="h1", people=[])
     (body,) = sent(simulator, "POST /channels/{channel}/threads")
     check("CreateForumThreadRequest", body)
 
 
 @pytest.mark.parametrize("command", SLASH_COMMANDS, ids=lambda command: command["name"])
-def test_commands_are_described_as_published(command: dict[str, Any]) -> None:
+def test_registered_commands_match_the_schema(command: dict[str, Any]) -> None:
     check("ApplicationCommandUpdateRequest", json.loads(json.dumps(command)))
 
 
-def test_every_registered_command_is_understood(simulator: Simulator, discord: Discord) -> None:
+def test_every_registered_command_is_parsed(simulator: Simulator, discord: Discord) -> None:
     asyncio.run(register(simulator.secrets["discord/bot_token"], api_url=simulator.api_url("discord")))
     for command in SLASH_COMMANDS:
         options = [{"name": option["name"], "type": 3, "value": "words"} for option in command["options"]]
@@ -88,7 +88,7 @@ def test_every_registered_command_is_understood(simulator: Simulator, discord: D
         check("CreateMessageInteractionCallbackRequest", parsed.answer.body)
 
 
-def test_a_pong_is_as_published(discord: Discord) -> None:
+def test_a_pong_matches_the_schema(discord: Discord) -> None:
     parsed = discord.parse(WebhookRequest(b'{"type":1}', {"x-signature-ed25519": "verified before"}))
     assert parsed.answer is not None
     check("PongInteractionCallbackRequest", parsed.answer.body)

@@ -1,4 +1,4 @@
-"""What a look at a Discord application makes of Discord's answers."""
+"""The diagnosis of a Discord application, from scripted answers."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def look(
     return {finding.name: finding for finding in found}
 
 
-def test_a_bot_with_its_rights_and_both_ways_in_has_no_fault() -> None:
+def test_a_complete_configuration_has_no_problems() -> None:
     assert {name: finding.ok for name, finding in look().items()} == dict.fromkeys(
         ("bot", "secrets", "webhook", "messages", "home", "thread"), True
     )
@@ -92,7 +92,7 @@ RELAY, COMMANDS = {"discord/relay_secret": "s"}, {"discord/public_key": KEY}
         (OURS, {**BOTH, "discord/public_key": KEY.upper()}, True, OURS),
     ],
 )
-def test_slash_commands_come_by_http_or_through_the_relay(
+def test_slash_commands_need_an_endpoint_or_the_relay(
     endpoint: str | None, secrets: dict[str, str], ok: bool, says: str
 ) -> None:
     webhook = look({"interactions_endpoint_url": endpoint}, secrets=secrets)["webhook"]
@@ -115,7 +115,7 @@ def test_ordinary_messages_need_the_relay_and_its_intent(flags: int, secrets: di
     assert look({"flags": flags}, secrets=secrets)["messages"].ok is ok
 
 
-def test_without_a_way_in_the_missing_secrets_are_named() -> None:
+def test_missing_webhook_secrets_are_named() -> None:
     found = look(secrets={})["secrets"]
 
     assert found.ok is False
@@ -134,7 +134,7 @@ def test_without_a_way_in_the_missing_secrets_are_named() -> None:
         (11, NEEDED, "A thread cannot hold threads"),
     ],
 )
-def test_the_rights_for_a_thread_depend_on_the_kind_of_channel(kind: int, held: int, lacking: str | None) -> None:
+def test_the_needed_permissions_depend_on_the_kind_of_channel(kind: int, held: int, lacking: str | None) -> None:
     found = look(at=channel(kind), within=guild(role=held))
 
     assert (found["home"].ok, found["thread"].ok) == (True, lacking is None)
@@ -154,7 +154,7 @@ def test_the_rights_for_a_thread_depend_on_the_kind_of_channel(kind: int, held: 
     ],
     ids=["roles add up", "administrator", "owner", "everyone", "role over everyone", "member over role", "others"],
 )
-def test_rights_go_from_roles_to_overwrites_from_wide_to_narrow(
+def test_permissions_follow_roles_then_overwrites(
     within: dict[str, Any], overwrites: list[tuple[str, int, int]], expected: int
 ) -> None:
     assert of_member(within, MEMBER, channel(0, *overwrites)) & NEEDED == expected & NEEDED

@@ -1,4 +1,4 @@
-"""discord.py is held to our rules: one try, no sleep that a function pays for, and an error that says what is known."""
+"""Calls through discord.py: one attempt, no long sleep, and an error that says what is known."""
 
 import socket
 import time
@@ -34,7 +34,7 @@ def send(platform: Discord, key: str = "t1#0") -> str:
     return platform.send(PLACE, Part("hello @everyone"), key=key)
 
 
-def test_it_logs_in_once_and_only_when_it_is_used(server: ScriptedDiscord, platform: Discord) -> None:
+def test_it_logs_in_once_on_the_first_call(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(SEND, SENT)
     assert server.requests == []
     assert [send(platform), send(platform)] == ["1001", "1001"]
@@ -42,7 +42,7 @@ def test_it_logs_in_once_and_only_when_it_is_used(server: ScriptedDiscord, platf
     assert {request.headers["authorization"] for request in server.requests} == {"Bot the-token"}
 
 
-def test_a_message_carries_a_nonce_of_its_key_and_pings_nobody(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_message_has_the_nonce_of_its_key_and_no_mentions(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(SEND, SENT)
     send(platform, "t1#0")
     send(platform, "t1#0")
@@ -56,9 +56,7 @@ def test_a_message_carries_a_nonce_of_its_key_and_pings_nobody(server: ScriptedD
 
 
 @pytest.mark.parametrize("headers", [{"Via": "1.1 google"}, {}], ids=["by Discord", "by its edge"])
-def test_a_long_rate_limit_is_told_at_once_and_not_slept_out(
-    server: ScriptedDiscord, platform: Discord, headers: dict[str, str]
-) -> None:
+def test_a_long_rate_limit_raises_at_once(server: ScriptedDiscord, platform: Discord, headers: dict[str, str]) -> None:
     body = {"message": "You are being rate limited.", "retry_after": 60.5, "global": False}
     server.on(SEND, Reply(429, body, {"Retry-After": "61", **headers}))
     started = time.monotonic()
@@ -69,7 +67,7 @@ def test_a_long_rate_limit_is_told_at_once_and_not_slept_out(
     assert len(server.bodies(SEND)) == 1
 
 
-def test_a_global_rate_limit_leaves_the_next_call_free(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_global_rate_limit_does_not_delay_the_next_call(server: ScriptedDiscord, platform: Discord) -> None:
     body = {"message": "You are being rate limited.", "retry_after": 60, "global": True}
     server.on(SEND, Reply(429, body, {"Retry-After": "60", "Via": "1.1 google"}), SENT)
     with pytest.raises(RateLimited):
@@ -77,22 +75,20 @@ def test_a_global_rate_limit_leaves_the_next_call_free(server: ScriptedDiscord, 
     assert send(platform) == "1001"
 
 
-def test_a_short_rate_limit_is_obeyed_within_the_call(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_short_rate_limit_is_waited_for(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(SEND, Reply(429, {"retry_after": 0.05}, {"Retry-After": "0.05", "Via": "1.1 google"}), SENT)
     assert send(platform) == "1001"
     assert len(server.bodies(SEND)) == 2
 
 
-def test_endless_short_rate_limits_end_when_patience_does(server: ScriptedDiscord, platform: Discord) -> None:
+def test_repeated_short_rate_limits_end_in_an_error(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(SEND, Reply(429, {"retry_after": 0.2}, {"Retry-After": "0.2", "Via": "1.1 google"}))
     with pytest.raises(RateLimited):
         send(platform)
     assert 2 <= len(server.bodies(SEND)) <= 6
 
 
-def test_an_exhausted_bucket_delays_neither_this_answer_nor_the_next(
-    server: ScriptedDiscord, platform: Discord
-) -> None:
+def test_an_exhausted_bucket_delays_no_call(server: ScriptedDiscord, platform: Discord) -> None:
     exhausted = {
         "X-RateLimit-Limit": "1",
         "X-RateLimit-Remaining": "0",
@@ -106,23 +102,21 @@ def test_an_exhausted_bucket_delays_neither_this_answer_nor_the_next(
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 524])
-def test_a_server_error_may_have_arrived_and_is_not_tried_again(
-    server: ScriptedDiscord, platform: Discord, status: int
-) -> None:
+def test_a_server_error_is_ambiguous_and_not_retried(server: ScriptedDiscord, platform: Discord, status: int) -> None:
     server.on(SEND, Reply(status, {"message": "oops", "code": 0}))
     with pytest.raises(Ambiguous):
         send(platform)
     assert len(server.bodies(SEND)) == 1
 
 
-def test_a_reset_after_the_request_left_may_have_arrived(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_reset_after_the_request_was_sent_is_ambiguous(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(SEND, Reply(cut=True))
     with pytest.raises(Ambiguous):
         send(platform)
     assert len(server.bodies(SEND)) == 1
 
 
-def test_an_answer_that_does_not_come_in_time_may_have_arrived(server: ScriptedDiscord) -> None:
+def test_a_timed_out_answer_is_ambiguous(server: ScriptedDiscord) -> None:
     adapter = discord_at(server.url, call_seconds=0.6)
     server.on(SEND, Reply(hang=True))
     with pytest.raises(Ambiguous):
@@ -130,7 +124,7 @@ def test_an_answer_that_does_not_come_in_time_may_have_arrived(server: ScriptedD
     adapter.close()
 
 
-def test_all_tries_of_one_call_end_within_its_time(server: ScriptedDiscord) -> None:
+def test_all_attempts_of_a_call_end_within_its_limit(server: ScriptedDiscord) -> None:
     adapter = discord_at(server.url, call_seconds=1.5, patience_seconds=60)
     server.on(SEND, Reply(429, {"retry_after": 0.4}, {"Retry-After": "0.4", "Via": "1.1 google"}), Reply(hang=True))
     started = time.monotonic()
@@ -140,13 +134,13 @@ def test_all_tries_of_one_call_end_within_its_time(server: ScriptedDiscord) -> N
     adapter.close()
 
 
-def test_a_lost_read_did_nothing(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_lost_read_was_not_sent(server: ScriptedDiscord, platform: Discord) -> None:
     server.on("GET /channels/77/messages", Reply(503, {"message": "oops"}))
     with pytest.raises(NotSent):
         platform.find_message(PLACE, key="t1#0")
 
 
-def test_a_discord_that_cannot_be_reached_was_sent_nothing() -> None:
+def test_an_unreachable_discord_was_sent_nothing() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         adapter = discord_at(f"http://127.0.0.1:{free.getsockname()[1]}/api/v10")
@@ -155,9 +149,7 @@ def test_a_discord_that_cannot_be_reached_was_sent_nothing() -> None:
 
 
 @pytest.mark.parametrize("reply", [Reply(503), Reply(cut=True)], ids=["5xx", "reset"])
-def test_a_failed_login_was_sent_nothing_and_the_next_call_logs_in_again(
-    server: ScriptedDiscord, platform: Discord, reply: Reply
-) -> None:
+def test_a_failed_login_is_repeated_by_the_next_call(server: ScriptedDiscord, platform: Discord, reply: Reply) -> None:
     server.on("GET /users/@me", reply)
     server.on(SEND, SENT)
     with pytest.raises(NotSent):
@@ -166,14 +158,14 @@ def test_a_failed_login_was_sent_nothing_and_the_next_call_logs_in_again(
     assert send(platform) == "1001"
 
 
-def test_a_rate_limited_login_says_when(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_rate_limited_login_says_how_long(server: ScriptedDiscord, platform: Discord) -> None:
     server.on("GET /users/@me", Reply(429, {"retry_after": 9}, {"Retry-After": "9", "Via": "1.1 google"}))
     with pytest.raises(RateLimited) as limited:
         send(platform)
     assert limited.value.after == 9
 
 
-def test_a_wrong_token_is_refused_for_good_and_not_told(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_wrong_token_is_final_and_not_in_the_error(server: ScriptedDiscord, platform: Discord) -> None:
     server.on("GET /users/@me", Reply(401, {"message": "401: Unauthorized", "code": 0}))
     with pytest.raises(Rejected) as rejected:
         send(platform)
@@ -190,7 +182,7 @@ def test_a_wrong_token_is_refused_for_good_and_not_told(server: ScriptedDiscord,
         (Reply(401, {"message": "401: Unauthorized", "code": 0}), Rejected),
     ],
 )
-def test_a_refusal_is_final_and_says_why(
+def test_a_refusal_is_final_and_has_a_reason(
     server: ScriptedDiscord, platform: Discord, reply: Reply, kind: type[PlatformError]
 ) -> None:
     server.on(SEND, reply)
@@ -215,7 +207,7 @@ def test_an_edit_replaces_the_text(server: ScriptedDiscord, platform: Discord) -
     assert server.bodies("PATCH /channels/77/messages/1001") == [{"content": "new", "allowed_mentions": {"parse": []}}]
 
 
-def test_a_link_names_the_server_and_asks_for_it_once(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_link_has_the_server_and_reads_it_once(server: ScriptedDiscord, platform: Discord) -> None:
     server.on("GET /channels/77", Reply(body={"id": "77", "type": 11, "guild_id": "800"}))
     assert platform.link(PLACE) == platform.link(PLACE) == "https://discord.com/channels/800/77"
     assert server.calls == ["GET /channels/77"]
@@ -226,7 +218,7 @@ def test_a_link_to_a_direct_message_has_no_server(server: ScriptedDiscord, platf
     assert platform.link(PLACE) == "https://discord.com/channels/@me/77"
 
 
-def test_an_answer_that_cannot_be_read_may_have_arrived(server: ScriptedDiscord, platform: Discord) -> None:
+def test_an_unreadable_answer_is_ambiguous(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(SEND, Reply(200, headers={"Content-Type": "application/json"}))
     with pytest.raises(Ambiguous):
         send(platform)
@@ -241,7 +233,7 @@ def test_an_answer_that_cannot_be_read_may_have_arrived(server: ScriptedDiscord,
     ],
     ids=["thread", "channel in a category", "direct message"],
 )
-def test_a_page_of_ones_own_is_linked_by_chat_and_thread(
+def test_another_page_is_linked_by_chat_and_thread(
     server: ScriptedDiscord, channel: dict[str, object], link: str
 ) -> None:
     adapter = discord_at(server.url, link_url="http://127.0.0.1:8788/#/discord")

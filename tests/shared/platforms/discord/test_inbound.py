@@ -1,4 +1,4 @@
-"""What Discord and our relay say, on the shapes that Discord really sends."""
+"""Webhooks of Discord and of our relay, in the form that Discord sends."""
 
 import json
 import subprocess
@@ -103,7 +103,7 @@ def assert_ignored(parsed: Parsed) -> None:
     assert parsed.ignored
 
 
-def test_a_message_in_a_thread_is_heard_at_the_place_where_the_thread_was_opened() -> None:
+def test_a_message_in_a_thread_comes_from_the_threads_place() -> None:
     assert message_in(relayed()) == Inbound(
         event_id="01334385199974967042",
         place=Place("discord", "1334384000000000000"),
@@ -112,11 +112,11 @@ def test_a_message_in_a_thread_is_heard_at_the_place_where_the_thread_was_opened
     )
 
 
-def test_a_reply_to_a_message_is_heard_like_any_other() -> None:
+def test_a_reply_to_a_message_is_a_message() -> None:
     assert message_in(relayed(type=19, referenced_message=MESSAGE)).text == MESSAGE["content"]
 
 
-def test_event_ids_sort_in_the_order_of_speaking() -> None:
+def test_event_ids_sort_in_the_order_of_writing() -> None:
     ids = ["999", "1000", "1334385199974967042", "10000000000000000000"]
     events = [message_in(relayed(id=snowflake)).event_id for snowflake in ids]
     assert events == sorted(events)
@@ -124,14 +124,14 @@ def test_event_ids_sort_in_the_order_of_speaking() -> None:
 
 
 @pytest.mark.parametrize("mention", ["<@9001000000000000001> ", " <@!9001000000000000001>, "])
-def test_the_bots_own_name_at_the_start_is_no_part_of_the_text(mention: str) -> None:
+def test_a_mention_of_the_bot_at_the_start_is_removed(mention: str) -> None:
     assert (
         message_in(relayed(content=f"{mention}what about <@9001000000000000001>?", mentions=[BOT])).text
         == "what about <@9001000000000000001>?"
     )
 
 
-def test_a_person_who_is_named_at_the_start_stays_in_the_text() -> None:
+def test_a_mention_of_a_person_at_the_start_stays() -> None:
     assert (
         message_in(relayed(content="<@7001000000000000001> said so", mentions=[AUTHOR])).text
         == "<@7001000000000000001> said so"
@@ -150,7 +150,7 @@ def test_a_person_who_is_named_at_the_start_stays_in_the_text() -> None:
         *({"type": kind} for kind in (3, 6, 7, 8, 18, 20, 21, 24, 46)),
     ],
 )
-def test_what_no_person_said_is_ignored(changed: dict[str, Any]) -> None:
+def test_messages_not_written_by_a_person_are_ignored(changed: dict[str, Any]) -> None:
     assert_ignored(relayed(**changed))
 
 
@@ -159,7 +159,7 @@ def test_other_events_of_the_gateway_are_ignored(kind: str) -> None:
     assert_ignored(relayed(kind))
 
 
-def test_a_command_that_the_relay_brings_is_heard_as_from_discord_itself() -> None:
+def test_a_relayed_command_equals_one_from_discord() -> None:
     raw = json.dumps({"t": "INTERACTION_CREATE", "d": COMMAND}).encode()
     assert platform().parse(WebhookRequest(raw, RELAY)) == interaction()
 
@@ -169,7 +169,7 @@ def test_a_ping_is_answered_with_a_pong() -> None:
     assert platform().parse(ping) == Parsed(answer=Answer({"type": 1}))
 
 
-def test_say_is_heard_and_shown_to_all_in_the_thread() -> None:
+def test_say_is_a_message_and_is_shown_in_the_thread() -> None:
     parsed = interaction()
     heard = message_in(parsed)
     assert (heard.event_id, heard.place, heard.sender, heard.text) == (
@@ -183,7 +183,7 @@ def test_say_is_heard_and_shown_to_all_in_the_thread() -> None:
     )
 
 
-def test_a_long_text_is_heard_whole_and_shown_within_the_limit() -> None:
+def test_a_long_text_is_complete_and_its_quote_is_cut() -> None:
     for text in ("x" * 6000, "a\n" * 3000):
         parsed = command("say", text)
         assert message_in(parsed).text == text.strip()
@@ -191,26 +191,26 @@ def test_a_long_text_is_heard_whole_and_shown_within_the_limit() -> None:
 
 
 @pytest.mark.parametrize("name", ["resume", "new", "sethome", "status", "stop", "help", "handoff"])
-def test_a_slash_command_is_heard_as_it_would_be_typed(name: str) -> None:
+def test_a_slash_command_becomes_its_text(name: str) -> None:
     bare, with_argument = command(name), command(name, " fix the build ")
     assert message_in(bare).text == f"/{name}"
     assert message_in(with_argument).text == f"/{name} fix the build"
     assert reply_in(bare)["flags"] == 64
 
 
-def test_a_command_in_a_direct_message_has_its_user_in_another_place() -> None:
+def test_a_command_in_a_direct_message_has_its_sender() -> None:
     assert message_in(interaction(member=None, user=AUTHOR, guild_id=None)).sender == "7001000000000000001"
 
 
 @pytest.mark.parametrize(("name", "values"), [("dance", ()), ("say", ()), ("say", ("  ",))])
-def test_an_unknown_or_empty_command_is_answered_and_goes_no_further(name: str, values: tuple[str, ...]) -> None:
+def test_an_unknown_or_empty_command_is_only_answered(name: str, values: tuple[str, ...]) -> None:
     parsed = command(name, *values)
     assert parsed.events == ()
     assert reply_in(parsed)["flags"] == 64
 
 
 @pytest.mark.parametrize("kind", [3, 4, 5])
-def test_interactions_that_we_never_offer_are_ignored(kind: int) -> None:
+def test_other_kinds_of_interactions_are_ignored(kind: int) -> None:
     assert_ignored(interaction(type=kind))
 
 
@@ -218,11 +218,11 @@ def test_interactions_that_we_never_offer_are_ignored(kind: int) -> None:
     "raw", [b"", b"{", b"[]", b"null", b'"x"', b"{}", b"\xff\xfe", b'{"t":"MESSAGE_CREATE","d":null}', b'{"type":2}']
 )
 @pytest.mark.parametrize("headers", [RELAY, DISCORD])
-def test_what_is_not_discords_shape_is_ignored_and_never_raises(raw: bytes, headers: dict[str, str]) -> None:
+def test_malformed_webhooks_are_ignored(raw: bytes, headers: dict[str, str]) -> None:
     assert_ignored(platform().parse(WebhookRequest(raw, headers)))
 
 
-def test_both_ways_in_are_verified_each_with_its_own_secret() -> None:
+def test_interactions_and_relayed_events_have_their_own_secrets() -> None:
     raw = b'{"type":1}'
     adapter = platform({"discord/public_key": KEY.verify_key.encode().hex(), "discord/relay_secret": "relay"})
     timestamp = str(NOW // 1000)
@@ -236,7 +236,7 @@ def test_both_ways_in_are_verified_each_with_its_own_secret() -> None:
     assert not platform().verify(WebhookRequest(raw, relay_headers("relay", raw, now=NOW)), now=NOW)
 
 
-def test_the_relays_signature_does_not_vouch_for_an_interaction() -> None:
+def test_the_relays_signature_does_not_verify_an_interaction() -> None:
     adapter = platform({"discord/public_key": KEY.verify_key.encode().hex(), "discord/relay_secret": "relay"})
     raw = json.dumps(COMMAND).encode()
     headers = relay_headers("relay", raw, now=NOW)
@@ -244,7 +244,7 @@ def test_the_relays_signature_does_not_vouch_for_an_interaction() -> None:
     assert not adapter.verify(WebhookRequest(raw, {**headers, **DISCORD}), now=NOW)
 
 
-def test_a_webhook_is_read_without_the_sdk() -> None:
+def test_a_webhook_is_parsed_without_the_sdk() -> None:
     program = """
 import sys
 from shared.platforms.discord.adapter import Discord

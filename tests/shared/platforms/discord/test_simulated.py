@@ -1,4 +1,4 @@
-"""The Discord adapter in a simulated Discord: one thread and one message whatever breaks, seen by the person."""
+"""The Discord adapter against the simulator: one thread and one message despite any fault."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -43,7 +43,7 @@ def members(simulator: Simulator, thread: Place) -> set[str]:
 @pytest.mark.parametrize("home", [TEXT, FORUM])
 @pytest.mark.parametrize("on", ["open_thread", "send"])
 @pytest.mark.parametrize("kind", ["reset", "accept_then_reset", "server_error", "rate_limit"])
-def test_one_thread_is_made_whatever_breaks_on_the_way(
+def test_one_thread_is_opened_despite_any_fault(
     simulator: Simulator, discord: Discord, home: str, on: str, kind: str
 ) -> None:
     simulator.arm("discord", kind, 1, on=on, seconds=60)
@@ -58,7 +58,7 @@ def test_one_thread_is_made_whatever_breaks_on_the_way(
     assert opened_in_the_end(discord, home) == thread
 
 
-def test_a_bot_that_may_not_write_in_the_channel_still_opens_a_thread(simulator: Simulator, discord: Discord) -> None:
+def test_a_bot_that_may_not_write_still_opens_a_thread(simulator: Simulator, discord: Discord) -> None:
     simulator.arm("discord", "forbidden", 1, on="send")
     thread = open_thread(discord, TEXT)
     assert [made["id"] for made in chat(simulator, TEXT)["threads"]] == [thread.chat]
@@ -67,13 +67,13 @@ def test_a_bot_that_may_not_write_in_the_channel_still_opens_a_thread(simulator:
 
 
 @pytest.mark.parametrize("home", [TEXT, FORUM])
-def test_a_bot_that_may_not_open_threads_is_refused_one(simulator: Simulator, discord: Discord, home: str) -> None:
+def test_a_bot_that_may_not_open_threads_is_refused(simulator: Simulator, discord: Discord, home: str) -> None:
     simulator.arm("discord", "forbidden", 1, on="open_thread")
     with pytest.raises(ThreadRefused):
         open_thread(discord, home)
 
 
-def test_direct_messages_hold_no_threads_but_messages(simulator: Simulator, discord: Discord) -> None:
+def test_direct_messages_accept_messages_but_no_threads(simulator: Simulator, discord: Discord) -> None:
     with pytest.raises(ThreadRefused):
         open_thread(discord, DIRECT)
     discord.send(Place("discord", DIRECT), Part("here then"), key="t1#0")
@@ -81,9 +81,7 @@ def test_direct_messages_hold_no_threads_but_messages(simulator: Simulator, disc
 
 
 @pytest.mark.parametrize("kind", ["reset", "accept_then_reset", "server_error"])
-def test_a_message_that_may_have_arrived_is_posted_once_by_sending_it_again(
-    simulator: Simulator, discord: Discord, kind: str
-) -> None:
+def test_a_repeated_send_posts_one_message(simulator: Simulator, discord: Discord, kind: str) -> None:
     thread = open_thread(discord, TEXT)
     simulator.arm("discord", kind, 1, on="send")
     with pytest.raises(Ambiguous):
@@ -93,7 +91,7 @@ def test_a_message_that_may_have_arrived_is_posted_once_by_sending_it_again(
     assert [(message["id"], message["text"]) for message in made["messages"]] == [(sent, "once")]
 
 
-def test_a_long_rate_limit_is_told_and_a_short_one_obeyed(simulator: Simulator, discord: Discord) -> None:
+def test_a_long_rate_limit_raises_and_a_short_one_waits(simulator: Simulator, discord: Discord) -> None:
     place = Place("discord", TEXT)
     simulator.arm("discord", "rate_limit", 1, on="send", seconds=120)
     started = time.monotonic()
@@ -107,7 +105,7 @@ def test_a_long_rate_limit_is_told_and_a_short_one_obeyed(simulator: Simulator, 
 
 
 @pytest.mark.parametrize("gone", ["thread", "channel"])
-def test_a_place_that_is_gone_says_so(simulator: Simulator, discord: Discord, gone: str) -> None:
+def test_a_deleted_place_is_gone(simulator: Simulator, discord: Discord, gone: str) -> None:
     thread = open_thread(discord, TEXT)
     sent = discord.send(thread, Part("hello"), key="t1#0")
     simulator.remove("discord", TEXT, thread.chat if gone == "thread" else None)
@@ -120,7 +118,7 @@ def test_a_place_that_is_gone_says_so(simulator: Simulator, discord: Discord, go
     discord.typing(thread)
 
 
-def test_a_message_that_is_gone_cannot_be_edited(discord: Discord) -> None:
+def test_a_deleted_message_cannot_be_edited(discord: Discord) -> None:
     with pytest.raises(Rejected):
         discord.edit(Place("discord", TEXT), "1", Part("hello?"))
 

@@ -25,7 +25,7 @@ def test_a_table_becomes_aligned_code() -> None:
     )
 
 
-def test_letters_of_double_width_stay_in_line() -> None:
+def test_wide_letters_keep_columns_aligned() -> None:
     assert for_discord("a | b\n--|--\n日本 | 1\nxyz | 2").splitlines()[1:5] == [
         "a    | b",
         "-----+--",
@@ -34,7 +34,7 @@ def test_letters_of_double_width_stay_in_line() -> None:
     ]
 
 
-def test_a_table_with_ragged_rows_and_escaped_bars_loses_no_cell() -> None:
+def test_ragged_rows_and_escaped_bars_lose_no_cell() -> None:
     shown = for_discord("| a | b |\n|---|---|\n| x \\| y | 2 | 3 |\n| lone |")
     assert "x | y | 2 | 3" in shown
     assert "lone" in shown
@@ -46,16 +46,16 @@ def test_a_long_cell_does_not_fill_the_message_with_blanks() -> None:
 
 
 @pytest.mark.parametrize("text", ["a | b", "| a | b |\nno rule", "a | b\n---", "- x | y", "---", "a\n---"])
-def test_bars_and_rules_that_are_no_table_stay_as_they_are(text: str) -> None:
+def test_bars_and_rules_outside_a_table_are_unchanged(text: str) -> None:
     assert for_discord(text) == text
 
 
-def test_a_table_in_a_code_fence_stays_as_it_is() -> None:
+def test_a_table_in_a_code_fence_is_unchanged() -> None:
     text = "```md\n| a | b |\n|---|---|\n| 1 | 2 |\n```"
     assert for_discord(text) == text
 
 
-def test_a_fence_in_a_fence_is_shown_and_does_not_end_it() -> None:
+def test_a_fence_inside_a_fence_does_not_end_it() -> None:
     shown = for_discord("````md\nbefore\n```py\nprint()\n```\nafter\n````\nend")
     assert shown.startswith("```md\nbefore\n")
     assert shown.endswith("\nafter\n```\nend")
@@ -63,7 +63,7 @@ def test_a_fence_in_a_fence_is_shown_and_does_not_end_it() -> None:
     assert shown.replace("\u200b", "") == "```md\nbefore\n```py\nprint()\n```\nafter\n```\nend"
 
 
-def test_tildes_become_backticks_as_discord_knows_no_other_fence() -> None:
+def test_tilde_fences_become_backtick_fences() -> None:
     assert for_discord("~~~py\nprint()\n~~~") == "```py\nprint()\n```"
 
 
@@ -71,17 +71,17 @@ def test_an_open_fence_is_closed() -> None:
     assert for_discord("```py\nprint()") == "```py\nprint()\n```"
 
 
-def test_backticks_in_a_sentence_open_nothing() -> None:
+def test_backticks_in_a_sentence_open_no_fence() -> None:
     text = "end it with ``` here\n```py\nprint()\n```\nand ```so``` on"
     assert for_discord(text).count("```") == 2
     assert for_discord(text).replace("\u200b", "") == text
 
 
-def test_headings_that_discord_does_not_know_become_bold() -> None:
+def test_deep_headings_become_bold() -> None:
     assert for_discord("# a\n### b\n#### c ####\n###### d") == "# a\n### b\n**c**\n**d**"
 
 
-def test_nobody_is_called_by_accident() -> None:
+def test_mentions_become_plain_text() -> None:
     (text,) = texts("@everyone and @here and <@7001>")
     assert not re.search(r"@everyone|@here|<@7001>", text)
     assert text.replace("\u2060", "") == "@everyone and @here and <@7001>"
@@ -92,7 +92,7 @@ def test_a_blank_reply_is_no_message(blank: str) -> None:
     assert texts(blank) == []
 
 
-def test_twenty_thousand_characters_with_tables_fences_and_emoji_arrive_complete() -> None:
+def test_a_long_mixed_reply_arrives_complete() -> None:
     row = "| naïve 👩🏽‍💻 | `x` | 日本語 |\n"
     code = "```python\n" + "print('🧵' * 3)  # a line of code\n" * 40 + "```\n"
     nested = "````md\n```py\nprint(1)\n```\n````\n"
@@ -134,7 +134,7 @@ MARKDOWN = st.lists(
 
 @settings(deadline=None)
 @given(MARKDOWN)
-def test_whatever_the_agent_writes_no_part_is_over_the_limit_or_leaves_a_fence_open(markdown: str) -> None:
+def test_any_reply_fits_the_limit_and_closes_its_fences(markdown: str) -> None:
     parts = texts(markdown)
     assert parts == texts(markdown)
     for part in parts:

@@ -1,4 +1,4 @@
-"""A Discord thread is made once whatever breaks on the way, in every kind of channel that can hold one."""
+"""A Discord thread is opened once despite any fault, in every kind of channel with threads."""
 
 from collections.abc import Iterator
 
@@ -65,16 +65,14 @@ def test_a_thread_starts_from_a_message_and_has_the_person_in_it(server: Scripte
     assert seed["allowed_mentions"] == {"parse": []}
 
 
-def test_the_link_of_a_fresh_thread_needs_no_call(server: ScriptedDiscord, platform: Discord) -> None:
+def test_the_link_of_a_new_thread_needs_no_call(server: ScriptedDiscord, platform: Discord) -> None:
     thread = open_thread(platform)
     before = len(server.calls)
     assert platform.link(thread) == "https://discord.com/channels/800/1001"
     assert len(server.calls) == before
 
 
-def test_a_repeat_posts_the_same_nonce_and_takes_the_thread_that_is_there(
-    server: ScriptedDiscord, platform: Discord
-) -> None:
+def test_a_repeat_uses_the_nonce_and_the_existing_thread(server: ScriptedDiscord, platform: Discord) -> None:
     first = open_thread(platform)
     server.on(THREAD, ALREADY)
     assert open_thread(platform) == first
@@ -84,7 +82,7 @@ def test_a_repeat_posts_the_same_nonce_and_takes_the_thread_that_is_there(
 
 @pytest.mark.parametrize("broken", [SEED, THREAD])
 @pytest.mark.parametrize(("fault", "error"), [(LOST, Ambiguous), (LIMITED, RateLimited), (Reply(502), Ambiguous)])
-def test_what_breaks_on_the_way_is_told_and_may_be_repeated(
+def test_a_failed_step_raises_and_can_be_repeated(
     server: ScriptedDiscord, platform: Discord, broken: str, fault: Reply, error: type[Exception]
 ) -> None:
     server.on(broken, fault, SEEDED if broken == SEED else ALREADY)
@@ -94,9 +92,7 @@ def test_what_breaks_on_the_way_is_told_and_may_be_repeated(
     assert len({str(body) for body in server.bodies(SEED)}) == 1
 
 
-def test_where_the_bot_may_not_write_a_thread_is_made_without_a_message(
-    server: ScriptedDiscord, platform: Discord
-) -> None:
+def test_without_write_access_a_thread_has_no_seed(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(SEED, FORBIDDEN)
     server.on(ALONE, MADE)
     assert open_thread(platform) == Place("discord", "1001")
@@ -104,9 +100,7 @@ def test_where_the_bot_may_not_write_a_thread_is_made_without_a_message(
 
 
 @pytest.mark.parametrize("kind", [1, 2, 3, 4, 10, 11, 12, 13])
-def test_a_chat_that_cannot_hold_threads_is_left_untouched(
-    server: ScriptedDiscord, platform: Discord, kind: int
-) -> None:
+def test_nothing_is_posted_where_threads_are_impossible(server: ScriptedDiscord, platform: Discord, kind: int) -> None:
     server.on(CHANNEL, Reply(body={"id": "60", "type": kind}))
     with pytest.raises(ThreadRefused):
         open_thread(platform)
@@ -114,7 +108,7 @@ def test_a_chat_that_cannot_hold_threads_is_left_untouched(
 
 
 @pytest.mark.parametrize("refused", [[THREAD], [SEED, ALONE]])
-def test_a_bot_without_the_right_to_open_threads_is_refused_one(
+def test_missing_permission_to_open_threads_is_a_refusal(
     server: ScriptedDiscord, platform: Discord, refused: list[str]
 ) -> None:
     for call in refused:
@@ -123,19 +117,19 @@ def test_a_bot_without_the_right_to_open_threads_is_refused_one(
         open_thread(platform)
 
 
-def test_a_home_that_is_gone_is_no_place_to_fall_back_to(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_deleted_home_is_gone(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(CHANNEL, Reply(404, {"message": "Unknown Channel", "code": 10003}))
     with pytest.raises(PlaceGone):
         open_thread(platform)
 
 
-def test_a_home_that_is_no_channel_id_is_refused_for_good(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_home_that_is_not_a_channel_id_is_rejected(server: ScriptedDiscord, platform: Discord) -> None:
     server.on("GET /channels/general", Reply(400, {"message": "Invalid Form Body", "code": 50035}))
     with pytest.raises(Rejected):
         platform.open_thread(Place("discord", "general"), "t", key="h1", people=())
 
 
-def test_a_forum_takes_thread_and_first_message_in_one(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_forum_post_is_one_call(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(CHANNEL, FORUM)
     server.on(ALONE, MADE)
     assert open_thread(platform) == Place("discord", "1001")
@@ -146,9 +140,7 @@ def test_a_forum_takes_thread_and_first_message_in_one(server: ScriptedDiscord, 
     assert "applied_tags" not in body
 
 
-def test_a_forum_that_asks_for_a_tag_gets_the_first_that_anybody_may_use(
-    server: ScriptedDiscord, platform: Discord
-) -> None:
+def test_a_required_forum_tag_is_the_first_open_one(server: ScriptedDiscord, platform: Discord) -> None:
     tags = [{"id": "1", "moderated": True}, {"id": "2", "moderated": False}, {"id": "3", "moderated": False}]
     server.on(CHANNEL, Reply(body={**FORUM.body, "flags": 16, "available_tags": tags}))
     server.on(ALONE, MADE)
@@ -156,7 +148,7 @@ def test_a_forum_that_asks_for_a_tag_gets_the_first_that_anybody_may_use(
     assert server.bodies(ALONE)[0]["applied_tags"] == ["2"]
 
 
-def test_a_person_who_cannot_be_added_does_not_spoil_the_thread(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_person_who_cannot_be_added_does_not_fail_the_call(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(JOIN, LIMITED)
     server.on("PUT /channels/1001/thread-members/8", NONE)
     assert open_thread(platform, people=("7", "8")) == Place("discord", "1001")
@@ -192,7 +184,7 @@ def test_a_seed_without_its_thread_gets_one(server: ScriptedDiscord, platform: D
     assert first == second
 
 
-def test_somebody_elses_copy_of_a_seed_is_not_taken_for_ours(server: ScriptedDiscord, platform: Discord) -> None:
+def test_a_copy_of_a_seed_by_another_author_is_ignored(server: ScriptedDiscord, platform: Discord) -> None:
     open_thread(platform)
     server.on(HISTORY, Reply(body=[seed_in_history(server, author={"id": "7"})]))
     assert platform.find_thread(HOME, key="h1") is None
@@ -215,7 +207,7 @@ def test_a_forum_post_is_found_by_its_first_message(server: ScriptedDiscord, pla
     assert platform.find_thread(HOME, key="h2") is None
 
 
-def test_a_chat_that_cannot_hold_threads_has_none_to_find(server: ScriptedDiscord, platform: Discord) -> None:
+def test_no_thread_is_found_where_threads_are_impossible(server: ScriptedDiscord, platform: Discord) -> None:
     server.on(CHANNEL, Reply(body={"id": "60", "type": 1}))
     server.on(HISTORY, Reply(body=[]))
     assert platform.find_thread(HOME, key="h1") is None

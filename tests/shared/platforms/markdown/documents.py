@@ -1,4 +1,4 @@
-"""Markdown as agents write it, made up by hypothesis, and somebody else's parser to judge what became of it."""
+"""Generates Markdown as agents write it, and checks results with an independent parser."""
 
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt

@@ -1,4 +1,4 @@
-"""Words made safe to post."""
+"""Texts made safe to post."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from shared.platforms.markdown.split import utf16
     "call",
     ["<!here>", "<!channel>", "<!everyone>", "<!subteam^S1|team>", "<@U123>", "<@!55>", "<@&66>", "@everyone", "@here"],
 )
-def test_a_call_to_others_becomes_plain_words_that_read_the_same(call):
+def test_mentions_become_plain_text_that_looks_the_same(call):
     said = neutralise(f"well, {call} look")
 
     assert call not in said
@@ -18,17 +18,17 @@ def test_a_call_to_others_becomes_plain_words_that_read_the_same(call):
 
 
 @pytest.mark.parametrize("text", ["me@here.org", "<!DOCTYPE html>", "<!-- note -->", "@property", "a < b", "#general"])
-def test_what_calls_nobody_stays(text):
+def test_other_texts_are_unchanged(text):
     assert neutralise(text) == text
 
 
-def test_neutralising_twice_is_neutralising_once():
+def test_neutralising_is_idempotent():
     once = neutralise("@everyone <!here>")
 
     assert neutralise(once) == once
 
 
-def test_broken_characters_are_mended_or_replaced():
+def test_broken_characters_are_joined_or_replaced():
     assert clean("\ud83d\ude00 \ud83d x\r\ny\rz\x00") == "😀 \ufffd x\ny\nz"
 
 
@@ -40,7 +40,7 @@ def test_a_title_is_never_empty():
     assert title(" \n", 100) == "Session"
 
 
-def test_a_long_title_is_cut_between_letters_and_says_so():
+def test_a_long_title_is_cut_between_letters_with_an_ellipsis():
     cut = title("👩‍👩‍👧" * 60, 100, utf16)
 
     assert utf16(cut) <= 100

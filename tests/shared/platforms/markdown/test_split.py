@@ -15,7 +15,7 @@ measures = st.sampled_from([len, utf16])
 
 @quick
 @given(documents, limits, measures)
-def test_every_piece_is_within_the_limit_and_the_bodies_are_the_text(text, limit, measure):
+def test_pieces_fit_the_limit_and_join_to_the_text(text, limit, measure):
     found = pieces(text, limit, measure)
 
     assert all(measure(piece.text) <= limit for piece in found)
@@ -24,7 +24,7 @@ def test_every_piece_is_within_the_limit_and_the_bodies_are_the_text(text, limit
 
 @quick
 @given(documents, limits)
-def test_no_piece_leaves_a_fence_open_and_code_stays_code(text, limit):
+def test_each_piece_closes_its_fences_and_keeps_code_as_code(text, limit):
     parts = split(text, limit)
 
     assert not [part for part in parts if leaves_a_fence_open(part)]
@@ -33,7 +33,7 @@ def test_no_piece_leaves_a_fence_open_and_code_stays_code(text, limit):
 
 @quick
 @given(rubbish, limits, measures)
-def test_whatever_the_text_pieces_fit_and_fences_are_closed(text, limit, measure):
+def test_pieces_of_any_text_fit_and_close_their_fences(text, limit, measure):
     found = pieces(text, limit, measure)
 
     assert all(measure(piece.text) <= limit for piece in found)
@@ -43,7 +43,7 @@ def test_whatever_the_text_pieces_fit_and_fences_are_closed(text, limit, measure
 
 @quick
 @given(rubbish)
-def test_making_a_text_well_formed_loses_no_word_and_is_done_after_once(text):
+def test_well_formed_keeps_all_words_and_is_idempotent(text):
     formed = well_formed(text, 1000)
 
     assert "".join(formed.split()).replace("`", "").replace("~", "").replace(">", "") == "".join(text.split()).replace(
@@ -54,7 +54,7 @@ def test_making_a_text_well_formed_loses_no_word_and_is_done_after_once(text):
 
 @quick
 @given(st.lists(st.sampled_from(["e\u0301\u0323", "👩‍👩‍👧‍👦", "👍🏽", "🇩🇪", "🏴󠁧󠁢󠁷󠁬󠁳󠁿", "각", "x"]), min_size=5, max_size=20))
-def test_letters_of_several_characters_stay_whole_even_without_a_space(letters):
+def test_letters_of_several_characters_stay_whole(letters):
     letters = letters * 20
     text = "".join(letters)
     ends, length = set(), 0
@@ -67,7 +67,7 @@ def test_letters_of_several_characters_stay_whole_even_without_a_space(letters):
         assert at in ends
 
 
-def test_a_short_text_stays_as_it_is():
+def test_a_short_text_is_unchanged():
     assert split("# Hi\n\nall **good**", 2000) == ["# Hi\n\nall **good**"]
 
 
@@ -93,7 +93,7 @@ def test_a_sentence_is_preferred_over_a_word():
     assert all(part.endswith("words.") for part in parts)
 
 
-def test_a_fence_that_is_cut_is_opened_again_with_its_language():
+def test_a_cut_fence_reopens_with_its_language():
     text = "Look:\n\n```python title=x\n" + "\n".join(f"line_{n} = {n}" for n in range(60)) + "\n```\n\nDone."
 
     first, *middle, last = split(text, 300)
@@ -113,7 +113,7 @@ def test_shorter_fences_inside_a_longer_one_are_content():
     assert sum(part.count("print(1)") for part in parts) == 40
 
 
-def test_the_rest_of_a_quoted_fence_stands_on_its_own():
+def test_the_rest_of_a_quoted_fence_reopens_unquoted():
     text = "> ~~~sh\n" + "\n".join(f"> echo {n}" for n in range(60)) + "\n> ~~~\nafter"
 
     first, *_, last = split(text, 300)
@@ -123,7 +123,7 @@ def test_the_rest_of_a_quoted_fence_stands_on_its_own():
     assert last.endswith("\n~~~\nafter")
 
 
-def test_a_fence_deep_in_a_list_is_not_indented_when_it_opens_again():
+def test_a_fence_in_a_list_reopens_without_indentation():
     text = "1. step\n\n     ```js\n" + "\n".join(f"     let a{n}" for n in range(60)) + "\n     ```\n2. next"
 
     _, second, *_ = split(text, 300)
@@ -141,7 +141,7 @@ def test_the_head_of_a_table_is_repeated():
     assert all(part.startswith(head + "\n| file") for part in parts)
 
 
-def test_a_fence_that_is_never_closed_is_closed():
+def test_an_unclosed_fence_is_closed():
     assert split("```py\nx = 1", 2000) == ["```py\nx = 1\n```"]
 
 
@@ -149,13 +149,13 @@ def test_a_quote_that_ends_inside_its_fence_ends_the_fence():
     assert split("> ```py\n> x\nafter", 2000) == ["> ```py\n> x\n> ```\nafter"]
 
 
-def test_code_that_a_list_forgot_to_indent_stays_in_its_fence():
+def test_unindented_code_in_a_list_stays_in_its_fence():
     text = "- do this:\n  ```py\ndef f():\n    return 1\n```\n- and that"
 
     assert split(text, 2000) == ["- do this:\n  ```py\n  def f():\n      return 1\n  ```\n- and that"]
 
 
-def test_no_cut_makes_a_fence_out_of_words():
+def test_no_cut_turns_text_into_a_fence():
     text = "word " * 100 + "```` not a fence " + "word " * 100
 
     assert not [part for part in split(text, 300) if leaves_a_fence_open(part)]
@@ -164,7 +164,7 @@ def test_no_cut_makes_a_fence_out_of_words():
 @pytest.mark.parametrize(
     "line", ["```" + "i" * 3000, "`" * 3000, "~" * 3000 + "x", "> " * 400 + "```", " " * 3000 + "```"]
 )
-def test_a_fence_line_beyond_all_measure_still_fits(line):
+def test_a_very_long_fence_line_fits(line):
     parts = split(f"{line}\ncode\n{line}\nafter", 2000)
 
     assert all(len(part) <= 2000 for part in parts)

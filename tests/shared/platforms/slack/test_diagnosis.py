@@ -1,4 +1,4 @@
-"""What a look at a Slack app makes of Slack's answers."""
+"""The diagnosis of a Slack app, from scripted answers."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def look(home: Place | None = CHANNEL, scopes: str | None = ENOUGH, **answers: A
     return {finding.name: finding for finding in found}
 
 
-def test_a_channel_that_the_bot_is_in_with_all_scopes_is_a_good_home() -> None:
+def test_a_channel_with_the_bot_and_all_scopes_has_no_problems() -> None:
     found = look()
 
     assert {name: finding.ok for name, finding in found.items()} == {
@@ -56,7 +56,7 @@ def test_a_channel_that_the_bot_is_in_with_all_scopes_is_a_good_home() -> None:
         (CHANNEL, "", "chat:write, channels:history"),
     ],
 )
-def test_scopes_that_are_missing_are_named(home: Place, scopes: str, lacking: str) -> None:
+def test_missing_scopes_are_named(home: Place, scopes: str, lacking: str) -> None:
     found = look(home, scopes, conversations_open={"ok": True, "channel": {"id": "D1"}})
 
     assert found["scopes"].ok is False
@@ -64,7 +64,7 @@ def test_scopes_that_are_missing_are_named(home: Place, scopes: str, lacking: st
     assert found["thread"].ok is ("chat:write" in scopes)
 
 
-def test_scopes_that_slack_does_not_tell_are_not_guessed() -> None:
+def test_unknown_scopes_are_not_guessed() -> None:
     assert look(scopes=None)["scopes"].ok is None
 
 
@@ -76,7 +76,7 @@ def test_scopes_that_slack_does_not_tell_are_not_guessed() -> None:
         (refused("missing_scope", needed="channels:history"), "lacks a scope"),
     ],
 )
-def test_a_channel_that_the_bot_cannot_use_is_no_home(answer: dict[str, Any], says: str) -> None:
+def test_an_unusable_channel_is_reported(answer: dict[str, Any], says: str) -> None:
     found = look(conversations_history=answer)
 
     assert found["home"].ok is False
@@ -86,21 +86,21 @@ def test_a_channel_that_the_bot_cannot_use_is_no_home(answer: dict[str, Any], sa
 
 
 @pytest.mark.parametrize("answer", [refused("channel_not_found"), {"ok": True}, {"ok": True, "channel": None}])
-def test_direct_messages_that_are_not_open_yet_are_no_fault_and_are_not_opened(answer: dict[str, Any]) -> None:
+def test_unopened_direct_messages_are_not_a_problem(answer: dict[str, Any]) -> None:
     found = look(PERSON, conversations_open=answer)
 
     assert found["home"].ok is None
     assert "first handoff" in str(found["home"].fix)
 
 
-def test_direct_messages_that_are_open_are_looked_at() -> None:
+def test_open_direct_messages_are_checked() -> None:
     found = look(PERSON, conversations_open={"ok": True, "channel": {"id": "D1"}})
 
     assert (found["home"].ok, found["home"].detail) == (True, "The bot is in D1.")
 
 
 @pytest.mark.parametrize("error", ["invalid_auth", "account_inactive", "token_revoked"])
-def test_a_token_that_slack_takes_back_is_told_with_what_to_do(error: str) -> None:
+def test_a_revoked_token_is_reported_with_a_fix(error: str) -> None:
     found = look(auth_test=refused(error))
 
     assert list(found) == ["bot"]

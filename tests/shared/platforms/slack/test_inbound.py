@@ -1,4 +1,4 @@
-"""Slack's callbacks, in the shapes in which they really come."""
+"""Callbacks in the form that Slack sends."""
 
 import json
 from urllib.parse import urlencode
@@ -50,7 +50,7 @@ def heard(raw, headers=None):
     ],
     ids=["channel", "thread", "a thread's own first message", "direct", "thread in direct", "also sent to the channel"],
 )
-def test_words_come_from_the_channel_or_its_thread(event, place):
+def test_a_message_comes_from_the_channel_or_its_thread(event, place):
     inbound = heard(callback(**event))
 
     assert (inbound.place, inbound.sender, inbound.text) == (place, "U7001", "hi")
@@ -64,7 +64,7 @@ def test_a_message_and_the_mention_in_it_are_one_event():
     assert plain.text == "hi"
 
 
-def test_ids_sort_in_the_order_of_speaking():
+def test_ids_sort_in_the_order_of_writing():
     moments = ["999999999.999999", "1790000000.000100", "1790000000.000101", "1790000001.000000"]
     ids = [heard(callback(ts=ts)).event_id for ts in moments]
 
@@ -84,7 +84,7 @@ def test_ids_sort_in_the_order_of_speaking():
         ("ask <@U7002>", "ask <@U7002>"),
     ],
 )
-def test_words_are_read_as_they_were_typed(sent, typed):
+def test_the_text_is_what_the_person_typed(sent, typed):
     assert heard(callback(text=sent)).text == typed
 
 
@@ -106,7 +106,7 @@ def test_words_are_read_as_they_were_typed(sent, typed):
         (b"[" * 100_000, "not a callback"),
     ],
 )
-def test_what_no_person_said_is_ignored_with_a_reason(raw, why):
+def test_other_updates_are_ignored_with_a_reason(raw, why):
     parsed = parse({}, raw)
 
     assert parsed == Parsed(ignored=parsed.ignored)
@@ -119,7 +119,7 @@ def test_the_handshake_is_answered_with_its_challenge():
     assert parsed == Parsed(answer=Answer({"challenge": "3eZbrw"}))
 
 
-def test_a_slash_command_is_what_the_person_typed_and_is_answered_at_once():
+def test_a_slash_command_is_a_message_with_an_answer():
     form = {"command": "/resume", "text": "Fix it", "channel_id": "C0HOME", "user_id": "U7001", "trigger_id": "1.2.a"}
     headers = {"content-type": "application/x-www-form-urlencoded", "x-slack-request-timestamp": "1790000000"}
 
@@ -141,34 +141,34 @@ def signed(raw, *, timestamp=str(NOW // 1000), secret=SECRET):
     return {"x-slack-request-timestamp": timestamp, "x-slack-signature": signature}
 
 
-def test_what_slacks_own_verifier_signs_is_believed():
+def test_a_signature_of_slacks_verifier_is_accepted():
     raw = callback(text="naïve 🚀")
 
     assert is_from_slack(signed(raw), raw, SECRET, now=NOW)
 
 
 @pytest.mark.parametrize("seconds", [-301, 301, -86_400])
-def test_a_signature_of_another_time_is_not_believed(seconds):
+def test_an_old_or_future_signature_is_refused(seconds):
     raw = callback()
 
     assert not is_from_slack(signed(raw, timestamp=str(NOW // 1000 + seconds)), raw, SECRET, now=NOW)
 
 
 @pytest.mark.parametrize("seconds", [-299, 299])
-def test_clocks_may_differ_by_minutes(seconds):
+def test_clocks_may_differ_by_some_minutes(seconds):
     raw = callback()
 
     assert is_from_slack(signed(raw, timestamp=str(NOW // 1000 + seconds)), raw, SECRET, now=NOW)
 
 
 @pytest.mark.parametrize("timestamp", ["", "soon", "-5", "１７９００００００００", "1e9", "9" * 400])
-def test_a_timestamp_that_is_no_number_is_not_believed(timestamp):
+def test_a_timestamp_that_is_not_a_number_is_refused(timestamp):
     raw = callback()
 
     assert not is_from_slack(signed(raw, timestamp=timestamp), raw, SECRET, now=NOW)
 
 
-def test_tampered_words_and_foreign_secrets_are_not_believed():
+def test_tampered_bytes_and_other_secrets_are_refused():
     raw = callback()
 
     assert not is_from_slack(signed(raw), raw + b" ", SECRET, now=NOW)
@@ -178,7 +178,7 @@ def test_tampered_words_and_foreign_secrets_are_not_believed():
 
 
 @pytest.mark.parametrize("unset", [None, ""])
-def test_without_a_secret_nothing_is_believed(unset):
+def test_without_a_secret_nothing_is_accepted(unset):
     raw = callback()
 
     assert not is_from_slack(signed(raw), raw, unset, now=NOW)

@@ -1,4 +1,4 @@
-"""What a look at a Telegram bot makes of Telegram's answers."""
+"""The diagnosis of a Telegram bot, from scripted answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -78,7 +78,7 @@ def test_a_group_needs_topics_and_an_administrator(
     assert (found["home"].ok, found["thread"].ok, found["messages"].ok) == (True, thread, hears)
 
 
-def test_without_privacy_mode_a_plain_member_hears_everything() -> None:
+def test_without_privacy_mode_a_member_receives_all_messages() -> None:
     found = look(
         GROUP, getMe={**ME, "can_read_all_group_messages": True}, getChat=FORUM, getChatMember=member("member")
     )
@@ -87,7 +87,7 @@ def test_without_privacy_mode_a_plain_member_hears_everything() -> None:
 
 
 @pytest.mark.parametrize("who", [member("left"), member("kicked", until_date=0)])
-def test_a_group_that_the_bot_has_left_is_no_home(who: dict[str, Any]) -> None:
+def test_a_group_that_the_bot_left_is_reported(who: dict[str, Any]) -> None:
     found = look(GROUP, getChat=FORUM, getChatMember=who)
 
     assert found["home"].ok is False
@@ -118,9 +118,7 @@ def failing(seconds_ago: int, waiting: int) -> dict[str, Any]:
         ({**HOOK, "allowed_updates": ["message"]}, OURS, True, True, OURS),
     ],
 )
-def test_the_webhook_is_ours_and_works_or_it_is_told_why_not(
-    info: dict[str, Any], ours: str, public: bool, ok: bool | None, says: str
-) -> None:
+def test_the_webhook_is_checked(info: dict[str, Any], ours: str, public: bool, ok: bool | None, says: str) -> None:
     webhook = look(ours=ours, public=public, getWebhookInfo=info)["webhook"]
 
     assert webhook.ok is ok
@@ -128,7 +126,7 @@ def test_the_webhook_is_ours_and_works_or_it_is_told_why_not(
     assert ok or webhook.fix
 
 
-def test_a_look_goes_on_after_one_that_failed() -> None:
+def test_a_failed_check_does_not_stop_the_others() -> None:
     found = look(PRIVATE, getMe={**ME, "has_topics_enabled": True}, getWebhookInfo=None)
 
     assert found["webhook"].ok is not True

@@ -1,4 +1,4 @@
-"""Telegram's updates, in the shapes in which they really come."""
+"""Updates in the form that Telegram sends."""
 
 import json
 
@@ -34,13 +34,13 @@ def update(kind="message", **message):
     ],
     ids=["private", "private topic", "forum topic", "forum's General", "reply outside topics", "group"],
 )
-def test_words_come_from_the_chat_or_its_topic(message, place):
+def test_a_message_comes_from_the_chat_or_its_topic(message, place):
     inbound = message_in(parse(update(**message)))
 
     assert (inbound.place, inbound.sender, inbound.text) == (place, "7001", "hi")
 
 
-def test_ids_sort_in_the_order_of_speaking():
+def test_ids_sort_in_the_order_of_writing():
     ids = [message_in(parse(update(message_id=n))).event_id for n in (1, 9, 10, 99, 100, 123_456_789_012)]
 
     assert ids == sorted(ids)
@@ -50,7 +50,7 @@ def test_a_caption_is_text():
     assert message_in(parse(update(text=None, caption="look", photo=[{}]))).text == "look"
 
 
-def test_a_command_loses_the_name_of_the_bot_that_a_group_adds():
+def test_the_bots_name_is_removed_from_a_command():
     command = {"type": "bot_command", "offset": 0, "length": 19}
 
     assert (
@@ -81,14 +81,14 @@ def test_a_command_loses_the_name_of_the_bot_that_a_group_adds():
         (b"[" * 100_000, "not an update"),
     ],
 )
-def test_what_no_person_said_is_ignored_with_a_reason(raw, why):
+def test_other_updates_are_ignored_with_a_reason(raw, why):
     parsed = parse(raw)
 
     assert parsed == Parsed(ignored=parsed.ignored)
     assert why in parsed.ignored
 
 
-def test_only_the_secret_that_was_set_is_believed():
+def test_only_the_right_secret_is_accepted():
     assert is_from_telegram({SECRET_HEADER: "s3cret"}, "s3cret")
     assert not is_from_telegram({SECRET_HEADER: "s3cre"}, "s3cret")
     assert not is_from_telegram({SECRET_HEADER: "ü"}, "s3cret")
@@ -96,6 +96,6 @@ def test_only_the_secret_that_was_set_is_believed():
 
 
 @pytest.mark.parametrize("unset", [None, ""])
-def test_without_a_secret_nothing_is_believed_not_even_an_empty_one(unset):
+def test_without_a_secret_nothing_is_accepted(unset):
     assert not is_from_telegram({SECRET_HEADER: ""}, unset)
     assert not is_from_telegram({}, unset)

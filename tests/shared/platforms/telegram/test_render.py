@@ -1,4 +1,4 @@
-"""Markdown as Telegram's text with entities: nothing dropped, everything in its limits."""
+"""Markdown as Telegram's text with entities: nothing is dropped, all limits are kept."""
 
 import re
 
@@ -64,13 +64,13 @@ def test_markdown_becomes_entities(markdown, text, entities):
         ("sed 's/\\(a\\)/\\1/' in `\\(\\alpha + 1\\)`", "sed 's/(a)/\\1/' in \\(\\alpha + 1\\)"),
     ],
 )
-def test_what_the_converter_would_drop_is_written_out(markdown, text):
+def test_text_that_the_converter_would_drop_is_kept(markdown, text):
     shown = "\n".join(line.rstrip() for line in marked(markdown)[0].splitlines())
 
     assert shown == text
 
 
-def test_names_are_not_called_but_code_keeps_its_decorators():
+def test_names_are_neutralised_except_in_code():
     text, _ = marked("ask @olivia_b about `@property`, not a@b.org or https://e.org/@user")
 
     assert text == "ask @\u2060olivia_b about @property, not a@b.org or https://e.org/@user"
@@ -82,7 +82,7 @@ def test_a_language_is_one_word():
     assert part.extra["entities"] == [{"type": "pre", "offset": 0, "length": 4, "language": "python"}]
 
 
-def test_code_that_is_cut_stays_code_on_both_sides():
+def test_cut_code_stays_code_on_both_sides():
     lines = [f"line_{n} = {n}" for n in range(600)]
     parts = render("before\n\n```python\n" + "\n".join(lines) + "\n```\n\nafter", LIMIT)
 
@@ -91,14 +91,14 @@ def test_code_that_is_cut_stays_code_on_both_sides():
     assert [line for part in parts for line in part.text.splitlines() if line.startswith("line_")] == lines
 
 
-def test_no_part_has_more_entities_than_telegram_takes():
+def test_no_part_has_more_entities_than_allowed():
     parts = render(" ".join(f"**b{n}**" for n in range(350)), LIMIT)
 
     assert all(len(part.extra["entities"]) <= MOST_ENTITIES for part in parts)
     assert " ".join(part.text for part in parts).split() == [f"b{n}" for n in range(350)]
 
 
-def test_a_page_of_raw_html_is_no_long_work_and_all_there():
+def test_a_page_of_raw_html_is_complete_and_fast():
     html = "<p>x <b>y</b>\n" * 1500
 
     assert "".join(part.text for part in render(html, LIMIT)).replace("\n", "") == html.replace("\n", "")
@@ -106,7 +106,7 @@ def test_a_page_of_raw_html_is_no_long_work_and_all_there():
 
 @quick
 @given(st.one_of(documents, rubbish))
-def test_entities_lie_inside_their_text_and_somebody_elses_models_take_them(markdown):
+def test_entities_are_inside_their_text_and_valid_for_aiogram(markdown):
     for part in render(markdown, LIMIT):
         assert utf16(part.text) <= LIMIT
         assert part.text == part.text.rstrip()

@@ -1,4 +1,4 @@
-"""The loop that the asynchronous SDKs share."""
+"""The event loop that the asynchronous SDKs share."""
 
 import asyncio
 import threading
@@ -26,7 +26,7 @@ def test_every_call_of_a_process_runs_on_the_same_loop():
     assert loop.run(_loop_id(), timeout=5) == loop.run(_loop_id(), timeout=5)
 
 
-def test_a_call_returns_what_the_work_returns_and_raises_what_it_raises(fresh):
+def test_results_and_errors_reach_the_caller(fresh):
     async def fails():
         raise KeyError("why")
 
@@ -35,15 +35,15 @@ def test_a_call_returns_what_the_work_returns_and_raises_what_it_raises(fresh):
         fresh.run(fails(), timeout=5)
 
 
-def test_calls_of_several_threads_run_side_by_side(fresh):
-    everybody = asyncio.Barrier(8)
+def test_calls_of_several_threads_run_concurrently(fresh):
+    all_calls = asyncio.Barrier(8)
 
     with ThreadPoolExecutor(8) as threads:
-        waits = [threads.submit(fresh.run, everybody.wait(), timeout=10) for _ in range(8)]
+        waits = [threads.submit(fresh.run, all_calls.wait(), timeout=10) for _ in range(8)]
         assert sorted(wait.result() for wait in waits) == list(range(8))
 
 
-def test_work_that_takes_too_long_is_cancelled(fresh):
+def test_work_over_the_time_limit_is_cancelled(fresh):
     cancelled = threading.Event()
 
     async def endless():
@@ -57,7 +57,7 @@ def test_work_that_takes_too_long_is_cancelled(fresh):
     assert cancelled.wait(5)
 
 
-def test_a_caller_is_let_go_even_if_the_work_will_not_stop(fresh):
+def test_a_caller_returns_even_if_the_work_does_not_stop(fresh):
     release = asyncio.Event()
 
     async def stubborn():
@@ -79,7 +79,7 @@ def test_a_caller_is_let_go_even_if_the_work_will_not_stop(fresh):
     assert fresh.run(asyncio.sleep(0, "alive"), timeout=5) == "alive"
 
 
-def test_a_call_from_the_loop_itself_is_refused_instead_of_waiting_for_ever(fresh):
+def test_a_call_from_the_loop_itself_is_refused(fresh):
     async def inner():
         return fresh.run(asyncio.sleep(0), timeout=5)
 
