@@ -1,4 +1,4 @@
-"""The template as text, translated, and deployed to a local cloud of its own."""
+"""The template, translated and deployed to an engine of the test module."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

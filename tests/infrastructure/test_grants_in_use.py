@@ -24,8 +24,8 @@ from tests.support.api_user import ApiUser
 from tests.support.waiting import eventually
 
 PATIENCE = 60.0
-# What the walk does not come by, because it takes two things at the same moment: ending a handoff whose session has
-# moved on meanwhile checks that session, and so does moving in where another session was a moment ago.
+# Grants that only races need, which the walk does not cause: ending a handoff while its session moves, and moving a session
+# to a place that another session has just left.
 RACES = {(name, "dynamodb:ConditionCheckItem", "SessionsTable") for name in ("Request", "Process", "Turn", "Sweep")}
 
 
@@ -114,7 +114,7 @@ def _use_the_terminal(user: ApiUser) -> None:
 
 
 def _let_sweep_work(user: ApiUser) -> None:
-    """A handoff that waits for the platform beyond its deadline, and a turn that nobody could do."""
+    """A handoff past its deadline, and a turn in the dead-letter queue."""
     service = user.service
     session_id = user.create_session()
     service.simulator.arm("telegram", "rate_limit", seconds=600, on="open_thread")
@@ -147,7 +147,7 @@ def _let_sweep_work(user: ApiUser) -> None:
 
 
 def _lose_a_record(user: ApiUser) -> None:
-    """A pending handoff that nobody can claim, for it has nowhere to note its steps: the stream gives it up."""
+    """A pending handoff that is incomplete, so that claiming it fails and the stream discards the record."""
     service = user.service
     item = {
         "handoff_id": {"S": "broken"},

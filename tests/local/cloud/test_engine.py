@@ -1,4 +1,4 @@
-"""The engine itself: its account, its connections, its end, and the moto that it accepts."""
+"""The engine: its account, its connections, its stop, and the version of moto."""
 
 import subprocess
 import sys

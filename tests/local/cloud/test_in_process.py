@@ -1,4 +1,4 @@
-"""The in-process invoker keeps the promises of the real runtime, as far as threads can."""
+"""The in-process invoker behaves as the real runtime, as far as threads can."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Tables and queues of the tests' own, on the local cloud that all tests of a process share."""
+"""Tables and queues for one test each, on the engine that all tests of a process share."""
 
 import itertools
 import sys

@@ -1,4 +1,4 @@
-"""IAM in force: each role may do what its policies say, and what it did is known."""
+"""IAM policies are enforced, and the use of grants is recorded."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ ACCOUNT_TABLE = "arn:aws:dynamodb:us-east-1:{account}:table/{name}"
 
 @pytest.fixture(scope="module")
 def cloud() -> Iterator[Engine]:
-    """An engine of its own, because access is enforced in it."""
+    """An engine with a table and a secret."""
     engine = Engine.start()
     engine.client("dynamodb").create_table(
         TableName="items",
@@ -37,7 +37,7 @@ def cloud() -> Iterator[Engine]:
 
 @pytest.fixture
 def role(cloud: Engine, request: pytest.FixtureRequest) -> Any:
-    """Makes a role of this test's own with the given statements."""
+    """Return a function that creates a role with the given statements."""
 
     def make(*statements: dict[str, Any]) -> str:
         name = f"role-{abs(hash(request.node.name)) % 10**9}"

@@ -1,4 +1,4 @@
-"""Many threads want one item: exactly one gets it."""
+"""Of many concurrent conditional writes exactly one succeeds."""
 
 from typing import Any
 

@@ -1,21 +1,13 @@
-"""What makes the start quick, and that it changes nothing else."""
+"""Unused services and the SAM translator are not imported at the start."""
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from local.cloud import template
 from local.cloud.moto_patches.skip_unused_services import SERVICES, EmptyModule
 from local.paths import ROOT
-
-TEXT = """
-Transform: AWS::Serverless-2016-10-31
-Resources:
-  Queue:
-    Type: AWS::SQS::Queue
-"""
 
 
 def test_services_that_cannot_be_deployed_are_skipped() -> None:
@@ -38,13 +30,3 @@ def test_an_empty_module_has_every_name() -> None:
     assert module.ec2_backends.__name__ == "ec2_backends"
     with pytest.raises(AttributeError):
         module.__file__  # noqa: B018 - looking is the test
-
-
-def test_a_translation_is_cached_by_its_input(tmp_path: Path) -> None:
-    first = template.translate(TEXT, "us-east-1", cache=tmp_path)
-    assert template.translate(TEXT, "us-east-1", cache=tmp_path) == first
-    assert len(list(tmp_path.iterdir())) == 1
-    changed = template.translate(TEXT.replace("Queue:", "Other:"), "us-east-1", cache=tmp_path)
-    assert set(changed["Resources"]) == {"Other"}
-    template.translate(TEXT, "eu-central-1", cache=tmp_path)
-    assert len(list(tmp_path.iterdir())) == 3

@@ -1,4 +1,4 @@
-"""Transactions and updates either happen or do not."""
+"""Transactions and updates are atomic."""
 
 import time
 from typing import Any

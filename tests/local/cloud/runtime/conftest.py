@@ -1,4 +1,4 @@
-"""A function whose behaviour the event decides, run by the real runtime."""
+"""A function whose event names what it does, run by the real runtime."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ def speak(event, context):
 
 
 class Gate:
-    """A door that functions knock at from inside an event."""
+    """A server that functions connect to during an event, so that a test can hold them."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -70,7 +70,7 @@ class Gate:
         self._guests: list[socket.socket] = []
 
     def arrival(self) -> tuple[socket.socket, int]:
-        """The next guest and the pid of its process."""
+        """Wait for the next connection; return it with the pid of its process."""
         guest, _ = self._listener.accept()
         guest.settimeout(20)
         self._guests.append(guest)
@@ -85,7 +85,7 @@ class Gate:
 
 @dataclass
 class Heard:
-    """All that the runtime said."""
+    """The log lines and phases that the runtime reported."""
 
     lines: list[tuple[str, str]] = field(default_factory=list)
     phases: list[tuple[str, str, int]] = field(default_factory=list)
@@ -121,7 +121,7 @@ def app_root(tmp_path: Path) -> Path:
 def start(
     app_root: Path, heard: Heard, make_function: Callable[..., FunctionConfig]
 ) -> Iterator[Callable[..., RuntimeInvoker]]:
-    """Starts invokers of the given functions and stops them at the end."""
+    """Start invokers of the given functions; stop them at the end."""
     started: list[RuntimeInvoker] = []
 
     def start(*functions: FunctionConfig, **options: Any) -> RuntimeInvoker:

@@ -1,4 +1,4 @@
-"""Processes that hang, crash, are killed or lose their parent: every event still gets a result, nothing is left behind."""
+"""Processes that hang, crash or are killed: every event gets a result, and no process is left behind."""
 
 import itertools
 import os
@@ -23,7 +23,7 @@ Make = Callable[..., FunctionConfig]
 
 
 def alive(pid: int) -> bool:
-    """Whether the process runs; a zombie of somebody else's does not."""
+    """Whether the process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""One event after another through real processes: answers, errors, limits and what a function sees of its world."""
+"""Events in real processes: answers, errors, limits, and the environment of a function."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How many processes a function gets: as many as its events need at once, up to the limit, and those started ahead."""
+"""The number of processes of a function: as many as concurrent events up to the limit, and those to keep."""
 
 import json
 import threading

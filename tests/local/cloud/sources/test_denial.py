@@ -1,4 +1,4 @@
-"""Sources call with the role of the mapped function: what it lacks is told by name, and asked for again."""
+"""Sources call with the role of the mapped function; a missing grant is reported by name and retried."""
 
 import queue
 from collections.abc import Callable, Iterator, Mapping

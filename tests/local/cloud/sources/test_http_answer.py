@@ -59,11 +59,11 @@ def test_answer_without_a_status_is_json(payload: Any, body: str) -> None:
         {"statusCode": 200, "headers": {"x": "two\r\nlines"}},
     ],
 )
-def test_answer_that_nobody_can_send_is_an_internal_server_error(payload: Any) -> None:
+def test_an_invalid_answer_is_an_internal_server_error(payload: Any) -> None:
     assert answer(payload) == (500, dict([JSON]), b'{"message":"Internal Server Error"}')
 
 
-def test_function_that_failed_tells_nobody_why() -> None:
+def test_the_error_of_a_function_is_not_shown() -> None:
     got = http_answer(Result(error={"errorType": "KeyError", "errorMessage": "secret"}))
     assert (got.status, got.body) == (500, b'{"message":"Internal Server Error"}')
     late = http_answer(Result(error={"errorMessage": "Task timed out"}, timed_out=True))

@@ -1,4 +1,4 @@
-"""A FIFO queue, on the real local engine, waking a function."""
+"""A FIFO queue on the engine as an event source."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,7 @@ Start = Callable[..., QueueSource]
 
 
 class Fifo:
-    """A FIFO queue with a dead-letter queue, and short words for both."""
+    """A FIFO queue with a dead-letter queue."""
 
     def __init__(self, engine: Engine, *, visibility: int = 60, receives: int = 100) -> None:
         self._client = engine.client("sqs")

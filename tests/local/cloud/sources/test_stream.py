@@ -1,4 +1,4 @@
-"""A table's stream, on the real local engine, waking a function."""
+"""A table's stream on the engine as an event source."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +43,7 @@ def mapping(table: Any) -> StreamMapping:
 
 @pytest.fixture
 def function(role: Any, table: Any, on_failure: Any) -> FunctionConfig:
-    """What the mapping calls, and with whose role it reads and reports."""
+    """The function of the mapping; its role may read the stream and send to the on-failure queue."""
     reads = ("DescribeStream", "GetRecords", "GetShardIterator")
     role.allow(("sqs:SendMessage", on_failure.arn))
     role.allow(("dynamodb:ListStreams", "*"), *((f"dynamodb:{action}", table.stream_arn) for action in reads))
@@ -53,7 +53,7 @@ def function(role: Any, table: Any, on_failure: Any) -> FunctionConfig:
 
 @pytest.fixture
 def start(engine: Engine, invoker: Any, function: FunctionConfig) -> Iterator[Start]:
-    """Starts sources whose pauses take no time, and stops them."""
+    """Start sources whose pauses take no time; stop them at the end."""
     started: list[StreamSource] = []
 
     def start(mapping: StreamMapping, **options: Any) -> StreamSource:
@@ -273,7 +273,7 @@ def test_a_failing_engine_loses_no_record(
     mapping: StreamMapping, function: FunctionConfig, table: Any, invoker: Any, engine: Engine
 ) -> None:
     class Failing:
-        """The engine, whose streams answer nothing until they are mended."""
+        """The engine, with streams that raise while `broken` is set."""
 
         def __init__(self) -> None:
             self.broken = False
@@ -296,10 +296,10 @@ def test_a_failing_engine_loses_no_record(
     source = StreamSource(mapping, function, cast("Engine", failing), invoker, on_error=lambda _: errors.set())
     source.start()
     failing.broken = True
-    table.put("meanwhile")
+    table.put("during the failure")
     assert errors.wait(20)
     failing.broken = False
-    assert names(invoker.next()) == ["meanwhile"]
+    assert names(invoker.next()) == ["during the failure"]
     source.stop()
 
 
