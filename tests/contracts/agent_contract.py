@@ -131,7 +131,7 @@ class RemoteAgentContract(AgentContract):
         given = {"note": None, "deadline": clock.now() + 60_000} | more
         return agent.reply(messages or [user("hello")], **given)
 
-    def test_the_kickoff_brings_all_of_400_messages_in_their_role_and_order(
+    def test_the_kickoff_sends_all_400_messages_in_order(
         self, agent: Agent, server: HttpServer, clock: HurriedClock
     ) -> None:
         transcript = long_transcript(400)
@@ -187,7 +187,7 @@ class RemoteAgentContract(AgentContract):
         self.ask(agent, clock, note="the last turn was interrupted")
         assert "the last turn was interrupted" in self.dialect.instructions(server.requests[0])
 
-    def test_with_a_small_window_the_newest_fit_and_the_note_counts_the_rest(
+    def test_a_small_window_keeps_the_newest_and_notes_the_rest(
         self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [lambda request: self.dialect.answer(request, "fits")]
@@ -260,7 +260,7 @@ class RemoteAgentContract(AgentContract):
         server.script = [Response(200, whole[:20], declared=len(whole)), self.dialect.says("whole")]
         assert self.ask(make(), clock) == "whole"
 
-    def test_half_an_answer_that_claims_to_be_whole_is_asked_for_again(
+    def test_half_an_answer_with_status_200_is_retried(
         self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [Response(200, self.dialect.says("whole").body[:20]), self.dialect.says("whole")]
@@ -274,7 +274,7 @@ class RemoteAgentContract(AgentContract):
         with pytest.raises(AgentUnavailable):
             self.ask(agent, clock)
 
-    def test_what_trying_again_cannot_mend_fails_at_once_and_names_no_key(
+    def test_permanent_errors_fail_at_once_and_name_no_key(
         self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock, caplog: pytest.LogCaptureFixture
     ) -> None:
         caplog.set_level(logging.DEBUG)

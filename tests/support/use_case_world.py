@@ -5,12 +5,13 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from shared.domain.handoffs import Handoff
 from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
+from shared.ports.handoffs import Handoffs
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent
 from shared.ports.store import Store
@@ -163,11 +164,11 @@ class Overtaken(FakePlatforms):
         return super().is_configured(name)
 
 
-class ListedHandoffs:
-    """The `list` of the Handoffs port, over handoffs that were not written."""
+def with_listed_handoffs(services: Services, newest_first: Sequence[Handoff]) -> Services:
+    """Services whose store lists these handoffs, which were not written; the other methods of the port are missing."""
 
-    def __init__(self, newest_first: Sequence[Handoff]) -> None:
-        self._handoffs = newest_first
+    class Listed:
+        def list(self, user_id: str, *, session_id: str | None, state: str | None, limit: int) -> Sequence[Handoff]:
+            return newest_first[:limit]
 
-    def list(self, user_id: str, *, session_id: str | None, state: str | None, limit: int) -> Sequence[Handoff]:
-        return self._handoffs[:limit]
+    return replace(services, store=replace(services.store, handoffs=cast("Handoffs", Listed())))

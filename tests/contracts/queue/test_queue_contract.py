@@ -107,7 +107,7 @@ def test_setting_the_visibility_of_a_deleted_message_is_safe(at: QueueHarness) -
 
 
 def test_dead_letters_are_received_until_deleted(at: QueueHarness) -> None:
-    buried = [Kickoff(HERE, "h-1"), InboxEvent(THERE, "1")]
+    buried: list[TurnMessage] = [Kickoff(HERE, "h-1"), InboxEvent(THERE, "1")]
     for message in buried:
         at.bury(message)
 

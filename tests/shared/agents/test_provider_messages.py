@@ -33,7 +33,7 @@ def test_openai_gets_calls_and_results_as_messages_of_their_own() -> None:
     ]
 
 
-def test_openai_gets_no_system_message_where_there_is_nothing_to_say() -> None:
+def test_openai_gets_no_empty_system_message() -> None:
     assert to_openai(prepare([user("hi")], note=None)) == [{"role": "user", "content": "hi"}]
 
 
@@ -41,7 +41,7 @@ def test_a_note_may_go_another_way() -> None:
     assert to_openai(prepare(MESSAGES, note="A note."), note=False)[0] == {"role": "system", "content": "Be brief."}
 
 
-def test_converse_gets_calls_and_results_as_blocks_and_the_tools_named() -> None:
+def test_converse_gets_calls_as_blocks_and_declared_tools() -> None:
     def use(number: int, q: str) -> dict[str, object]:
         return {"toolUse": {"toolUseId": f"call0000{number}", "name": "search", "input": {"q": q}}}
 

@@ -67,11 +67,11 @@ def test_the_table_cannot_be_changed_at_run_time() -> None:
 
 
 @pytest.mark.parametrize("state", sorted(State))
-def test_a_handoff_is_open_exactly_while_something_may_happen_to_it(state: State) -> None:
+def test_a_handoff_is_open_until_a_final_state(state: State) -> None:
     assert replace(HANDOFF, state=state).is_open is (state in OPEN)
 
 
-def test_a_handoff_is_bound_once_the_session_moved_even_to_epoch_zero() -> None:
+def test_a_handoff_is_bound_even_at_epoch_zero() -> None:
     assert not HANDOFF.is_bound
     assert replace(HANDOFF, bound_epoch=1).is_bound
 
@@ -100,7 +100,7 @@ def test_steps_are_shown_in_the_order_in_which_they_happened() -> None:
     assert shown[1]["label"] == "picked up"
 
 
-def test_steps_of_the_same_moment_are_shown_in_the_order_of_the_protocol() -> None:
+def test_simultaneous_steps_are_shown_in_protocol_order() -> None:
     shown = replace(HANDOFF, steps=dict.fromkeys(reversed([step.value for step in Step]), 7)).shown_steps()
     assert [step["name"] for step in shown] == [step.value for step in STEP_LABELS]
 

@@ -61,7 +61,7 @@ def test_a_turn_that_finds_a_dead_one_notes_that_it_was_killed() -> None:
     assert again.strikes == 2
 
 
-def test_a_turn_that_finds_a_mark_and_nobody_dead_keeps_the_mark() -> None:
+def test_a_turn_after_a_clean_one_keeps_the_mark() -> None:
     assert begun(replace(SESSION, resume_pending=MARK), now=NOW + LEASE).resume_pending == MARK
 
 
@@ -70,7 +70,7 @@ def test_a_death_is_newer_than_an_old_mark() -> None:
     assert begun(marked, now=NOW + 5 * LEASE).resume_pending == ResumePending(Interruption.KILLED, NOW + LEASE)
 
 
-def test_the_death_of_a_kickoff_is_the_handoffs_affair_and_marks_no_session() -> None:
+def test_a_killed_kickoff_marks_no_session() -> None:
     kickoff = begun(SESSION, counts=False)
     assert begun(kickoff, now=NOW + 5 * LEASE).resume_pending is None
 
@@ -81,7 +81,7 @@ def test_a_turn_that_only_waited_in_the_queue_did_not_die() -> None:
 
 
 @pytest.mark.parametrize("reason", Interruption)
-def test_an_interrupted_turn_is_marked_with_its_reason_and_keeps_its_strike(reason: Interruption) -> None:
+def test_an_interrupted_turn_is_marked_and_keeps_its_strike(reason: Interruption) -> None:
     ended = end_turn(begun(SESSION), now=NOW + 7, interrupted=reason)
     assert ended.resume_pending == ResumePending(reason, NOW + 7)
     assert (ended.turn, ended.strikes) == (None, 1)
@@ -97,14 +97,14 @@ def test_a_suspended_session_is_not_marked_for_suspension_wins() -> None:
     assert ended.resume_pending is None
 
 
-def test_a_suspended_session_has_neither_mark_nor_strikes_nor_a_turn() -> None:
+def test_a_suspended_session_has_no_mark_strikes_or_turn() -> None:
     given_up = suspend(replace(begun(SESSION), resume_pending=MARK), now=NOW)
     assert given_up.suspended
     assert (given_up.resume_pending, given_up.strikes, given_up.turn) == (None, 0, None)
 
 
 @pytest.mark.parametrize("reason", Interruption)
-def test_the_note_says_what_happened_and_not_to_redo_finished_work(reason: Interruption) -> None:
+def test_the_note_says_what_happened(reason: Interruption) -> None:
     session = replace(SESSION, resume_pending=ResumePending(reason, NOW))
     note = note_for(session, [], has_new_message=True)
     assert note is not None
@@ -120,7 +120,7 @@ def test_without_a_new_message_the_agent_asks_how_to_go_on() -> None:
     assert "new message" not in note
 
 
-def test_the_note_on_an_interruption_subsumes_the_one_on_a_tool_call() -> None:
+def test_the_interruption_note_replaces_the_tool_call_note() -> None:
     marked = note_for(replace(SESSION, resume_pending=MARK), [CALLING], has_new_message=True)
     weaker = note_for(SESSION, [CALLING], has_new_message=True)
     assert weaker is not None

@@ -34,7 +34,7 @@ def test_a_kickoff_takes_its_lease_and_never_strikes() -> None:
     assert begun(dead, counts=False, now=NOW + HOUR).resume_pending is None
 
 
-def test_the_next_turn_notices_that_the_last_one_died_and_since_when() -> None:
+def test_the_next_turn_marks_a_killed_turn_with_its_time() -> None:
     dead = begun(SESSION)
     again = begun(dead, now=NOW + 200_000)
     assert again.resume_pending == ResumePending(Interruption.KILLED, NOW + 90_000)
@@ -58,18 +58,18 @@ def test_a_mark_stays_until_a_turn_is_committed() -> None:
 
 
 @pytest.mark.parametrize("reason", Interruption)
-def test_a_turn_that_ends_interrupted_leaves_its_reason_and_time_and_keeps_its_strike(reason: Interruption) -> None:
+def test_an_interruption_has_a_reason_and_a_time(reason: Interruption) -> None:
     ended = end_turn(begun(SESSION), now=NOW + 7, interrupted=reason)
     assert (ended.turn, ended.strikes, ended.resume_pending) == (None, 1, ResumePending(reason, NOW + 7))
 
 
-def test_a_rate_limit_or_a_conflict_takes_its_strike_back_and_leaves_no_mark() -> None:
+def test_a_rate_limit_or_a_conflict_removes_its_strike() -> None:
     ended = end_turn(begun(SESSION), now=NOW, uncount=True)
     assert (ended.turn, ended.strikes, ended.resume_pending) == (None, 0, None)
     assert end_turn(SESSION, now=NOW, uncount=True).strikes == 0
 
 
-def test_suspending_keeps_the_session_and_forgets_marks_strikes_and_turn() -> None:
+def test_suspending_clears_marks_strikes_and_turn() -> None:
     given_up = suspend(begun(marked()), now=NOW)
     assert (given_up.suspended, given_up.resume_pending, given_up.strikes, given_up.turn) == (True, None, 0, None)
     assert (given_up.id, given_up.owner, given_up.epoch) == (SESSION.id, SESSION.owner, SESSION.epoch)
@@ -100,7 +100,7 @@ def test_what_the_next_message_finds(session: Session, expected: Standing) -> No
 
 @pytest.mark.parametrize("has_new_message", [True, False])
 @pytest.mark.parametrize("reason", Interruption)
-def test_the_note_says_what_happened_and_not_to_redo_finished_work(reason: Interruption, has_new_message: bool) -> None:
+def test_the_note_says_what_happened(reason: Interruption, has_new_message: bool) -> None:
     note = note_for(marked(reason), [], has_new_message=has_new_message)
     assert note is not None
     assert WHAT_HAPPENED[reason] in note
@@ -108,12 +108,12 @@ def test_the_note_says_what_happened_and_not_to_redo_finished_work(reason: Inter
     assert "restart command" in note
 
 
-def test_every_reason_has_words_of_its_own() -> None:
+def test_every_reason_has_its_text() -> None:
     assert set(WHAT_HAPPENED) == set(Interruption)
     assert len(set(WHAT_HAPPENED.values())) == len(Interruption)
 
 
-def test_with_a_new_message_it_comes_first_and_without_one_the_agent_asks() -> None:
+def test_the_note_puts_a_new_message_first() -> None:
     answering = note_for(marked(), [], has_new_message=True)
     asking = note_for(marked(), [], has_new_message=False)
     assert answering is not None

@@ -47,7 +47,7 @@ def test_the_routes_of_our_platforms_stay_readable(place: Place, text: str) -> N
     assert place.route == text
 
 
-def test_a_place_names_no_person_so_that_everyone_in_a_thread_has_the_same_session() -> None:
+def test_a_place_names_no_user() -> None:
     assert set(Place.__dataclass_fields__) == {"platform", "chat", "thread"}
 
 
@@ -57,7 +57,7 @@ def test_an_empty_part_is_refused_rather_than_built_into_a_route(parts: tuple[st
         route(*parts)
 
 
-def test_the_home_of_a_thread_is_its_chat_and_the_home_of_a_chat_is_itself() -> None:
+def test_the_home_of_a_thread_is_its_chat() -> None:
     assert Place("slack", "C1", "1.2").home == Place("slack", "C1")
     assert Place("slack", "C1").home == Place("slack", "C1")
 

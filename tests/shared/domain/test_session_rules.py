@@ -10,7 +10,7 @@ from shared.domain.sessions import Interruption, TurnLease, new_session
 SESSION = new_session("0123456789abcdef", "ada", now=1)
 
 
-def test_the_terminal_of_a_session_stays_its_terminal_wherever_it_lives() -> None:
+def test_a_session_keeps_its_terminal_wherever_it_lives() -> None:
     assert replace(SESSION, owner=Place("telegram", "1", "2")).cli == cli_place(SESSION.id) == SESSION.cli
 
 

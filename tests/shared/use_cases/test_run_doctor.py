@@ -16,7 +16,7 @@ from shared.platforms.registry import PlatformRegistry
 from shared.ports.platforms import Finding
 from shared.use_cases.run_doctor import OVERDUE, problem_of, run_doctor
 from tests.support.secrets import FakeSecrets
-from tests.support.use_case_world import HOME, USER, ListedHandoffs, World
+from tests.support.use_case_world import HOME, USER, World, with_listed_handoffs
 
 URL = "https://handoff.example"
 ALIVE = Finding("bot", ok=True, detail="It answers.", platform="chat")
@@ -94,7 +94,7 @@ def test_a_platform_is_told_the_home_the_webhook_and_the_time(world: World) -> N
     assert asked == [HOME, f"{URL}/webhooks/chat", world.clock.now(), 5.0]
 
 
-def test_a_platform_that_hangs_keeps_nobody_waiting(world: World, gate: threading.Event) -> None:
+def test_a_platform_that_hangs_delays_no_other(world: World, gate: threading.Event) -> None:
     def hang(*_: object, **__: object) -> Sequence[Finding]:
         gate.wait(30)
         return []
@@ -129,7 +129,7 @@ def test_something_unforeseen_in_a_look_is_a_finding(world: World, caplog: pytes
     assert "chat could not be diagnosed: KeyError" in caplog.text
 
 
-def test_somebody_new_is_told_to_set_a_home(world: World) -> None:
+def test_a_new_user_is_told_to_set_a_home(world: World) -> None:
     with_looks(world, chat=lambda *_, **__: [ALIVE])
 
     assert found(world, "new")[-1] == ("chat", "home", False)
@@ -142,7 +142,7 @@ def test_who_is_at_home_elsewhere_may_do_without_this_platform(world: World) -> 
     assert ("other", "identity", False) not in found(world)
 
 
-def test_who_has_a_home_and_is_not_known_there_is_told_that_nobody_listens(world: World) -> None:
+def test_a_home_without_a_linked_account_is_reported(world: World) -> None:
     world.store.accounts.set_home("bob", Place("chat", "bobs"))
     with_looks(world, chat=lambda *_, **__: [ALIVE])
 
@@ -174,7 +174,7 @@ def test_the_agent_is_named_and_not_asked(world: World) -> None:
     assert world.agent.given == []
 
 
-def test_a_handoff_that_nobody_picks_up_is_found_after_two_minutes(world: World) -> None:
+def test_an_unclaimed_handoff_is_reported_after_two_minutes(world: World) -> None:
     world.session()
     handoff = world.ask()
 
@@ -222,16 +222,13 @@ HANDOFF = Handoff(
     ],
     ids=["not yet", "past its deadline", "confirmed", "completed", "failed"],
 )
-def test_an_open_handoff_past_its_deadline_is_one_that_nobody_swept(
-    handoff: Handoff, after_deadline: int, is_stuck: bool
-) -> None:
+def test_an_open_handoff_past_its_deadline_is_stuck(handoff: Handoff, after_deadline: int, is_stuck: bool) -> None:
     assert (problem_of(handoff, now=AT + after_deadline) is not None) == is_stuck
 
 
 @pytest.mark.parametrize(("newer", "is_found"), [(99, True), (100, False)])
 def test_the_newest_100_handoffs_are_checked(world: World, newer: int, is_found: bool) -> None:
     done = replace(HANDOFF, state=State.COMPLETED)
-    handoffs = ListedHandoffs([*[done] * newer, replace(HANDOFF, deadline=0)])
-    world.services = replace(world.services, store=replace(world.store, handoffs=handoffs))
+    world.services = with_listed_handoffs(world.services, [*[done] * newer, replace(HANDOFF, deadline=0)])
 
     assert (("chat", "handoffs", False) in found(world)) == is_found

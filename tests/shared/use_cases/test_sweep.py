@@ -37,7 +37,7 @@ def claimed(world: World) -> Handoff:
     return handoff
 
 
-def test_a_pending_handoff_that_nobody_took_is_nudged(world: World) -> None:
+def test_an_unclaimed_pending_handoff_is_nudged(world: World) -> None:
     world.session()
     handoff = world.ask()
     assert world.sweep() == 0
@@ -49,7 +49,7 @@ def test_a_pending_handoff_that_nobody_took_is_nudged(world: World) -> None:
     assert world.latest(handoff).state == State.PENDING
 
 
-def test_a_lease_that_ran_out_leads_back_to_pending_and_counts_an_attempt(world: World) -> None:
+def test_an_expired_lease_counts_an_attempt(world: World) -> None:
     handoff = claimed(world)
     world.wait(LEASE / 1000)
 
@@ -77,7 +77,7 @@ def test_after_the_last_attempt_it_fails_and_the_session_is_free(world: World) -
 
 
 @pytest.mark.parametrize("is_bound", [False, True], ids=["before the move", "after the move"])
-def test_at_its_deadline_a_handoff_fails_and_the_session_is_back_in_the_terminal(world: World, is_bound: bool) -> None:
+def test_a_handoff_fails_at_its_deadline(world: World, is_bound: bool) -> None:
     handoff = bound(world) if is_bound else claimed(world)
     world.wait(DEADLINE / 1000)
 
@@ -124,7 +124,7 @@ def test_a_confirmed_handoff_is_only_driven_forward(world: World) -> None:
     assert len(world.platform.said(world.current().owner)) == 1
 
 
-def test_a_kickoff_without_a_sign_of_life_is_sent_again_past_the_line_that_it_blocks(world: World) -> None:
+def test_a_kickoff_without_a_turn_is_sent_in_another_line(world: World) -> None:
     handoff = bound(world)
     stuck = world.queue.receive()  # by a turn that dies before it does anything
     assert stuck is not None
@@ -190,7 +190,7 @@ class Watchful:
         return self._real.nudge(handoff, now=now)
 
 
-def test_one_that_breaks_does_not_keep_the_others_waiting_and_the_work_is_bounded(world: World) -> None:
+def test_a_broken_handoff_does_not_block_the_others(world: World) -> None:
     handoffs = []
     for number in range(3):
         world.session(f"s-{number}")
@@ -209,7 +209,7 @@ def test_one_that_breaks_does_not_keep_the_others_waiting_and_the_work_is_bounde
 # --- dead letters
 
 
-def test_a_dead_kickoff_that_nobody_confirmed_fails_its_handoff_with_the_session_back_in_the_terminal(
+def test_a_dead_unconfirmed_kickoff_fails_its_handoff(
     world: World,
 ) -> None:
     handoff = bound(world)
@@ -238,7 +238,7 @@ def test_a_dead_kickoff_that_was_confirmed_is_delivered_again(world: World) -> N
     assert len(world.platform.said(world.current().owner)) == 1
 
 
-def test_a_dead_turn_is_told_to_the_person_and_its_message_is_not_answered_later(world: World) -> None:
+def test_the_user_is_told_of_a_dead_turn_once(world: World) -> None:
     _, place = world.moved()
     world.say(place, "never answered", "0001")
     world.dead.bury(world.queue.waiting.pop().message)
@@ -255,7 +255,7 @@ def test_a_dead_turn_is_told_to_the_person_and_its_message_is_not_answered_later
     assert "never answered" not in [message["content"] for message in world.transcript()]
 
 
-def test_a_dead_turn_that_was_committed_is_delivered_again_and_nothing_is_told(world: World) -> None:
+def test_a_dead_committed_turn_is_delivered_again(world: World) -> None:
     _, place = world.moved()
     world.platform.next["send"].append(NotSent("down"))
     world.say(place, "And?", "0001")
@@ -279,7 +279,7 @@ def test_a_dead_turn_of_a_terminal_frees_its_session(world: World) -> None:
     assert not world.current().has_live_turn(world.clock.now())
 
 
-def test_a_dead_letter_that_breaks_is_kept_and_the_others_are_answered_for(world: World) -> None:
+def test_a_broken_dead_letter_does_not_block_the_others(world: World) -> None:
     _, place = world.moved()
     world.say(place, "heard", "0001")
     world.dead.bury(broken := Kickoff(Place("nowhere", "x"), ""))  # no table takes an empty key
@@ -312,7 +312,7 @@ def test_sweeping_a_finished_world_does_nothing(world: World) -> None:
     assert done[0].has_done(Step.COMPLETED)
 
 
-def test_rows_of_a_dead_letter_that_were_answered_meanwhile_are_left(world: World) -> None:
+def test_answered_rows_of_a_dead_letter_stay_answered(world: World) -> None:
     _, place = world.moved()
     row = InboxRow(place, "0007", "ada-there", "hi", world.clock.now(), USER)
     world.store.inbox.put(row)

@@ -77,7 +77,7 @@ def test_a_turn_that_is_tried_again_keeps_its_key(agent: HttpAgent, server: Http
     assert len(set(keys)) == 3
 
 
-def test_each_try_is_signed_anew(agent: HttpAgent, server: HttpServer, clock: HurriedClock) -> None:
+def test_each_try_is_signed_again(agent: HttpAgent, server: HttpServer, clock: HurriedClock) -> None:
     server.script = [DIALECT.error("rate_limited", after="5"), DIALECT.says("hi")]
     ask(agent, clock)
     first, second = (int(request.headers["x-handoff-timestamp"]) for request in server.requests)
@@ -96,7 +96,7 @@ def test_without_an_address_it_says_so(clock: HurriedClock) -> None:
         ask(HttpAgent(settings(), FakeSecrets({"agent/key": KEY}), clock), clock)
 
 
-def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
+def test_a_proxy_is_not_used_for_this_machine(
     agent: HttpAgent, clock: HurriedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):

@@ -30,7 +30,7 @@ def reply(
     return agent.reply(messages, note=note, deadline=clock.now() + time)
 
 
-def test_the_kickoff_is_confirmed_with_the_count_before_it_by_role_and_the_last_words(clock: HurriedClock) -> None:
+def test_the_kickoff_is_confirmed_with_counts_and_last_message(clock: HurriedClock) -> None:
     said = reply(clock, [*long_transcript(40), KICKOFF])
     assert "40 messages (1 system, 10 user, 19 assistant, 10 tool)" in said
     assert "“the last answer”" in said
@@ -42,7 +42,7 @@ def test_the_kickoff_of_an_empty_session_counts_nothing(clock: HurriedClock) -> 
     assert "0 messages" in reply(clock, [KICKOFF])
 
 
-def test_an_ordinary_message_is_answered_with_its_words_and_the_count(clock: HurriedClock) -> None:
+def test_a_message_is_answered_with_its_text_and_the_count(clock: HurriedClock) -> None:
     said = reply(clock, [user("hi"), assistant("yes?"), user("what is  `1+1`?")])
     assert "> what is '1+1'?" in said
     assert "3 messages (2 user, 1 assistant)" in said
@@ -69,7 +69,7 @@ def test_the_same_messages_get_the_same_answer(clock: HurriedClock) -> None:
     assert reply(clock, messages) == reply(clock, messages)
 
 
-def test_a_long_answer_holds_all_that_is_hard_and_leaves_no_fence_open(clock: HurriedClock) -> None:
+def test_a_long_answer_leaves_no_fence_open(clock: HurriedClock) -> None:
     said = reply(clock, [user("Please rehearse: long")])
     assert len(said) == 20_000
     assert "| --- |" in said

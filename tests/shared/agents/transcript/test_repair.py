@@ -15,7 +15,7 @@ def test_system_messages_at_the_start_become_one_text() -> None:
     assert (system, entries) == ("one\n\ntwo", [Entry("user", "hi")])
 
 
-def test_a_system_message_in_the_middle_keeps_its_place_on_the_users_side() -> None:
+def test_a_later_system_message_becomes_user_text() -> None:
     _, entries = repair([user("hi"), {"role": "system", "content": "be kind"}, assistant("hello")])
     assert entries == [Entry("user", "hi"), Entry("user", "[System] be kind"), Entry("assistant", "hello")]
 

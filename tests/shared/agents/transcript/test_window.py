@@ -55,7 +55,7 @@ def test_one_message_left_out_is_one_message() -> None:
     assert "The 1 oldest message was left out" in given.note
 
 
-def test_a_message_larger_than_the_window_stays_whole_if_it_is_the_newest() -> None:
+def test_the_newest_message_stays_even_over_the_window() -> None:
     given = prepare([user("old"), assistant("hm"), user("y" * 9_000)], note=None, window=500)
     assert given.entries == (Entry("user", "y" * 9_000),)
     assert given.left_out == 2
@@ -68,7 +68,7 @@ def test_a_pair_that_does_not_fit_goes_as_a_pair() -> None:
     assert given.left_out == 3
 
 
-def test_a_system_text_without_end_leaves_room_for_the_conversation() -> None:
+def test_a_long_system_text_leaves_room_for_messages() -> None:
     messages: list[Message] = [{"role": "system", "content": "rule " * 10_000}, *long_transcript(40)[1:]]
     given = prepare(messages, note=None, window=4_000)
     assert tokens_in(given.system) <= 2_000

@@ -100,7 +100,7 @@ def test_what_is_kept_is_the_newest_and_as_much_as_fits(messages: list[Message],
 
 
 @given(TRANSCRIPTS, WINDOWS)
-def test_the_sides_alternate_and_the_same_goes_in_the_same_comes_out(messages: list[Message], window: int) -> None:
+def test_roles_alternate_and_results_are_deterministic(messages: list[Message], window: int) -> None:
     context = prepare(messages, note=None, window=window)
     assert all(before.role != after.role or before.calls for before, after in pairwise(context.entries))
     assert context == prepare(messages, note=None, window=window)

@@ -9,7 +9,7 @@ from shared.domain.routes import Place, cli_place
 from shared.errors import NotYet
 from shared.ports.inbox import InboxRow
 from shared.use_cases.chat.locate_session import Broken, Elsewhere, Found, NotAddressed, Vacant, locate_session
-from tests.support.use_case_world import HOME, USER, ListedHandoffs, World
+from tests.support.use_case_world import HOME, USER, World, with_listed_handoffs
 
 THREAD = Place("chat", "home", "t9")
 PENDING = Handoff(
@@ -69,14 +69,13 @@ def test_a_suspended_session_is_broken(world: World) -> None:
     ids=["ended", "bound", "on another platform"],
 )
 def test_a_thread_does_not_wait_for_other_handoffs(world: World, handoff: Handoff) -> None:
-    services = replace(world.services, store=replace(world.store, handoffs=ListedHandoffs([handoff])))
+    services = with_listed_handoffs(world.services, [handoff])
     assert isinstance(locate_session(services, said(THREAD)), Elsewhere)
 
 
 @pytest.mark.parametrize(("newer", "waits"), [(9, True), (10, False)])
 def test_a_thread_waits_for_the_newest_ten_handoffs(world: World, newer: int, waits: bool) -> None:
-    handoffs = ListedHandoffs([*[replace(PENDING, state=State.COMPLETED)] * newer, PENDING])
-    services = replace(world.services, store=replace(world.store, handoffs=handoffs))
+    services = with_listed_handoffs(world.services, [*[replace(PENDING, state=State.COMPLETED)] * newer, PENDING])
 
     if waits:
         with pytest.raises(NotYet):

@@ -26,7 +26,7 @@ def test_what_is_not_verified_leaves_nothing(world: World) -> None:
     assert world.queue.waiting == []
 
 
-def test_a_redelivery_writes_nothing_and_one_that_is_answered_wakes_nobody(world: World) -> None:
+def test_a_redelivery_of_an_answered_row_queues_nothing(world: World) -> None:
     _, place = world.moved()
     for _ in range(3):
         post(world, "0001", str(place.thread), "once")
@@ -86,7 +86,7 @@ def test_a_row_whose_wake_up_was_lost_is_woken_by_the_redelivery(world: World) -
     assert world.platform.said(place)[1:] == ["reply to 5"]
 
 
-def test_what_comes_during_a_turn_is_answered_together_by_the_next(world: World) -> None:
+def test_messages_during_a_turn_are_answered_together(world: World) -> None:
     _, place = world.moved()
 
     def meanwhile() -> str:
@@ -108,7 +108,7 @@ def test_what_comes_during_a_turn_is_answered_together_by_the_next(world: World)
     ]
 
 
-def test_an_unknown_thread_waits_while_a_handoff_is_on_its_way_there_and_is_then_answered(world: World) -> None:
+def test_a_thread_waits_for_a_handoff_then_gets_an_answer(world: World) -> None:
     world.session()
     handoff = world.ask()
     answers: list[str] = []
@@ -145,7 +145,7 @@ def test_an_unknown_thread_never_begins_a_session(world: World, prepare: Callabl
     assert world.store.sessions.at(elsewhere) is None
 
 
-def test_the_home_chat_gets_a_session_of_its_own_and_keeps_it(world: World) -> None:
+def test_the_home_chat_gets_a_session_and_keeps_it(world: World) -> None:
     post(world, "0001", "", "hello")
     world.turns()
     first = world.store.sessions.at(HOME)

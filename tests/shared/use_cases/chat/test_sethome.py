@@ -7,7 +7,7 @@ from shared.errors import Rejected
 from tests.support.use_case_world import HOME, World
 
 
-def test_a_chat_that_the_platform_refuses_does_not_become_the_home(world: World) -> None:
+def test_a_chat_that_the_platform_refuses_is_no_home(world: World) -> None:
     before = world.store.accounts.home("ada", "chat")
     world.platform.next["check_home"].append(Rejected("the room is encrypted"))
 

@@ -71,9 +71,7 @@ def let_everything_happen(world: World, handoff: Handoff) -> None:
 
 
 @pytest.mark.parametrize("phase", PHASES, ids=names)
-def test_resume_during_a_handoff_ends_it_and_the_session_stays_in_the_terminal(
-    world: World, phase: Callable[[World, Handoff], None]
-) -> None:
+def test_resume_during_a_handoff_cancels_it(world: World, phase: Callable[[World, Handoff], None]) -> None:
     world.session()
     handoff = world.ask()
     phase(world, handoff)
@@ -157,7 +155,7 @@ def test_a_resume_that_others_outpace_is_tried_again(world: World) -> None:
     assert world.current() == resumed
 
 
-def test_a_resume_that_others_outpace_for_ever_gives_up_and_changes_nothing(world: World) -> None:
+def test_a_resume_in_endless_conflict_gives_up(world: World) -> None:
     session, place = world.moved()
     services, moves = outpaced(world, times=1000)
 
@@ -169,7 +167,7 @@ def test_a_resume_that_others_outpace_for_ever_gives_up_and_changes_nothing(worl
     assert not world.queue.waiting
 
 
-def test_a_session_whose_next_handoff_fails_is_back_in_its_thread_and_says_where(world: World) -> None:
+def test_a_failed_second_handoff_moves_back_to_the_thread(world: World) -> None:
     session, place = world.moved()
     onwards = world.ask(key="onwards", epoch=session.epoch)
     world.process(onwards)
@@ -216,7 +214,7 @@ def test_after_the_move_it_is_too_late_to_cancel(world: World, phase: Callable[[
     assert world.latest(handoff).is_open
 
 
-def test_a_cancelled_handoff_stays_cancelled_when_its_processor_comes_back(world: World) -> None:
+def test_a_late_process_does_not_revive_a_cancelled_handoff(world: World) -> None:
     """The platform was slow to open the thread, and the person had enough of waiting."""
     world.session()
     handoff = world.ask()
@@ -240,7 +238,7 @@ def accept(world: World, session: Session, turn_id: str = "t-1") -> Session:
     return accept_turn(world.services, USER, session.id, epoch=session.epoch, turn_id=turn_id, text="go on")
 
 
-def test_a_handoff_is_refused_while_a_turn_of_the_terminal_is_accepted(world: World) -> None:
+def test_an_accepted_turn_refuses_a_handoff(world: World) -> None:
     session = world.session()
     accept(world, session)
 
@@ -253,9 +251,7 @@ def test_a_handoff_is_refused_while_a_turn_of_the_terminal_is_accepted(world: Wo
 
 
 @pytest.mark.parametrize("phase", UNMOVED, ids=names)
-def test_a_turn_of_the_terminal_is_refused_while_a_handoff_is_in_flight(
-    world: World, phase: Callable[[World, Handoff], None]
-) -> None:
+def test_a_handoff_in_flight_refuses_a_turn(world: World, phase: Callable[[World, Handoff], None]) -> None:
     session = world.session()
     phase(world, world.ask())
 

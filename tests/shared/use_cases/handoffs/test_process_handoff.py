@@ -46,7 +46,7 @@ def claimed_by_a_dead_one(world: World, *, bound: bool = False) -> Handoff:
     return handoff
 
 
-def test_a_record_that_comes_again_has_the_queue_look_when_the_lease_of_the_dead_is_over(world: World) -> None:
+def test_a_repeated_record_queues_a_check_at_the_lease_end(world: World) -> None:
     handoff = claimed_by_a_dead_one(world)
 
     world.process(handoff)
@@ -62,7 +62,7 @@ def test_a_record_that_comes_again_has_the_queue_look_when_the_lease_of_the_dead
     assert (world.latest(handoff).state, world.latest(handoff).attempt) == (State.COMPLETED, 1)
 
 
-def test_a_look_at_a_handoff_that_somebody_has_finished_meanwhile_changes_nothing(world: World) -> None:
+def test_a_check_of_a_finished_handoff_changes_nothing(world: World) -> None:
     handoff = claimed_by_a_dead_one(world)
     world.process(handoff)  # a repeat; whoever claimed it lives after all
     alive = world.latest(handoff)
@@ -74,7 +74,7 @@ def test_a_look_at_a_handoff_that_somebody_has_finished_meanwhile_changes_nothin
     assert len(world.platform.posts[world.current().owner]) == 1
 
 
-def test_an_attempt_that_died_right_after_the_move_is_not_waited_for(world: World) -> None:
+def test_an_attempt_that_died_after_the_move_is_taken_over(world: World) -> None:
     handoff = claimed_by_a_dead_one(world, bound=True)
     began = world.clock.now()
 
@@ -106,7 +106,7 @@ def test_a_rate_limit_sets_not_before_and_counts_no_attempt(world: World) -> Non
     assert world.latest(handoff).error is None
 
 
-def test_a_rate_limit_is_waited_out_in_the_queue_and_blocks_no_place(world: World) -> None:
+def test_a_rate_limit_waits_in_the_queue_and_blocks_no_place(world: World) -> None:
     world.session()
     handoff = world.ask()
     world.platform.next["open_thread"].append(RateLimited(7))
@@ -124,7 +124,7 @@ def test_a_rate_limit_is_waited_out_in_the_queue_and_blocks_no_place(world: Worl
     assert world.latest(handoff).state == State.COMPLETED
 
 
-def test_a_rate_limit_beyond_the_deadline_fails_at_once_with_the_session_where_it_was(world: World) -> None:
+def test_a_rate_limit_beyond_the_deadline_fails_at_once(world: World) -> None:
     world.session()
     handoff = world.ask()
     world.platform.next["open_thread"].append(RateLimited(DEADLINE / 1000 + 1))
@@ -139,9 +139,7 @@ def test_a_rate_limit_beyond_the_deadline_fails_at_once_with_the_session_where_i
 
 
 @pytest.mark.parametrize("trouble", [NotSent("down"), Ambiguous("reset")], ids=["not sent", "ambiguous"])
-def test_what_may_pass_is_tried_again_later_and_later_and_fails_after_the_last_attempt(
-    world: World, trouble: PlatformError
-) -> None:
+def test_temporary_errors_are_retried_with_growing_pauses(world: World, trouble: PlatformError) -> None:
     world.session()
     handoff = world.ask()
     world.platform.next["open_thread"].extend([trouble] * MAX_ATTEMPTS)
@@ -183,7 +181,7 @@ def test_a_refusal_fails_at_once_and_says_why(world: World, refusal: Rejected, c
     assert world.queue.waiting == []
 
 
-def test_a_chat_without_threads_is_used_itself_unless_a_thread_is_required(world: World) -> None:
+def test_a_chat_without_threads_is_used_unless_required(world: World) -> None:
     world.session("s-1")
     world.session("s-2")
     plain, strict = world.ask("s-1"), world.ask("s-2", require_thread=True)
@@ -200,7 +198,7 @@ def test_a_chat_without_threads_is_used_itself_unless_a_thread_is_required(world
     assert (failed.state, failed.error.code) == (State.FAILED, "thread_refused")
 
 
-def test_another_attempt_adopts_the_thread_that_an_interrupted_one_opened(world: World) -> None:
+def test_another_attempt_adopts_the_opened_thread(world: World) -> None:
     world.session()
     handoff = world.ask()
     world.platform.accepts_before_failing = True
@@ -214,7 +212,7 @@ def test_another_attempt_adopts_the_thread_that_an_interrupted_one_opened(world:
     assert world.platform.asked == ["open_thread", "find_thread"]
 
 
-def test_where_threads_cannot_be_found_again_at_most_one_is_orphaned_and_one_is_bound(store: Store) -> None:
+def test_without_find_thread_one_thread_at_most_is_orphaned(store: Store) -> None:
     world = World(store, idempotency="none")
     world.session()
     handoff = world.ask()
@@ -249,7 +247,7 @@ def test_who_was_frozen_while_another_took_over_writes_nothing(world: World) -> 
     assert [len(world.platform.said(session.owner)), len(world.transcript())] == [1, 4]
 
 
-def test_a_session_that_moved_meanwhile_fails_the_handoff_and_stays_where_it_is(world: World) -> None:
+def test_a_session_that_moved_fails_the_handoff(world: World) -> None:
     session = world.session()
     handoff = world.ask()
 

@@ -10,7 +10,7 @@ from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_ha
 from tests.support.use_case_world import USER, Overtaken, World
 
 
-def test_a_session_that_moved_while_its_twin_was_asked_for_gives_both_the_same_handoff(world: World) -> None:
+def test_concurrent_equal_requests_get_the_same_handoff(world: World) -> None:
     world.session()
     first: list[Handoff] = []
 
@@ -27,7 +27,7 @@ def test_a_session_that_moved_while_its_twin_was_asked_for_gives_both_the_same_h
 
 
 @pytest.mark.parametrize("epoch", [-1, 1])
-def test_another_epoch_than_the_sessions_is_refused_and_nothing_is_written(world: World, epoch: int) -> None:
+def test_another_epoch_is_refused_without_a_write(world: World, epoch: int) -> None:
     before = world.session()
 
     with pytest.raises(Moved):

@@ -53,7 +53,7 @@ def test_a_twin_that_was_quicker_gives_both_the_same_handoff(world: World, sessi
     assert world.transcript(second.handoff.session_id) == list(SAID)
 
 
-def test_a_twin_that_is_done_already_gives_its_handoff_and_the_session_where_it_is_now(world: World) -> None:
+def test_a_repeat_of_a_finished_request_gives_its_handoff(world: World) -> None:
     whole = InlineTranscript(SAID, id="s-1")
 
     def quicker() -> None:
@@ -68,7 +68,7 @@ def test_a_twin_that_is_done_already_gives_its_handoff_and_the_session_where_it_
     assert not world.current().owner.is_cli
 
 
-def test_a_key_that_another_conversation_took_meanwhile_is_refused_as_reused(world: World) -> None:
+def test_a_key_used_for_another_transcript_is_refused(world: World) -> None:
     others = InlineTranscript(SAID, id="s-1")
     slow = replace(world.services, platforms=Overtaken(world, lambda: _ask(world, others)))
     with pytest.raises(IdempotencyKeyReused):
@@ -85,7 +85,7 @@ def test_a_session_that_another_request_hands_over_is_in_flight(world: World) ->
 
 
 @pytest.mark.parametrize("title", ["Parser", "Renamed"])
-def test_a_session_that_is_taken_up_elsewhere_meanwhile_is_not_handed_over(world: World, title: str) -> None:
+def test_a_session_resumed_elsewhere_is_not_handed_off(world: World, title: str) -> None:
     world.session()
     clock = Interrupted(lambda: resume_session(world.services, USER, "s-1", epoch=0))
     slow = replace(world.services, clock=clock)

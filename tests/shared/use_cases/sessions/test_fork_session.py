@@ -8,7 +8,7 @@ from shared.use_cases.sessions.save_session import save_session
 from tests.support.use_case_world import USER, World
 
 
-def test_a_copy_begins_anew_in_the_terminal_with_all_that_was_said(world: World) -> None:
+def test_a_copy_starts_in_the_terminal_with_the_transcript(world: World) -> None:
     _, place = world.moved()
     original, _ = save_session(world.services, USER, "s-1", {"source": "claude-code", "cwd": "/src", "model": "m-1"})
     marked = replace(original, strikes=2, resume_pending=ResumePending(Interruption.KILLED, 1), suspended=True)

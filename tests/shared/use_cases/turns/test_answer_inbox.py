@@ -15,7 +15,7 @@ from shared.use_cases.turns.accept_turn import accept_turn
 from tests.support.use_case_world import HOME, USER, World
 
 
-def test_words_typed_before_the_kickoff_wait_for_it_and_the_receipt_counts_what_was_handed_over(world: World) -> None:
+def test_messages_before_the_kickoff_are_answered_after_it(world: World) -> None:
     world.session()
     before = world.transcript()
     handoff = world.ask()
@@ -52,7 +52,7 @@ def test_the_same_message_number_in_two_chats_is_two_turns(world: World) -> None
     assert len(world.agent.given) == 3
 
 
-def test_a_promised_turn_keeps_its_session_busy_until_its_next_try(world: World) -> None:
+def test_an_accepted_turn_stays_busy_until_its_next_try(world: World) -> None:
     world.session()
     world.agent.next.append(AgentUnavailable("busy", after=30))
     accept_turn(world.services, USER, "s-1", epoch=0, turn_id="t-1", text="do it")
@@ -67,7 +67,7 @@ def test_a_promised_turn_keeps_its_session_busy_until_its_next_try(world: World)
     assert world.current().turn is None
 
 
-def test_a_handoff_and_a_turn_from_the_terminal_exclude_one_another(world: World) -> None:
+def test_a_handoff_and_a_terminal_turn_exclude_each_other(world: World) -> None:
     world.session()
     world.ask()
 
@@ -124,7 +124,7 @@ def test_a_home_whose_session_moved_on_gets_another_one(world: World) -> None:
     assert world.transcript(str(second))[0]["content"] == "hi again"
 
 
-def test_an_unknown_thread_waits_as_long_as_a_handoff_is_on_its_way(world: World) -> None:
+def test_an_unknown_thread_waits_for_a_handoff(world: World) -> None:
     world.session()
     world.ask()
     unknown = Place("chat", "home", "t9")

@@ -52,7 +52,7 @@ def test_a_reply_that_was_not_taken_arrives_once(any_world: World, trouble: Plat
     assert reply == "reply to 5" + (REPEAT_MARK if may_be_marked else "")
 
 
-def test_a_reply_whose_answer_was_lost_is_not_doubled_or_says_that_it_is(any_world: World) -> None:
+def test_a_lost_answer_doubles_no_reply_without_a_mark(any_world: World) -> None:
     world = any_world
     _, place = world.moved()
     world.platform.accepts_before_failing = True
@@ -65,7 +65,7 @@ def test_a_reply_whose_answer_was_lost_is_not_doubled_or_says_that_it_is(any_wor
     assert answered(world, place) == ["reply to 5", *repeat]
 
 
-def test_where_nothing_tells_there_is_one_repeat_however_often_answers_are_lost(store: Store) -> None:
+def test_without_reconciliation_there_is_one_repeat_at_most(store: Store) -> None:
     """Each lost answer may leave a line behind, and never another copy of the reply."""
     world = World(store, idempotency="none")
     _, place = world.moved()
@@ -81,7 +81,7 @@ def test_where_nothing_tells_there_is_one_repeat_however_often_answers_are_lost(
     assert said.count(REPEATING) == 4
 
 
-def test_a_sender_that_died_is_followed_only_when_its_time_is_over(any_world: World) -> None:
+def test_a_dead_sender_is_replaced_after_its_time(any_world: World) -> None:
     world = any_world
     _, place = world.moved()
     world.say(place, "And?", "0001")
@@ -98,7 +98,7 @@ def test_a_sender_that_died_is_followed_only_when_its_time_is_over(any_world: Wo
     assert (REPEAT_MARK in reply) == (world.idempotency == "none")
 
 
-def test_several_parts_keep_their_order_across_a_fault_in_the_middle(any_world: World) -> None:
+def test_parts_keep_their_order_across_a_fault(any_world: World) -> None:
     world = any_world
     _, place = world.moved()
     text = "".join(f"{number:04}" for number in range(600))
@@ -112,9 +112,7 @@ def test_several_parts_keep_their_order_across_a_fault_in_the_middle(any_world: 
 
 
 @pytest.mark.parametrize("refusal", [Rejected("forbidden"), PlaceGone("deleted")], ids=["forbidden", "thread gone"])
-def test_a_confirmation_that_is_refused_fails_the_handoff_with_the_session_back(
-    any_world: World, refusal: Rejected
-) -> None:
+def test_a_rejected_confirmation_fails_the_handoff(any_world: World, refusal: Rejected) -> None:
     world = any_world
     world.session()
     handoff = world.ask()
@@ -131,7 +129,7 @@ def test_a_confirmation_that_is_refused_fails_the_handoff_with_the_session_back(
     assert (session.owner, session.epoch, session.active_handoff) == (session.cli, 2, None)
 
 
-def test_a_reply_that_is_refused_is_kept_in_the_transcript_and_the_session_goes_on(world: World) -> None:
+def test_a_rejected_reply_is_kept_in_the_transcript(world: World) -> None:
     _, place = world.moved()
     world.platform.next["send"].append(Rejected("forbidden"))
     world.say(place, "And?", "0001")
@@ -155,7 +153,7 @@ def test_where_the_thread_is_gone_the_chat_that_held_it_is_told(world: World) ->
     assert world.transcript()[-1]["content"] == "reply to 5"
 
 
-def test_where_the_thread_and_its_chat_are_gone_the_turn_ends_and_the_reply_is_kept(world: World) -> None:
+def test_a_reply_survives_the_loss_of_thread_and_chat(world: World) -> None:
     _, place = world.moved()
     world.platform.next["send"].extend([PlaceGone("thread not found"), PlaceGone("chat not found")])
     world.say(place, "And?", "0001")

@@ -21,14 +21,14 @@ class Holds:
         self.asked.append(seconds)
 
 
-def test_every_wake_up_shortens_the_queues_hold_before_it_does_anything(world: World) -> None:
+def test_every_message_first_shortens_its_visibility(world: World) -> None:
     holds = Holds()
     unknown = InboxEvent(HOME, "unknown")
     run_turn(world.services, unknown, TurnBudget(holds, world.clock.now() + 1, tries=1))
     assert holds.asked == [TURN_LEASE // 1000]
 
 
-def test_lease_and_hold_are_renewed_while_the_agent_works_however_short_they_are(world: World) -> None:
+def test_lease_and_visibility_are_renewed_during_a_turn(world: World) -> None:
     world.with_settings(turn_lease=600)
     held = start_turn(world.services, world.session(), counts=True)
     holds = Holds()
@@ -54,7 +54,7 @@ def test_a_second_turn_is_told_when_to_come_back(world: World) -> None:
     assert later.value.after == TURN_LEASE / 1000 - 30
 
 
-def test_letting_go_of_a_turn_that_is_somebody_elses_by_now_changes_nothing(world: World) -> None:
+def test_releasing_another_processs_turn_changes_nothing(world: World) -> None:
     mine = start_turn(world.services, world.session(), counts=True)
     world.wait(TURN_LEASE / 1000)
     theirs = start_turn(world.services, world.current(), counts=True)

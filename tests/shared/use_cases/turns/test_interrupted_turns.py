@@ -56,7 +56,7 @@ def place(world: World) -> Place:
     return world.moved()[1]
 
 
-def test_a_killed_turn_is_taken_up_again_in_the_same_session_and_the_agent_is_told(world: World, place: Place) -> None:
+def test_a_killed_turn_is_repeated_and_the_agent_is_told(world: World, place: Place) -> None:
     world.say(place, "And?", "0001")
     die_in_a_turn(world)
     assert world.current().strikes == 1
@@ -83,7 +83,7 @@ def test_the_note_is_never_stored_nor_sent(world: World, place: Place) -> None:
     assert [message["content"] for message in world.transcript()[4:]] == ["And?", "reply to 5"]
 
 
-def test_a_turn_out_of_time_marks_itself_stops_and_commits_nothing(world: World, place: Place) -> None:
+def test_a_turn_out_of_time_marks_and_commits_nothing(world: World, place: Place) -> None:
     world.say(place, "And?", "0001")
 
     out_of_time(world)
@@ -97,7 +97,7 @@ def test_a_turn_out_of_time_marks_itself_stops_and_commits_nothing(world: World,
     assert "ran out of time" in str(world.agent.notes[-1])
 
 
-def test_a_turn_that_breaks_on_what_nobody_foresaw_is_marked_and_handed_out_again(world: World, place: Place) -> None:
+def test_an_unexpected_error_marks_the_turn_for_redelivery(world: World, place: Place) -> None:
     world.say(place, "And?", "0001")
     world.agent.next.append(RuntimeError("nobody foresaw this"))
     with pytest.raises(RuntimeError):
@@ -120,9 +120,7 @@ def test_a_committed_turn_clears_marks_and_strikes(world: World, place: Place) -
         assert (world.current().strikes, world.current().resume_pending) == (0, None)
 
 
-def test_after_three_strikes_the_session_is_suspended_the_person_is_told_and_the_transcript_is_kept(
-    world: World, place: Place
-) -> None:
+def test_three_strikes_suspend_the_session(world: World, place: Place) -> None:
     strike_out(world, place)
 
     session = world.current()
@@ -134,7 +132,7 @@ def test_after_three_strikes_the_session_is_suspended_the_person_is_told_and_the
     assert "Your next message starts a new session" in told
 
 
-def test_the_next_message_after_a_suspension_starts_a_fresh_session_and_says_so(world: World, place: Place) -> None:
+def test_a_message_after_a_suspension_starts_a_new_session(world: World, place: Place) -> None:
     strike_out(world, place)
 
     world.say(place, "hello again", "0002")
@@ -166,14 +164,14 @@ def test_a_suspended_session_that_is_resumed_in_the_chat_goes_on(world: World, p
     assert not world.current("s-1").suspended
 
 
-def test_a_terminal_is_refused_by_a_suspended_session_and_told_what_to_do(world: World) -> None:
+def test_a_suspended_session_refuses_a_terminals_turn(world: World) -> None:
     session = world.session()
     world.store.sessions.replace(session, replace(session, suspended=True))
     with pytest.raises(SessionSuspended, match="transcript is saved"):
         accept_turn(world.services, USER, "s-1", epoch=0, turn_id="t", text="hi")
 
 
-def test_within_the_freshness_window_a_new_message_goes_on_in_the_same_session(world: World, place: Place) -> None:
+def test_a_fresh_interruption_continues_the_session(world: World, place: Place) -> None:
     mark_interrupted(world, seconds_ago=HOUR)
 
     world.say(place, "still here", "0001")
@@ -184,9 +182,7 @@ def test_within_the_freshness_window_a_new_message_goes_on_in_the_same_session(w
     assert world.store.sessions.at(place) == "s-1"
 
 
-def test_past_the_freshness_window_a_fresh_session_begins_and_says_that_the_old_one_expired(
-    world: World, place: Place
-) -> None:
+def test_an_old_interruption_starts_a_new_session(world: World, place: Place) -> None:
     mark_interrupted(world, seconds_ago=HOUR + 1)
 
     world.say(place, "anybody?", "0001")
@@ -200,7 +196,7 @@ def test_past_the_freshness_window_a_fresh_session_begins_and_says_that_the_old_
     assert world.current("s-1").owner == world.current("s-1").cli
 
 
-def test_a_death_on_the_way_to_the_fresh_session_loses_and_doubles_nothing(world: World, place: Place) -> None:
+def test_a_crash_before_the_new_session_loses_nothing(world: World, place: Place) -> None:
     mark_interrupted(world, seconds_ago=HOUR + 1)
     world.say(place, "anybody?", "0001")
     die_in_a_turn(world)
@@ -219,7 +215,7 @@ def mark_interrupted(world: World, *, seconds_ago: int) -> None:
     world.store.sessions.replace(session, marked)
 
 
-def test_an_agent_that_is_busy_costs_no_strike_and_is_asked_again(world: World, place: Place) -> None:
+def test_a_busy_agent_costs_no_strike(world: World, place: Place) -> None:
     world.agent.next.extend([AgentUnavailable("busy", after=30)] * 3)
     world.say(place, "And?", "0001")
 
@@ -231,7 +227,7 @@ def test_an_agent_that_is_busy_costs_no_strike_and_is_asked_again(world: World, 
     assert answered(world, place) == ["reply to 5"]
 
 
-def test_an_agent_that_refuses_is_told_to_the_person_at_once_and_costs_no_strike(world: World, place: Place) -> None:
+def test_a_failed_agent_is_reported_and_costs_no_strike(world: World, place: Place) -> None:
     world.agent.next.append(AgentFailed("the key is wrong"))
     world.say(place, "And?", "0001")
 
@@ -271,7 +267,7 @@ def test_kickoffs_that_die_never_strike_and_leave_no_mark(world: World) -> None:
     assert world.agent.notes == [None] * 5
 
 
-def test_a_kickoff_tells_the_agent_of_what_was_interrupted_in_the_terminal(world: World) -> None:
+def test_a_kickoff_tells_the_agent_of_an_interruption(world: World) -> None:
     world.session()
     mark_interrupted(world, seconds_ago=5)
 
@@ -282,7 +278,7 @@ def test_a_kickoff_tells_the_agent_of_what_was_interrupted_in_the_terminal(world
     assert world.current().resume_pending is None
 
 
-def test_a_transcript_that_ends_in_an_unfinished_tool_call_gets_the_weaker_note(world: World) -> None:
+def test_an_unfinished_tool_call_gets_the_weaker_note(world: World) -> None:
     call = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "function": {"name": "deploy"}}]}
     world.session(messages=[{"role": "user", "content": "deploy it"}, call])
 
@@ -292,7 +288,7 @@ def test_a_transcript_that_ends_in_an_unfinished_tool_call_gets_the_weaker_note(
     assert "tool call whose result never arrived" in str(world.agent.notes[-1])
 
 
-def test_a_session_is_not_given_up_while_its_last_turn_still_runs(world: World, place: Place) -> None:
+def test_a_session_is_not_suspended_during_its_last_turn(world: World, place: Place) -> None:
     session = world.current()
     world.store.sessions.replace(session, replace(session, strikes=2))
     world.say(place, "slow", "0001")
