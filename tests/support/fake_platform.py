@@ -1,52 +1,79 @@
-"""A chat platform in memory that keeps the promises of its port, and breaks off where a test says so."""
+"""A chat platform in memory that passes the platform contract, and fails where a test says so."""
 
 # ruff: noqa: ARG002  # a fake takes what its port passes, and need not use it
 
+import itertools
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from shared.domain.routes import Place
-from shared.errors import Ambiguous, PlatformNotConfigured
+from shared.errors import Ambiguous, PlaceGone, PlatformNotConfigured, Rejected
+from shared.platforms.markdown.clean import clean, neutralise
+from shared.platforms.markdown.split import split
 from shared.ports.inbound import Inbound, Invited, Parsed, WebhookRequest
 from shared.ports.platforms import Capabilities, Part, Platform
+from shared.use_cases.turns.deliver import REPEAT_MARK
 
 T = TypeVar("T")
+LIMIT = 1000
 Idempotency = Literal["key", "readback", "both", "none"]
 
 
+@dataclass(frozen=True)
+class Thread:
+    """A thread that the fake has opened."""
+
+    title: str
+    key: str
+
+
+@dataclass
+class Post:
+    """One message that the fake has posted."""
+
+    id: str
+    key: str
+    text: str
+
+
 class FakePlatform(Platform):
-    """A chat platform in memory. `next` holds what the next calls of an operation run into, before or after they act."""
+    """A chat platform in memory.
+
+    `next` holds the errors or actions that the next calls of an operation meet. With `accepts_before_failing` an
+    Ambiguous error is raised after the call took effect. `gone` are chats and threads that were deleted.
+    """
 
     name = "chat"
 
     def __init__(self, idempotency: Idempotency) -> None:
         self.capabilities = Capabilities(
-            threads=True, limit=1000, key=idempotency in ("key", "both"), readback=idempotency in ("readback", "both")
+            threads=True, limit=LIMIT, key=idempotency in ("key", "both"), readback=idempotency in ("readback", "both")
         )
-        self.threads: dict[str, str] = {}
-        self.posts: dict[Place, list[tuple[str, str]]] = defaultdict(list)
+        self.threads: dict[Place, Thread] = {}
+        self.posts: dict[Place, list[Post]] = defaultdict(list)
         self.next: dict[str, deque[Exception | Callable[[], None]]] = defaultdict(deque)
         self.accepts_before_failing = False
         self.asked: list[str] = []
         self.joined: list[Place] = []
+        self.gone: set[Place] = set()
+        self._ids = itertools.count(1)
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
         return self._do("open_thread", lambda: self._open(home, title, key))
 
     def find_thread(self, home: Place, *, key: str) -> Place | None:
         self.asked.append("find_thread")
-        found = [thread for thread, opened_by in self.threads.items() if opened_by == key]
-        can_find = self.capabilities.key or self.capabilities.readback
-        return Place("chat", home.chat, found[0]) if found and can_find else None
+        found = [place for place, thread in self.threads.items() if thread.key == key and place.home == home]
+        return found[0] if found and (self.capabilities.key or self.capabilities.readback) else None
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         return self._do("send", lambda: self._post(place, part, key))
 
     def find_message(self, place: Place, *, key: str) -> str | None:
         self.asked.append("find_message")
-        is_readable = self.capabilities.readback
-        return next((sent for sent, _ in self.posts[place] if sent == key), None) if is_readable else None
+        return self._posted(place, key) if self.capabilities.readback else None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
         self._do("edit", lambda: self._rewrite(place, message_id, part))
@@ -55,7 +82,7 @@ class FakePlatform(Platform):
         return
 
     def render(self, markdown: str) -> list[Part]:
-        return [Part(markdown[start : start + 900]) for start in range(0, len(markdown), 900)]
+        return [Part(text) for text in split(neutralise(clean(markdown)), LIMIT - len(REPEAT_MARK))]
 
     def link(self, place: Place) -> str:
         return f"https://chat.test/{place.chat}/{place.thread}"
@@ -77,7 +104,8 @@ class FakePlatform(Platform):
         return ()
 
     def said(self, place: Place) -> list[str]:
-        return [text for _, text in self.posts[place]]
+        """The texts that were posted at a place."""
+        return [post.text for post in self.posts[place]]
 
     def _do(self, operation: str, act: Callable[[], T]) -> T:
         self.asked.append(operation)
@@ -91,24 +119,36 @@ class FakePlatform(Platform):
         return act()
 
     def _open(self, home: Place, title: str, key: str) -> Place:
-        thread = f"t{len(self.threads) + 1}"
-        self.threads[thread] = key
-        return Place("chat", home.chat, thread)
+        self._refuse_gone(home)
+        place = Place("chat", home.chat, f"t{len(self.threads) + 1}")
+        self.threads[place] = Thread(title, key)
+        return place
 
     def _rewrite(self, place: Place, message_id: str, part: Part) -> None:
-        posts = self.posts[place]
-        at = max(number for number, (sent, _) in enumerate(posts) if sent == message_id)
-        posts[at] = (message_id, part.text)
+        for post in self.posts[place]:
+            if post.id == message_id:
+                post.text = part.text
+                return
+        raise Rejected("there is no such message")
 
     def _post(self, place: Place, part: Part, key: str) -> str:
-        is_repeat = self.capabilities.key and key in dict(self.posts[place])
-        if not is_repeat:
-            self.posts[place].append((key, part.text))
-        return key
+        self._refuse_gone(place)
+        if self.capabilities.key and (known := self._posted(place, key)):
+            return known
+        post = Post(f"m{next(self._ids)}", key, part.text)
+        self.posts[place].append(post)
+        return post.id
+
+    def _posted(self, place: Place, key: str) -> str | None:
+        return next((post.id for post in self.posts[place] if post.key == key), None)
+
+    def _refuse_gone(self, place: Place) -> None:
+        if self.gone & {place, place.home}:
+            raise PlaceGone("the chat or thread was deleted")
 
 
 class FakePlatforms:
-    """Only `chat` is there."""
+    """The `Platforms` port with one platform, `chat`."""
 
     def __init__(self, platform: FakePlatform) -> None:
         self._platform = platform

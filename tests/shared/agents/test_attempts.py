@@ -9,7 +9,7 @@ from shared.agents.attempts import EmptyAnswer, ProviderBusy, TooLong, ToolsRefu
 from shared.agents.transcript.conversation import Conversation
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
-from tests.contracts.agent_contract import HurriedClock, long_transcript, tool_use, user
+from tests.contracts.agent.contract import HurriedClock, long_transcript, tool_use, user
 
 
 class Model:

@@ -4,7 +4,7 @@ from shared.agents.bedrock.messages import to_converse
 from shared.agents.openai.messages import to_openai
 from shared.agents.transcript.window import prepare
 from shared.domain.messages import Message
-from tests.contracts.agent_contract import assistant, tool_use, user
+from tests.contracts.agent.contract import assistant, tool_use, user
 
 MESSAGES: list[Message] = [
     {"role": "system", "content": "Be brief."},

@@ -11,7 +11,7 @@ from shared.agents import AGENTS
 from shared.agents.registry import UnknownAgent, build_agent, describe, summary
 from shared.agents.spec import AgentSpec
 from shared.errors import AgentFailed
-from tests.contracts.agent_contract import KEY, HurriedClock, settings
+from tests.contracts.agent.contract import KEY, HurriedClock, settings
 from tests.support.secrets import FakeSecrets
 
 

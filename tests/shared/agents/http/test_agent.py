@@ -9,8 +9,8 @@ import pytest
 from shared.agents.http.agent import HttpAgent
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
-from tests.contracts.agent_contract import KEY, HurriedClock, assistant, settings, user
-from tests.contracts.agent_contract_dialects import HttpDialect
+from tests.contracts.agent.contract import KEY, HurriedClock, assistant, settings, user
+from tests.contracts.agent.dialects import HttpDialect
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import HttpServer, Response
 

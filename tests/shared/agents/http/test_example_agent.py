@@ -15,7 +15,7 @@ import pytest
 
 from shared.agents.http.agent import HttpAgent, signature
 from shared.errors import AgentFailed, AgentUnavailable
-from tests.contracts.agent_contract import KEY, HurriedClock, long_transcript, settings, user
+from tests.contracts.agent.contract import KEY, HurriedClock, long_transcript, settings, user
 from tests.support.secrets import FakeSecrets
 
 EXAMPLE = Path("examples/agent/agent.py")

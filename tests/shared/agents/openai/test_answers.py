@@ -10,8 +10,8 @@ from shared.agents.http_client import HttpResponse
 from shared.agents.openai.agent import OpenAIAgent
 from shared.agents.openai.answers import read_completion
 from shared.errors import AgentFailed
-from tests.contracts.agent_contract import KEY, HurriedClock, settings, user
-from tests.contracts.agent_contract_dialects import OpenAIDialect
+from tests.contracts.agent.contract import KEY, HurriedClock, settings, user
+from tests.contracts.agent.dialects import OpenAIDialect
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import HttpServer
 

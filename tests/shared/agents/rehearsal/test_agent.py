@@ -7,7 +7,7 @@ import pytest
 from shared.agents.rehearsal.agent import RehearsalAgent
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
-from tests.contracts.agent_contract import (
+from tests.contracts.agent.contract import (
     KICKOFF,
     HurriedClock,
     assistant,

@@ -7,7 +7,7 @@ import pytest
 from shared.agents.transcript.conversation import Call, Entry
 from shared.agents.transcript.repair import NO_OUTPUT, NO_RESULT, plain_text, repair
 from shared.domain.messages import Message
-from tests.contracts.agent_contract import assistant, tool_use, user
+from tests.contracts.agent.contract import assistant, tool_use, user
 
 
 def test_system_messages_at_the_start_become_one_text() -> None:

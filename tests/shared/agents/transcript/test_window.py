@@ -3,7 +3,7 @@
 from shared.agents.transcript.conversation import Entry
 from shared.agents.transcript.window import ENTRY_TOKENS, GO_ON, NOTES_TOKENS, OPENING, prepare, tokens_in
 from shared.domain.messages import Message
-from tests.contracts.agent_contract import assistant, long_transcript, tool_use, user
+from tests.contracts.agent.contract import assistant, long_transcript, tool_use, user
 
 
 def test_without_a_window_nothing_is_left_out() -> None:

@@ -12,7 +12,7 @@ from shared.agents.openai.messages import to_openai
 from shared.agents.transcript.repair import repair
 from shared.agents.transcript.window import NOTES_TOKENS, entry_tokens, prepare, tokens_in
 from shared.domain.messages import Message, problem_with
-from tests.contracts.agent_contract_dialects import BedrockDialect, HttpDialect, OpenAIDialect
+from tests.contracts.agent.dialects import BedrockDialect, HttpDialect, OpenAIDialect
 from tests.support.servers import Request
 
 IDS = st.sampled_from(["a", "b", "c", "call_0", ""])

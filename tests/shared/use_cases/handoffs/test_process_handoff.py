@@ -207,7 +207,7 @@ def test_another_attempt_adopts_the_opened_thread(world: World) -> None:
     world.process(handoff)
     world.process(handoff)
 
-    assert list(world.platform.threads) == ["t1"]
+    assert [place.thread for place in world.platform.threads] == ["t1"]
     assert world.current().owner.thread == "t1"
     assert world.platform.asked == ["open_thread", "find_thread"]
 
@@ -222,7 +222,7 @@ def test_without_find_thread_one_thread_at_most_is_orphaned(store: Store) -> Non
     world.process(handoff)
     world.process(handoff)
 
-    assert list(world.platform.threads) == ["t1", "t2"]
+    assert [place.thread for place in world.platform.threads] == ["t1", "t2"]
     assert world.current().owner.thread == "t2"
 
 

@@ -7,14 +7,14 @@ import pytest
 from shared.agents import AGENTS
 from shared.agents.registry import build_agent
 from shared.ports.agents import Agent
-from tests.contracts.agent_contract import (
+from tests.contracts.agent.contract import (
     AgentContract,
     HurriedClock,
     ModelContract,
     TricklingContract,
     settings,
 )
-from tests.contracts.agent_contract_dialects import BedrockDialect, HttpDialect, OpenAIDialect
+from tests.contracts.agent.dialects import BedrockDialect, HttpDialect, OpenAIDialect
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import HttpServer
 

@@ -15,7 +15,7 @@ from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
 from shared.ports.agents import Agent
 from shared.settings import Settings
-from tests.contracts.agent_contract_dialects import Dialect
+from tests.contracts.agent.dialects import Dialect
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import HANG, TRICKLE, HttpServer, Response
 

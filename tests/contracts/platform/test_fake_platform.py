@@ -1,0 +1,99 @@
+"""The fake platform of the use case tests against the parts of the platform contract that need no network."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from local.chats.spec import ChatKind, LocalChat, SeededChat
+from shared.domain.routes import Place
+from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited, Rejected
+from shared.platforms.spec import PlatformSpec
+from tests.contracts.platform.case import PlatformCase
+from tests.contracts.platform.faults import Faults
+from tests.contracts.platform.harness import PlatformHarness
+from tests.contracts.platform.outbound import Outbound
+from tests.contracts.platform.threads import Threads
+from tests.support.fake_platform import FakePlatform, Idempotency
+from tests.support.secrets import FakeSecrets
+
+CHAT = LocalChat(
+    PlatformSpec("chat", "Chat", threads=True),
+    people={"owner": "ada-there"},
+    chats=(SeededChat("home", "Home", "group"),),
+    homes={"owner": "home"},
+    wire="",
+    api_url="",
+    kinds={"group": ChatKind("group", "group")},
+)
+FAULTS: dict[str, type[PlatformError]] = {
+    "reset": NotSent,
+    "server_error": NotSent,
+    "forbidden": Rejected,
+    "accept_then_reset": Ambiguous,
+}
+
+
+class FakeSimulator:
+    """What the contract does to the simulator, done to the fake."""
+
+    def __init__(self, platform: FakePlatform) -> None:
+        self._platform = platform
+
+    def remove(self, _: str, chat: str, thread: str | None = None) -> None:
+        self._platform.gone.add(Place("chat", chat, thread))
+
+    def stop(self) -> None:
+        self._platform.next["send"].extend([NotSent("the platform is down")] * 9)
+
+    def link_url(self, _: str, chat: str, thread: str | None = None) -> str:
+        return self._platform.link(Place("chat", chat, thread))
+
+
+class FakeHarness:
+    """The interface of PlatformHarness over the fake."""
+
+    name = "chat"
+
+    def __init__(self, platform: FakePlatform) -> None:
+        self.chat, self.platform = CHAT, platform
+        self.secrets = FakeSecrets({"chat/token": "the token"})
+        self.simulator = FakeSimulator(platform)
+
+    def arm(self, kind: str, *, count: int = 1, seconds: float = 0, on: str = "send") -> None:
+        error = RateLimited(seconds) if kind == "rate_limit" else FAULTS[kind](f"the platform answers with {kind}")
+        self.platform.accepts_before_failing = kind == "accept_then_reset"
+        self.platform.next[on].clear()
+        self.platform.next[on].extend([error] * count)
+
+    def posted(self, _: Place, place: Place) -> list[dict[str, Any]]:
+        return [{"id": post.id, "text": post.text} for post in self.platform.posts[place]]
+
+    def thread_titles(self, home: Place) -> list[str]:
+        return [thread.title for place, thread in self.platform.threads.items() if place.home == home]
+
+    def outside_threads(self, home: Place) -> list[str]:
+        return self.platform.said(home)
+
+
+class FakeCase(PlatformCase):
+    """Runs a part of the contract on the fake, for every kind of idempotency."""
+
+    chat = CHAT
+
+    @pytest.fixture(params=["key", "readback", "both", "none"])
+    def at(self, request: pytest.FixtureRequest) -> Iterator[PlatformHarness]:
+        idempotency: Idempotency = request.param
+        yield cast("PlatformHarness", FakeHarness(FakePlatform(idempotency)))  # noqa: PT022  # as in the base class
+
+
+class TestFakeOutbound(FakeCase, Outbound):
+    pass
+
+
+class TestFakeFaults(FakeCase, Faults):
+    pass
+
+
+class TestFakeThreads(FakeCase, Threads):
+    pass
