@@ -9,7 +9,7 @@ from local.chats.spec import ChatKind, LocalChat, SeededChat
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited, Rejected
 from shared.platforms.spec import PlatformSpec
-from tests.contracts.platform.case import PlatformCase
+from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.faults import Faults
 from tests.contracts.platform.harness import PlatformHarness
 from tests.contracts.platform.outbound import Outbound
@@ -76,7 +76,7 @@ class FakeHarness:
         return self.platform.said(home)
 
 
-class FakeCase(PlatformCase):
+class FakeCase(PlatformTests):
     """Runs a part of the contract on the fake, for every kind of idempotency."""
 
     chat = CHAT
