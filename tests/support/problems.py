@@ -16,13 +16,14 @@ CODES = {
         *("no_home", "idempotency_key_reused"),
     },
 }
-NO_ROUTE = "no_route"
+GATEWAY = {403: "Forbidden", 404: "Not Found"}
+"""What the API answers itself: to a foreign Host header, and to an unknown route."""
 
 
 def problem_code(answer: httpx.Response) -> str:
-    """The code of an error response, which must be a documented problem; `NO_ROUTE` for the API's own 404."""
-    if answer.status_code == 404 and answer.json() == {"message": "Not Found"}:
-        return NO_ROUTE
+    """The code of an error response, which must be a documented problem or an answer of the API itself."""
+    if answer.json() == {"message": GATEWAY.get(answer.status_code)}:
+        return GATEWAY[answer.status_code]
     assert answer.headers["content-type"] == "application/problem+json", (answer.status_code, answer.text[:300])
     problem = answer.json()
     assert problem["status"] == answer.status_code
