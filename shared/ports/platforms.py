@@ -82,8 +82,9 @@ class Platform(Protocol):
     def parse(self, request: WebhookRequest) -> Parsed:
         """The events and the answer of a verified webhook. Never raises: what cannot be read is ignored."""
 
-    def join(self, place: Place) -> None:
+    def join(self, place: Place) -> None:  # noqa: ARG002  # platforms without invitations inherit this
         """Accept the invitation of a known person to this chat. May call the platform; repeating it is safe."""
+        return
 
     def check_home(self, home: Place) -> Place:
         """The chat that a person chose with `/sethome`, as it is to be stored. May call the platform.

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # it publishes no types
+import jsonschema
 import pytest
 
 from local.chats.discord.register_commands import register

@@ -32,7 +32,7 @@ AUTHOR = {
 }
 BOT = {**AUTHOR, "id": "9001000000000000001", "username": "handoff", "bot": True}
 # A message in a thread: it names the thread as its channel, and no parent.
-MESSAGE = {
+MESSAGE: dict[str, Any] = {
     "id": "1334385199974967042",
     "channel_id": "1334384000000000000",
     "guild_id": "8001000000000000001",

@@ -1,5 +1,7 @@
 """The splitter: nothing lost, nothing over the limit, no fence left open."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +17,7 @@ measures = st.sampled_from([len, utf16])
 
 @quick
 @given(documents, limits, measures)
-def test_pieces_fit_the_limit_and_join_to_the_text(text, limit, measure):
+def test_pieces_fit_the_limit_and_join_to_the_text(text: str, limit: int, measure: Callable[[str], int]) -> None:
     found = pieces(text, limit, measure)
 
     assert all(measure(piece.text) <= limit for piece in found)
@@ -24,7 +26,7 @@ def test_pieces_fit_the_limit_and_join_to_the_text(text, limit, measure):
 
 @quick
 @given(documents, limits)
-def test_each_piece_closes_its_fences_and_keeps_code_as_code(text, limit):
+def test_each_piece_closes_its_fences_and_keeps_code_as_code(text: str, limit: int) -> None:
     parts = split(text, limit)
 
     assert not [part for part in parts if leaves_a_fence_open(part)]
@@ -33,7 +35,7 @@ def test_each_piece_closes_its_fences_and_keeps_code_as_code(text, limit):
 
 @quick
 @given(rubbish, limits, measures)
-def test_pieces_of_any_text_fit_and_close_their_fences(text, limit, measure):
+def test_pieces_of_any_text_fit_and_close_their_fences(text: str, limit: int, measure: Callable[[str], int]) -> None:
     found = pieces(text, limit, measure)
 
     assert all(measure(piece.text) <= limit for piece in found)
@@ -43,7 +45,7 @@ def test_pieces_of_any_text_fit_and_close_their_fences(text, limit, measure):
 
 @quick
 @given(rubbish)
-def test_well_formed_keeps_all_words_and_is_idempotent(text):
+def test_well_formed_keeps_all_words_and_is_idempotent(text: str) -> None:
     formed = well_formed(text, 1000)
 
     assert "".join(formed.split()).replace("`", "").replace("~", "").replace(">", "") == "".join(text.split()).replace(
@@ -54,7 +56,7 @@ def test_well_formed_keeps_all_words_and_is_idempotent(text):
 
 @quick
 @given(st.lists(st.sampled_from(["e\u0301\u0323", "👩‍👩‍👧‍👦", "👍🏽", "🇩🇪", "🏴󠁧󠁢󠁷󠁬󠁳󠁿", "각", "x"]), min_size=5, max_size=20))
-def test_letters_of_several_characters_stay_whole(letters):
+def test_letters_of_several_characters_stay_whole(letters: str) -> None:
     letters = letters * 20
     text = "".join(letters)
     ends, length = set(), 0
@@ -67,33 +69,33 @@ def test_letters_of_several_characters_stay_whole(letters):
         assert at in ends
 
 
-def test_a_short_text_is_unchanged():
+def test_a_short_text_is_unchanged() -> None:
     assert split("# Hi\n\nall **good**", 2000) == ["# Hi\n\nall **good**"]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\n\n", "\r\n \t"])
-def test_a_blank_text_makes_no_message(text):
+def test_a_blank_text_makes_no_message(text: str) -> None:
     assert split(text, 2000) == []
 
 
-def test_a_limit_too_small_for_fences_is_refused():
+def test_a_limit_too_small_for_fences_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 256"):
         split("text", 100)
 
 
-def test_paragraphs_are_preferred_over_lines_and_words():
+def test_paragraphs_are_preferred_over_lines_and_words() -> None:
     text = "one two. three\nfour\n\n" * 20
 
     assert all(part.endswith("four") and part.startswith("one") for part in split(text, 300))
 
 
-def test_a_sentence_is_preferred_over_a_word():
+def test_a_sentence_is_preferred_over_a_word() -> None:
     parts = split("This is a sentence of some words. " * 30, 300)
 
     assert all(part.endswith("words.") for part in parts)
 
 
-def test_a_cut_fence_reopens_with_its_language():
+def test_a_cut_fence_reopens_with_its_language() -> None:
     text = "Look:\n\n```python title=x\n" + "\n".join(f"line_{n} = {n}" for n in range(60)) + "\n```\n\nDone."
 
     first, *middle, last = split(text, 300)
@@ -104,7 +106,7 @@ def test_a_cut_fence_reopens_with_its_language():
     assert last.endswith("```\n\nDone.")
 
 
-def test_shorter_fences_inside_a_longer_one_are_content():
+def test_shorter_fences_inside_a_longer_one_are_content() -> None:
     text = "````md\n" + "```py\nprint(1)\n```\n" * 40 + "````"
 
     parts = split(text, 300)
@@ -113,7 +115,7 @@ def test_shorter_fences_inside_a_longer_one_are_content():
     assert sum(part.count("print(1)") for part in parts) == 40
 
 
-def test_the_rest_of_a_quoted_fence_reopens_unquoted():
+def test_the_rest_of_a_quoted_fence_reopens_unquoted() -> None:
     text = "> ~~~sh\n" + "\n".join(f"> echo {n}" for n in range(60)) + "\n> ~~~\nafter"
 
     first, *_, last = split(text, 300)
@@ -123,7 +125,7 @@ def test_the_rest_of_a_quoted_fence_reopens_unquoted():
     assert last.endswith("\n~~~\nafter")
 
 
-def test_a_fence_in_a_list_reopens_without_indentation():
+def test_a_fence_in_a_list_reopens_without_indentation() -> None:
     text = "1. step\n\n     ```js\n" + "\n".join(f"     let a{n}" for n in range(60)) + "\n     ```\n2. next"
 
     _, second, *_ = split(text, 300)
@@ -131,7 +133,7 @@ def test_a_fence_in_a_list_reopens_without_indentation():
     assert second.startswith("```js\nlet a")
 
 
-def test_the_head_of_a_table_is_repeated():
+def test_the_head_of_a_table_is_repeated() -> None:
     head = "| name | size |\n| --- | ---: |"
     text = head + "\n" + "\n".join(f"| file{n} | {n} |" for n in range(60)) + "\n\nDone."
 
@@ -141,21 +143,21 @@ def test_the_head_of_a_table_is_repeated():
     assert all(part.startswith(head + "\n| file") for part in parts)
 
 
-def test_an_unclosed_fence_is_closed():
+def test_an_unclosed_fence_is_closed() -> None:
     assert split("```py\nx = 1", 2000) == ["```py\nx = 1\n```"]
 
 
-def test_a_quote_that_ends_inside_its_fence_ends_the_fence():
+def test_a_quote_that_ends_inside_its_fence_ends_the_fence() -> None:
     assert split("> ```py\n> x\nafter", 2000) == ["> ```py\n> x\n> ```\nafter"]
 
 
-def test_unindented_code_in_a_list_stays_in_its_fence():
+def test_unindented_code_in_a_list_stays_in_its_fence() -> None:
     text = "- do this:\n  ```py\ndef f():\n    return 1\n```\n- and that"
 
     assert split(text, 2000) == ["- do this:\n  ```py\n  def f():\n      return 1\n  ```\n- and that"]
 
 
-def test_no_cut_turns_text_into_a_fence():
+def test_no_cut_turns_text_into_a_fence() -> None:
     text = "word " * 100 + "```` not a fence " + "word " * 100
 
     assert not [part for part in split(text, 300) if leaves_a_fence_open(part)]
@@ -164,14 +166,14 @@ def test_no_cut_turns_text_into_a_fence():
 @pytest.mark.parametrize(
     "line", ["```" + "i" * 3000, "`" * 3000, "~" * 3000 + "x", "> " * 400 + "```", " " * 3000 + "```"]
 )
-def test_a_very_long_fence_line_fits(line):
+def test_a_very_long_fence_line_fits(line: str) -> None:
     parts = split(f"{line}\ncode\n{line}\nafter", 2000)
 
     assert all(len(part) <= 2000 for part in parts)
     assert "after" in parts[-1]
 
 
-def test_twenty_thousand_characters_arrive_complete():
+def test_twenty_thousand_characters_arrive_complete() -> None:
     table = "| a | b |\n|---|---|\n| 1 | 👩‍👩‍👧 |"
     section = f"## Part 🚀\n\nSome **words**.\n\n{table}\n\n````md\n```py\nx = 1\n```\n````\n\n- one\n- two\n\n"
     text = (section * 200)[:20_000]

@@ -1,6 +1,8 @@
 """Callbacks in the form that Slack sends."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -8,14 +10,14 @@ from slack_sdk.signature import Clock, SignatureVerifier
 
 from shared.domain.routes import Place
 from shared.platforms.slack.inbound import is_from_slack, parse
-from shared.ports.inbound import Answer, Parsed
+from shared.ports.inbound import Answer, Inbound, Parsed
 from tests.support.webhooks import message_in
 
 NOW = 1_790_000_000_000
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 
 
-def callback(**event):
+def callback(**event: Any) -> bytes:
     given = {"type": "message", "user": "U7001", "text": "hi", "channel": "C0HOME", "channel_type": "channel", **event}
     given.setdefault("ts", "1790000000.000100")
     body = {
@@ -28,7 +30,7 @@ def callback(**event):
     return json.dumps(body).encode()
 
 
-def heard(raw, headers=None):
+def heard(raw: bytes, headers: Mapping[str, str] | None = None) -> Inbound:
     return message_in(parse(headers or {}, raw))
 
 
@@ -50,13 +52,13 @@ def heard(raw, headers=None):
     ],
     ids=["channel", "thread", "a thread's own first message", "direct", "thread in direct", "also sent to the channel"],
 )
-def test_a_message_comes_from_the_channel_or_its_thread(event, place):
+def test_a_message_comes_from_the_channel_or_its_thread(event: Mapping[str, Any], place: Place) -> None:
     inbound = heard(callback(**event))
 
     assert (inbound.place, inbound.sender, inbound.text) == (place, "U7001", "hi")
 
 
-def test_a_message_and_the_mention_in_it_are_one_event():
+def test_a_message_and_the_mention_in_it_are_one_event() -> None:
     plain = heard(callback(text="<@U9001> hi"))
     mention = heard(callback(type="app_mention", text="<@U9001> hi", channel_type=None))
 
@@ -64,7 +66,7 @@ def test_a_message_and_the_mention_in_it_are_one_event():
     assert plain.text == "hi"
 
 
-def test_ids_sort_in_the_order_of_writing():
+def test_ids_sort_in_the_order_of_writing() -> None:
     moments = ["999999999.999999", "1790000000.000100", "1790000000.000101", "1790000001.000000"]
     ids = [heard(callback(ts=ts)).event_id for ts in moments]
 
@@ -84,7 +86,7 @@ def test_ids_sort_in_the_order_of_writing():
         ("ask <@U7002>", "ask <@U7002>"),
     ],
 )
-def test_the_text_is_what_the_person_typed(sent, typed):
+def test_the_text_is_what_the_person_typed(sent: str, typed: str) -> None:
     assert heard(callback(text=sent)).text == typed
 
 
@@ -106,20 +108,20 @@ def test_the_text_is_what_the_person_typed(sent, typed):
         (b"[" * 100_000, "not a callback"),
     ],
 )
-def test_other_updates_are_ignored_with_a_reason(raw, why):
+def test_other_updates_are_ignored_with_a_reason(raw: bytes, why: str) -> None:
     parsed = parse({}, raw)
 
     assert parsed == Parsed(ignored=parsed.ignored)
     assert why in parsed.ignored
 
 
-def test_the_handshake_is_answered_with_its_challenge():
+def test_the_handshake_is_answered_with_its_challenge() -> None:
     parsed = parse({}, b'{"type": "url_verification", "token": "t", "challenge": "3eZbrw"}')
 
     assert parsed == Parsed(answer=Answer({"challenge": "3eZbrw"}))
 
 
-def test_a_slash_command_is_a_message_with_an_answer():
+def test_a_slash_command_is_a_message_with_an_answer() -> None:
     form = {"command": "/resume", "text": "Fix it", "channel_id": "C0HOME", "user_id": "U7001", "trigger_id": "1.2.a"}
     headers = {"content-type": "application/x-www-form-urlencoded", "x-slack-request-timestamp": "1790000000"}
 
@@ -132,43 +134,43 @@ def test_a_slash_command_is_a_message_with_an_answer():
 
 
 class FixedClock(Clock):
-    def now(self):
+    def now(self) -> float:
         return NOW / 1000
 
 
-def signed(raw, *, timestamp=str(NOW // 1000), secret=SECRET):
+def signed(raw: bytes, *, timestamp: str = str(NOW // 1000), secret: str = SECRET) -> dict[str, str]:
     signature = SignatureVerifier(secret, FixedClock()).generate_signature(timestamp=timestamp, body=raw)
-    return {"x-slack-request-timestamp": timestamp, "x-slack-signature": signature}
+    return {"x-slack-request-timestamp": timestamp, "x-slack-signature": str(signature)}
 
 
-def test_a_signature_of_slacks_verifier_is_accepted():
+def test_a_signature_of_slacks_verifier_is_accepted() -> None:
     raw = callback(text="naïve 🚀")
 
     assert is_from_slack(signed(raw), raw, SECRET, now=NOW)
 
 
 @pytest.mark.parametrize("seconds", [-301, 301, -86_400])
-def test_an_old_or_future_signature_is_refused(seconds):
+def test_an_old_or_future_signature_is_refused(seconds: int) -> None:
     raw = callback()
 
     assert not is_from_slack(signed(raw, timestamp=str(NOW // 1000 + seconds)), raw, SECRET, now=NOW)
 
 
 @pytest.mark.parametrize("seconds", [-299, 299])
-def test_clocks_may_differ_by_some_minutes(seconds):
+def test_clocks_may_differ_by_some_minutes(seconds: int) -> None:
     raw = callback()
 
     assert is_from_slack(signed(raw, timestamp=str(NOW // 1000 + seconds)), raw, SECRET, now=NOW)
 
 
 @pytest.mark.parametrize("timestamp", ["", "soon", "-5", "１７９００００００００", "1e9", "9" * 400])
-def test_a_timestamp_that_is_not_a_number_is_refused(timestamp):
+def test_a_timestamp_that_is_not_a_number_is_refused(timestamp: str) -> None:
     raw = callback()
 
     assert not is_from_slack(signed(raw, timestamp=timestamp), raw, SECRET, now=NOW)
 
 
-def test_tampered_bytes_and_other_secrets_are_refused():
+def test_tampered_bytes_and_other_secrets_are_refused() -> None:
     raw = callback()
 
     assert not is_from_slack(signed(raw), raw + b" ", SECRET, now=NOW)
@@ -178,7 +180,7 @@ def test_tampered_bytes_and_other_secrets_are_refused():
 
 
 @pytest.mark.parametrize("unset", [None, ""])
-def test_without_a_secret_nothing_is_accepted(unset):
+def test_without_a_secret_nothing_is_accepted(unset: str | None) -> None:
     raw = callback()
 
     assert not is_from_slack(signed(raw), raw, unset, now=NOW)

@@ -1,6 +1,8 @@
 """Updates in the form that Telegram sends."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ SUPERGROUP = {"id": -1001000000002, "title": "Talk", "type": "supergroup"}
 GROUP = {"id": -1002, "title": "Friends", "type": "group"}
 
 
-def update(kind="message", **message):
+def update(kind: str = "message", /, **message: Any) -> bytes:
     given = {"message_id": 42, "from": PERSON, "chat": PRIVATE, "date": 1_790_000_000, "text": "hi", **message}
     return json.dumps({"update_id": 100001, kind: given}).encode()
 
@@ -34,23 +36,23 @@ def update(kind="message", **message):
     ],
     ids=["private", "private topic", "forum topic", "forum's General", "reply outside topics", "group"],
 )
-def test_a_message_comes_from_the_chat_or_its_topic(message, place):
+def test_a_message_comes_from_the_chat_or_its_topic(message: Mapping[str, Any], place: Place) -> None:
     inbound = message_in(parse(update(**message)))
 
     assert (inbound.place, inbound.sender, inbound.text) == (place, "7001", "hi")
 
 
-def test_ids_sort_in_the_order_of_writing():
+def test_ids_sort_in_the_order_of_writing() -> None:
     ids = [message_in(parse(update(message_id=n))).event_id for n in (1, 9, 10, 99, 100, 123_456_789_012)]
 
     assert ids == sorted(ids)
 
 
-def test_a_caption_is_text():
+def test_a_caption_is_text() -> None:
     assert message_in(parse(update(text=None, caption="look", photo=[{}]))).text == "look"
 
 
-def test_the_bots_name_is_removed_from_a_command():
+def test_the_bots_name_is_removed_from_a_command() -> None:
     command = {"type": "bot_command", "offset": 0, "length": 19}
 
     assert (
@@ -81,14 +83,14 @@ def test_the_bots_name_is_removed_from_a_command():
         (b"[" * 100_000, "not an update"),
     ],
 )
-def test_other_updates_are_ignored_with_a_reason(raw, why):
+def test_other_updates_are_ignored_with_a_reason(raw: bytes, why: str) -> None:
     parsed = parse(raw)
 
     assert parsed == Parsed(ignored=parsed.ignored)
     assert why in parsed.ignored
 
 
-def test_only_the_right_secret_is_accepted():
+def test_only_the_right_secret_is_accepted() -> None:
     assert is_from_telegram({SECRET_HEADER: "s3cret"}, "s3cret")
     assert not is_from_telegram({SECRET_HEADER: "s3cre"}, "s3cret")
     assert not is_from_telegram({SECRET_HEADER: "ü"}, "s3cret")
@@ -96,6 +98,6 @@ def test_only_the_right_secret_is_accepted():
 
 
 @pytest.mark.parametrize("unset", [None, ""])
-def test_without_a_secret_nothing_is_accepted(unset):
+def test_without_a_secret_nothing_is_accepted(unset: str | None) -> None:
     assert not is_from_telegram({SECRET_HEADER: ""}, unset)
     assert not is_from_telegram({}, unset)

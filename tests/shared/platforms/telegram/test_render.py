@@ -1,6 +1,8 @@
 """Markdown as Telegram's text with entities: nothing is dropped, all limits are kept."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from aiogram.types import MessageEntity
@@ -15,12 +17,12 @@ quick = settings(max_examples=80, deadline=None, derandomize=True, database=None
 LIMIT = 4096
 
 
-def marked(markdown):
+def marked(markdown: str) -> tuple[str, set[tuple[str, str]]]:
     """The text with each entity's stretch in brackets behind its kind."""
     [part] = render(markdown, LIMIT)
     units = part.text.encode("utf-16-le")
 
-    def stretch(entity):
+    def stretch(entity: Mapping[str, Any]) -> str:
         return units[2 * entity["offset"] : 2 * (entity["offset"] + entity["length"])].decode("utf-16-le")
 
     return part.text, {(entity["type"], stretch(entity)) for entity in part.extra.get("entities", ())}
@@ -39,7 +41,7 @@ def marked(markdown):
         ("[docs](https://e.org/a)", "docs", {("text_link", "docs")}),
     ],
 )
-def test_markdown_becomes_entities(markdown, text, entities):
+def test_markdown_becomes_entities(markdown: str, text: str, entities: set[tuple[str, str]]) -> None:
     assert marked(markdown) == (text, entities)
 
 
@@ -64,25 +66,25 @@ def test_markdown_becomes_entities(markdown, text, entities):
         ("sed 's/\\(a\\)/\\1/' in `\\(\\alpha + 1\\)`", "sed 's/(a)/\\1/' in \\(\\alpha + 1\\)"),
     ],
 )
-def test_text_that_the_converter_would_drop_is_kept(markdown, text):
+def test_text_that_the_converter_would_drop_is_kept(markdown: str, text: str) -> None:
     shown = "\n".join(line.rstrip() for line in marked(markdown)[0].splitlines())
 
     assert shown == text
 
 
-def test_names_are_neutralised_except_in_code():
+def test_names_are_neutralised_except_in_code() -> None:
     text, _ = marked("ask @olivia_b about `@property`, not a@b.org or https://e.org/@user")
 
     assert text == "ask @\u2060olivia_b about @property, not a@b.org or https://e.org/@user"
 
 
-def test_a_language_is_one_word():
+def test_a_language_is_one_word() -> None:
     [part] = render('```python title="x"\ncode\n```', LIMIT)
 
     assert part.extra["entities"] == [{"type": "pre", "offset": 0, "length": 4, "language": "python"}]
 
 
-def test_cut_code_stays_code_on_both_sides():
+def test_cut_code_stays_code_on_both_sides() -> None:
     lines = [f"line_{n} = {n}" for n in range(600)]
     parts = render("before\n\n```python\n" + "\n".join(lines) + "\n```\n\nafter", LIMIT)
 
@@ -91,14 +93,14 @@ def test_cut_code_stays_code_on_both_sides():
     assert [line for part in parts for line in part.text.splitlines() if line.startswith("line_")] == lines
 
 
-def test_no_part_has_more_entities_than_allowed():
+def test_no_part_has_more_entities_than_allowed() -> None:
     parts = render(" ".join(f"**b{n}**" for n in range(350)), LIMIT)
 
     assert all(len(part.extra["entities"]) <= MOST_ENTITIES for part in parts)
     assert " ".join(part.text for part in parts).split() == [f"b{n}" for n in range(350)]
 
 
-def test_a_page_of_raw_html_is_complete_and_fast():
+def test_a_page_of_raw_html_is_complete_and_fast() -> None:
     html = "<p>x <b>y</b>\n" * 1500
 
     assert "".join(part.text for part in render(html, LIMIT)).replace("\n", "") == html.replace("\n", "")
@@ -106,7 +108,7 @@ def test_a_page_of_raw_html_is_complete_and_fast():
 
 @quick
 @given(st.one_of(documents, rubbish))
-def test_entities_are_inside_their_text_and_valid_for_aiogram(markdown):
+def test_entities_are_inside_their_text_and_valid_for_aiogram(markdown: str) -> None:
     for part in render(markdown, LIMIT):
         assert utf16(part.text) <= LIMIT
         assert part.text == part.text.rstrip()
@@ -117,7 +119,7 @@ def test_entities_are_inside_their_text_and_valid_for_aiogram(markdown):
 
 @quick
 @given(documents)
-def test_every_word_of_the_reply_arrives_in_order(markdown):
+def test_every_word_of_the_reply_arrives_in_order(markdown: str) -> None:
     sent = re.findall(r"\w+", "\n".join(part.text for part in render(markdown, LIMIT)))
     wanted = [word for word in re.findall(r"\w+", markdown) if word not in ("python", "md", "js", "title")]
     rest = iter(sent)
