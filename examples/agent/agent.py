@@ -1,10 +1,10 @@
-"""An agent of one's own in one file, standard library only: start it, then point Handoff at it.
+"""An example of your own agent, in one file without dependencies: start it, then point Handoff at it.
 
     HANDOFF_AGENT_KEY=change-me python3 examples/agent/agent.py
     HANDOFF_AGENT=http HANDOFF_AGENT_URL=http://127.0.0.1:8790/ HANDOFF_AGENT_KEY=change-me make run
 
-`answer` is the part to replace; all else is the contract of docs/agents.md: a signature to check, a deadline to keep,
-and a turn that may be asked for twice and must be worked on once.
+Replace `answer`. The rest follows the contract of docs/agents.md: check the signature, keep the deadline, and work once
+on a turn that is requested twice.
 """
 
 import hashlib
@@ -27,22 +27,22 @@ Answer = Callable[[list[dict[str, Any]], str | None], str]
 
 
 def answer(messages: list[dict[str, Any]], note: str | None) -> str:
-    """What the agent says. `messages` are in OpenAI's format, so any model or framework takes them as they are."""
+    """The agent's answer. `messages` are in OpenAI's format, which models and frameworks accept unchanged."""
     asked = next((message["content"] for message in reversed(messages) if message["role"] == "user"), "nothing")
     tools = sum(len(message.get("tool_calls", ())) for message in messages)
     aside = f"\n\nI also got a note: {note}" if note else ""
-    return f"You said: {asked}\n\nI have {len(messages)} messages and {tools} tool calls before me.{aside}"
+    return f"You said: {asked}\n\nI was given {len(messages)} messages and {tools} tool calls.{aside}"
 
 
 def is_genuine(key: str, timestamp: str, signature: str, raw: bytes, now: float) -> bool:
-    """Whether Handoff sent this, and lately. Compare the raw bytes, never the parsed JSON."""
+    """Whether Handoff sent this request recently. The signature covers the raw bytes, not the parsed JSON."""
     expected = hmac.new(key.encode(), timestamp.encode() + b"." + raw, hashlib.sha256).hexdigest()
     fresh = timestamp.isdigit() and abs(now - int(timestamp)) <= FRESH_SECONDS
     return fresh and hmac.compare_digest(f"sha256={expected}".encode(), signature.encode())
 
 
 class Turns:
-    """Work by idempotency key: the first request starts it, a repeat waits for the same result."""
+    """Turns by idempotency key: the first request starts the work, a repeat waits for the same result."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -63,14 +63,14 @@ class Turns:
     def _work(self, key: str, turn: "Future[str]", messages: list[dict[str, Any]], note: str | None) -> None:
         try:
             turn.set_result(self._answer(messages, note))
-        except Exception as error:  # noqa: BLE001 - whatever went wrong is the answer to this request, not the server's end
+        except Exception as error:  # noqa: BLE001  # an error fails this request, not the server
             with self._lock:
-                self._turns.pop(key, None)  # a failure is not remembered: the next try may work
+                self._turns.pop(key, None)  # a failure is not cached: the next try may succeed
             turn.set_exception(error)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """POST: a turn."""
+    """Answers a POST with a turn."""
 
     protocol_version = "HTTP/1.1"
     key: str
@@ -84,14 +84,14 @@ class Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(length)
         timestamp = self.headers.get("x-handoff-timestamp", "")
         if not is_genuine(self.key, timestamp, self.headers.get("x-handoff-signature", ""), raw, time.time()):
-            return self._say(401, {"error": "The signature does not fit."})
+            return self._say(401, {"error": "The signature is wrong."})
         request = json.loads(raw)
         turn = self.turns.run(request["idempotency_key"], request["messages"], request["note"])
         try:
             return self._say(200, {"text": turn.result(timeout=max(0.0, request["deadline"] / 1000 - time.time()))})
         except FutureTimeout:
-            return self._say(503, {"error": "Still at work; ask again."}, {"retry-after": "5"})
-        except Exception as error:  # noqa: BLE001 - told to Handoff, which tries again
+            return self._say(503, {"error": "Still working; retry."}, {"retry-after": "5"})
+        except Exception as error:  # noqa: BLE001  # reported to Handoff, which retries
             return self._say(500, {"error": type(error).__name__})
 
     def _say(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
@@ -107,7 +107,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(raw)
 
     def log_message(self, *_: object) -> None:
-        """Keep what people say out of the log."""
+        """Keep messages out of the log."""
 
 
 def serve(key: str, port: int, answer: Answer) -> ThreadingHTTPServer:

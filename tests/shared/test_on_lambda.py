@@ -1,4 +1,4 @@
-"""A handler on Lambda: whenever logging is set up, before it is loaded or after, its logs hold no word of an error."""
+"""A Lambda handler redacts errors in its logs, whenever logging is configured."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A world for use cases: the real store, and a clock, a platform, an agent and a queue that a test has in its hand."""
+"""A world for use case tests: a real store, and a fake clock, platform, agent and queue."""
 
 # ruff: noqa: ARG002  # a fake takes what its port passes, and need not use it
 
@@ -35,7 +35,7 @@ LIMIT = 840_000
 
 
 class FakeAgent:
-    """Says how many messages it was given. `next` holds what its next turns do instead."""
+    """Answers with the number of messages. `next` holds what the next turns do instead."""
 
     def __init__(self) -> None:
         self.next: deque[Exception | Callable[[], str]] = deque()
@@ -53,7 +53,7 @@ class FakeAgent:
 
 @dataclass
 class World:
-    """Everything that a use case meets. Time passes only when a test says so."""
+    """The services of a use case. Time passes only when a test says so."""
 
     store: Store
     idempotency: Idempotency = "readback"
@@ -103,7 +103,7 @@ class World:
         return sweep(self.services)
 
     def turn(self, *, limit: int = LIMIT) -> Waiting | None:
-        """Receive and run one wake-up as the function does: True to its errors, it stays in the queue or is gone."""
+        """Receive and run one message as the function does; it is deleted when it is done."""
         received = self.queue.receive()
         if received is None:
             return None
@@ -113,7 +113,7 @@ class World:
         return received
 
     def turns(self, *, most: int = 50) -> int:
-        """Run wake-ups, letting time pass whenever all of them wait; returns how many runs that took."""
+        """Run messages until the queue is empty, and let time pass while all are hidden; returns the number of runs."""
         for run in range(most):
             if not self.queue.waiting:
                 return run
@@ -122,7 +122,7 @@ class World:
         raise AssertionError(f"the queue is not empty after {most} runs: {self.queue.waiting}")
 
     def moved(self, session_id: str = "s-1", **more: Any) -> tuple[Session, Place]:
-        """A session that was handed over, and its thread."""
+        """A session that was handed off, and its thread."""
         self.session(session_id)
         self.process(self.ask(session_id, **more))
         self.turns()
@@ -131,7 +131,7 @@ class World:
         return session, session.owner
 
     def say(self, place: Place, text: str, event_id: str) -> None:
-        """A person said something at a place; what the webhook does once it is verified."""
+        """A user writes at a place: what the webhook does after verification."""
         self.store.inbox.put(InboxRow(place, event_id, "ada-there", text, self.clock.now(), USER))
         self.queue.send(InboxEvent(place, event_id), dedupe=f"said {place.route} {event_id}")
 
@@ -152,8 +152,8 @@ class World:
         self.services = replace(self.services, settings=replace(self.services.settings, **changes))
 
 
-class Overtaken(FakePlatforms):
-    """Lets others be quicker: after a request was looked up, and before anything was read or written for it."""
+class CompetingAction(FakePlatforms):
+    """Runs a competing action after a request was looked up and before anything is written for it."""
 
     def __init__(self, world: World, others: Callable[[], object]) -> None:
         super().__init__(world.platform)

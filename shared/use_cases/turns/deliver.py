@@ -42,7 +42,7 @@ def deliver_reply(services: Services, row: InboxRow, session_id: str, turn_id: s
         deliver(services, session_id, turn_id)
     except PlaceGone:
         log.info("session %s: its thread is gone; the reply is in the transcript", session_id)
-        # A thread that is a channel of its own has no parent chat in its place: tell the user's home instead.
+        # Where a thread is a separate channel, its place names no parent chat: use the user's home instead.
         home = row.place.home if row.place.thread else services.store.accounts.home(row.user_id, row.place.platform)
         if home is not None and home != row.place:
             notice = f"A thread of yours is gone. Its session is saved: send `/resume {session_id}` to bring it here."

@@ -1,4 +1,4 @@
-"""What every agent must do, and what every agent behind a network must do on top."""
+"""The contract of every agent, and of every agent that calls a server."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ KICKOFF: Message = {"role": "user", "content": "Confirm briefly and summarise.",
 
 
 class HurriedClock:
-    """The real time, plus the pauses that were asked for and not slept."""
+    """The real time plus the requested pauses, which are not slept."""
 
     def __init__(self) -> None:
         self.pauses: list[float] = []
@@ -71,7 +71,7 @@ def long_transcript(count: int = 400) -> list[Message]:
 
 
 class AgentContract:
-    """For every agent: the test class gives `agent`, and `slow_agent` that does not answer in time."""
+    """For every agent: the test class provides `agent`, and `slow_agent`, which does not answer in time."""
 
     @pytest.fixture
     def clock(self) -> HurriedClock:
@@ -98,7 +98,7 @@ class AgentContract:
 
 
 class RemoteAgentContract(AgentContract):
-    """For every agent behind a network, with a server that speaks its wire format and refuses what the real one would."""
+    """For every agent that calls a server; the test server checks requests as strictly as the real one."""
 
     dialect: Dialect
     kinds_that_fail: tuple[str, ...] = ("bad_key", "unknown_model", "refused")
@@ -156,7 +156,7 @@ class RemoteAgentContract(AgentContract):
     ) -> None:
         messages: list[Message] = [
             assistant("I begin"),
-            {"role": "tool", "tool_call_id": "nobody", "content": "orphan"},
+            {"role": "tool", "tool_call_id": "unknown", "content": "orphan"},
             {"role": "system", "content": "a rule in the middle"},
             *tool_use("search", call_0="found"),
             {
@@ -329,7 +329,7 @@ class RemoteAgentContract(AgentContract):
 
 
 class ModelContract(RemoteAgentContract):
-    """For agents that are models: how they stop, and tools that they are not given."""
+    """For agents that call a model: early stops, and tool calls without tools."""
 
     @pytest.mark.parametrize(("stop", "words"), [("length", "cut off"), ("filter", "content filter")])
     def test_words_that_end_early_say_so_outside_of_their_code(
@@ -362,7 +362,7 @@ class ModelContract(RemoteAgentContract):
             assert "search" in told[1][1]
             assert "found it" in told[2][1]
 
-    def test_a_wish_for_tools_that_nobody_used_is_told(
+    def test_a_tool_call_without_earlier_tools_is_reported(
         self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:
         server.script = [self.dialect.says("", stop="tool")]
@@ -379,7 +379,7 @@ class ModelContract(RemoteAgentContract):
 
 
 class TricklingContract(RemoteAgentContract):
-    """For agents over a client of our own: one that keeps its connection alive with blanks is no way past the deadline."""
+    """For agents over our HTTP client: a server that sends blanks for ever does not pass the deadline."""
 
     def test_an_answer_that_never_ends_is_left_at_the_deadline(
         self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock

@@ -1,4 +1,4 @@
-"""The wire formats of the providers: how each one speaks, what it refuses, and what it was told in plain words."""
+"""The providers' wire formats: answers, errors, and what a request contained."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ def _response(status: int, body: object, headers: Mapping[str, str] | None = Non
 
 
 class OpenAIDialect:
-    """Chat completions, as strict as the strictest chat template."""
+    """Chat completions, checked like the strictest chat template."""
 
     name = "openai"
     _STOPS: ClassVar = {"done": "stop", "length": "length", "filter": "content_filter", "tool": "tool_calls"}
@@ -201,7 +201,7 @@ def _told(messages: Sequence[Mapping[str, Any]]) -> list[Line]:
 
 
 def _problem_with(messages: Sequence[Mapping[str, Any]]) -> str | None:
-    """What the pickiest of OpenAI-compatible servers would refuse: each message is judged by what may come next."""
+    """Why the strictest OpenAI-compatible server would reject these messages, or None."""
     expected: list[str] = []
     allowed = {"system", "user"}
     for message in messages:

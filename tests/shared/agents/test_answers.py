@@ -1,4 +1,4 @@
-"""A model's words as a reply."""
+"""A model's text as a reply."""
 
 import pytest
 

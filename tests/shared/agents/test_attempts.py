@@ -1,4 +1,4 @@
-"""Asking again: how often, how long, and in which shape."""
+"""Retries: how many, after which pauses, and in which shape."""
 
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Each provider's format, to the letter."""
+"""Each provider's message format."""
 
 from shared.agents.bedrock.messages import to_converse
 from shared.agents.openai.messages import to_openai

@@ -1,4 +1,4 @@
-"""Turns that did not end well: marks, precedence, freshness, and what the agent is told."""
+"""Interrupted turns: marks, precedence, freshness, and the note for the agent."""
 
 from dataclasses import replace
 

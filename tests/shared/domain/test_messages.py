@@ -1,4 +1,4 @@
-"""Messages: what a valid one is, and the digest that two sides compute alike."""
+"""Messages: validation, and the digest that client and service compute."""
 
 import hashlib
 import json

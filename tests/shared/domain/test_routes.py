@@ -1,4 +1,4 @@
-"""Routes: one string per place, readable back, with no person in it."""
+"""Routes: one string per place, which can be parsed again and names no user."""
 
 import pytest
 from hypothesis import example, given

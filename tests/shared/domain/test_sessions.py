@@ -1,4 +1,4 @@
-"""A session: its terminal, its shown name, and whether a turn is under way."""
+"""A session: its terminal, its shown title, and whether a turn is alive."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a person is told who asks whether everything is there that a handoff needs."""
+"""The findings of the doctor."""
 
 # ruff: noqa: ARG002  # a fake takes what its port passes, and need not use it
 
@@ -23,8 +23,8 @@ ALIVE = Finding("bot", ok=True, detail="It answers.", platform="chat")
 
 
 @dataclass(frozen=True)
-class LookedAt:
-    """A platform of which only a look is asked."""
+class DiagnosedPlatform:
+    """A platform that can only be diagnosed."""
 
     look: Callable[..., Sequence[Finding]]
 
@@ -33,15 +33,15 @@ class LookedAt:
 
 
 @dataclass(frozen=True)
-class Several:
-    """Platforms by name; one without a look is supported and not configured."""
+class DiagnosedPlatforms:
+    """Platforms by name; one without a diagnosis is supported and not configured."""
 
     looks: Mapping[str, Callable[..., Sequence[Finding]] | None]
 
-    def get(self, name: str) -> LookedAt:
+    def get(self, name: str) -> DiagnosedPlatform:
         look = self.looks[name]
         assert look is not None
-        return LookedAt(look)
+        return DiagnosedPlatform(look)
 
     def known(self) -> Mapping[str, bool]:
         return {**dict.fromkeys(self.looks, True), "pigeon": False}
@@ -60,7 +60,7 @@ def found(world: World, user: str = USER, **options: float) -> list[tuple[str | 
 
 
 def with_looks(world: World, **looks: Callable[..., Sequence[Finding]] | None) -> World:
-    world.services = replace(world.services, platforms=Several(looks))  # type: ignore[arg-type]  # what a look needs
+    world.services = replace(world.services, platforms=DiagnosedPlatforms(looks))  # type: ignore[arg-type]  # what a look needs
     return world
 
 
@@ -123,7 +123,7 @@ def test_platforms_are_looked_at_all_at_once(world: World) -> None:
 
 def test_something_unforeseen_in_a_look_is_a_finding(world: World, caplog: pytest.LogCaptureFixture) -> None:
     def break_down(*_: object, **__: object) -> Sequence[Finding]:
-        raise KeyError("an answer that nobody expected")
+        raise KeyError("an unexpected answer")
 
     assert ("chat", "bot", None) in found(with_looks(world, chat=break_down))
     assert "chat could not be diagnosed: KeyError" in caplog.text
@@ -186,7 +186,7 @@ def test_an_unclaimed_handoff_is_reported_after_two_minutes(world: World) -> Non
     assert (stuck.ok, stuck.platform) == (False, "chat")
     assert handoff.id in stuck.detail
     assert f"handoff cancel {handoff.id}" in str(stuck.fix)
-    assert (None, "handoffs", True) in found(world, "somebody else")
+    assert (None, "handoffs", True) in found(world, "another user")
 
 
 def test_a_handoff_that_waits_as_the_platform_asked_is_not_stuck(world: World) -> None:

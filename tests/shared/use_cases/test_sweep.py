@@ -1,4 +1,4 @@
-"""The safety net: what it looks after, that two of them do no harm, and that nothing keeps it from the rest."""
+"""The sweep: what it checks, concurrent sweeps, and errors that must not stop it."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -170,8 +170,8 @@ def test_two_sweeps_at_once_do_everything_once(world: World) -> None:
     assert len(world.queue.waiting) == 1
 
 
-class Watchful:
-    """Handoffs that break on one of them, and remember how many were asked for."""
+class FailingHandoffs:
+    """A Handoffs port that fails for one handoff and records the requested limit."""
 
     def __init__(self, real: Any, broken: str) -> None:
         self._real, self._broken = real, broken
@@ -186,7 +186,7 @@ class Watchful:
 
     def nudge(self, handoff: Handoff, *, now: int) -> Any:
         if handoff.session_id == self._broken:
-            raise RuntimeError("nobody foresaw this")
+            raise RuntimeError("unexpected")
         return self._real.nudge(handoff, now=now)
 
 
@@ -197,13 +197,13 @@ def test_a_broken_handoff_does_not_block_the_others(world: World) -> None:
         handoffs.append(world.ask(f"s-{number}"))
         world.wait(1)
     world.wait(NUDGE)
-    watchful = Watchful(world.store.handoffs, broken="s-0")
-    services = replace(world.services, store=replace(world.store, handoffs=watchful))
+    failing = FailingHandoffs(world.store.handoffs, broken="s-0")
+    services = replace(world.services, store=replace(world.store, handoffs=failing))
 
     sweep(services)
 
     assert [world.latest(handoff).nudges for handoff in handoffs] == [0, 1, 1]
-    assert watchful.limit == LIMIT
+    assert failing.limit == LIMIT
 
 
 # --- dead letters

@@ -1,4 +1,4 @@
-"""The contract to an agent of one's own: signed, with a deadline and an idempotency key."""
+"""The HTTP agent's contract: signature, deadline and idempotency key."""
 
 import hashlib
 import hmac

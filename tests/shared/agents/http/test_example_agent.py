@@ -1,4 +1,4 @@
-"""The example agent, run as its readers run it, under the real client."""
+"""The example agent as a program, called by the real client."""
 
 import importlib.util
 import os

@@ -1,4 +1,4 @@
-"""What OpenAI-compatible endpoints answer in the wild."""
+"""Answers of real OpenAI-compatible endpoints."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The rehearsal agent proves what it was given, and fails on request."""
+"""The rehearsal agent reports what it was given, and fails on request."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a terminal stored becomes what a model accepts."""
+"""Stored messages become entries that a model accepts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Fitting: the newest whole, pairs together, and a word on what is missing."""
+"""Fitting a transcript to a window: the newest messages, whole calls, and a note on the rest."""
 
 from shared.agents.transcript.conversation import Entry
 from shared.agents.transcript.window import ENTRY_TOKENS, GO_ON, NOTES_TOKENS, OPENING, prepare, tokens_in

@@ -1,4 +1,4 @@
-"""Whatever is stored, every model accepts what comes out, and nothing goes that need not."""
+"""Properties: every model accepts any stored transcript, and nothing is dropped needlessly."""
 
 import json
 from itertools import accumulate, pairwise

@@ -1,4 +1,4 @@
-"""What a platform posts: verified, written once, and waking a turn however often it comes and whatever broke before."""
+"""Webhooks: verified, stored once, and queued even after a crash or a redelivery."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -89,12 +89,12 @@ def test_a_row_whose_wake_up_was_lost_is_woken_by_the_redelivery(world: World) -
 def test_messages_during_a_turn_are_answered_together(world: World) -> None:
     _, place = world.moved()
 
-    def meanwhile() -> str:
+    def write_more() -> str:
         post(world, "0002", str(place.thread), "two")
         post(world, "0003", str(place.thread), "three")
         return "answer to one"
 
-    world.agent.next.append(meanwhile)
+    world.agent.next.append(write_more)
     post(world, "0001", str(place.thread), "one")
     world.turns()
 

@@ -1,4 +1,4 @@
-"""Cancel, resume and turns of the terminal against a handoff in every phase: one place owns the session, and it knows."""
+"""Cancel, resume and terminal turns in every phase of a handoff: one place owns the session."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ THREAD = Thread(Place("chat", "home", "t1"), "https://chat.test/home/t1")
 
 
 def pending(_: World, __: Handoff) -> None:
-    """Nobody has taken it yet."""
+    """Not claimed yet."""
 
 
 def claimed(world: World, handoff: Handoff) -> None:
@@ -45,7 +45,7 @@ def sent(world: World, handoff: Handoff) -> None:
 
 
 def confirmed(world: World, handoff: Handoff) -> None:
-    """Committed, and the platform would not take it yet."""
+    """Committed, and not delivered because of a rate limit."""
     world.process(handoff)
     world.platform.next["send"].append(NotSent("down"))
     world.turn()
@@ -61,7 +61,7 @@ def names(phase: Callable[[World, Handoff], None]) -> str:
 
 
 def let_everything_happen(world: World, handoff: Handoff) -> None:
-    """Whatever is still under way comes to its end: records, wake-ups, sweeps."""
+    """Process all records, queue messages and sweeps until nothing is left."""
     for _ in range(3):
         world.process(handoff)
         world.turns()
@@ -106,11 +106,11 @@ def test_resume_while_the_kickoff_runs_commits_nothing(world: World) -> None:
     handoff = world.ask()
     world.process(handoff)
 
-    def resumed_meanwhile() -> str:
+    def resume_first() -> str:
         resume_session(world.services, USER, "s-1", epoch=1)
         return "too late"
 
-    world.agent.next.append(resumed_meanwhile)
+    world.agent.next.append(resume_first)
     world.turns()
 
     session = world.current()
@@ -125,7 +125,7 @@ def test_resume_with_an_old_epoch_is_refused_and_changes_nothing(world: World) -
     assert world.current() == session
 
 
-class Outpaced:
+class ConflictingMoves:
     """The `Moves` port of a store where the session changes just before the first `times` moves."""
 
     def __init__(self, world: World, times: int) -> None:
@@ -138,15 +138,15 @@ class Outpaced:
         return self._world.store.moves.to_terminal(session, now=now)
 
 
-def outpaced(world: World, times: int) -> tuple[Services, Outpaced]:
-    moves = Outpaced(world, times)
+def with_conflicts(world: World, times: int) -> tuple[Services, ConflictingMoves]:
+    moves = ConflictingMoves(world, times)
     store = replace(world.store, moves=moves)  # type: ignore[arg-type]  # a resume calls only `to_terminal`
     return replace(world.services, store=store), moves
 
 
 def test_a_resume_that_others_outpace_is_tried_again(world: World) -> None:
     session, _ = world.moved()
-    services, moves = outpaced(world, TRIES - 1)
+    services, moves = with_conflicts(world, TRIES - 1)
 
     resumed = resume_session(services, USER, "s-1", epoch=session.epoch)
 
@@ -157,7 +157,7 @@ def test_a_resume_that_others_outpace_is_tried_again(world: World) -> None:
 
 def test_a_resume_in_endless_conflict_gives_up(world: World) -> None:
     session, place = world.moved()
-    services, moves = outpaced(world, times=1000)
+    services, moves = with_conflicts(world, times=1000)
 
     with pytest.raises(Conflict):
         resume_session(services, USER, "s-1", epoch=session.epoch)
@@ -215,7 +215,7 @@ def test_after_the_move_it_is_too_late_to_cancel(world: World, phase: Callable[[
 
 
 def test_a_late_process_does_not_revive_a_cancelled_handoff(world: World) -> None:
-    """The platform was slow to open the thread, and the person had enough of waiting."""
+    """The user cancels while the platform opens the thread."""
     world.session()
     handoff = world.ask()
 

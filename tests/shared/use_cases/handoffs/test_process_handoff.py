@@ -1,4 +1,4 @@
-"""The fast part of a handoff: what another attempt may help with goes back to pending, what it may not fails."""
+"""Processing a handoff: temporary errors lead back to pending, permanent ones fail it."""
 
 import pytest
 
@@ -64,7 +64,7 @@ def test_a_repeated_record_queues_a_check_at_the_lease_end(world: World) -> None
 
 def test_a_check_of_a_finished_handoff_changes_nothing(world: World) -> None:
     handoff = claimed_by_a_dead_one(world)
-    world.process(handoff)  # a repeat; whoever claimed it lives after all
+    world.process(handoff)  # a repeated record, while the first process is still alive
     alive = world.latest(handoff)
     send_kickoff(world.services, rebind(world.services, open_thread(world.services, alive)))
 
@@ -227,7 +227,7 @@ def test_without_find_thread_one_thread_at_most_is_orphaned(store: Store) -> Non
 
 
 def test_who_was_frozen_while_another_took_over_writes_nothing(world: World) -> None:
-    """The platform takes so long that the lease ends, and another invocation goes through in the meantime."""
+    """The lease expires during a slow call to the platform, and another process completes the handoff."""
     world.session()
     handoff = world.ask()
 

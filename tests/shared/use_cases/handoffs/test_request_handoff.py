@@ -1,4 +1,4 @@
-"""A handoff that is asked for: at the epoch at which the session was seen, and once per key."""
+"""Requests for a handoff: checked against the session's epoch, once per key."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 from shared.domain.handoffs import Handoff
 from shared.errors import Moved
 from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_handoff
-from tests.support.use_case_world import USER, Overtaken, World
+from tests.support.use_case_world import USER, CompetingAction, World
 
 
 def test_concurrent_equal_requests_get_the_same_handoff(world: World) -> None:
@@ -18,7 +18,7 @@ def test_concurrent_equal_requests_get_the_same_handoff(world: World) -> None:
         first.append(world.ask())
         world.process(first[0])
 
-    slow = replace(world.services, platforms=Overtaken(world, be_quicker))
+    slow = replace(world.services, platforms=CompetingAction(world, be_quicker))
 
     second = request_handoff(slow, USER, HandoffRequest("s-1", "chat", 0), idempotency_key="k s-1")
 

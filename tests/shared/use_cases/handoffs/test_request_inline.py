@@ -1,4 +1,4 @@
-"""A handoff that brings its whole conversation: what it leaves behind when it is repeated, refused or overtaken."""
+"""Requests with an inline transcript: repeated, refused and concurrent ones."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,14 +16,14 @@ from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.sessions.save_session import save_session
 from tests.support.fake_queue import ManualClock
 from tests.support.tables import TableNames
-from tests.support.use_case_world import USER, Overtaken, World
+from tests.support.use_case_world import USER, CompetingAction, World
 
 SAID = ({"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"})
 OTHER = ({"role": "user", "content": "something else"},)
 
 
 class Interrupted(ManualClock):
-    """Lets others be quicker whenever somebody asks for the time, once."""
+    """Runs a competing action once, when the time is read."""
 
     def __init__(self, others: Callable[[], object]) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ def _ask(world: World, whole: InlineTranscript, key: str | None = "k") -> Accept
 def test_a_twin_that_was_quicker_gives_both_the_same_handoff(world: World, session_id: str | None) -> None:
     whole = InlineTranscript(SAID, id=session_id, title="Parser")
     first: list[Accepted] = []
-    slow = replace(world.services, platforms=Overtaken(world, lambda: first.append(_ask(world, whole))))
+    slow = replace(world.services, platforms=CompetingAction(world, lambda: first.append(_ask(world, whole))))
 
     second = request_inline(slow, USER, whole, HandoffRequest("", "chat", 0), idempotency_key="k")
 
@@ -60,7 +60,7 @@ def test_a_repeat_of_a_finished_request_gives_its_handoff(world: World) -> None:
         world.process(_ask(world, whole).handoff)
         world.turns()
 
-    slow = replace(world.services, platforms=Overtaken(world, quicker))
+    slow = replace(world.services, platforms=CompetingAction(world, quicker))
     second = request_inline(slow, USER, whole, HandoffRequest("", "chat", 0), idempotency_key="k")
 
     assert not second.handoff.is_open
@@ -70,7 +70,7 @@ def test_a_repeat_of_a_finished_request_gives_its_handoff(world: World) -> None:
 
 def test_a_key_used_for_another_transcript_is_refused(world: World) -> None:
     others = InlineTranscript(SAID, id="s-1")
-    slow = replace(world.services, platforms=Overtaken(world, lambda: _ask(world, others)))
+    slow = replace(world.services, platforms=CompetingAction(world, lambda: _ask(world, others)))
     with pytest.raises(IdempotencyKeyReused):
         request_inline(
             slow, USER, InlineTranscript(OTHER, id="s-1"), HandoffRequest("", "chat", 0), idempotency_key="k"

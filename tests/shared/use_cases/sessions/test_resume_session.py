@@ -1,4 +1,4 @@
-"""A copy of a session: what is known of it, all that was said, and nothing of where it has been."""
+"""A copy of a session: its details and transcript, without its moves."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""User turns at the edges: early words, several chats, promised turns, late rows, places that change hands."""
+"""User turns: early messages, several chats, accepted turns, late rows, places that change their session."""
 
 import pytest
 

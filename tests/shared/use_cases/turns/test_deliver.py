@@ -1,4 +1,4 @@
-"""Delivery under faults: no reply is lost; none is doubled where a platform lets us know; a repeat elsewhere says so."""
+"""Delivery under faults: no reply is lost, and none is doubled without a mark."""
 
 import pytest
 
@@ -66,7 +66,7 @@ def test_a_lost_answer_doubles_no_reply_without_a_mark(any_world: World) -> None
 
 
 def test_without_reconciliation_there_is_one_repeat_at_most(store: Store) -> None:
-    """Each lost answer may leave a line behind, and never another copy of the reply."""
+    """Each lost answer may leave a placeholder, but never another copy of the reply."""
     world = World(store, idempotency="none")
     _, place = world.moved()
     world.platform.accepts_before_failing = True

@@ -1,4 +1,4 @@
-"""The hold on a turn: shortened first of all, renewed while the agent works, and lost without harm."""
+"""The lease of a turn: taken, renewed while the agent works, and lost without harm."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.support.waiting import eventually
 
 
 class Holds:
-    """Remembers how long the queue was asked to hold a message."""
+    """Records the visibility time-outs that were set."""
 
     def __init__(self) -> None:
         self.asked: list[int] = []

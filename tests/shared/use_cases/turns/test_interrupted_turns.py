@@ -1,4 +1,4 @@
-"""Interrupted turns, as a person and an agent meet them: kept, noted, given up after three, and honestly told."""
+"""Interrupted turns: repeated, noted to the agent, suspended after three strikes, and told to the user."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ HOUR = 3600
 
 
 class Died(BaseException):
-    """The process went away: nothing of it runs on."""
+    """The process was killed."""
 
 
 def die() -> str:
@@ -38,7 +38,7 @@ def out_of_time(world: World) -> None:
 
 
 def strike_out(world: World, place: Place) -> None:
-    """One message on which turn after turn runs out of time, and what comes of that."""
+    """Let three turns run out of time on one message, then run the queue dry."""
     world.say(place, "poison", "0001")
     for _ in range(3):
         out_of_time(world)
@@ -99,7 +99,7 @@ def test_a_turn_out_of_time_marks_and_commits_nothing(world: World, place: Place
 
 def test_an_unexpected_error_marks_the_turn_for_redelivery(world: World, place: Place) -> None:
     world.say(place, "And?", "0001")
-    world.agent.next.append(RuntimeError("nobody foresaw this"))
+    world.agent.next.append(RuntimeError("unexpected"))
     with pytest.raises(RuntimeError):
         world.turn()
 
@@ -240,11 +240,11 @@ def test_a_failed_agent_is_reported_and_costs_no_strike(world: World, place: Pla
 
 
 def test_a_conflict_costs_no_strike(world: World, place: Place) -> None:
-    def change_meanwhile() -> str:
+    def resume_first() -> str:
         resume_session(world.services, USER, "s-1", epoch=1)
         return "too late"
 
-    world.agent.next.append(change_meanwhile)
+    world.agent.next.append(resume_first)
     world.say(place, "And?", "0001")
     world.turns()
 
@@ -293,13 +293,13 @@ def test_a_session_is_not_suspended_during_its_last_turn(world: World, place: Pl
     world.store.sessions.replace(session, replace(session, strikes=2))
     world.say(place, "slow", "0001")
 
-    def meanwhile() -> str:
+    def say_more() -> str:
         world.queue.waiting[0].visible_at = world.clock.now()
         world.turn()  # the same wake-up once more, while this one is at work
         assert not world.current().suspended
         return "done after all"
 
-    world.agent.next.append(meanwhile)
+    world.agent.next.append(say_more)
     world.turn()
 
     assert answered(world, place) == ["done after all"]
@@ -315,7 +315,7 @@ def test_another_turn_waits_until_the_first_is_over(world: World, place: Place) 
 
     world.turn()
 
-    assert len(world.agent.given) == 2  # the kickoff, and the one that died: nobody else was asked
+    assert len(world.agent.given) == 2  # the kickoff and the killed turn
     began = world.clock.now()
     world.turns()  # it looks now and then; the next one is asked when the lease of the dead is over, and not before
     assert began + TURN_LEASE <= world.clock.now() < began + 2 * TURN_LEASE
