@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
-FAST := tests/shared tests/functions tests/contracts tests/journeys/test_one_handoff.py
+FAST := tests/shared tests/functions tests/contracts tests/journeys/test_handoff.py
 
 help: ## show what can be done here
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,6 @@ $(READY): requirements-dev.txt
 	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { echo "The set-up needs pip, and $(PYTHON) has none. On Debian: apt install python3-pip"; exit 1; }
 	@echo "Setting up $(VENV): $$(grep -c '==' requirements-dev.txt) packages, once, about a minute ..."
 	@$(PYTHON) -m venv --without-pip --clear $(VENV)
-	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.txt
+	@$(PYTHON) -m pip --python $(BIN)/python install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.txt
 	@touch $@
 	@echo "Done."

@@ -7,11 +7,11 @@ from typing import Any
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-import handoff_cli
 from functions.http.problems import CODES
 from functions.request.routes import router as request
 from functions.status.routes import router as status
 from functions.webhook.routes import router as webhook
+from handoff_cli import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "docs" / "openapi.json"
@@ -22,9 +22,7 @@ def document() -> dict[str, Any]:
     """One document for all HTTP functions. Equal code gives equal text."""
     routes = [route for router in (request, status, webhook) for route in router.routes if isinstance(route, APIRoute)]
     routes.sort(key=lambda route: (route.path, sorted(route.methods or ())))
-    written = get_openapi(
-        title="Handoff", version=getattr(handoff_cli, "__version__", "0.1.0"), description=DESCRIPTION, routes=routes
-    )
+    written = get_openapi(title="Handoff", version=__version__, description=DESCRIPTION, routes=routes)
     for operation in (operation for path in written["paths"].values() for operation in path.values()):
         # FastAPI expects its own errors wherever a path has a parameter; ours are in each route's `responses`.
         if "HTTPValidationError" in str(operation["responses"].get("422")):

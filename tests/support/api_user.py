@@ -9,6 +9,7 @@ import httpx
 from local.chats import CHATS
 from local.service import LocalService
 from shared.use_cases.people.authenticate import hash_of, new_token
+from tests.support.http_contract import check
 from tests.support.platform_cases import DEFAULT_PLATFORM
 from tests.support.waiting import eventually
 
@@ -21,7 +22,8 @@ class ApiUser:
     def __init__(self, service: LocalService, user_id: str = "owner") -> None:
         self.service = service
         headers = {"Authorization": f"Bearer {service.tokens[user_id]}"}
-        self.http = httpx.Client(base_url=service.url, headers=headers, timeout=30)
+        hooks = {"response": [check]}
+        self.http = httpx.Client(base_url=service.url, headers=headers, timeout=30, event_hooks=hooks)
 
     def create_session(self, count: int = 4, title: str | None = None) -> str:
         """A new session with `count` messages; returns its id."""

@@ -1,0 +1,104 @@
+"""A whole service in this process, and clients whose every response is checked against docs/openapi.json."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+
+from local.service import LocalService
+from shared.domain.sessions import TurnLease
+from shared.platforms import PLATFORMS
+from shared.use_cases.people.authenticate import hash_of, new_token
+from tests.support.http_contract import check
+from tests.support.waiting import eventually
+
+SUPPORTED = [spec for spec in PLATFORMS if spec.adapter is not None]
+CHAT = SUPPORTED[0].name
+UNCONFIGURED = SUPPORTED[-1]
+UNSUPPORTED = next(spec.name for spec in PLATFORMS if spec.adapter is None)
+ONE: list[dict[str, Any]] = [{"role": "user", "content": "hi"}]
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[LocalService]:
+    with LocalService(mode="in_process") as running:
+        prefix = running.stack.outputs["SecretsPrefix"]
+        for secret in UNCONFIGURED.secrets:
+            running.engine.client("ssm").delete_parameter(Name=f"{prefix}/{secret}")
+        yield running
+
+
+class Api:
+    """A user of the service, and sessions in any state."""
+
+    def __init__(self, service: LocalService, user_id: str) -> None:
+        self.service = service
+        self.user_id = user_id
+        self.http = httpx.Client(
+            base_url=service.url,
+            headers={"Authorization": f"Bearer {service.tokens[user_id]}"},
+            timeout=30,
+            event_hooks={"response": [check]},
+        )
+
+    def session(self, messages: int = 1, **changes: Any) -> str:
+        """A stored session; `changes` are written behind the API's back."""
+        session_id = f"s-{uuid.uuid4().hex[:12]}"
+        self.http.put(f"/sessions/{session_id}", json={"title": "Parser"})
+        if messages:
+            body = {"epoch": 0, "after": 0, "messages": ONE * messages}
+            self.http.post(f"/sessions/{session_id}/messages", json=body)
+        if changes:
+            stored = self.service.store.sessions.get(session_id)
+            assert stored is not None
+            self.service.store.sessions.replace(stored, replace(stored, **changes))
+        return session_id
+
+    def busy_session(self) -> str:
+        """A session with a turn that is running for a long time."""
+        return self.session(turn=TurnLease("turn", 2**52))
+
+    def request_handoff(self, session_id: str, **more: Any) -> httpx.Response:
+        body = {"session_id": session_id, "platform": CHAT, "epoch": 0, **more}
+        return self.http.post("/handoffs", json=body, headers={"Idempotency-Key": uuid.uuid4().hex})
+
+    @contextmanager
+    def waiting_handoff(self) -> Iterator[str]:
+        """A handoff that the platform's rate limit holds back. Handoffs of earlier tests may meet the limit too."""
+        self.service.simulator.arm(CHAT, "rate_limit", 100, seconds=600, on="open_thread")
+        yield self.request_handoff(self.session()).json()["id"]
+        self.service.simulator.arm(CHAT, "rate_limit", 0)
+
+    def completed_handoff(self) -> dict[str, Any]:
+        handoff_id = self.request_handoff(self.session()).json()["id"]
+
+        def done() -> dict[str, Any] | None:
+            view: dict[str, Any] = self.http.get(f"/handoffs/{handoff_id}").json()
+            return view if view["done"] else None
+
+        view = eventually(done)
+        assert view["error"] is None
+        return view
+
+
+@pytest.fixture(scope="session")
+def new_user(service: LocalService) -> Callable[[], Api]:
+    """Make a user who has a token and nothing else."""
+
+    def make() -> Api:
+        user_id = f"u{uuid.uuid4().hex[:8]}"
+        service.tokens[user_id] = new_token(user_id)
+        service.store.accounts.add_token(user_id, hash_of(service.tokens[user_id]))
+        return Api(service, user_id)
+
+    return make
+
+
+@pytest.fixture
+def api(service: LocalService) -> Api:
+    """The seeded owner, who has a home on every platform."""
+    return Api(service, "owner")

@@ -1,0 +1,158 @@
+"""Every documented refusal can be provoked. The client checks each response against docs/openapi.json."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.contracts.http.conftest import CHAT, ONE, UNCONFIGURED, UNSUPPORTED, Api
+from tests.support.http_contract import OPERATIONS, Operation
+
+UNPROVOKED = {"internal", "conflict"}
+"""An outage, and a race that is lost five times in a row."""
+NewUser = Callable[[], Api]
+JSON = {"Content-Type": "application/json"}
+VALID: dict[str, dict[str, Any]] = {
+    "put_session": {},
+    "post_messages": {"epoch": 0, "after": 0, "messages": ONE},
+    "post_turn": {"epoch": 0, "id": "t-1", "text": "hi"},
+    "post_resume": {"epoch": 0},
+    "put_home": {"chat": "1"},
+    "post_handoff": {"platform": CHAT, "session": {"messages": ONE}},
+}
+"""A body for each call that takes one."""
+
+
+def send(api: Api, operation: Operation, id: str = "none", body: Any = None, **more: Any) -> httpx.Response:  # noqa: A002
+    """Call an operation with its ids filled in."""
+    path = operation.path
+    for name in ("{session_id}", "{handoff_id}"):
+        path = path.replace(name, id)
+    path = path.replace("{platform}", more.pop("platform", CHAT))
+    if "content" not in more and operation.id in VALID:
+        more["json"] = {**VALID[operation.id], **(body or {})}
+    return api.http.request(operation.method, path, **more)
+
+
+def unauthenticated(api: Api, operation: Operation) -> httpx.Response:
+    api.http.headers["Authorization"] = "Bearer ho_owner." + "A" * 43
+    return send(api, operation, content=b"{not json", headers=JSON)
+
+
+def malformed_json(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, content=b"{not json", headers=JSON)
+
+
+def body_too_large(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, content=b" " * (1024 * 1024 + 1), headers=JSON)
+
+
+def invalid_request(api: Api, operation: Operation) -> httpx.Response:
+    if operation.id in VALID:
+        return send(api, operation, body={"misspelt": True})
+    if "_id}" in operation.path:
+        return send(api, operation, id="not%20an%20id")
+    return send(api, operation, params={"limit": 0})
+
+
+def unknown_session(api: Api, operation: Operation) -> httpx.Response:
+    if operation.id == "post_handoff":
+        return api.request_handoff("none")
+    if operation.id == "put_session":  # creates what is missing, so only another user's is unknown
+        return send(api, operation, id=Api(api.service, "other").session())
+    return send(api, operation)
+
+
+def unknown_handoff(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation)
+
+
+def moved(api: Api, operation: Operation) -> httpx.Response:
+    if operation.id == "post_handoff":
+        return api.request_handoff(api.session(), epoch=7)
+    return send(api, operation, id=api.session(), body={"epoch": 7})
+
+
+def out_of_sequence(api: Api, operation: Operation) -> httpx.Response:
+    if operation.id == "post_handoff":
+        other = {"id": api.session(), "messages": [{"role": "user", "content": "another conversation"}]}
+        return send(api, operation, body={"session": other})
+    return send(api, operation, id=api.session(), body={"after": 9})
+
+
+def session_busy(api: Api, operation: Operation) -> httpx.Response:
+    busy = api.busy_session()
+    if operation.id == "post_handoff":
+        return api.request_handoff(busy)
+    return send(api, operation, id=busy, body={"after": 1} if operation.id == "post_messages" else None)
+
+
+def session_suspended(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, id=api.session(suspended=True))
+
+
+def handoff_in_flight(api: Api, operation: Operation) -> httpx.Response:
+    session_id = api.session(active_handoff="h-1")
+    return api.request_handoff(session_id) if operation.id == "post_handoff" else send(api, operation, id=session_id)
+
+
+def unknown_platform(api: Api, operation: Operation) -> httpx.Response:
+    return on_platform(api, operation, "pigeon")
+
+
+def platform_not_supported(api: Api, operation: Operation) -> httpx.Response:
+    return on_platform(api, operation, UNSUPPORTED)
+
+
+def platform_not_configured(api: Api, operation: Operation) -> httpx.Response:
+    return on_platform(api, operation, UNCONFIGURED.name)
+
+
+def on_platform(api: Api, operation: Operation, name: str) -> httpx.Response:
+    if operation.id == "put_home":
+        return send(api, operation, platform=name)
+    return send(api, operation, body={"platform": name})
+
+
+def place_busy(api: Api, operation: Operation) -> httpx.Response:
+    """The private chat of another user has that user's id."""
+    (theirs, *_) = api.service.store.accounts.identities("owner", CHAT)
+    body = {"chat": theirs} if operation.id == "put_home" else {"target": theirs}
+    return send(Api(api.service, "other"), operation, body=body)
+
+
+def idempotency_key_reused(api: Api, operation: Operation) -> httpx.Response:
+    key = {"Idempotency-Key": uuid.uuid4().hex}
+    send(api, operation, headers=key).raise_for_status()
+    return send(api, operation, body={"message": "another body"}, headers=key)
+
+
+def too_late(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, id=api.completed_handoff()["id"])
+
+
+PROVOKE: dict[str, Callable[[Api, Operation], httpx.Response]] = {
+    provoke.__name__: provoke
+    for provoke in (
+        *(unauthenticated, malformed_json, body_too_large, invalid_request, unknown_session, unknown_handoff, moved),
+        *(out_of_sequence, session_busy, session_suspended, handoff_in_flight, unknown_platform),
+        *(platform_not_supported, platform_not_configured, place_busy, idempotency_key_reused, too_late),
+    )
+}
+DOCUMENTED = [
+    (operation.id, code)
+    for operation in OPERATIONS.values()
+    for code in operation.codes
+    if code not in UNPROVOKED | {"no_home"}
+]
+
+
+@pytest.mark.parametrize(("operation", "code"), DOCUMENTED)
+def test_a_documented_refusal_happens(api: Api, operation: str, code: str) -> None:
+    assert PROVOKE[code](api, OPERATIONS[operation]).json()["code"] == code
+
+
+def test_a_user_without_a_home_is_refused(new_user: NewUser) -> None:
+    assert send(new_user(), OPERATIONS["post_handoff"]).json()["code"] == "no_home"
