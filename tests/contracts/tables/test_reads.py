@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from shared.ports.tables import DUE, HANDOFFS_BY_USER, SESSIONS_BY_USER, Delete, Index, Put, Table, Tables, Update
+from tests.support.table_backends import Backend
 
 
 def put_rows(tables: Tables, pk: str, sort_keys: Sequence[str], **values: Any) -> None:
@@ -32,12 +33,19 @@ def test_get_many_keeps_the_order_and_leaves_out_missing_items(tables: Tables) -
 
 
 def test_a_query_without_high_matches_a_prefix(tables: Tables) -> None:
-    put_rows(tables, "p", ["A#1", "A#2", "A", "AB#1", "B#1", "a#1"])
+    put_rows(tables, "p", ["A#1", "A#2", "A", "AB#1", "B#1"])
     put_rows(tables, "q", ["A#9"])
     assert queried(tables, "p", low="A#") == ["A#1", "A#2"]
     assert queried(tables, "p", low="A") == ["A", "A#1", "A#2", "AB#1"]
     assert queried(tables, "p", low="C") == []
     assert queried(tables, "nothing", low="A") == []
+
+
+def test_a_prefix_is_case_sensitive(backend: Backend) -> None:
+    if backend.name == "dynoxide":
+        pytest.xfail("dynoxide 1.2.1 compares prefixes without regard to case; DynamoDB does not")
+    put_rows(backend.tables, "p", ["A#1", "a#1"])
+    assert queried(backend.tables, "p", low="A#") == ["A#1"]
 
 
 def test_a_query_with_high_includes_both_ends(tables: Tables) -> None:

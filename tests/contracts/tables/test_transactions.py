@@ -22,7 +22,7 @@ H = {"handoff_id": "h"}
 
 
 def everything(backend: Backend) -> list[object]:
-    return [sorted(backend.scan(table), key=str) for table in Table]
+    return [sorted(backend.scan(table), key=lambda item: list(table.key_of(item).values())) for table in Table]
 
 
 @pytest.fixture
