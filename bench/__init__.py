@@ -1,1 +1,1 @@
-"""Benchmarks: ratios measured in one run, so that they say the same on a slow machine as on a fast one."""
+"""Benchmarks: ratios within one run, so that slow and fast machines give comparable results."""

@@ -1,4 +1,4 @@
-"""`make bench`: every benchmark, one table each."""
+"""`make bench`: run all benchmarks and print one table for each."""
 
 import sys
 
@@ -6,7 +6,7 @@ from bench import handoffs, start_up
 
 
 def main() -> int:
-    """Run those named on the command line, or all."""
+    """Run the benchmarks named on the command line, or all of them."""
     benchmarks = {"start_up": start_up.run, "handoffs": handoffs.run}
     for name in sys.argv[1:] or benchmarks:
         print(f"\n{name}")

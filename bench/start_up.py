@@ -1,4 +1,4 @@
-"""What a start costs, in multiples of a bare interpreter's."""
+"""Start-up time of the CLI and of each function, as multiples of a bare interpreter's."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ FUNCTIONS = ("request", "status", "webhook", "process", "turn", "sweep")
 
 
 def run() -> Iterator[tuple[str, str]]:
-    """The best of several rounds: what the machine can do when nothing else is in the way."""
+    """The fastest of several rounds, so that other load on the machine matters less."""
     bare = best(["-c", "pass"])
     yield "bare interpreter", f"{bare * 1000:.0f} ms"
     yield "handoff --help", ratio(best(["-P", "-m", "handoff_cli", "--help"]), bare)
@@ -23,7 +23,7 @@ def run() -> Iterator[tuple[str, str]]:
 
 
 def best(arguments: list[str]) -> float:
-    """The shortest time of several starts."""
+    """The shortest of several starts, in seconds."""
     return min(_once(arguments) for _ in range(ROUNDS))
 
 

@@ -1,65 +1,74 @@
-"""What a function imports is what its users wait for: chat SDKs and agents load only where they are used."""
+"""Handlers import only what they need at start-up: chat SDKs, agents and boto3 load when they are used."""
 
 import subprocess
 import sys
+from collections.abc import Mapping
 
 import pytest
 
-CHAT_SDKS = {"telegram", "slack_sdk", "discord", "telegramify_markdown"}
-AGENTS = {
-    "shared.agents.rehearsal.agent",
-    "shared.agents.openai.agent",
-    "shared.agents.bedrock.agent",
-    "shared.agents.http.agent",
-}
+from shared.agents import AGENTS
+from shared.platforms import PLATFORMS
+
+SPECS = [spec for spec in PLATFORMS if spec.adapter is not None]
+ADAPTERS = {str(spec.adapter).partition(":")[0] for spec in SPECS}
+SDKS = {module for spec in SPECS for module in spec.lazy_imports if module.startswith("shared.")}
+"""The modules that import an SDK; the SDKs have no other importer."""
+AGENT_MODULES = {spec.adapter.partition(":")[0] for spec in AGENTS}
 WEB = {"fastapi", "starlette", "pydantic", "mangum"}
-
+LATE = ADAPTERS | SDKS | AGENT_MODULES | {"boto3"}
 FORBIDDEN = {
-    "request": CHAT_SDKS | AGENTS | {"boto3"},
-    "status": CHAT_SDKS | AGENTS | {"boto3"},
-    "webhook": CHAT_SDKS | AGENTS | {"boto3"},
-    "process": CHAT_SDKS | AGENTS | WEB | {"boto3"},
-    "turn": CHAT_SDKS | AGENTS | WEB | {"boto3"},
-    "sweep": CHAT_SDKS | AGENTS | WEB | {"boto3"},
+    "request": LATE,
+    "status": LATE,
+    "webhook": LATE,
+    "process": LATE | WEB,
+    "turn": LATE | WEB,
+    "sweep": LATE | WEB,
 }
-
-
-@pytest.mark.parametrize("function", sorted(FORBIDDEN))
-def test_importing_a_handler_loads_nothing_that_it_may_not_need(function: str) -> None:
-    code = f"import functions.{function}.handler, sys; print('\\n'.join(sys.modules))"
-    loaded = set(
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    )
-
-    assert f"functions.{function}.handler" in loaded
-    assert loaded & FORBIDDEN[function] == set()
-
-
 LOADED_AHEAD = {
     "request": {"boto3"},
     "status": {"boto3"},
     "webhook": {"boto3"},
-    "process": CHAT_SDKS | {"boto3"},
-    "turn": CHAT_SDKS | {"boto3"},
+    "process": ADAPTERS | SDKS | {"boto3"},
+    "turn": ADAPTERS | SDKS | {"boto3"},
     "sweep": set(),
 }
 AHEAD = {
     "AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency",
-    "AWS_ACCESS_KEY_ID": "as Lambda sets them",
-    "AWS_SECRET_ACCESS_KEY": "as Lambda sets them",
+    "AWS_ACCESS_KEY_ID": "as Lambda sets it",
+    "AWS_SECRET_ACCESS_KEY": "as Lambda sets it",
     "AWS_REGION": "us-east-1",
     "AWS_DEFAULT_REGION": "us-east-1",
     "HANDOFFS_TABLE": "handoffs",
     "SESSIONS_TABLE": "sessions",
 }
-OFFLINE = "import socket, threading; socket.socket.connect = None"
+
+
+def printed(code: str, env: Mapping[str, str] | None = None) -> list[str]:
+    """The words that a new interpreter prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("function", sorted(FORBIDDEN))
+def test_a_handler_loads_no_sdk_and_no_agent(function: str) -> None:
+    loaded = set(printed(f"import functions.{function}.handler, sys; print(*sys.modules)"))
+
+    assert f"functions.{function}.handler" in loaded
+    assert loaded & FORBIDDEN[function] == set()
+
+
+@pytest.mark.parametrize("package", ["shared.platforms", "shared.agents"])
+def test_a_list_loads_only_the_standard_library(package: str) -> None:
+    loaded = printed(f"import sys; before = set(sys.modules); import {package}; print(*set(sys.modules) - before)")
+
+    assert {module.partition(".")[0] for module in loaded} - sys.stdlib_module_names == {"shared"}
 
 
 @pytest.mark.parametrize("function", sorted(LOADED_AHEAD))
-def test_loaded_ahead_of_events_a_handler_has_what_it_will_need_and_has_called_nobody(function: str) -> None:
-    code = f"{OFFLINE}; import functions.{function}.handler, sys; print(threading.active_count(), *sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=AHEAD)
-    threads, *loaded = done.stdout.split()
+def test_a_handler_loaded_ahead_is_complete_and_offline(function: str) -> None:
+    offline = "import socket, threading; socket.socket.connect = None"
+    code = f"{offline}; import functions.{function}.handler, sys; print(threading.active_count(), *sys.modules)"
+    threads, *loaded = printed(code, AHEAD)
 
-    assert set(loaded) & (CHAT_SDKS | AGENTS | {"boto3"}) == LOADED_AHEAD[function]
-    assert threads == "1"  # a fork of it has no others
+    assert set(loaded) & LATE == LOADED_AHEAD[function]
+    assert threads == "1"  # a fork has no other threads
