@@ -24,6 +24,8 @@ from shared.ports.store import Store
 
 T = TypeVar("T")
 WARM = {"StatusFunction": 1, "RequestFunction": 1, "ProcessFunction": 1, "TurnFunction": 1, "WebhookFunction": 1}
+CAPACITY = {"MaxConcurrentTurns": "50", "ParallelHandoffs": "10"}
+"""This machine has no quota of concurrent functions, to which the template's defaults are fitted."""
 
 
 class LocalService:
@@ -142,7 +144,7 @@ class LocalService:
         urls |= {name: {"api": url} for name, url in self.real.api_urls().items()}
         for platform, given in json.loads(self._parameters.get("PlatformUrls", "{}")).items():
             urls[platform] = {**urls.get(platform, {}), **given}
-        return {**self._parameters, "PlatformUrls": json.dumps(urls)}
+        return {**CAPACITY, **self._parameters, "PlatformUrls": json.dumps(urls)}
 
     def _put_secrets(self) -> None:
         simulated = self.simulator.secrets

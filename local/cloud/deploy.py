@@ -52,7 +52,7 @@ def _read(engine: Engine, name: str, translated: Mapping[str, Any], outputs: Map
     stacks = cloudformation_backends[engine.account_id][engine.region].stacks.values()
     (stack,) = (stack for stack in stacks if stack.name == name)
     scope = stack.resource_map
-    ours = {one for one, resource in translated["Resources"].items() if resource["Type"] in template.IN_LOCAL}
+    ours = {one for one, resource in translated["Resources"].items() if resource["Type"] in template.NOT_IN_MOTO}
     resources = {
         one: (resource["Type"], clean_json(resource.get("Properties", {}), scope))
         for one, resource in template.without_references(translated["Resources"], ours).items()

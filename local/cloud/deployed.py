@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from local.cloud.stack import FunctionConfig, QueueMapping, Route, Schedule, Stack, StreamMapping
+from local.cloud.stack import LAMBDA_RETRIES, FunctionConfig, QueueMapping, Route, Schedule, Stack, StreamMapping
 
 ANY_METHOD = "x-amazon-apigateway-any-method"  # SAM's name for ANY in OpenAPI
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
@@ -123,11 +123,21 @@ def _queue(deployed: Deployed, mapping: Mapping[str, Any]) -> QueueMapping:
 
 def _schedule(deployed: Deployed, properties: Mapping[str, Any]) -> Schedule:
     target = properties["Target"]
+    function = deployed.function(target["Arn"])
     return Schedule(
-        function=deployed.function(target["Arn"]),
+        function=function,
         rate_seconds=_rate(properties["ScheduleExpression"]),
         payload=json.loads(target.get("Input", "{}")),
+        retries=_retries(deployed, function),
     )
+
+
+def _retries(deployed: Deployed, function: str) -> int:
+    """Return how often a failed asynchronous call of the function is repeated."""
+    for _, config in deployed.of_type("AWS::Lambda::EventInvokeConfig"):
+        if deployed.function(config["FunctionName"]) == function:
+            return int(config.get("MaximumRetryAttempts", LAMBDA_RETRIES))
+    return LAMBDA_RETRIES
 
 
 def _rate(expression: str) -> float:

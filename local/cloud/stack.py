@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 REGION = "us-east-1"
+LAMBDA_RETRIES = 2
+"""How often Lambda repeats a failed asynchronous call by default."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,12 @@ class QueueMapping:
 
 @dataclass(frozen=True)
 class Schedule:
-    """A function that is invoked at a fixed rate with a fixed payload."""
+    """A function that is invoked at a fixed rate with a fixed payload; a failed call is repeated `retries` times."""
 
     function: str
     rate_seconds: float
     payload: Mapping[str, Any]
+    retries: int = LAMBDA_RETRIES
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-# What emulates each type of resource. A type in neither table stops the deploy: see refuse_unknown.
+# What emulates each type of resource. A type in none of the tables stops the deploy: see refuse_unknown.
 IN_MOTO = frozenset(
     {
         "AWS::DynamoDB::Table",
@@ -22,10 +22,22 @@ IN_MOTO = frozenset(
 IN_LOCAL = {
     "AWS::ApiGatewayV2::Api": "sources/http_api.py serves its routes",
     "AWS::ApiGatewayV2::Stage": "the local API has one stage and no throttling",
+    "AWS::Lambda::EventInvokeConfig": "sources/schedule.py repeats a failed call as often as it says",
     "AWS::Lambda::EventSourceMapping": "sources/stream.py and sources/queue.py; in moto each write would wait for Docker",
     "AWS::Lambda::Permission": "local event sources invoke functions directly",
     "AWS::Scheduler::Schedule": "sources/schedule.py",
 }
+OBSERVERS = frozenset(
+    {
+        "AWS::Budgets::Budget",
+        "AWS::CloudWatch::Alarm",
+        "AWS::CloudWatch::Dashboard",
+        "AWS::SNS::Subscription",
+        "AWS::SNS::Topic",
+    }
+)
+"""Watch a deployment from outside and send mail: no function can notice them, so the local cloud creates none."""
+NOT_IN_MOTO = OBSERVERS | IN_LOCAL.keys()
 
 
 class UnknownResourceError(RuntimeError):
@@ -35,7 +47,8 @@ class UnknownResourceError(RuntimeError):
         super().__init__(
             f"The template has {logical_id} of type {kind}, which the local cloud does not emulate. Nothing was started. "
             "To add the type, list it in local/cloud/template.py: in IN_MOTO if moto's CloudFormation creates it "
-            "(moto skips many types silently), or in IN_LOCAL with a module that emulates it."
+            "(moto skips many types silently), in IN_LOCAL with a module that emulates it, or in OBSERVERS if no function "
+            "can notice it."
         )
 
 
@@ -69,15 +82,15 @@ def _write(path: Path, text: str) -> None:
 
 
 def refuse_unknown(translated: Mapping[str, Any]) -> None:
-    """Raise UnknownResourceError for the first resource whose type is in neither table."""
+    """Raise UnknownResourceError for the first resource whose type is in none of the tables."""
     for logical_id, resource in translated["Resources"].items():
-        if resource["Type"] not in IN_MOTO and resource["Type"] not in IN_LOCAL:
+        if resource["Type"] not in IN_MOTO | NOT_IN_MOTO:
             raise UnknownResourceError(logical_id, resource["Type"])
 
 
 def for_moto(translated: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part that moto deploys; references to the rest are replaced by the rest's logical ids."""
-    ours = {name for name, resource in translated["Resources"].items() if resource["Type"] in IN_LOCAL}
+    ours = {name for name, resource in translated["Resources"].items() if resource["Type"] in NOT_IN_MOTO}
     kept = {name: resource for name, resource in translated["Resources"].items() if name not in ours}
     # Rules check real accounts and VPCs, which moto does not have.
     whole = {key: value for key, value in translated.items() if key not in ("Resources", "Rules", "Metadata")}

@@ -9,11 +9,16 @@ import pytest
 
 from local.cloud.deploy import deploy
 from local.cloud.engine import Engine
-from local.cloud.template import IN_LOCAL, IN_MOTO, UnknownResourceError, refuse_unknown
+from local.cloud.template import IN_LOCAL, IN_MOTO, OBSERVERS, UnknownResourceError, refuse_unknown
 from local.paths import TEMPLATE, TRANSLATED
 
 # Nothing refers to these: they are the events of functions after translation.
-EVENTS = {"AWS::Lambda::EventSourceMapping", "AWS::Lambda::Permission", "AWS::Scheduler::Schedule"}
+EVENTS = {
+    "AWS::Lambda::EventInvokeConfig",
+    "AWS::Lambda::EventSourceMapping",
+    "AWS::Lambda::Permission",
+    "AWS::Scheduler::Schedule",
+}
 
 
 def _referenced(value: Any) -> set[str]:
@@ -28,7 +33,7 @@ def _referenced(value: Any) -> set[str]:
 def test_every_resource_is_used_by_another(translated: dict[str, Any]) -> None:
     resources = translated["Resources"]
     used = {name for resource in resources.values() for name in _referenced(resource)}
-    idle = {name for name, r in resources.items() if r["Type"] not in EVENTS and name not in used}
+    idle = {name for name, r in resources.items() if r["Type"] not in EVENTS | OBSERVERS and name not in used}
     assert idle == {"ApiApiGatewayDefaultStage"}  # it refers to the API
 
 
@@ -39,18 +44,18 @@ def test_every_parameter_and_condition_is_used(translated: dict[str, Any]) -> No
 
 def test_exactly_the_types_of_the_template_are_emulated(translated: dict[str, Any]) -> None:
     used = {resource["Type"] for resource in translated["Resources"].values()}
-    assert used == IN_MOTO | set(IN_LOCAL)
+    assert used == IN_MOTO | set(IN_LOCAL) | OBSERVERS
 
 
 def test_an_unknown_type_stops_the_start(engine: Engine, tmp_path: Path) -> None:
     before = engine.client("dynamodb").list_tables()["TableNames"]
     path = tmp_path / "template.yaml"
-    topic = "  Alerts:\n    Type: AWS::SNS::Topic\n\nOutputs:\n"
-    path.write_text(TEMPLATE.read_text().replace("Outputs:\n", topic))
+    bucket = "  Uploads:\n    Type: AWS::S3::Bucket\n\nOutputs:\n"
+    path.write_text(TEMPLATE.read_text().replace("Outputs:\n", bucket))
     with pytest.raises(UnknownResourceError) as caught:
         deploy(engine, path, {}, name="unknown")
-    assert "Alerts" in str(caught.value)
-    assert "AWS::SNS::Topic" in str(caught.value)
+    assert "Uploads" in str(caught.value)
+    assert "AWS::S3::Bucket" in str(caught.value)
     assert engine.client("dynamodb").list_tables()["TableNames"] == before
 
 

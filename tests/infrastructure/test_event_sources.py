@@ -2,11 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from moto.events.models import EventPattern
 
+from functions.http.guard import OPEN_PATHS
 from local.cloud.stack import Schedule, Stack
 from local.paths import TEMPLATE
 
@@ -38,10 +40,20 @@ def test_the_routes_are_those_of_the_contract(stack: Stack) -> None:
     assert len(stack.routes) == len(ROUTES)
 
 
-def test_the_api_throttles(resources: dict[str, Any]) -> None:
+def test_open_and_closed_routes_are_throttled_apart(resources: dict[str, Any]) -> None:
     (stage,) = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::ApiGatewayV2::Stage"]
-    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
+    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] == {"Ref": "ClosedRouteRate"}
     assert stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] > 0
+    open_routes = {route for route in ROUTES if route.partition(" ")[2].startswith(OPEN_PATHS)}
+    assert stage["RouteSettings"].keys() == open_routes
+    for settings in stage["RouteSettings"].values():
+        assert settings["ThrottlingRateLimit"] == {"Ref": "OpenRouteRate"}
+        assert settings["ThrottlingBurstLimit"] > 0
+
+
+def test_a_warning_about_the_api_stops_no_deploy(resources: dict[str, Any]) -> None:
+    (api,) = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::ApiGatewayV2::Api"]
+    assert not api.get("FailOnWarnings")
 
 
 def test_the_stream_feeds_process_with_bounded_patience(stack: Stack) -> None:
@@ -95,11 +107,21 @@ def test_turns_come_one_by_one(stack: Stack) -> None:
     assert mapping.queue_url == stack.resources["TurnsQueue"]
     assert mapping.batch_size == 1
     assert mapping.partial_failures
-    assert mapping.max_concurrency == 50
+    assert mapping.max_concurrency == 5
 
 
 def test_sweep_comes_every_minute(stack: Stack) -> None:
-    assert stack.schedules == (Schedule("SweepFunction", 60.0, {"source": "schedule"}),)
+    (schedule,) = stack.schedules
+    assert replace(schedule, retries=0) == Schedule("SweepFunction", 60.0, {"source": "schedule"}, retries=0)
+
+
+def test_a_failed_sweep_is_not_repeated(stack: Stack, resources: dict[str, Any]) -> None:
+    # Scheduler's own policy ends when Lambda has accepted the call; what follows is Lambda's.
+    assert stack.schedules[0].retries == 0
+    (config,) = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::Lambda::EventInvokeConfig"]
+    assert config["MaximumEventAgeInSeconds"] == 60
+    (schedule,) = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::Scheduler::Schedule"]
+    assert schedule["Target"]["RetryPolicy"] == {"MaximumRetryAttempts": 0}
 
 
 def test_functions_have_their_limits_and_handlers(stack: Stack) -> None:

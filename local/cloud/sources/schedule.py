@@ -10,10 +10,13 @@ from uuid import uuid4
 from local.cloud.invoke import Invoker, Result
 from local.cloud.stack import REGION, Schedule
 
+RETRY_PAUSE = 60.0
+
 
 class ScheduleSource:
     """Fires every `rate_seconds` after `start`, for the first time one interval later. `fire_now` fires once more.
 
+    A failed call is repeated as Lambda repeats asynchronous calls: after one minute, then after two.
     `pause(seconds)` waits for the next time; it returns False when the source stops.
     """
 
@@ -46,7 +49,15 @@ class ScheduleSource:
 
     def _tick(self) -> None:
         while self._pause(self._schedule.rate_seconds) and not self._stopped.is_set():
-            threading.Thread(target=self.fire_now, name="scheduled call", daemon=True).start()
+            threading.Thread(target=self._call, name="scheduled call", daemon=True).start()
+
+    def _call(self) -> None:
+        event = self._event()
+        for attempt in range(self._schedule.retries + 1):
+            result = self._invoker.invoke(self._schedule.function, event)
+            is_last = attempt == self._schedule.retries
+            if result.error is None or is_last or not self._pause(RETRY_PAUSE * (attempt + 1)):
+                return
 
     def _event(self) -> Mapping[str, Any]:
         """Return the schedule's payload, or the default of EventBridge Scheduler (whose `detail` is a string)."""

@@ -92,6 +92,30 @@ def test_stop_ends_a_long_pause(invoker: Any) -> None:
     assert invoker.idle
 
 
+@pytest.mark.parametrize(("retries", "pauses"), [(0, []), (2, [60, 120])])
+def test_a_failed_call_is_repeated_as_often_as_it_may(
+    invoker: Any, failed: Any, retries: int, pauses: list[float]
+) -> None:
+    invoker.answer = lambda _: failed
+    interval, waited, over = threading.Semaphore(1), [], threading.Event()
+
+    def pause(seconds: float) -> bool:
+        if seconds == 90:
+            return interval.acquire(timeout=0 if over.is_set() else PATIENCE)
+        waited.append(seconds)
+        return True
+
+    source = ScheduleSource(Schedule("Failing", 90, {}, retries), invoker, account=ACCOUNT, pause=pause)
+    source.start()
+    events = [invoker.next() for _ in range(retries + 1)]
+    over.set()
+    source.stop()
+    interval.release()
+    assert waited == pauses
+    assert all(event == events[0] for event in events)
+    assert invoker.idle
+
+
 def test_a_failure_is_a_result(invoker: Any, failed: Any) -> None:
     invoker.answer = lambda _: failed
     assert ScheduleSource(Schedule("Sweep", 60, {}), invoker, account=ACCOUNT).fire_now() == failed
