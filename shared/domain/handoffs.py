@@ -6,6 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from shared.domain.messages import KICKOFF_PREFIX
 from shared.domain.routes import Place
 
 MAX_REASON = 500
@@ -173,7 +174,7 @@ class Handoff:
     @property
     def kickoff_turn(self) -> str:
         """The id of its kickoff turn, the same on every attempt, so that it is committed once."""
-        return f"kickoff-{self.id}"
+        return f"{KICKOFF_PREFIX}{self.id}"
 
     def has_done(self, step: Step) -> bool:
         """Whether a step is journalled."""

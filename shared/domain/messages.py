@@ -12,6 +12,8 @@ Message = Mapping[str, Any]
 ROLES = ("system", "user", "assistant", "tool")
 MAX_MESSAGE_BYTES = 256 * 1024
 MAX_DEPTH = 100
+KICKOFF_PREFIX = "kickoff-"
+"""How the ids of the service's kickoff messages begin."""
 
 
 def problem_with(raw: object) -> str | None:
@@ -31,6 +33,12 @@ def problem_with(raw: object) -> str | None:
     if role == "tool" and not isinstance(raw.get("tool_call_id"), str):
         return "a tool message needs tool_call_id, the id of the call that it answers"
     return _unsound(raw)
+
+
+def is_reserved(message: Message) -> bool:
+    """Whether a message carries a mark of the service's own messages: a client may repeat those, never add one."""
+    named = message.get("id")
+    return bool(message.get("internal")) or (isinstance(named, str) and named.startswith(KICKOFF_PREFIX))
 
 
 def _unsound(raw: Message) -> str | None:

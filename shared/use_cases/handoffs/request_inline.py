@@ -15,7 +15,7 @@ from shared.use_cases.handoffs.request_handoff import (
     destination,
     write_request,
 )
-from shared.use_cases.sessions.append_messages import append_messages
+from shared.use_cases.sessions.append_messages import append_messages, refuse_reserved
 from shared.use_cases.sessions.save_session import change_session
 
 
@@ -67,6 +67,7 @@ def _store(services: Services, user_id: str, session_id: str, whole: InlineTrans
     if session is None:
         if whole.epoch:
             raise UnknownSession(session_id)
+        refuse_reserved(whole.messages)
         fresh = replace(new_session(session_id, user_id, now=services.clock.now()), title=whole.title)
         session = fresh if services.store.sessions.create(fresh) else own_session(services, user_id, session_id)
     if session.user_id != user_id:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from shared.domain.messages import Message, canonical
+from shared.domain.messages import Message, canonical, is_reserved
 from shared.domain.sessions import Session
-from shared.errors import OutOfSequence, SessionBusy
+from shared.errors import InvalidRequest, OutOfSequence, SessionBusy
 from shared.services import Services
 from shared.use_cases.access import own_session, refuse_elsewhere
 from shared.use_cases.retry import on_conflict
@@ -22,7 +22,7 @@ def append_messages(
 ) -> Session:
     """Store `messages` after the first `after`. Idempotent: messages that are stored already are compared, not written.
 
-    `known` is the user's session if it was just read. Raises Moved, OutOfSequence or SessionBusy.
+    `known` is the user's session if it was just read. Raises Moved, OutOfSequence, SessionBusy or InvalidRequest.
     """
 
     def append() -> Session:
@@ -35,11 +35,22 @@ def append_messages(
         rest = messages[held:]
         if not rest:
             return session
+        refuse_reserved(rest, first=session.message_count)
         if session.has_live_turn(services.clock.now()):
             raise SessionBusy(session_id)
         return services.store.transcripts.append(session, rest, now=services.clock.now())
 
     return on_conflict(append)
+
+
+def refuse_reserved(messages: Sequence[Message], *, first: int = 0) -> None:
+    """Raise InvalidRequest for a new message with a mark of the service's own; counts from `first` for people."""
+    for number, message in enumerate(messages, start=first + 1):
+        if is_reserved(message):
+            raise InvalidRequest(
+                f"Message {number} has `internal` or an `id` that begins with `kickoff-`: the service uses these for "
+                "its own messages. Nothing was written. Leave them out and send the messages again."
+            )
 
 
 def _same(services: Services, session: Session, after: int, messages: Sequence[Message]) -> bool:
