@@ -64,7 +64,7 @@ class TableMoves:
             set={"owner": session.cli.route, "updated_at": now, **RETURNED},
             add={"version": 1, "epoch": 1},
         )
-        self._move(session, [move, *end_handoff(session.active_handoff, now)])
+        self._move(session, [move, *end_handoff(self._tables, session.active_handoff, now)])
         return _arrived(session, session.cli, None, now)
 
     def to_chat(self, session: Session, place: Place, link: str, *, now: int) -> Session:
@@ -85,7 +85,7 @@ class TableMoves:
             },
             add={"version": 1, "epoch": 1},
         )
-        self._move(session, [move, *arrival, *end_handoff(session.active_handoff, now)])
+        self._move(session, [move, *arrival, *end_handoff(self._tables, session.active_handoff, now)])
         arrived = _arrived(session, place, link, now)
         return replace(arrived, suspended=False, strikes=0, resume_pending=None)
 

@@ -10,7 +10,7 @@ from shared.ports.conditions import absent, differs, either, equals
 from shared.ports.tables import Check, Put, Table, Tables, Update, Write
 from shared.store.keys import back_route_key, handoff_key, meta_key, route_key
 from shared.store.session_items import session_of
-from shared.store.transitions import allowed, ended_by
+from shared.store.transitions import allowed, allows, ended_by
 
 RETURNED = dict.fromkeys(("link", "active_handoff", "turn_id", "turn_lease_until"))
 """The attributes that a session loses when it returns to its terminal."""
@@ -34,7 +34,7 @@ def move_in(
     return [
         Put(Table.SESSIONS, route, [either(*as_read)]),
         Put(Table.SESSIONS, back_route_key(session_id, place)),
-        *(_evict(tenant, place.route, now) if tenant else []),
+        *(_evict(tables, tenant, place.route, now) if tenant else []),
     ]
 
 
@@ -47,7 +47,7 @@ def _tenant(tables: Tables, place: Place, session_id: str) -> tuple[str | None, 
     return pointer["session_id"], session_of(meta) if meta else None
 
 
-def _evict(tenant: Session, route: str, now: int) -> Sequence[Write]:
+def _evict(tables: Tables, tenant: Session, route: str, now: int) -> Sequence[Write]:
     """Return the session to its terminal and end its handoff; for one that lives elsewhere, check that it still does."""
     if tenant.owner.route != route:
         return [Check(Table.SESSIONS, meta_key(tenant.id), [differs("owner", route)])]
@@ -60,13 +60,19 @@ def _evict(tenant: Session, route: str, now: int) -> Sequence[Write]:
         set={"owner": tenant.cli.route, "updated_at": now, **RETURNED},
         add={"version": 1, "epoch": 1},
     )
-    return [park, *end_handoff(handoff_id, now)]
+    return [park, *end_handoff(tables, handoff_id, now)]
 
 
-def end_handoff(handoff_id: str | None, now: int) -> Sequence[Write]:
-    """The write that cancels a handoff whose session moves away; none without a handoff."""
+def end_handoff(tables: Tables, handoff_id: str | None, now: int) -> Sequence[Write]:
+    """The write that cancels a handoff whose session moves away; none without a handoff.
+
+    A handoff that is gone or over (restored tables) must not hold its session for ever. It cannot come back: a request
+    writes no handoff for a session that names one.
+    """
     if handoff_id is None:
         return []
+    key = handoff_key(handoff_id)
+    if not allows("resume", tables.get(Table.HANDOFFS, key)):
+        return []
     reason = Reason("resumed", "The session was resumed elsewhere before the handoff was done.")
-    ended = ended_by("resume", reason, now)
-    return [Update(Table.HANDOFFS, handoff_key(handoff_id), when=[allowed("resume")], set=ended)]
+    return [Update(Table.HANDOFFS, key, when=[allowed("resume")], set=ended_by("resume", reason, now))]

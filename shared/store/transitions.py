@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.handoffs import TRANSITIONS, Handoff, Reason, Receipt, Step
-from shared.ports.conditions import Condition, absent, at_most, either, equals, one_of
-from shared.ports.tables import Table, Update
+from shared.ports.conditions import Condition, absent, at_most, either, equals, holds, one_of
+from shared.ports.tables import Item, Table, Update
 from shared.store.handoff_items import reason_value, receipt_value
 from shared.store.keys import handoff_key
 
@@ -18,6 +18,11 @@ NOT_DUE: Mapping[str, Any] = {"due_shard": None, "due_at": None}
 def allowed(transition: str) -> Condition:
     """The states from which the domain's table allows this transition."""
     return one_of("state", sorted(state.value for state in TRANSITIONS[transition].sources))
+
+
+def allows(transition: str, item: Item | None) -> bool:
+    """Whether `allowed` holds for an item as it was read."""
+    return holds(allowed(transition), item or {})
 
 
 def leads_to(transition: str) -> Mapping[str, str]:

@@ -39,8 +39,9 @@ def delete_session(services: Services, user_id: str, session_id: str) -> None:
 
     def delete() -> None:
         session = own_session(services, user_id, session_id)
-        if session.active_handoff:
-            raise HandoffInFlight(session_id, session.active_handoff)
+        handoff = services.store.handoffs.get(session.active_handoff) if session.active_handoff else None
+        if handoff is not None and handoff.is_open:
+            raise HandoffInFlight(session_id, handoff.id)
         if session.has_live_turn(services.clock.now()):
             raise SessionBusy(session_id)
         services.store.sessions.delete(session)

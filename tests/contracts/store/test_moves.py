@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.handoffs import State, Thread
+from shared.domain.handoffs import Handoff, State, Thread
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Interruption, ResumePending
 from shared.errors import Conflict, PlaceBusy
+from shared.ports.tables import Delete, Table
+from shared.store.keys import handoff_key
 from tests.contracts.store.world import HOME, NOW, THREAD, Ending, Stage, World, sure
+from tests.support.table_backends import Backend
 
 CHAT = Place("slack", "C7")
 LINK = "https://slack/C7"
@@ -36,6 +39,32 @@ def test_a_resume_ends_the_handoff_in_flight_as_cancelled_resumed(world: World, 
     assert (resumed.owner, resumed.epoch, resumed.active_handoff) == (cli_place("s-1"), epoch + 1, None)
     assert resumed == world.current()
     assert world.store.handoffs.due(now=NOW * 2, limit=5) == []
+
+
+def _lose(backend: Backend, handoff: Handoff) -> None:
+    backend.tables.delete(Delete(Table.HANDOFFS, handoff_key(handoff.id)))
+
+
+@pytest.mark.parametrize("stage", [Stage.PENDING, Stage.BOUND], ids=lambda stage: stage.name.lower())
+def test_a_handoff_that_is_gone_does_not_block_resume(world: World, backend: Backend, stage: Stage) -> None:
+    _lose(backend, world.handoff(stage))
+    epoch = world.current().epoch
+
+    resumed = world.store.moves.to_terminal(world.current(), now=NOW + 5)
+
+    assert (resumed.owner, resumed.epoch, resumed.active_handoff) == (cli_place("s-1"), epoch + 1, None)
+    assert resumed == world.current()
+    assert backend.scan(Table.HANDOFFS) == []
+
+
+def test_a_handoff_that_is_gone_does_not_hold_a_chat(world: World, backend: Backend) -> None:
+    _lose(backend, world.handoff(Stage.BOUND))
+    other = world.session("s-2")
+
+    moved = world.store.moves.to_chat(other, THREAD.place, THREAD.url, now=NOW + 5)
+
+    assert moved.owner == THREAD.place
+    assert (world.current().owner, world.current().active_handoff) == (cli_place("s-1"), None)
 
 
 def test_a_resume_ends_a_turn_under_way_so_that_its_commit_is_refused(world: World) -> None:
