@@ -34,7 +34,7 @@ def _part_of(item: Item) -> OutPart:
         turn_id=turn_id,
         number=int(number),
         place=place_of(item["route"]),
-        part=Part(item["text"], item.get("extra", {})),
+        part=Part(item.get("text", ""), item.get("extra", {})),
         state=item["state"],
         message_id=item.get("message_id"),
         sending_until=item.get("sending_until", 0),
@@ -80,10 +80,10 @@ class TableOutbox:
 
     def sent(self, part: OutPart, message_id: str) -> None:
         """Accepted from a sender that lost its claim too: the part was sent."""
-        self._decide(part, {"state": "sent", "message_id": message_id}, when=_UNDECIDED)
+        self._decide(part, {"state": "sent", "message_id": message_id, **_FORGOTTEN}, when=_UNDECIDED)
 
     def rejected(self, part: OutPart) -> None:
-        self._decide(part, {"state": "rejected"}, when=_UNDECIDED)
+        self._decide(part, {"state": "rejected", **_FORGOTTEN}, when=_UNDECIDED)
 
     def unsent(self, part: OutPart) -> None:
         claim_is_mine = [equals("state", "sending"), equals("sending_until", part.sending_until)]
@@ -96,3 +96,5 @@ class TableOutbox:
 
 
 _UNDECIDED = [one_of("state", ["waiting", "sending"])]
+_FORGOTTEN = {"text": None, "extra": None}
+"""A decided part is never sent again. Notices name sessions, so their words must not outlive those in the journal."""

@@ -8,7 +8,7 @@ from shared.store.bundle import store_on
 from shared.store.keys import handoff_key
 from shared.use_cases.sessions.save_session import delete_session
 from tests.support.memory_tables import MemoryTables
-from tests.support.use_case_world import USER, World
+from tests.support.use_case_world import HOME, USER, World
 
 
 def test_an_open_handoff_keeps_its_session(world: World) -> None:
@@ -28,3 +28,17 @@ def test_a_handoff_that_is_gone_does_not_keep_it() -> None:
     delete_session(world.services, USER, "s-1")
 
     assert world.store.sessions.get("s-1") is None
+
+
+def test_a_deleted_sessions_title_is_in_no_item() -> None:
+    tables = MemoryTables()
+    world = World(store_on(tables))
+    world.session()
+    world.say(HOME, "/resume", "e-1")
+    world.turns()
+    assert "Parser" in world.platform.said(HOME)[-1]
+
+    delete_session(world.services, USER, "s-1")
+
+    left = [item for table in Table for item in tables.scan(table) if "Parser" in repr(item)]
+    assert left == []
