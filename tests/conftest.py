@@ -41,7 +41,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def engine() -> "Iterator[Engine]":
-    """The mended moto of this worker process. Tests share it, so each makes what it needs under names of its own."""
+    """The local cloud of this worker process. Tests share it, so each uses its own names for what it creates."""
     from local.cloud.engine import Engine  # noqa: PLC0415  # moto takes long to import, and most tests do not need it
 
     engine = Engine.start()
