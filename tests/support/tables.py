@@ -12,6 +12,7 @@ from local.cloud.template import translate
 from local.paths import TEMPLATE, TRANSLATED
 
 KEPT = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "BillingMode")
+KEPT_OF_INDEXES = ("IndexName", "KeySchema", "Projection")
 NUMBERS = itertools.count(1)
 
 
@@ -35,9 +36,12 @@ def definitions() -> dict[str, dict[str, Any]]:
 
 
 def create_table(client: Any, logical_id: str, name: str) -> None:
-    """Create one table of the template without backups, encryption and TTL, which matter only in the cloud."""
+    """Create one table of the template without backups, encryption, caps and TTL, which matter only in the cloud."""
     properties = definitions()[logical_id]
     request = {key: properties[key] for key in KEPT if key in properties}
+    request["GlobalSecondaryIndexes"] = [
+        {key: index[key] for key in KEPT_OF_INDEXES} for index in request["GlobalSecondaryIndexes"]
+    ]
     if stream := properties.get("StreamSpecification"):
         request["StreamSpecification"] = {"StreamEnabled": True, **stream}
     client.create_table(TableName=name, **request)
