@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from shared.ports.queue import DeadTurn, TurnMessage
 from shared.ports.queue_text import body_of, message_of
@@ -61,8 +61,8 @@ class SqsVisibility:
         self._receipt_handle = receipt_handle
 
     def set(self, seconds: int) -> None:
-        """Best effort: a receipt that is no longer valid means that another worker has received the message."""
-        with contextlib.suppress(ClientError):
+        """Best effort: an invalid receipt means that another worker has the message; a lost call, that it comes back late."""
+        with contextlib.suppress(ClientError, BotoCoreError):
             self._client.change_message_visibility(
                 QueueUrl=self._url, ReceiptHandle=self._receipt_handle, VisibilityTimeout=max(0, min(seconds, 43_200))
             )

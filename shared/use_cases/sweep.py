@@ -6,9 +6,11 @@ Safe to run concurrently: every write checks on the item what the index said, so
 import logging
 
 from shared.domain.handoffs import Handoff, Reason, State, Step
-from shared.errors import Conflict
+from shared.errors import Busy, Conflict
+from shared.ports.inbox import InboxRow
 from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice
 from shared.services import Services
+from shared.use_cases.chat.locate_session import NotAddressed, locate_session
 from shared.use_cases.handoffs.take_over import expire, take_over
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.turns.accept_turn import release_accepted
@@ -111,12 +113,21 @@ def _handle_dead_event(services: Services, dead: DeadTurn, event_id: str) -> Non
     if row.done_by is not None:
         _send_again(services, dead)
         return
-    text = "I could not answer your last message: every attempt failed. Please send it again."
-    # The notice goes first: if the sweep dies here it is sent again (once, by its key), but never lost.
-    notice = Notice(place, f"dead-{event_id}", text)
-    services.queue.send(notice, dedupe=f"dead {place.route} {event_id}")
+    if _is_addressed(services, row):
+        text = "I could not answer your last message: every attempt failed. Please send it again."
+        # The notice goes first: if the sweep dies here it is sent again (once, by its key), but never lost.
+        notice = Notice(place, f"dead-{event_id}", text)
+        services.queue.send(notice, dedupe=f"dead {place.route} {event_id}")
     services.store.inbox.close([row], by="dead letter")
     release_accepted(services, row)
+
+
+def _is_addressed(services: Services, row: InboxRow) -> bool:
+    """Whether the sender has a session or a home at the place of the message; other chats are not written to."""
+    try:
+        return not isinstance(locate_session(services, row), NotAddressed)
+    except Busy:
+        return False
 
 
 def _send_again(services: Services, dead: DeadTurn) -> None:

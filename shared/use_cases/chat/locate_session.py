@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 
+from shared.domain.handoffs import Handoff, Step
 from shared.domain.interruptions import Standing, standing
+from shared.domain.routes import Place
 from shared.domain.sessions import Session
-from shared.errors import NotYet
+from shared.errors import Busy, PlatformError, RequestRefused
 from shared.ports.inbox import InboxRow
 from shared.services import Services
 
-WAIT_FOR_HANDOFF = 2.0
+LONGEST_WAIT = 60.0
+"""Seconds between two looks at a handoff that has not moved its session yet; the first looks follow sooner."""
 NEWEST_HANDOFFS = 10
 
 
@@ -50,8 +53,7 @@ Located = Found | Broken | Vacant | Elsewhere | NotAddressed
 def locate_session(services: Services, row: InboxRow) -> Located:
     """Find out what lives at the place of a message, as its sender may see it.
 
-    A thread without a session waits (NotYet) while a handoff of the sender on this platform is under way: the thread
-    may be that handoff's.
+    Raises Busy at the place of a handoff of the sender that has not moved its session there yet.
     """
     place = row.place
     session_id = place.chat if place.is_cli else services.store.sessions.at(place)
@@ -86,19 +88,34 @@ def _without_session(services: Services, row: InboxRow) -> Vacant | Elsewhere | 
     home = services.store.accounts.home(row.user_id, place.platform)
     if place == home:
         return Vacant()
-    if _is_handoff_under_way(services, row):
-        raise NotYet(WAIT_FOR_HANDOFF)
+    if _is_awaited(services, row):
+        raise Busy(LONGEST_WAIT)
     if place.home != home:
         return NotAddressed()
     return Elsewhere("No session lives here. Send `/resume` to list yours and bring one here, or `/new` to start one.")
 
 
-def _is_handoff_under_way(services: Services, row: InboxRow) -> bool:
-    """Whether this may become the thread of one of the sender's handoffs; a handoff's deadline bounds the waiting."""
+def _is_awaited(services: Services, row: InboxRow) -> bool:
+    """Whether a handoff of the sender is about to move a session here; its deadline bounds the waiting."""
     newest = services.store.handoffs.list(row.user_id, session_id=None, state=None, limit=NEWEST_HANDOFFS)
-    return any(
-        handoff.is_open and not handoff.is_bound and handoff.platform == row.place.platform for handoff in newest
-    )
+    return any(_leads_to(services, handoff, row.place) for handoff in newest)
+
+
+def _leads_to(services: Services, handoff: Handoff, place: Place) -> bool:
+    """Whether an open handoff may end at this place: its thread, or before that is known, its chat."""
+    if not handoff.is_open or handoff.is_bound or handoff.platform != place.platform:
+        return False
+    if handoff.thread is not None:
+        return handoff.thread.place == place
+    if handoff.target == place.home:
+        return True
+    # A thread that is a separate channel names no parent. Only the platform knows whether the handoff has opened it.
+    if not handoff.has_done(Step.OPENING_THREAD):
+        return False
+    try:
+        return services.platforms.get(place.platform).find_thread(handoff.target, key=handoff.id) == place
+    except (PlatformError, RequestRefused):
+        return False
 
 
 def _lives_elsewhere(session: Session) -> str:

@@ -1,7 +1,6 @@
 """The lease of a session's one turn: take it, renew it while the agent works, release it."""
 
 import contextlib
-import itertools
 import logging
 import math
 import threading
@@ -87,45 +86,46 @@ def release(
 
 @contextlib.contextmanager
 def heartbeat(services: Services, session: Session, place: Place, visibility: Visibility) -> Iterator[None]:
-    """While the body runs, show typing and renew the lease and the visibility time-out before they expire."""
+    """While the body runs, show typing and renew the lease and the visibility time-out before they expire.
+
+    Typing and renewals have a thread each, so that a platform that hangs delays no renewal.
+    """
     every = services.settings.turn_lease / 1000 / RENEWALS_PER_LEASE
     stop = threading.Event()
 
-    def renew() -> None:
+    def extend_lease() -> None:
         services.store.turns.extend(session, until=services.clock.now() + services.settings.turn_lease)
+
+    def stay_hidden() -> None:
         visibility.set(hold_seconds(services))
 
-    def beat() -> None:
-        pause = min(TYPING_EVERY, every)
-        typings, renewals = max(1, int(TYPING_EVERY / pause)), max(1, int(every / pause))
-        show_typing = _typing(services, place)
-        for beats in itertools.count():
-            if beats % typings == 0:
-                show_typing()
-            if beats and beats % renewals == 0:
-                _ignoring_errors(renew)
-            if stop.wait(pause):
-                return
+    def show_typing() -> None:
+        services.platforms.get(place.platform).typing(place)
 
-    beating = threading.Thread(target=beat, name="turn-heartbeat", daemon=True)
-    beating.start()
+    threads = [_repeat(stop, every, extend_lease, stay_hidden)]
+    if not place.is_cli:
+        threads.append(_repeat(stop, min(TYPING_EVERY, every), show_typing, at_once=True))
     try:
         yield
     finally:
         stop.set()
-        beating.join(timeout=1)
+        for thread in threads:
+            thread.join(timeout=1)
 
 
-def _typing(services: Services, place: Place) -> Callable[[], None]:
-    if place.is_cli:
-        return lambda: None
-    platform = services.platforms.get(place.platform)
-    return lambda: platform.typing(place)
+def _repeat(stop: threading.Event, every: float, *beats: Callable[[], None], at_once: bool = False) -> threading.Thread:
+    """Run `beats` each so many seconds until `stop`, in a thread that survives any error: the next beat may succeed."""
 
+    def beat_on() -> None:
+        pause = 0.0 if at_once else every
+        while not stop.wait(pause):
+            pause = every
+            for beat in beats:
+                try:
+                    beat()
+                except Exception as trouble:  # noqa: BLE001  # a lost lease fails the commit, so nothing else is at stake
+                    log.warning("a heartbeat of a turn failed: %s", type(trouble).__name__)
 
-def _ignoring_errors(renew: Callable[[], None]) -> None:
-    """Ignore a failed renewal: the next one may succeed, and a lost lease fails the commit."""
-    try:
-        renew()
-    except Exception as trouble:  # noqa: BLE001  # the heartbeat must outlive any single failure
-        log.warning("a turn could not renew its lease: %s", type(trouble).__name__)
+    thread = threading.Thread(target=beat_on, name="turn-heartbeat", daemon=True)
+    thread.start()
+    return thread

@@ -1,14 +1,14 @@
 """Run one message of the Turns queue: a kickoff, the inbox of a place, or a notice."""
 
 import contextlib
-import math
+from dataclasses import replace
 
 from shared.errors import Busy, Conflict, NotYet, Rejected
 from shared.ports.queue import InboxEvent, Kickoff, Notice, TurnMessage
 from shared.services import Services
 from shared.use_cases.backoff import backoff
 from shared.use_cases.turns.answer_inbox import answer_inbox
-from shared.use_cases.turns.budget import TurnBudget
+from shared.use_cases.turns.budget import MessageHold, TurnBudget
 from shared.use_cases.turns.deliver import say
 from shared.use_cases.turns.hold_turn import hold_seconds
 from shared.use_cases.turns.run_kickoff import run_kickoff
@@ -22,18 +22,19 @@ def run_turn(services: Services, message: TurnMessage, budget: TurnBudget) -> bo
     The visibility time-out is shortened first, so that the message of a killed turn comes back soon, not at the
     function's limit. Raises unexpected errors only; the queue retries those too.
     """
-    budget.visibility.set(hold_seconds(services))
+    hold = MessageHold(budget.visibility)
+    hold.set(hold_seconds(services))
     try:
-        _dispatch(services, message, budget)
+        _dispatch(services, message, replace(budget, visibility=hold))
     except Busy as busy:
         # The other worker is mostly done long before its lease ends, so look soon and then less often.
-        budget.visibility.set(math.ceil(backoff(budget.tries, first=1.0, longest=busy.after)))
+        hold.end(backoff(budget.tries, first=1.0, longest=busy.after))
         return False
     except NotYet as later:
-        budget.visibility.set(math.ceil(later.after))
+        hold.end(later.after)
         return False
     except Conflict:
-        budget.visibility.set(CONFLICT_PAUSE)
+        hold.end(CONFLICT_PAUSE)
         return False
     return True
 

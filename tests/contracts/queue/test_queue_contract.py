@@ -4,7 +4,9 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
+from shared.aws.queue import SqsVisibility
 from shared.domain.routes import Place
 from shared.ports.queue import InboxEvent, Kickoff, TurnMessage
 from tests.contracts.queue.harness import FakeHarness, QueueHarness, Received, sqs_harness
@@ -126,3 +128,11 @@ def test_dead_letters_are_received_in_batches(at: QueueHarness) -> None:
         at.bury(InboxEvent(Place("chat", str(number)), "1"))
 
     assert 1 <= len(at.dead.receive(limit=2)) <= 2
+
+
+def test_a_lost_connection_leaves_the_visibility_as_it_was() -> None:
+    class Unreachable:
+        def change_message_visibility(self, **_: object) -> None:
+            raise EndpointConnectionError(endpoint_url="https://sqs.test")
+
+    SqsVisibility(Unreachable(), "url", "receipt").set(1)

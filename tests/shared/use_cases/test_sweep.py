@@ -255,6 +255,17 @@ def test_the_user_is_told_of_a_dead_turn_once(world: World) -> None:
     assert "never answered" not in [message["content"] for message in world.transcript()]
 
 
+def test_a_chat_without_the_senders_session_gets_no_notice(world: World) -> None:
+    world.say(unrelated := Place("chat", "unrelated"), "hello all", "0001")
+    world.dead.bury(world.queue.waiting.pop().message)
+
+    world.sweep()
+    world.turns()
+
+    assert not world.platform.posts[unrelated]
+    assert not world.store.inbox.new(unrelated, limit=1)
+
+
 def test_a_dead_committed_turn_is_delivered_again(world: World) -> None:
     _, place = world.moved()
     world.platform.next["send"].append(NotSent("down"))

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.handoffs import Handoff, State
+from shared.domain.handoffs import Handoff, State, Step, Thread
 from shared.domain.routes import Place, cli_place
-from shared.errors import NotYet
+from shared.errors import Busy, NotYet
 from shared.ports.inbox import InboxRow
 from shared.use_cases.chat.locate_session import Broken, Elsewhere, Found, NotAddressed, Vacant, locate_session
 from tests.support.use_case_world import HOME, USER, World, with_listed_handoffs
@@ -65,8 +65,10 @@ def test_a_suspended_session_is_broken(world: World) -> None:
         replace(PENDING, state=State.COMPLETED),
         replace(PENDING, bound_epoch=1),
         replace(PENDING, platform="another"),
+        replace(PENDING, target=Place("chat", "another")),
+        replace(PENDING, thread=Thread(Place("chat", "home", "t1"), "")),
     ],
-    ids=["ended", "bound", "on another platform"],
+    ids=["ended", "bound", "on another platform", "in another chat", "with another thread"],
 )
 def test_a_thread_does_not_wait_for_other_handoffs(world: World, handoff: Handoff) -> None:
     services = with_listed_handoffs(world.services, [handoff])
@@ -82,3 +84,45 @@ def test_a_thread_waits_for_the_newest_ten_handoffs(world: World, newer: int, wa
             locate_session(services, said(THREAD))
     else:
         assert isinstance(locate_session(services, said(THREAD)), Elsewhere)
+
+
+OPENING = replace(PENDING, steps={Step.OPENING_THREAD.value: 0})
+CHANNEL = Place("chat", "t1")
+
+
+@pytest.mark.parametrize("handoff", [PENDING, OPENING], ids=["pending", "opening its thread"])
+def test_an_unknown_chat_never_waits_for_a_handoff(world: World, handoff: Handoff) -> None:
+    services = with_listed_handoffs(world.services, [handoff])
+    assert locate_session(services, said(Place("chat", "unrelated"))) == NotAddressed()
+
+
+def test_a_thread_without_a_parent_waits_for_its_handoff(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.platform, "find_thread", lambda *_, **__: CHANNEL)
+    services = with_listed_handoffs(world.services, [OPENING])
+
+    with pytest.raises(Busy):
+        locate_session(services, said(CHANNEL))
+
+
+def test_words_in_an_unknown_chat_are_received_once(world: World) -> None:
+    world.session()
+    world.ask()
+    world.say(unrelated := Place("chat", "unrelated"), "hello all", "0001")
+
+    assert world.turns() == 1
+
+    assert not world.platform.posts[unrelated]
+
+
+def test_a_thread_waits_for_its_handoff_with_growing_pauses(world: World) -> None:
+    world.session()
+    world.ask()
+    world.say(THREAD, "anybody?", "0001")
+
+    pauses = []
+    for _ in range(8):
+        world.turn()
+        pauses.append((world.queue.next_at() - world.clock.now()) // 1000)
+        world.clock.time = world.queue.next_at()
+
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
