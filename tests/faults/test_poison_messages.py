@@ -43,7 +43,7 @@ def failed_records(service: LocalService) -> list[dict[str, Any]]:
 
 
 def make_due(service: LocalService, handoff_id: str) -> None:
-    """Make the handoff due for the sweep."""
+    """Make the handoff due for the sweep. The write is a new stream record of the handoff."""
     service.engine.client("dynamodb").update_item(
         TableName=service.stack.resources["HandoffsTable"],
         Key={"handoff_id": {"S": handoff_id}},
@@ -71,8 +71,9 @@ def test_a_poison_record_blocks_no_other_and_is_recovered(
     assert session_id not in json.dumps(failure)
     assert user.handoff(poison)["state"] == "pending"
 
-    kill_points.clear(poison)
     make_due(service, poison)
+    eventually(lambda: failed_records(service), within=WAIT_SECONDS)
+    kill_points.clear(poison)
     service.sweep_now()
     assert user.wait_for_handoff(poison, within=WAIT_SECONDS)["state"] == "completed"
 
