@@ -55,7 +55,10 @@ def killer() -> Killer:
 
 @pytest.fixture(scope="module")
 def service(killer: Killer) -> Iterator[LocalService]:
+    """Without the schedule, whose sweep each minute would hide that a retry is missing."""
     with LocalService(mode="runtime", parameters=LEASES, on_phase=killer) as running:
+        for schedule in running.cloud._schedules:
+            schedule.stop()
         yield running
 
 

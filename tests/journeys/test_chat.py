@@ -67,12 +67,15 @@ def test_resume_in_the_thread_brings_the_session_back(user: ApiUser) -> None:
     thread = ChatThread(user)
     epoch = thread.session()["epoch"]
     user.http.post(f"/sessions/{thread.session_id}/resume", json={"epoch": epoch}).raise_for_status()
+    thread.say("hello?")
+    thread.wait_for("now lives in the terminal")
 
     thread.say(f"/resume {thread.title}")
     thread.wait_for("is here now")
     thread.say("and on we go")
 
     thread.wait_for("and on we go")
+    assert "hello?" not in thread.contents()
     session = thread.session()
     assert (session["owner"], session["epoch"]) == (thread.route, epoch + 2)
 

@@ -74,6 +74,16 @@ def test_a_check_of_a_finished_handoff_changes_nothing(world: World) -> None:
     assert len(world.platform.posts[world.current().owner]) == 1
 
 
+def test_one_attempt_queues_one_kickoff(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.process(handoff)
+
+    send_kickoff(world.services, world.latest(handoff))
+
+    assert len(world.queue.waiting) == 1
+
+
 def test_an_attempt_that_died_after_the_move_is_taken_over(world: World) -> None:
     handoff = claimed_by_a_dead_one(world, bound=True)
     began = world.clock.now()
