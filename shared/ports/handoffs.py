@@ -57,5 +57,8 @@ class Handoffs(Protocol):
     def drive(self, handoff: Handoff, *, now: int) -> bool:
         """Reserve a sent or confirmed kickoff for the caller; one of several sweeps succeeds."""
 
+    def postpone(self, handoff: Handoff, *, until: int) -> None:
+        """Let the sweep leave a confirmed handoff alone while a retry of its delivery is pending at `until`."""
+
     def due(self, *, now: int, limit: int) -> Sequence[Handoff]:
         """Open handoffs for the sweep, the earliest first. The list may lag by moments: every write checks again."""

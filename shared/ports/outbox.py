@@ -10,7 +10,10 @@ from shared.ports.platforms import Part
 
 @dataclass(frozen=True)
 class OutPart:
-    """One part of a committed reply in the delivery journal: waiting → sending → sent, or rejected."""
+    """One part of a committed reply in the delivery journal: waiting → sending → sent, or rejected.
+
+    `tries` counts the claims of senders. `placeholder` is a message that waits to be edited into a marked repeat.
+    """
 
     session_id: str
     turn_id: str
@@ -20,6 +23,8 @@ class OutPart:
     state: Literal["waiting", "sending", "sent", "rejected"] = "waiting"
     message_id: str | None = None
     sending_until: int = 0
+    tries: int = 0
+    placeholder: str | None = None
 
     @property
     def key(self) -> str:
@@ -38,6 +43,9 @@ class Outbox(Protocol):
 
     def sending(self, part: OutPart, *, now: int, until: int) -> OutPart | None:
         """Record the intent to send; None if the part is sent already or another worker is sending it."""
+
+    def placed(self, part: OutPart, placeholder: str) -> OutPart:
+        """Record the placeholder of a repeat before it is edited, so that the next sender finishes this one."""
 
     def sent(self, part: OutPart, message_id: str) -> None: ...
     def rejected(self, part: OutPart) -> None: ...

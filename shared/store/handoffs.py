@@ -189,6 +189,13 @@ class TableHandoffs:
         )
         return touched is not None
 
+    def postpone(self, handoff: Handoff, *, until: int) -> None:
+        self._update(
+            handoff,
+            when=[allowed("drive"), equals("confirmed", value=True), fence_is_mine(handoff)],
+            set={"due_at": until + CONFIRMED_DUE_AFTER},
+        )
+
     def _update(self, handoff: Handoff, **changes: Any) -> Handoff | None:
         try:
             item = self._tables.update(Update(Table.HANDOFFS, handoff_key(handoff.id), **changes))

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from shared.domain.routes import place_of
@@ -38,6 +39,8 @@ def _part_of(item: Item) -> OutPart:
         state=item["state"],
         message_id=item.get("message_id"),
         sending_until=item.get("sending_until", 0),
+        tries=item.get("tries", 0),
+        placeholder=item.get("placeholder"),
     )
 
 
@@ -72,11 +75,18 @@ class TableOutbox:
                     out_key(part.session_id, part.turn_id, part.number),
                     when=[either(equals("state", "waiting"), abandoned)],
                     set={"state": "sending", "sending_until": until},
+                    add={"tries": 1},
                 )
             )
         except ConditionFailed:
             return None
         return _part_of(item)
+
+    def placed(self, part: OutPart, placeholder: str) -> OutPart:
+        key = out_key(part.session_id, part.turn_id, part.number)
+        with contextlib.suppress(ConditionFailed):
+            self._tables.update(Update(Table.SESSIONS, key, when=_UNDECIDED, set={"placeholder": placeholder}))
+        return replace(part, placeholder=placeholder)
 
     def sent(self, part: OutPart, message_id: str) -> None:
         """Accepted from a sender that lost its claim too: the part was sent."""

@@ -86,19 +86,20 @@ def _handle_dead_letters(services: Services) -> int:
 def _handle_dead(services: Services, dead: DeadTurn) -> None:
     match dead.message:
         case Kickoff(handoff_id=handoff_id):
-            _handle_dead_kickoff(services, dead, handoff_id)
+            _handle_dead_kickoff(services, handoff_id)
         case InboxEvent(event_id=event_id):
             _handle_dead_event(services, dead, event_id)
         case Notice():
             log.info("a notice could not be posted and is dropped")
 
 
-def _handle_dead_kickoff(services: Services, dead: DeadTurn, handoff_id: str) -> None:
+def _handle_dead_kickoff(services: Services, handoff_id: str) -> None:
     handoff = services.store.handoffs.get(handoff_id)
     if handoff is None or not handoff.is_open:
         return
     if handoff.confirmed:
-        _send_again(services, dead)
+        if services.store.handoffs.drive(handoff, now=services.clock.now()):
+            _send_kickoff_again(services, handoff)
         return
     reason = Reason("turn_failed", "The agent's turn failed several times. The session is where it was before.")
     on_conflict(lambda: services.store.handoffs.fail(handoff, reason, now=services.clock.now()))
@@ -110,14 +111,15 @@ def _handle_dead_event(services: Services, dead: DeadTurn, event_id: str) -> Non
     row = services.store.inbox.get(place, event_id)
     if row is None:
         return
+    line = f"again {place.route} {event_id}"  # what waits in the place's own line must not wait behind a dead letter
     if row.done_by is not None:
-        _send_again(services, dead)
+        services.queue.send(dead.message, dedupe=f"dead {dead.handle[-64:]}", line=line)
         return
     if _is_addressed(services, row):
         text = "I could not answer your last message: every attempt failed. Please send it again."
         # The notice goes first: if the sweep dies here it is sent again (once, by its key), but never lost.
         notice = Notice(place, f"dead-{event_id}", text)
-        services.queue.send(notice, dedupe=f"dead {place.route} {event_id}")
+        services.queue.send(notice, dedupe=f"dead {place.route} {event_id}", line=line)
     services.store.inbox.close([row], by="dead letter")
     release_accepted(services, row)
 
@@ -128,7 +130,3 @@ def _is_addressed(services: Services, row: InboxRow) -> bool:
         return not isinstance(locate_session(services, row), NotAddressed)
     except Busy:
         return False
-
-
-def _send_again(services: Services, dead: DeadTurn) -> None:
-    services.queue.send(dead.message, dedupe=f"dead {dead.handle[-64:]}")

@@ -42,7 +42,8 @@ class FakePlatform(Platform):
     """A chat platform in memory.
 
     `next` holds the errors or actions that the next calls of an operation meet. With `accepts_before_failing` an
-    Ambiguous error is raised after the call took effect. `gone` are chats and threads that were deleted.
+    Ambiguous error is raised after the call took effect. `down` is what every other call meets. `gone` are chats and
+    threads that were deleted.
     """
 
     name = "chat"
@@ -55,6 +56,7 @@ class FakePlatform(Platform):
         self.posts: dict[Place, list[Post]] = defaultdict(list)
         self.next: dict[str, deque[Exception | Callable[[], None]]] = defaultdict(deque)
         self.accepts_before_failing = False
+        self.down: Exception | None = None
         self.asked: list[str] = []
         self.joined: list[Place] = []
         self.gone: set[Place] = set()
@@ -109,7 +111,7 @@ class FakePlatform(Platform):
 
     def _do(self, operation: str, act: Callable[[], T]) -> T:
         self.asked.append(operation)
-        trouble = self.next[operation].popleft() if self.next[operation] else None
+        trouble = self.next[operation].popleft() if self.next[operation] else self.down
         if isinstance(trouble, Exception):
             if isinstance(trouble, Ambiguous) and self.accepts_before_failing:
                 act()

@@ -1,21 +1,23 @@
 """Deliver what the outbox holds: each part once, in order, across crashes and rate limits."""
 
-import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.domain.routes import Place
-from shared.errors import Ambiguous, Busy, NotSent, NotYet, PlaceGone, RateLimited, Rejected
+from shared.errors import Ambiguous, Busy, NotSent, NotYet, PlaceGone, PlatformError, RateLimited, Rejected
 from shared.ports.inbox import InboxRow
 from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part, Platform
 from shared.services import Services
+from shared.use_cases.backoff import backoff
 
 log = logging.getLogger(__name__)
 SEND_LIMIT = 30_000
 """Milliseconds that one sender may take, or the turn lease if that is shorter; adapters time out before it."""
-NOT_SENT_PAUSE = 5.0
+FIRST_PAUSE = 5.0
+LONGEST_PAUSE = 180.0
+"""Seconds between two deliveries to a platform that is down: a long outage must cost few runs, a short one little time."""
 TRIES = 3
 REPEATING = "↻ …"
 """Placeholder that is sent before a repeated text; if this send is ambiguous too, no second copy of the text exists."""
@@ -92,6 +94,8 @@ def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None
     may_have_arrived = part.state == "sending"
     for _ in range(TRIES):
         try:
+            if may_have_arrived and claimed.placeholder is None and _repeats_marked(platform):
+                claimed = _place(services, platform, claimed)
             message_id = _send(platform, claimed, may_have_arrived=may_have_arrived)
         except Ambiguous:
             may_have_arrived = True
@@ -99,13 +103,20 @@ def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None
         except (RateLimited, NotSent) as trouble:
             if not may_have_arrived:
                 services.store.outbox.unsent(claimed)
-            raise NotYet(trouble.after if isinstance(trouble, RateLimited) else NOT_SENT_PAUSE) from trouble
+            raise NotYet(_pause(claimed, trouble)) from trouble
         except Rejected:
             services.store.outbox.rejected(claimed)
             raise
         services.store.outbox.sent(claimed, message_id)
         return
-    raise NotYet(limit / 1000)
+    raise NotYet(max(limit / 1000, _pause(claimed, None)))
+
+
+def _pause(part: OutPart, trouble: PlatformError | None) -> float:
+    """Seconds until the next try: longer with each, and never shorter than the platform asks for."""
+    if isinstance(trouble, RateLimited):
+        return max(trouble.after, backoff(part.tries, first=1.0, longest=LONGEST_PAUSE))
+    return backoff(part.tries, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
 
 
 def _send(platform: Platform, part: OutPart, *, may_have_arrived: bool) -> str:
@@ -116,23 +127,23 @@ def _send(platform: Platform, part: OutPart, *, may_have_arrived: bool) -> str:
     if can.readback and (found := platform.find_message(part.place, key=part.key)):
         return found
     log.info("part %s: sent again (key=%s, readback=%s)", part.number, can.key, can.readback)
-    if can.key or can.readback:
+    if part.placeholder is None:
         return platform.send(part.place, part.part, key=part.key)
-    return _repeat(platform, part)
+    platform.edit(part.place, part.placeholder, _marked(part.part))
+    return part.placeholder
 
 
-def _repeat(platform: Platform, part: OutPart) -> str:
-    """Repeat a part on a platform that cannot tell what arrived: send a placeholder, then edit the text into it.
+def _repeats_marked(platform: Platform) -> bool:
+    """Whether the platform cannot tell what arrived. Then a repeat is a placeholder with the text edited into it.
 
     Edits are idempotent, so lost answers lead to one repeat at most.
     """
-    message_id = platform.send(part.place, Part(REPEATING), key=part.key)
-    for _ in range(TRIES - 1):
-        with contextlib.suppress(Ambiguous):
-            platform.edit(part.place, message_id, _marked(part.part))
-            return message_id
-    platform.edit(part.place, message_id, _marked(part.part))
-    return message_id
+    return not (platform.capabilities.key or platform.capabilities.readback)
+
+
+def _place(services: Services, platform: Platform, part: OutPart) -> OutPart:
+    """Post the placeholder of a repeat and journal it, so that an interrupted repeat is finished and not left behind."""
+    return services.store.outbox.placed(part, platform.send(part.place, Part(REPEATING), key=part.key))
 
 
 def _marked(part: Part) -> Part:

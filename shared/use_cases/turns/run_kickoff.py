@@ -63,6 +63,10 @@ def finish(services: Services, handoff: Handoff) -> None:
         on_conflict(lambda: services.store.handoffs.fail(handoff, reason, now=now, rejected_delivery=True))
         log.info("handoff %s: failed (%s)", handoff.id, reason.code)
         return
+    except NotYet as later:
+        # This message is the one retry that is pending: the sweep sends another only if this one is lost.
+        services.store.handoffs.postpone(handoff, until=services.clock.now() + int(later.after * 1000))
+        raise
     completed = on_conflict(lambda: services.store.handoffs.complete(handoff, now=services.clock.now()))
     log.info("handoff %s: %s", handoff.id, "completed" if completed else "ended elsewhere")
 

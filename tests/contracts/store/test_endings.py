@@ -44,6 +44,7 @@ ATTEMPTS: Mapping[str, Attempt] = {
     "back_to_pending": lambda w, h: w.store.handoffs.back_to_pending(h, BROKEN, now=NOW, not_before=0, counts=True),
     "nudge": lambda w, h: w.store.handoffs.nudge(h, now=NOW) or None,
     "drive": lambda w, h: w.store.handoffs.drive(h, now=NOW) or None,
+    "postpone": lambda w, h: w.store.handoffs.postpone(h, until=NOW),
 }
 
 

@@ -12,7 +12,7 @@ from shared.domain.sessions import Interruption, ResumePending, Session, TurnLea
 from shared.errors import Conflict
 from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
-from tests.contracts.store.world import LEASE, NOW, RECEIPT, REPLY, THREAD, USER, Ending, Stage, World
+from tests.contracts.store.world import LEASE, NOW, RECEIPT, REPLY, THREAD, USER, Ending, Stage, World, sure
 from tests.support.table_backends import LARGE_TRANSACTIONS, Backend
 
 
@@ -264,7 +264,7 @@ def test_an_intent_that_was_taken_back_lets_the_next_one_send_at_once(world: Wor
     mine = world.store.outbox.sending(waiting, now=NOW, until=NOW + 100)
     assert mine is not None
     world.store.outbox.unsent(mine)
-    assert world.store.outbox.journal("s-1", "t-1") == [waiting]
+    assert world.store.outbox.journal("s-1", "t-1") == [replace(waiting, tries=1)]
     assert world.store.outbox.sending(waiting, now=NOW, until=NOW + 100) is not None
 
 
@@ -315,3 +315,21 @@ def test_a_turn_that_was_never_committed_has_no_journal(world: World) -> None:
 
 def test_each_part_has_a_key_of_its_own(world: World) -> None:
     assert len({part.key for part in world.committed(parts=8)}) == 8
+
+
+def test_a_part_counts_its_senders(world: World) -> None:
+    (part,) = world.committed()
+    for tries in (1, 2, 3):
+        claimed = sure(world.store.outbox.sending(part, now=NOW, until=NOW + 1))
+        assert claimed.tries == tries
+        world.store.outbox.unsent(claimed)
+
+
+def test_the_next_sender_finds_the_placeholder(world: World) -> None:
+    (part,) = world.committed()
+    claimed = sure(world.store.outbox.sending(part, now=NOW, until=NOW + 1))
+
+    placed = world.store.outbox.placed(claimed, "m-7")
+
+    assert placed.placeholder == "m-7"
+    assert sure(world.store.outbox.sending(part, now=NOW + 1, until=NOW + 2)).placeholder == "m-7"

@@ -166,6 +166,19 @@ def test_an_ended_handoff_leaves_the_index_and_expires(world: World, backend: Ba
     assert ended["expires_at"] == NOW // 1000 + 30 * 24 * 3600
 
 
+def test_a_confirmed_handoff_with_a_pending_retry_is_due_later(world: World) -> None:
+    world.store.handoffs.postpone(world.handoff(Stage.CONFIRMED), until=NOW + 180_000)
+    assert due(world, NOW + 299_999) == []
+    assert len(due(world, NOW + 300_000)) == 1
+
+
+def test_only_a_confirmed_handoff_is_postponed(world: World) -> None:
+    sent = world.handoff(Stage.SENT)
+    before = due(world, NOW + LEASE)
+    world.store.handoffs.postpone(sent, until=FAR)
+    assert due(world, NOW + LEASE) == before == [sent.id]
+
+
 def many(world: World, count: int) -> list[Handoff]:
     handoffs = []
     for number in range(count):

@@ -81,6 +81,33 @@ def test_without_reconciliation_there_is_one_repeat_at_most(store: Store) -> Non
     assert said.count(REPEATING) == 4
 
 
+def test_an_interrupted_repeat_is_finished(store: Store) -> None:
+    world = World(store, idempotency="none")
+    _, place = world.moved()
+    world.platform.next["send"].append(Ambiguous("reset"))
+    world.platform.next["edit"].append(SystemError("the process dies here"))
+    world.say(place, "And?", "0001")
+    with pytest.raises(SystemError):
+        world.turn()
+    assert answered(world, place) == [REPEATING]
+
+    world.turns()
+
+    assert answered(world, place) == ["reply to 5" + REPEAT_MARK]
+
+
+def test_a_repeat_whose_edits_fail_leaves_one_placeholder(store: Store) -> None:
+    world = World(store, idempotency="none")
+    _, place = world.moved()
+    world.platform.next["send"].append(Ambiguous("reset"))
+    world.platform.next["edit"].extend([Ambiguous("reset")] * 7)
+    world.say(place, "And?", "0001")
+
+    world.turns()
+
+    assert answered(world, place) == ["reply to 5" + REPEAT_MARK]
+
+
 def test_a_dead_sender_is_replaced_after_its_time(any_world: World) -> None:
     world = any_world
     _, place = world.moved()

@@ -1,0 +1,120 @@
+"""A platform that is down for an hour: few turn runs, and afterwards everything arrives once and in order."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from shared.domain.handoffs import State
+from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited
+from shared.ports.store import Store
+from shared.use_cases.turns.deliver import REPEAT_MARK
+from tests.support.fake_platform import Idempotency
+from tests.support.use_case_world import LEASE, World
+
+MINUTE, HOUR = 60_000, 3_600_000
+MAX_RECEIVES = 100  # as in the template
+MOST_RUNS = 60
+
+
+def pass_time(world: World, duration: int, events: Mapping[int, Callable[[], None]] | None = None) -> int:
+    """Let time pass with a sweep each minute, and run each message when it is visible; returns the number of runs."""
+    began, runs = world.clock.now(), 0
+    due = {began + after: event for after, event in (events or {}).items()}
+    due |= {began + after: lambda: None for after in range(0, duration, MINUTE) if began + after not in due}
+    while True:
+        visible = [world.queue.next_at()] if world.queue.waiting else []
+        at = max(world.clock.now(), min([*due, *visible, began + duration]))
+        if at >= began + duration:
+            world.clock.time = began + duration
+            return runs
+        world.clock.time = at
+        if event := due.pop(at, None):
+            event()
+            world.dead.all_visible()
+            world.sweep()
+        while received := world.turn():
+            runs += 1
+            if received in world.queue.waiting and received.tries >= MAX_RECEIVES:
+                world.queue.waiting.remove(received)
+                world.dead.bury(received.message)
+
+
+TROUBLES = [NotSent("down"), Ambiguous("no answer"), RateLimited(1)]
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: type(trouble).__name__)
+@pytest.mark.parametrize("idempotency", ["key", "readback", "none"])
+def test_an_hour_of_outage_costs_few_runs(store: Store, idempotency: Idempotency, trouble: PlatformError) -> None:
+    world = World(store, idempotency=idempotency)
+    world.session()
+    handoff = world.ask()
+    world.process(handoff)
+    place = world.current().owner
+    world.platform.down = trouble
+
+    words = {
+        10 * MINUTE: lambda: world.say(place, "first", "0001"),
+        40 * MINUTE: lambda: world.say(place, "second", "0002"),
+    }
+    assert pass_time(world, HOUR, words) <= MOST_RUNS
+    assert len(world.queue.waiting) == 3, "one pending retry, and the words behind it"
+
+    world.platform.down = None
+    pass_time(world, 10 * MINUTE)
+    mark = REPEAT_MARK if idempotency == "none" and isinstance(trouble, Ambiguous) else ""
+    assert world.platform.said(place) == ["reply to 3" + mark, "reply to 6"]
+    assert world.latest(handoff).state is State.COMPLETED
+    assert not world.queue.waiting
+    assert len(world.agent.given) == 2
+
+
+def test_a_kickoff_that_is_sent_again_stays_one_retry(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.process(handoff)
+    assert world.queue.receive(), "by a turn that dies before it does anything"
+    world.platform.down = NotSent("down")
+    world.wait(LEASE / 1000)
+
+    assert pass_time(world, HOUR) <= MOST_RUNS
+    assert len(world.queue.waiting) <= 2
+
+    world.platform.down = None
+    pass_time(world, 10 * MINUTE)
+    assert world.platform.said(world.current().owner) == ["reply to 3"]
+    assert not world.queue.waiting
+
+
+def test_new_words_do_not_wait_behind_a_dead_letter(world: World) -> None:
+    _, place = world.moved()
+    world.platform.next["send"].append(NotSent("down"))
+    world.say(place, "And?", "0001")
+    world.turn()
+    world.dead.bury(world.queue.waiting.pop().message)
+    world.sweep()
+
+    world.say(place, "Still there?", "0002")
+    assert len({waiting.line for waiting in world.queue.waiting}) == 2
+
+
+def test_new_words_do_not_wait_behind_the_notice_of_a_dead_letter(world: World) -> None:
+    _, place = world.moved()
+    world.say(place, "And?", "0001")
+    world.dead.bury(world.queue.waiting.pop().message)
+    world.sweep()
+
+    world.say(place, "Still there?", "0002")
+    assert len({waiting.line for waiting in world.queue.waiting}) == 2
+
+
+def test_a_lost_retry_is_sent_again_by_the_sweep(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.process(handoff)
+    world.platform.next["send"].append(NotSent("down"))
+    world.turn()
+    world.queue.waiting.clear()
+
+    pass_time(world, 5 * MINUTE)
+
+    assert world.latest(handoff).state is State.COMPLETED
