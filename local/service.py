@@ -24,8 +24,14 @@ from shared.ports.store import Store
 
 T = TypeVar("T")
 WARM = {"StatusFunction": 1, "RequestFunction": 1, "ProcessFunction": 1, "TurnFunction": 1, "WebhookFunction": 1}
-CAPACITY = {"MaxConcurrentTurns": "50", "ParallelHandoffs": "10"}
-"""This machine has no quota of concurrent functions, to which the template's defaults are fitted."""
+CAPACITY = {
+    "MaxConcurrentTurns": "50",
+    "ParallelHandoffs": "10",
+    "MaxOpenHandoffs": "0",
+    "MaxTurnsPerHour": "0",
+    "MaxStoredMegabytes": "0",
+}
+"""This machine has no quota of concurrent functions and no bill, for which the template's defaults are made."""
 
 
 class LocalService:

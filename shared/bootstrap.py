@@ -47,7 +47,7 @@ def build_services(
     return Services(
         settings=settings,
         clock=clock,
-        store=store_on(tables),
+        store=store_on(tables, settings.limits),
         queue=SqsTurnQueue(sqs, settings.turns_queue_url),
         visibility=lambda receipt_handle: SqsVisibility(sqs, settings.turns_queue_url, receipt_handle),
         dead_turns=SqsDeadTurns(sqs, settings.dead_turns_queue_url),

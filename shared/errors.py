@@ -5,7 +5,9 @@ HandoffError
 │   ├── InvalidRequest · Unauthenticated · UnknownSession · UnknownHandoff
 │   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · NoHome
 │   ├── Moved · OutOfSequence · SessionBusy · SessionSuspended · HandoffInFlight · PlaceBusy
-│   └── IdempotencyKeyReused · TooLate
+│   ├── IdempotencyKeyReused · TooLate
+│   └── LimitReached(retry_after)
+│       └── TooManyOpenHandoffs · TooManyTurns · StorageFull
 ├── Retryable                  the queue, the stream or the sweep tries again
 │   ├── Conflict               optimistic lock failed: the item changed since it was read
 │   └── NotYet(after)          not due before `after` seconds
@@ -22,6 +24,7 @@ HandoffError
     └── AgentFailed            permanent: tell the user
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -211,6 +214,58 @@ class TooLate(RequestRefused):
             f"Handoff {handoff_id} is {state} and its session has moved. Bring the session back with `handoff resume`."
             if state == "running"
             else f"Handoff {handoff_id} is already {state}. Nothing was changed."
+        )
+
+
+class LimitReached(RequestRefused):
+    """A limit of this user. `retry_after` is in seconds."""
+
+    code = "limit_reached"
+
+    def __init__(self, message: str, *, limit: int, retry_after: int) -> None:
+        super().__init__(message, limit=limit)
+        self.retry_after = retry_after
+
+
+class TooManyOpenHandoffs(LimitReached):
+    """Too many handoffs of the user are pending or running."""
+
+    code = "too_many_open_handoffs"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"You have {limit} handoffs in progress, which is the limit. "
+            "Wait until one is done, or cancel one with `handoff cancel`.",
+            limit=limit,
+            retry_after=60,
+        )
+
+
+class TooManyTurns(LimitReached):
+    """The agent has answered the user as often in this hour as it may."""
+
+    code = "too_many_turns"
+
+    def __init__(self, limit: int, *, retry_after: int) -> None:
+        super().__init__(
+            f"The agent has answered you {limit} times in this hour, which is the limit. "
+            f"Try again in {math.ceil(retry_after / 60)} minutes.",
+            limit=limit,
+            retry_after=retry_after,
+        )
+
+
+class StorageFull(LimitReached):
+    """The transcripts of the user take as much room as they may."""
+
+    code = "storage_full"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"Your transcripts would need more than {limit // 1_000_000} MB, which is the limit. "
+            "Delete sessions that you no longer need (DELETE /sessions/{id}), then try again.",
+            limit=limit,
+            retry_after=3600,
         )
 
 

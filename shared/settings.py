@@ -4,6 +4,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from shared.domain.limits import Limits
+
+DEFAULT_LIMITS = Limits(open_handoffs=20, turns_per_hour=120, stored_bytes=500_000_000)
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -26,6 +30,7 @@ class Settings:
     turn_lease: int = 90_000
     freshness: int = 3_600_000
     strikes: int = 3
+    limits: Limits = DEFAULT_LIMITS
     log_level: str = "INFO"
 
     @classmethod
@@ -45,6 +50,7 @@ class Settings:
             rehearsal_seconds=float(environment.get("HANDOFF_REHEARSAL_SECONDS") or 0),
             agent_window=int(environment.get("HANDOFF_AGENT_WINDOW") or cls.agent_window),
             strikes=int(environment.get("HANDOFF_STRIKES") or cls.strikes),
+            limits=_limits(environment, cls.limits),
             **given,  # type: ignore[arg-type]  # names and types are those of the two tables below
             **times,  # type: ignore[arg-type]  # likewise
         )
@@ -65,6 +71,15 @@ _SECONDS = {
     "turn_lease": "HANDOFF_TURN_LEASE_SECONDS",
     "freshness": "HANDOFF_FRESHNESS_SECONDS",
 }
+
+
+def _limits(environment: Mapping[str, str], default: Limits) -> Limits:
+    megabytes = environment.get("HANDOFF_MAX_STORED_MEGABYTES") or default.stored_bytes // 1_000_000
+    return Limits(
+        open_handoffs=int(environment.get("HANDOFF_MAX_OPEN_HANDOFFS") or default.open_handoffs),
+        turns_per_hour=int(environment.get("HANDOFF_MAX_TURNS_PER_HOUR") or default.turns_per_hour),
+        stored_bytes=int(megabytes) * 1_000_000,
+    )
 
 
 def _platform_urls(text: str) -> Mapping[str, Mapping[str, str]]:

@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from shared.errors import Conflict, RequestRefused
+from shared.errors import Conflict, LimitReached, RequestRefused
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -27,6 +27,7 @@ class Code:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
+LIMIT = {"limit": {"type": "integer"}}
 CODES: Mapping[str, Code] = {
     "malformed_json": Code(400, "The body is not JSON."),
     "unauthenticated": Code(401, "The token, or a webhook's signature, is missing or wrong."),
@@ -55,6 +56,9 @@ CODES: Mapping[str, Code] = {
     "too_late": Code(409, "The handoff can no longer be cancelled."),
     "conflict": Code(409, "Concurrent changes won. Nothing was written: retry."),
     "body_too_large": Code(413, "The body is over the limit."),
+    "too_many_open_handoffs": Code(429, "You have as many handoffs in progress as you may.", LIMIT),
+    "too_many_turns": Code(429, "The agent has answered you as often in this hour as it may.", LIMIT),
+    "storage_full": Code(429, "Your transcripts take as much room as they may.", LIMIT),
     "invalid_request": Code(
         422,
         "The request does not match the contract; `errors` names fields where possible.",
@@ -103,7 +107,10 @@ class Problem(Json):
 
 def problem_of(error: RequestRefused) -> Problem:
     """The answer to a request that was refused."""
-    return Problem(error.code, error.message, error.extra)
+    problem = Problem(error.code, error.message, error.extra)
+    if isinstance(error, LimitReached):
+        problem.headers["Retry-After"] = str(error.retry_after)
+    return problem
 
 
 def internal_error(error: Exception) -> Problem:

@@ -57,7 +57,7 @@ async def remove_session(session_id: PathId, services: AppServices, user_id: Cur
 
 @router.post(
     "/sessions/{session_id}/messages",
-    responses=refusals(*BODY, "unknown_session", "moved", "out_of_sequence", "session_busy"),
+    responses=refusals(*BODY, "unknown_session", "moved", "out_of_sequence", "session_busy", "storage_full"),
 )
 async def post_messages(
     session_id: PathId, body: MessagesBody, services: AppServices, user_id: CurrentUser
@@ -71,7 +71,15 @@ async def post_messages(
 @router.post(
     "/sessions/{session_id}/turns",
     status_code=202,
-    responses=refusals(*BODY, "unknown_session", "moved", "session_busy", "session_suspended", "handoff_in_flight"),
+    responses=refusals(
+        *BODY,
+        "unknown_session",
+        "moved",
+        "session_busy",
+        "session_suspended",
+        "handoff_in_flight",
+        "too_many_turns",
+    ),
 )
 async def post_turn(session_id: PathId, body: TurnBody, services: AppServices, user_id: CurrentUser) -> AcceptedTurn:
     """Say something to the agent from the terminal. Idempotent by the body's `id`; the reply joins the transcript."""
@@ -82,7 +90,7 @@ async def post_turn(session_id: PathId, body: TurnBody, services: AppServices, u
 
 @router.post(
     "/sessions/{session_id}/resume",
-    responses=CREATED | refusals(*BODY, "unknown_session", "moved"),
+    responses=CREATED | refusals(*BODY, "unknown_session", "moved", "storage_full"),
 )
 async def post_resume(
     *,
@@ -122,6 +130,9 @@ async def put_home(platform: str, body: HomeBody, services: AppServices, user_id
         "out_of_sequence",
         "session_busy",
         "handoff_in_flight",
+        "too_many_open_handoffs",
+        "too_many_turns",
+        "storage_full",
     ),
 )
 async def post_handoff(

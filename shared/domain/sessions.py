@@ -59,6 +59,7 @@ class Session:
     strikes: int = 0
     resume_pending: ResumePending | None = None
     suspended: bool = False
+    uploaded_bytes: int = 0
 
     @property
     def cli(self) -> Place:

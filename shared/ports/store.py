@@ -10,6 +10,7 @@ from shared.ports.outbox import Outbox
 from shared.ports.sessions import Sessions
 from shared.ports.transcripts import Transcripts
 from shared.ports.turns import Turns
+from shared.ports.usage import Usage
 
 
 @dataclass(frozen=True)
@@ -24,3 +25,4 @@ class Store:
     inbox: Inbox
     turns: Turns
     outbox: Outbox
+    usage: Usage

@@ -60,5 +60,9 @@ def identity_key(user_id: str, platform: str, person: str) -> Key:
     return {"pk": user_partition(user_id), "sk": f"IDENTITY#{platform}#{person}"}
 
 
+def usage_key(user_id: str) -> Key:
+    return {"pk": user_partition(user_id), "sk": "USAGE"}
+
+
 def person_key(platform: str, person: str) -> Key:
     return {"pk": f"PERSON#{platform}#{person}", "sk": "PERSON"}

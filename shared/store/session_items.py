@@ -32,6 +32,7 @@ def session_of(item: Item) -> Session:
         strikes=item.get("strikes", 0),
         resume_pending=ResumePending(Interruption(pending["reason"]), pending["at"]) if pending else None,
         suspended=item.get("suspended", False),
+        uploaded_bytes=item.get("uploaded_bytes", 0),
     )
 
 
@@ -59,4 +60,5 @@ def item_of(session: Session) -> Mapping[str, Any]:
         "strikes": session.strikes or None,
         "resume_pending": {"reason": pending.reason.value, "at": pending.at} if pending else None,
         "suspended": session.suspended or None,
+        "uploaded_bytes": session.uploaded_bytes or None,
     }

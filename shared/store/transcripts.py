@@ -44,17 +44,22 @@ class TableTranscripts:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def append(self, session: Session, messages: Sequence[Message], *, now: int) -> Session:
+    def append(self, session: Session, messages: Sequence[Message], *, now: int, uploaded: int = 0) -> Session:
         """One transaction for as many chunks as fit. A conflict between two of them leaves a shorter, intact transcript."""
         chunks = chunk_puts(session.id, session.message_count, messages)
         for run in _transactions(chunks):
-            session = self._append(session, run, now=now)
+            session = self._append(session, run, now=now, uploaded=uploaded)
+            uploaded = 0  # noted with the first transaction
         return session
 
-    def _append(self, session: Session, chunks: Sequence[Put], *, now: int) -> Session:
+    def _append(self, session: Session, chunks: Sequence[Put], *, now: int, uploaded: int) -> Session:
         count = sum(chunk.item["count"] for chunk in chunks)
         grown = replace(
-            session, message_count=session.message_count + count, version=session.version + 1, updated_at=now
+            session,
+            message_count=session.message_count + count,
+            version=session.version + 1,
+            updated_at=now,
+            uploaded_bytes=session.uploaded_bytes + uploaded,
         )
         as_read = equals("version", session.version)
         meta = Update(
@@ -62,6 +67,7 @@ class TableTranscripts:
             meta_key(session.id),
             when=[as_read],
             set={"message_count": grown.message_count, "version": grown.version, "updated_at": now},
+            add={"uploaded_bytes": uploaded} if uploaded else {},
         )
         try:
             self._tables.transact([meta, *chunks])

@@ -76,7 +76,7 @@ def _json(answer: httpx.Response) -> Any:
 def _refused(problem: dict[str, Any], answer: httpx.Response, configuration: Configuration) -> CliError:
     if answer.status_code == 401:
         return Refused({**problem, "detail": _token_problem(configuration)}, status=401)
-    if answer.status_code == 429:
+    if answer.status_code == 429 and not problem.get("detail"):
         return Refused({**problem, "detail": _throttled(answer)}, status=429)
     if answer.status_code >= 500:
         said = str(problem.get("detail") or problem.get("title") or "no reason given").rstrip(".")

@@ -8,11 +8,7 @@ from dataclasses import asdict, dataclass
 from shared.domain.handoffs import Handoff, State, Step
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
-from shared.errors import (
-    IdempotencyKeyReused,
-    Moved,
-    NoHome,
-)
+from shared.errors import Conflict, IdempotencyKeyReused, Moved, NoHome, RequestRefused
 from shared.services import Services
 from shared.use_cases.access import id_for, own_session, refuse_foreign_chat, refuse_unusable_platform
 from shared.use_cases.retry import on_conflict
@@ -103,7 +99,14 @@ def write_request(
         is_another = accepted is not handoff  # a concurrent repeat of this request was written first
         return Accepted(accepted, services.store.sessions.get(session.id) if is_another else session)
 
-    return on_conflict(request)
+    usage = services.store.usage
+    taken = usage.take_handoff(session.user_id, handoff_id, now=services.clock.now())
+    try:
+        return on_conflict(request)
+    except (RequestRefused, Conflict):
+        if taken:
+            usage.give_back_handoff(session.user_id, handoff_id)
+        raise
 
 
 def destination(services: Services, user_id: str, platform: str, target: str | None) -> Place:

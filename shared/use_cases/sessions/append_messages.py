@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from shared.domain.messages import Message, canonical, is_reserved
 from shared.domain.sessions import Session
-from shared.errors import InvalidRequest, OutOfSequence, SessionBusy
+from shared.errors import Conflict, InvalidRequest, OutOfSequence, SessionBusy
 from shared.services import Services
 from shared.use_cases.access import own_session, refuse_elsewhere
 from shared.use_cases.retry import on_conflict
@@ -22,7 +22,8 @@ def append_messages(
 ) -> Session:
     """Store `messages` after the first `after`. Idempotent: messages that are stored already are compared, not written.
 
-    `known` is the user's session if it was just read. Raises Moved, OutOfSequence, SessionBusy or InvalidRequest.
+    `known` is the user's session if it was just read. Raises Moved, OutOfSequence, SessionBusy, InvalidRequest or
+    StorageFull.
     """
 
     def append() -> Session:
@@ -38,7 +39,7 @@ def append_messages(
         refuse_reserved(rest, first=session.message_count)
         if session.has_live_turn(services.clock.now()):
             raise SessionBusy(session_id)
-        return services.store.transcripts.append(session, rest, now=services.clock.now())
+        return upload(services, session, rest)
 
     return on_conflict(append)
 
@@ -51,6 +52,17 @@ def refuse_reserved(messages: Sequence[Message], *, first: int = 0) -> None:
                 f"Message {number} has `internal` or an `id` that begins with `kickoff-`: the service uses these for "
                 "its own messages. Nothing was written. Leave them out and send the messages again."
             )
+
+
+def upload(services: Services, session: Session, messages: Sequence[Message]) -> Session:
+    """Append messages that count towards the user's limit. Raises StorageFull, or Conflict if the session changed."""
+    size = sum(len(canonical(message)) for message in messages)
+    services.store.usage.take_bytes(session.user_id, size)
+    try:
+        return services.store.transcripts.append(session, messages, now=services.clock.now(), uploaded=size)
+    except Conflict:
+        services.store.usage.give_back_bytes(session.user_id, size)
+        raise
 
 
 def _same(services: Services, session: Session, after: int, messages: Sequence[Message]) -> bool:

@@ -9,6 +9,7 @@ from shared.ports.queue import Notice
 from shared.services import Services
 from shared.use_cases.access import id_for, own_session
 from shared.use_cases.retry import on_conflict
+from shared.use_cases.sessions.append_messages import upload
 
 COPY_BATCH = 1024 * 1024
 """Bytes of a transcript that are copied in one transaction."""
@@ -39,7 +40,7 @@ def resume_session(services: Services, user_id: str, session_id: str, *, epoch: 
 def fork_session(services: Services, user_id: str, session_id: str, *, idempotency_key: str | None = None) -> Session:
     """A copy of a session and its transcript, owned by the terminal; the original stays where it lives.
 
-    The same key gives the same copy and continues an interrupted one.
+    The same key gives the same copy and continues an interrupted one. Raises StorageFull.
     """
     now = services.clock.now()
     original = own_session(services, user_id, session_id)
@@ -60,6 +61,6 @@ def fork_session(services: Services, user_id: str, session_id: str, *, idempoten
         batch.append(message)
         size += len(canonical(message))
         if size > COPY_BATCH:
-            copy = services.store.transcripts.append(copy, batch, now=now)
+            copy = upload(services, copy, batch)
             batch, size = [], 0
-    return services.store.transcripts.append(copy, batch, now=now) if batch else copy
+    return upload(services, copy, batch) if batch else copy

@@ -45,6 +45,7 @@ def delete_session(services: Services, user_id: str, session_id: str) -> None:
         if session.has_live_turn(services.clock.now()):
             raise SessionBusy(session_id)
         services.store.sessions.delete(session)
+        services.store.usage.give_back_bytes(user_id, session.uploaded_bytes)
 
     on_conflict(delete)
 

@@ -8,7 +8,7 @@ from shared.errors import HandoffInFlight, SessionBusy, SessionSuspended
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent
 from shared.services import Services
-from shared.use_cases.access import accepted_turn, own_session, refuse_elsewhere
+from shared.use_cases.access import accepted_turn, own_session, refuse_elsewhere, turn_of
 from shared.use_cases.retry import on_conflict
 
 ACCEPTED_LEASE = 300_000
@@ -19,7 +19,7 @@ def accept_turn(services: Services, user_id: str, session_id: str, *, epoch: int
     """Store what the user said and queue a turn. Idempotent by `turn_id`.
 
     The session is busy from here on, not only when the turn runs, because a handoff and a turn exclude each other.
-    Raises Moved, SessionSuspended, HandoffInFlight or SessionBusy.
+    Raises Moved, SessionSuspended, HandoffInFlight, SessionBusy or TooManyTurns.
     """
     place = cli_place(session_id)
     row = InboxRow(place, turn_id, user_id, text, services.clock.now(), user_id)
@@ -39,6 +39,7 @@ def accept_turn(services: Services, user_id: str, session_id: str, *, epoch: int
             return session
         if session.has_live_turn(now):
             raise SessionBusy(session_id)
+        services.store.usage.take_turn(user_id, turn_of(row), now=now)
         busy = replace(session, turn=TurnLease(mine, now + ACCEPTED_LEASE), updated_at=now)
         return services.store.sessions.replace(session, busy)
 

@@ -1,12 +1,13 @@
 """A user turn: one run of the agent that answers new messages, committed and delivered."""
 
+import contextlib
 import logging
 from collections.abc import Sequence
 
 from shared.domain.interruptions import note_for, suspend
 from shared.domain.messages import Message
 from shared.domain.sessions import Interruption, Session, TurnLease
-from shared.errors import AgentError, AgentFailed, AgentUnavailable, Conflict, NotYet
+from shared.errors import AgentError, AgentFailed, AgentUnavailable, Conflict, NotYet, Rejected, TooManyTurns
 from shared.ports.inbox import InboxRow
 from shared.ports.turns import TurnCommit
 from shared.services import Services
@@ -14,13 +15,14 @@ from shared.use_cases.access import accepted_turn, turn_of
 from shared.use_cases.backoff import backoff
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.deliver import deliver_reply, parts_for, post_notice
+from shared.use_cases.turns.deliver import deliver_reply, parts_for, post_notice, say
 from shared.use_cases.turns.hold_turn import heartbeat, mark_if_broken, refuse_live_turn, release, start_turn
 from shared.use_cases.turns.run_kickoff import run_kickoff
 
 log = logging.getLogger(__name__)
 AGENT_TRIES = 5
 RETRY_PAUSE = 1.0
+HOUR = 3_600_000
 ACCEPTED_MARGIN = 120_000
 """Milliseconds that a terminal's turn stays accepted after its next try is due, so that a late retry finds it."""
 
@@ -36,11 +38,32 @@ def run_user_turn(services: Services, session: Session, rows: Sequence[InboxRow]
     if session.strikes >= services.settings.strikes:
         _suspend(services, session, rows)
         return
+    if not _is_within_limit(services, rows):
+        return
     held = start_turn(services, session, counts=True, accepted=accepted)
     with mark_if_broken(services, held):
         turn_id = _run_agent(services, held, rows, budget)
     log.info("session %s: answered %d message(s)", session.id, len(rows))
     deliver_reply(services, rows[0], session.id, turn_id)
+
+
+def _is_within_limit(services: Services, rows: Sequence[InboxRow]) -> bool:
+    """Count the turn. Over the limit the messages are refused, and the user is told once in this hour at this place.
+
+    A terminal's turn was counted when it was accepted.
+    """
+    first, now = rows[0], services.clock.now()
+    if first.place.is_cli:
+        return True
+    try:
+        services.store.usage.take_turn(first.user_id, turn_of(first), now=now)
+    except TooManyTurns as limit:
+        text = f"{limit.message} Until then messages here are not answered and not kept: send them again afterwards."
+        with contextlib.suppress(Rejected):
+            say(services, first.place, text, key=f"limit-{first.user_id}-{now // HOUR}")
+        services.store.inbox.close(rows, by="limited")
+        return False
+    return True
 
 
 def _after_kickoff(services: Services, session: Session, budget: TurnBudget) -> Session:

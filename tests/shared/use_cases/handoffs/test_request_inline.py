@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from shared.aws.tables import DynamoTables
+from shared.domain.limits import NO_LIMITS, Limits
 from shared.errors import HandoffInFlight, IdempotencyKeyReused, Moved, OutOfSequence
 from shared.store.bundle import store_on
 from shared.use_cases.access import id_for
@@ -125,8 +126,15 @@ def test_a_try_that_broke_off_is_finished_by_its_repeat(world: World) -> None:
     assert world.current(session_id).active_handoff == accepted.handoff.id
 
 
-def test_a_fresh_one_is_accepted_with_five_calls_to_the_tables(dynamodb: Any, tables: TableNames) -> None:
-    world = World(store_on(DynamoTables(dynamodb, handoffs=tables.handoffs, sessions=tables.sessions)))
+LIMITS = Limits(open_handoffs=20, turns_per_hour=120, stored_bytes=10**6)
+
+
+@pytest.mark.parametrize(("limits", "counted"), [(NO_LIMITS, []), (LIMITS, ["UpdateItem"])])
+def test_a_fresh_one_is_accepted_with_few_calls_to_the_tables(
+    dynamodb: Any, tables: TableNames, limits: Limits, counted: list[str]
+) -> None:
+    world = World(store_on(DynamoTables(dynamodb, handoffs=tables.handoffs, sessions=tables.sessions), limits))
+    world.store.usage.take_turn(USER, "earlier in this hour", now=world.clock.now())
     calls: list[str] = []
     note: Callable[..., None] = lambda model, **_: calls.append(model.name)  # noqa: E731 - taken off again below
     dynamodb.meta.events.register("before-call.dynamodb", note)
@@ -135,4 +143,5 @@ def test_a_fresh_one_is_accepted_with_five_calls_to_the_tables(dynamodb: Any, ta
     finally:
         dynamodb.meta.events.unregister("before-call.dynamodb", note)
     # The key, the home; the session, its messages, the handoff.
-    assert calls == ["GetItem", "GetItem", "PutItem", "TransactWriteItems", "TransactWriteItems"]
+    upload, request = [*counted, "TransactWriteItems"], [*counted, "TransactWriteItems"]
+    assert calls == ["GetItem", "GetItem", "PutItem", *upload, *request]
