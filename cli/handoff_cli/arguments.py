@@ -43,6 +43,12 @@ def _connection() -> argparse.ArgumentParser:
     group.add_argument(
         "--token", default=argparse.SUPPRESS, help="your token (better: HANDOFF_TOKEN or the config file)"
     )
+    group.add_argument(
+        "--insecure",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="allow an http:// URL beyond this machine (or set HANDOFF_INSECURE=1)",
+    )
     return shared
 
 

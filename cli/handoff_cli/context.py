@@ -37,6 +37,7 @@ class Context:
             token=getattr(self.args, "token", None),
             environ=self.environ,
             directory=self.directory,
+            insecure=bool(getattr(self.args, "insecure", False)),
         )
 
     def service(self) -> "Service":

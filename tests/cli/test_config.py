@@ -1,5 +1,6 @@
 """Where URL and token come from, and `handoff config`."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -17,11 +18,12 @@ def home(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path / "home")}
 
 
-def _local_env(directory: Path, url: str) -> None:
-    (directory / ".local").mkdir(parents=True)
-    (directory / ".local" / "env").write_text(
-        f"# written by make run\nexport HANDOFF_URL='{url}'\nHANDOFF_TOKEN=local\n"
-    )
+def _local_env(directory: Path, url: str) -> Path:
+    path = directory / ".local" / "env"
+    path.parent.mkdir(mode=0o700, parents=True)
+    path.write_text(f"# written by make run\nexport HANDOFF_URL='{url}'\nHANDOFF_TOKEN=local\n")
+    path.chmod(0o600)
+    return path
 
 
 def _config(environ: dict[str, str], text: str) -> None:
@@ -51,6 +53,78 @@ def test_the_nearest_local_env_above_is_found(home: dict[str, str], tmp_path: Pa
     deep = tmp_path / "a" / "b" / "c"
     deep.mkdir(parents=True)
     assert load(url=None, token=None, environ=home, directory=deep).url.endswith(":2")
+
+
+@pytest.mark.parametrize(
+    "url", ["https://attacker.example", "http://127.0.0.1.attacker.example", "http://localhost@attacker.example", ""]
+)
+def test_a_cloned_repository_cannot_name_a_service(home: dict[str, str], tmp_path: Path, url: str) -> None:
+    _local_env(tmp_path, "http://127.0.0.1:4")
+    _local_env(tmp_path / "cloned", url)
+    variables = {**home, "HANDOFF_TOKEN": "mine"}
+    found = load(url=None, token=None, environ=variables, directory=tmp_path / "cloned")
+    assert (found.url, found.token) == ("http://127.0.0.1:4", "mine")
+
+
+def test_a_cloned_repository_cannot_lend_its_token(home: dict[str, str], tmp_path: Path) -> None:
+    _local_env(tmp_path, "")
+    found = load(url="https://mine.example", token=None, environ=home, directory=tmp_path)
+    assert found.token is None
+
+
+def test_an_ignored_local_env_is_said_with_the_reason(run_alone: Run, tmp_path: Path) -> None:
+    path = _local_env(tmp_path, "https://attacker.example")
+    done = run_alone("platforms")
+    assert done.returncode == 2
+    assert f"{path} was ignored: such a file can only name a service on this machine" in done.stderr
+
+
+@pytest.mark.parametrize("writable", [".local", ".local/env"])
+def test_a_local_env_that_others_can_write_is_ignored(home: dict[str, str], tmp_path: Path, writable: str) -> None:
+    _local_env(tmp_path, "http://127.0.0.1:4")
+    (tmp_path / writable).chmod(0o777)
+    with pytest.raises(UsageProblem, match="chmod go-w"):
+        load(url=None, token=None, environ=home, directory=tmp_path)
+
+
+@pytest.mark.parametrize("foreign", [".local", "env"])
+def test_a_local_env_of_another_user_is_ignored(
+    home: dict[str, str], tmp_path: Path, foreign: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _local_env(tmp_path, "http://127.0.0.1:4")
+    lstat = Path.lstat
+
+    def owned(path: Path) -> os.stat_result:
+        found = list(lstat(path))
+        found[stat.ST_UID] += path.name == foreign
+        return os.stat_result(found)
+
+    monkeypatch.setattr(Path, "lstat", owned)
+    with pytest.raises(UsageProblem, match="another user"):
+        load(url=None, token=None, environ=home, directory=tmp_path)
+
+
+def test_a_linked_local_env_is_ignored(home: dict[str, str], tmp_path: Path) -> None:
+    path = _local_env(tmp_path / "mine", "http://127.0.0.1:4")
+    (tmp_path / "cloned").mkdir()
+    (tmp_path / "cloned" / ".local").symlink_to(path.parent)
+    with pytest.raises(UsageProblem, match="symbolic link"):
+        load(url=None, token=None, environ=home, directory=tmp_path / "cloned")
+
+
+def test_an_unencrypted_url_needs_a_word(home: dict[str, str], tmp_path: Path) -> None:
+    def url(environ: dict[str, str], *, insecure: bool = False) -> str:
+        return load(url="http://10.0.0.7", token=None, environ=environ, directory=tmp_path, insecure=insecure).url
+
+    with pytest.raises(UsageProblem, match="--insecure"):
+        url(home)
+    assert url(home, insecure=True) == url({**home, "HANDOFF_INSECURE": "1"}) == "http://10.0.0.7"
+
+
+def test_config_saves_an_unencrypted_url_only_with_a_word(run_alone: Run, tmp_path: Path) -> None:
+    assert run_alone("config", "set", "url", "http://10.0.0.7").returncode == 2
+    assert not (tmp_path / "home" / ".config" / "handoff" / "config.toml").exists()
+    assert run_alone("config", "set", "url", "http://10.0.0.7", "--insecure").returncode == 0
 
 
 def test_the_checkout_of_the_launcher_comes_last(home: dict[str, str], tmp_path: Path) -> None:

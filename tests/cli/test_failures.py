@@ -59,7 +59,7 @@ def test_no_service_listens(run_alone: Run) -> None:
 
 
 def test_an_unknown_host(run_alone: Run) -> None:
-    done = run_alone("status", "h1", HANDOFF_URL="http://no-such-host.invalid")
+    done = run_alone("status", "h1", HANDOFF_URL="https://no-such-host.invalid")
     _one_line(done, 4, "no-such-host.invalid")
 
 
@@ -141,7 +141,7 @@ def test_https_to_a_plain_port(run_alone: Run) -> None:
 
 def test_a_proxy_that_does_not_listen(run_program: Run) -> None:
     proxy = f"http://127.0.0.1:{_free_port()}"
-    done = run_program("platforms", HANDOFF_URL="http://handoff.example", HTTP_PROXY=proxy)
+    done = run_program("platforms", HANDOFF_URL="https://handoff.example", HTTPS_PROXY=proxy)
     _one_line(done, 4, "proxy", proxy)
 
 
@@ -153,7 +153,7 @@ def test_a_proxy_that_refuses(run_program: Run) -> None:
 
 @pytest.mark.parametrize("setting", ["nonsense://x", "socks5://127.0.0.1:1", "http://["])
 def test_invalid_proxy_settings(run_program: Run, setting: str) -> None:
-    _one_line(run_program("platforms", HANDOFF_URL="http://handoff.example", ALL_PROXY=setting), 4, "proxy")
+    _one_line(run_program("platforms", HANDOFF_URL="https://handoff.example", ALL_PROXY=setting), 4, "proxy")
 
 
 def test_no_proxy_is_used_to_reach_this_machine(run_program: Run) -> None:

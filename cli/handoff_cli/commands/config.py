@@ -44,7 +44,7 @@ def set_value(context: Context) -> int:
     if not value or any(not c.isprintable() or c.isspace() for c in value):
         raise UsageProblem(f"This is not a valid {args.key}. Nothing was changed.")
     if args.key == "url":
-        value = checked_url(value, "the command line")
+        value = checked_url(value, "the command line", insecure=bool(getattr(args, "insecure", False)))
     write_value(path, args.key, value)
     context.terminal.say(f"Saved in {path}.")
     context.terminal.result({"file": str(path)})

@@ -1,4 +1,4 @@
-"""Find the service to talk to: flags, environment, config file, then the nearest `.local/env`."""
+"""Find the service to talk to: flags, environment, config file, then the nearest trusted `.local/env`."""
 
 import ipaddress
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from handoff_cli.config.file import KEYS, config_path, read_config
+from handoff_cli.config.local_env import distrust, read_env
 from handoff_cli.errors import UsageProblem
 
 _LOCAL_ENV = Path(".local") / "env"
@@ -29,18 +30,22 @@ class _Source:
     name: str
     values: Mapping[str, str]
     is_file: bool = False
+    ignored: str | None = None
 
 
-def load(*, url: str | None, token: str | None, environ: Mapping[str, str], directory: Path) -> Configuration:
+def load(
+    *, url: str | None, token: str | None, environ: Mapping[str, str], directory: Path, insecure: bool = False
+) -> Configuration:
     """The first source with a value wins. Raises UsageProblem without a URL; a missing token is left to the service."""
     sources = list(_sources(url=url, token=token, environ=environ, directory=directory))
     found_url = next((s for s in sources if s.values.get("url")), None)
     if found_url is None:
+        ignored = "".join(f"{s.name} was ignored: {s.ignored}. " for s in sources if s.ignored)
         raise UsageProblem(
-            "No service is configured. Start one in a checkout with `make run`, or set yours with --url, HANDOFF_URL "
-            "or `handoff config set url https://…`."
+            f"No service is configured. {ignored}Start one in a checkout with `make run`, or set yours with --url, "
+            "HANDOFF_URL or `handoff config set url https://…`."
         )
-    address = checked_url(found_url.values["url"], found_url.name)
+    address = checked_url(found_url.values["url"], found_url.name, insecure=insecure or _is_insecure(environ))
     found_token = next((s for s in sources if s.values.get("token") and _may_send(s, address)), None)
     if found_token and not (found_token.values["token"].isascii() and found_token.values["token"].isprintable()):
         raise UsageProblem(f"The token (from {found_token.name}) has invalid characters. Set it again.")
@@ -60,26 +65,31 @@ def _sources(*, url: str | None, token: str | None, environ: Mapping[str, str], 
     yield _Source(str(path), read_config(path), is_file=True)
     checkout = environ.get("HANDOFF_CHECKOUT")
     for root in [directory, *directory.parents, *([Path(checkout)] if checkout else [])]:
-        if (env := root / _LOCAL_ENV).is_file():
-            yield _Source(str(env), _from_variables(_read_env(env)), is_file=True)
+        if not (env := root / _LOCAL_ENV).is_file():
+            continue
+        ignored = distrust(env)
+        values = {} if ignored else _from_variables(read_env(env))
+        ignored = ignored or _beyond(values["url"])
+        yield _Source(str(env), {} if ignored else values, is_file=True, ignored=ignored)
+        if not ignored:
             return
 
 
-def _read_env(path: Path) -> dict[str, str]:
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise UsageProblem(f"{path} cannot be read: {error}. Restart the service with `make run`.") from error
-    pairs = (line.strip().removeprefix("export ").partition("=") for line in lines if not line.lstrip().startswith("#"))
-    return {key.strip(): value.strip().strip("\"'") for key, mark, value in pairs if mark}
+def _beyond(url: str) -> str | None:
+    """A cloned repository may bring such a file: it must not choose who gets transcripts, or as whom they are sent."""
+    return None if url and is_loopback(url) else "such a file can only name a service on this machine"
+
+
+def _is_insecure(environ: Mapping[str, str]) -> bool:
+    return environ.get("HANDOFF_INSECURE", "") not in {"", "0"}
 
 
 def _from_variables(variables: Mapping[str, str]) -> dict[str, str]:
     return {key: variables.get(f"HANDOFF_{key.upper()}", "").strip() for key in KEYS}
 
 
-def checked_url(url: str, source: str) -> str:
-    """The URL without its last slash. Raises UsageProblem if it is not a valid http(s) URL."""
+def checked_url(url: str, source: str, *, insecure: bool = False) -> str:
+    """The URL without its last slash. Raises UsageProblem if it is not valid, or not encrypted beyond this machine."""
     try:
         parts = urlsplit(url)
         valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -89,13 +99,18 @@ def checked_url(url: str, source: str) -> str:
         raise UsageProblem(f"The service's URL (from {source}) is not valid: {url!r}. Use a form like https://host.")
     if parts.username is not None:
         raise UsageProblem(f"The service's URL (from {source}) has a user name. Remove it and set a token instead.")
+    if parts.scheme == "http" and not insecure and not is_loopback(url):
+        raise UsageProblem(
+            f"The service's URL (from {source}) is not encrypted: others on the network could read your messages and "
+            f"your token. Use https://{parts.netloc}, or add --insecure if you trust the network."
+        )
     return url.rstrip("/")
 
 
 def is_loopback(url: str) -> bool:
     """Is the host this machine?"""
-    host = urlsplit(url).hostname or ""
     try:
+        host = urlsplit(url).hostname or ""
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
