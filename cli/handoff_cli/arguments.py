@@ -72,13 +72,27 @@ def _chat(commands: Any) -> None:
     chat.add_argument("--title", metavar="T", help="title of a new session")
 
 
+class _Tools(tuple[str, ...]):
+    """The names of tools, for completion; on the command line an id may follow after a colon."""
+
+    __slots__ = ()
+
+    def __contains__(self, value: object) -> bool:
+        name, colon, session = str(value).partition(":")
+        return super().__contains__(name) and bool(session.strip()) == bool(colon)
+
+
 def _send(commands: Any) -> None:
     send = _command(commands, "send", "Hand a session over to a chat.", "send:send")
     _platform(send)
     what = send.add_argument_group("what to hand over")
     _argument(what, "--transcript", metavar="FILE", completes=FILE, help="JSON or JSONL messages; - is stdin")
     what.add_argument(
-        "--from", dest="source", choices=READERS, help="the newest session of that tool in this directory"
+        "--from",
+        dest="source",
+        metavar="TOOL[:ID]",
+        choices=_Tools(READERS),
+        help=f"the session with that id, or the current one of this directory, of {', '.join(READERS)}",
     )
     _argument(what, "--session", metavar="TITLE|ID", completes=SESSION, help="a session that the service already has")
     what.add_argument("--title", metavar="T", help="title of the session")

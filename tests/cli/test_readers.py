@@ -133,6 +133,29 @@ def test_hermes_takes_a_branch_of_the_persons_own(source: Source, hermes: Path) 
     assert _short(read_session("hermes", source).messages) == [("user", "do a part of it")]
 
 
+def test_hermes_keeps_its_order_when_the_clock_steps_back(source: Source, hermes: Path) -> None:
+    before = read_session("hermes", source).messages
+    with closing(sqlite3.connect(hermes)) as database:
+        database.execute("UPDATE messages SET timestamp = 1000 - timestamp WHERE session_id = 'leaf'")
+        database.commit()
+    assert read_session("hermes", source).messages == before
+
+
+def test_hermes_calls_come_without_its_own_keys(source: Source, hermes: Path) -> None:
+    function = {"name": "terminal", "arguments": {"command": "ls"}, "more": 1}
+    call = {"id": "c1", "call_id": "c1", "response_item_id": "fc_1", "type": "function", "function": function}
+    with closing(sqlite3.connect(hermes)) as database:
+        database.execute("UPDATE messages SET tool_calls = ? WHERE tool_calls IS NOT NULL", [json.dumps([call, 3])])
+        database.commit()
+    named = {"name": "terminal", "arguments": '{"command": "ls"}'}
+    (found,) = (m["tool_calls"] for m in read_session("hermes", source).messages if "tool_calls" in m)
+    assert found == [{"id": "c1", "type": "function", "function": named}]
+
+
+def test_hermes_takes_a_session_by_its_id(source: Source, hermes: Path) -> None:
+    assert read_session("hermes", Source(PROJECT, source.environ, session="elsew")).title == "Elsewhere"
+
+
 def test_hermes_is_only_read(source: Source, hermes: Path) -> None:
     before = hermes.read_bytes()
     read_session("hermes", source)

@@ -3,6 +3,7 @@
 from handoff_cli.api.client import Service
 from handoff_cli.api.transport import Json
 from handoff_cli.context import Context
+from handoff_cli.errors import UsageProblem
 from handoff_cli.handoff.destination import check_destination
 from handoff_cli.handoff.follow import Patience
 from handoff_cli.handoff.hand_over import before_request, request, wait_for_end
@@ -17,6 +18,11 @@ def send(context: Context) -> int:
     """0 only if the handoff completed with everything that was sent."""
     args, terminal = context.args, context.terminal
     with before_request():
+        if args.session and (args.source or args.transcript):
+            raise UsageProblem(
+                "--session names a session that the service has already. Leave out --from and --transcript, or name "
+                "a tool's session with --from TOOL:ID."
+            )
         message = first_message(context)
         transcript = None if args.session else read(context)
     with context.service() as service:

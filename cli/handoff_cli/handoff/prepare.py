@@ -24,7 +24,8 @@ def read(context: Context) -> Transcript:
         from handoff_cli.readers.source import Source  # noqa: PLC0415 - see above
 
         path = Path(args.transcript) if args.transcript else None
-        transcript = read_session(args.source, Source(context.directory, context.environ, path))
+        tool, _, session = args.source.partition(":")
+        transcript = read_session(tool, Source(context.directory, context.environ, path, session.strip() or None))
         # The title may be longer than the service accepts.
         return replace(transcript, title=one_line(transcript.title, _TITLE_LIMIT) if transcript.title else None)
     if args.transcript is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from handoff_cli.errors import UsageProblem
-from handoff_cli.readers.source import Source
+from handoff_cli.readers.source import Source, named_session
 from handoff_cli.transcripts.messages import ROLES, Message, Transcript
 
 _JSON_MARK = "\x00json:"
@@ -16,22 +16,25 @@ _TERMINAL_SOURCES = ("cli", "tui")
 
 
 def read(source: Source) -> Transcript:
-    """The terminal session with the newest message, in this directory if the database stores directories."""
+    """The named session, else the terminal session with the newest message, in this directory if that is stored."""
     path = source.path or source.home("HERMES_HOME", ".hermes") / "state.db"
     if not path.is_file():
         raise UsageProblem(f"No hermes-agent database at {path}. Set HERMES_HOME, or name it with --transcript.")
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)) as database:
             database.row_factory = sqlite3.Row
-            return _read(database, path, str(source.directory))
+            return _read(database, path, source)
     except sqlite3.Error as error:
         raise UsageProblem(f"{path} cannot be read as a hermes-agent database: {error}.") from error
 
 
-def _read(database: sqlite3.Connection, path: Path, directory: str) -> Transcript:
-    session = _newest(database, directory)
+def _read(database: sqlite3.Connection, path: Path, source: Source) -> Transcript:
+    session = _named(database, source.session) if source.session else _newest(database, str(source.directory))
     if session is None:
-        raise UsageProblem(f"{path} has no terminal session of {directory}.")
+        raise UsageProblem(
+            f"{path} has no terminal session of {source.directory}. Name one with --from hermes:ID, or another "
+            "database with --transcript."
+        )
     return Transcript(
         list(_messages(database, session["id"])),
         title=session.get("title"),
@@ -40,10 +43,15 @@ def _read(database: sqlite3.Connection, path: Path, directory: str) -> Transcrip
     )
 
 
+def _named(database: sqlite3.Connection, session_id: str) -> dict[str, Any]:
+    rows = map(dict, database.execute("SELECT * FROM sessions"))
+    return named_session(((str(row["id"]), row) for row in rows), session_id, "hermes")
+
+
 def _newest(database: sqlite3.Connection, directory: str) -> dict[str, Any] | None:
     rows = database.execute(
-        "SELECT s.*, MAX(m.timestamp) AS last_message_at FROM sessions s JOIN messages m ON m.session_id = s.id "
-        "GROUP BY s.id ORDER BY last_message_at DESC"
+        "SELECT s.*, MAX(m.id) AS last_message FROM sessions s JOIN messages m ON m.session_id = s.id "
+        "GROUP BY s.id ORDER BY last_message DESC"
     )
     for row in map(dict, rows):
         known = row.get("cwd")
@@ -61,13 +69,14 @@ def _is_helper(database: sqlite3.Connection, row: dict[str, Any]) -> bool:
 
 
 def _messages(database: sqlite3.Connection, session_id: str) -> Iterator[Message]:
-    rows = database.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY timestamp, id", [session_id])
+    # By id alone: the clock may have been set back.
+    rows = database.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY id", [session_id])
     for row in map(dict, rows):
         # A rewound message stays in the table but is not part of the conversation.
         if row.get("role") not in ROLES or row.get("active", 1) == 0:
             continue
         message: Message = {"role": row["role"], "content": _content(row.get("content"))}
-        if calls := _json(row.get("tool_calls")):
+        if calls := _calls(row.get("tool_calls")):
             message["tool_calls"] = calls
         if row["role"] == "tool":
             message["tool_call_id"] = row.get("tool_call_id") or ""
@@ -76,6 +85,20 @@ def _messages(database: sqlite3.Connection, session_id: str) -> Iterator[Message
                 message["name"] = row["tool_name"]
         if message["content"] or "tool_calls" in message or row["role"] == "tool":
             yield message
+
+
+def _calls(stored: Any) -> list[dict[str, Any]]:
+    """The calls in the usual form: hermes stores more keys with them."""
+    found = _json(stored)
+    calls = [call for call in found if isinstance(call, dict)] if isinstance(found, list) else []
+    return [_call(call, function) for call in calls if isinstance(function := call.get("function"), dict)]
+
+
+def _call(call: dict[str, Any], function: dict[str, Any]) -> dict[str, Any]:
+    arguments = function.get("arguments") or "{}"
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    named = {"name": str(function.get("name") or "tool"), "arguments": text}
+    return {"id": str(call.get("id") or call.get("call_id") or ""), "type": "function", "function": named}
 
 
 def _content(stored: Any) -> Any:

@@ -10,11 +10,20 @@ from handoff_cli.errors import UsageProblem
 
 def records(path: Path) -> Iterator[dict[str, Any]]:
     """Every object in the file, in order. Raises UsageProblem if it cannot be read."""
+    return parse_lines(read_bytes(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file. Raises UsageProblem if it cannot be read."""
     try:
-        text = path.read_bytes().decode("utf-8", "replace")
+        return path.read_bytes()
     except OSError as error:
         raise UsageProblem(f"{path} cannot be read: {error.strerror}. Check the path.") from error
-    for line in text.split("\n"):
+
+
+def parse_lines(raw: bytes) -> Iterator[dict[str, Any]]:
+    """Every object among these lines, in order."""
+    for line in raw.decode("utf-8", "replace").split("\n"):
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):

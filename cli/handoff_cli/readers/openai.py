@@ -13,8 +13,8 @@ _ROLES = {"developer": "system", "function": "tool"}
 
 def read(source: Source) -> Transcript:
     """The messages of the named file, with newer and older role names mapped to ours."""
-    if source.path is None:
-        raise UsageProblem("Which file? Add --transcript FILE to --from openai.")
+    if source.path is None or source.session:
+        raise UsageProblem("Such a file has no session ids. Use --from openai --transcript FILE.")
     transcript = read_transcript(str(source.path), BytesIO(), roles=_ROLES)
     return replace(transcript, messages=[_without_nulls(message) for message in transcript.messages])
 

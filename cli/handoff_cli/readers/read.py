@@ -1,4 +1,4 @@
-"""Read the newest session of one tool and make it fit for the service."""
+"""Read one session of another tool and make it fit for the service."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -9,7 +9,7 @@ from handoff_cli.transcripts.messages import MESSAGE_LIMIT, Transcript, check
 
 
 def read_session(name: str, source: Source) -> Transcript:
-    """The tool's newest session in the directory. Raises UsageProblem if there is none."""
+    """The session that the source names, else the tool's current one in the directory. Raises UsageProblem."""
     module = import_module(f"handoff_cli.readers.{name.replace('-', '_')}")
     transcript: Transcript = module.read(source)
     messages, cut = fit(transcript.messages)
