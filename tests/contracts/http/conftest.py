@@ -1,7 +1,7 @@
 """A whole service in this process, and clients whose every response is checked against docs/openapi.json."""
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from local.chats import CHATS
 from local.service import LocalService
 from shared.domain.sessions import TurnLease
 from shared.platforms import PLATFORMS
@@ -18,6 +19,7 @@ from tests.support.waiting import eventually
 
 SUPPORTED = [spec for spec in PLATFORMS if spec.adapter is not None]
 CHAT = SUPPORTED[0].name
+FORUM = next(chat.id for chat in CHATS[0].chats if CHATS[0].kinds[chat.kind].is_forum)
 UNCONFIGURED = SUPPORTED[-1]
 UNSUPPORTED = next(spec.name for spec in PLATFORMS if spec.adapter is None)
 ONE: list[dict[str, Any]] = [{"role": "user", "content": "hi"}]
@@ -67,10 +69,10 @@ class Api:
         return self.http.post("/handoffs", json=body, headers={"Idempotency-Key": uuid.uuid4().hex})
 
     @contextmanager
-    def waiting_handoff(self) -> Iterator[str]:
+    def waiting_handoff(self) -> Iterator[dict[str, Any]]:
         """A handoff that the platform's rate limit holds back. Handoffs of earlier tests may meet the limit too."""
         self.service.simulator.arm(CHAT, "rate_limit", 100, seconds=600, on="open_thread")
-        yield self.request_handoff(self.session()).json()["id"]
+        yield self.request_handoff(self.session(), target=FORUM).json()
         self.service.simulator.arm(CHAT, "rate_limit", 0)
 
     def completed_handoff(self) -> dict[str, Any]:
@@ -86,16 +88,19 @@ class Api:
 
 
 @pytest.fixture(scope="session")
-def new_user(service: LocalService) -> Callable[[], Api]:
-    """Make a user who has a token and nothing else."""
+def limited_service() -> Iterator[LocalService]:
+    """A service that allows each user one open handoff, two turns an hour and 1 MB."""
+    limits = {"MaxOpenHandoffs": "1", "MaxTurnsPerHour": "2", "MaxStoredMegabytes": "1"}
+    with LocalService(mode="in_process", parameters=limits) as running:
+        yield running
 
-    def make() -> Api:
-        user_id = f"u{uuid.uuid4().hex[:8]}"
-        service.tokens[user_id] = new_token(user_id)
-        service.store.accounts.add_token(user_id, hash_of(service.tokens[user_id]))
-        return Api(service, user_id)
 
-    return make
+def new_user(service: LocalService) -> Api:
+    """A user who has a token and nothing else."""
+    user_id = f"u{uuid.uuid4().hex[:8]}"
+    service.tokens[user_id] = new_token(user_id)
+    service.store.accounts.add_token(user_id, hash_of(service.tokens[user_id]))
+    return Api(service, user_id)
 
 
 @pytest.fixture

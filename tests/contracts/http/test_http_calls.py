@@ -84,7 +84,8 @@ def test_an_inline_handoff_is_accepted_once_for_its_key(api: Api) -> None:
 
 
 def test_a_waiting_handoff_is_listed_polled_and_cancelled(api: Api) -> None:
-    with api.waiting_handoff() as handoff_id:
+    with api.waiting_handoff() as waiting:
+        handoff_id = waiting["id"]
         listed = api.http.get("/handoffs", params={"limit": 1}).json()["handoffs"]
         assert [view["id"] for view in listed] == [handoff_id]
         assert api.http.get(f"/handoffs/{handoff_id}").headers["retry-after"] == "1"

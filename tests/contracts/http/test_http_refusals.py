@@ -7,12 +7,13 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.contracts.http.conftest import CHAT, ONE, UNCONFIGURED, UNSUPPORTED, Api
+from functions.http.problems import CODES
+from local.service import LocalService
+from tests.contracts.http.conftest import CHAT, FORUM, ONE, UNCONFIGURED, UNSUPPORTED, Api, new_user
 from tests.support.http_contract import OPERATIONS, Operation
 
 UNPROVOKED = {"internal", "conflict"}
 """An outage, and a race that is lost five times in a row."""
-NewUser = Callable[[], Api]
 JSON = {"Content-Type": "application/json"}
 VALID: dict[str, dict[str, Any]] = {
     "put_session": {},
@@ -94,8 +95,11 @@ def session_suspended(api: Api, operation: Operation) -> httpx.Response:
 
 
 def handoff_in_flight(api: Api, operation: Operation) -> httpx.Response:
-    session_id = api.session(active_handoff="h-1")
-    return api.request_handoff(session_id) if operation.id == "post_handoff" else send(api, operation, id=session_id)
+    with api.waiting_handoff() as waiting:
+        session_id = waiting["session_id"]
+        return (
+            api.request_handoff(session_id) if operation.id == "post_handoff" else send(api, operation, id=session_id)
+        )
 
 
 def unknown_platform(api: Api, operation: Operation) -> httpx.Response:
@@ -133,12 +137,38 @@ def too_late(api: Api, operation: Operation) -> httpx.Response:
     return send(api, operation, id=api.completed_handoff()["id"])
 
 
+def too_many_open_handoffs(api: Api, _: Operation) -> httpx.Response:
+    with api.waiting_handoff():
+        return api.request_handoff(api.session(), target=FORUM)
+
+
+def too_many_turns(api: Api, operation: Operation) -> httpx.Response:
+    for _ in range(2):
+        send(api, OPERATIONS["post_turn"], id=api.session()).raise_for_status()
+    if operation.id == "post_handoff":
+        return api.request_handoff(api.session(), target=FORUM)
+    return send(api, operation, id=api.session())
+
+
+def storage_full(api: Api, operation: Operation) -> httpx.Response:
+    large = {"role": "user", "content": "x" * 225_000}
+    session_id = api.session(messages=0)
+    send(api, OPERATIONS["post_messages"], id=session_id, body={"messages": [large] * 4}).raise_for_status()
+    body = {
+        "post_messages": {"after": 4, "messages": [large]},
+        "post_resume": {"fork": True},
+        "post_handoff": {"target": FORUM, "session": {"messages": [large]}},
+    }
+    return send(api, operation, id=session_id, body=body[operation.id])
+
+
 PROVOKE: dict[str, Callable[[Api, Operation], httpx.Response]] = {
     provoke.__name__: provoke
     for provoke in (
         *(unauthenticated, malformed_json, body_too_large, invalid_request, unknown_session, unknown_handoff, moved),
         *(out_of_sequence, session_busy, session_suspended, handoff_in_flight, unknown_platform),
         *(platform_not_supported, platform_not_configured, place_busy, idempotency_key_reused, too_late),
+        *(too_many_open_handoffs, too_many_turns, storage_full),
     )
 }
 DOCUMENTED = [
@@ -149,10 +179,18 @@ DOCUMENTED = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "code"), DOCUMENTED)
+@pytest.mark.parametrize(("operation", "code"), [case for case in DOCUMENTED if CODES[case[1]].status != 429])
 def test_a_documented_refusal_happens(api: Api, operation: str, code: str) -> None:
     assert PROVOKE[code](api, OPERATIONS[operation]).json()["code"] == code
 
 
-def test_a_user_without_a_home_is_refused(new_user: NewUser) -> None:
-    assert send(new_user(), OPERATIONS["post_handoff"]).json()["code"] == "no_home"
+@pytest.mark.parametrize(("operation", "code"), [case for case in DOCUMENTED if CODES[case[1]].status == 429])
+def test_a_documented_limit_is_reached(limited_service: LocalService, operation: str, code: str) -> None:
+    answer = PROVOKE[code](new_user(limited_service), OPERATIONS[operation])
+
+    assert answer.json()["code"] == code
+    assert int(answer.headers["retry-after"]) > 0
+
+
+def test_a_user_without_a_home_is_refused(service: LocalService) -> None:
+    assert send(new_user(service), OPERATIONS["post_handoff"]).json()["code"] == "no_home"
