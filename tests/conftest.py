@@ -1,4 +1,4 @@
-"""What many folders need: a local cloud per process and fresh tables per test. Nothing is imported before it is used."""
+"""Fixtures of many folders: a local cloud per process, new tables per test. Imports are lazy, to start fast."""
 
 import os
 from collections import Counter
@@ -22,17 +22,17 @@ hypothesis.settings.load_profile("handoff")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A laptop may lack a browser, tmux or npm; where HANDOFF_NO_SKIPS is set, that they are missing is a failure."""
+    """A laptop may lack a browser, tmux or npm; with HANDOFF_NO_SKIPS, a test that needs them fails instead of skipping."""
     report = yield
     marked = any(item.get_closest_marker(name) for name in MUST_RUN_IN_CI)
     if report.skipped and marked and "HANDOFF_NO_SKIPS" in os.environ and "older than" not in str(report.longrepr):
         report.outcome = "failed"
-        report.longrepr = f"skipped, and may not be here: {report.longrepr}"
+        report.longrepr = f"skipped, which HANDOFF_NO_SKIPS forbids: {report.longrepr}"
     return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line for each reason: hundreds of tests skip for the same one, and would hide what failed."""
+    """One line per reason: hundreds of tests skip for the same one, and would hide the failures."""
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
     for reason, count in reasons.most_common():

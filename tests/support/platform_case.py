@@ -27,7 +27,7 @@ class SignedWebhook:
 class PlatformCase:
     """One platform. `threaded_chats` are the seeded chats that can hold threads, by kind; the first is the home.
 
-    `mention` matches a text with which the platform would notify somebody; `own_mentions` are those that the bot sends
+    `mention` matches a text with which the platform notifies a person; `own_mentions` are those that the bot sends
     on purpose. `ignored` are signed events without a message of a person.
     """
 

@@ -1,4 +1,4 @@
-"""A sweep that comes round every moment instead of every minute, so that a test need not wait for one."""
+"""Runs the sweep several times a second instead of once a minute."""
 
 import threading
 from collections.abc import Iterator
@@ -11,17 +11,17 @@ PAUSE = 0.25
 
 @contextmanager
 def sweeping(service: LocalService) -> Iterator[None]:
-    """While the body runs, the sweep runs again and again."""
-    over = threading.Event()
+    """Repeat the sweep while the body runs."""
+    done = threading.Event()
 
-    def go_round() -> None:
-        while not over.wait(PAUSE):
+    def repeat() -> None:
+        while not done.wait(PAUSE):
             service.sweep_now()
 
-    rounds = threading.Thread(target=go_round, name="sweeping", daemon=True)
-    rounds.start()
+    thread = threading.Thread(target=repeat, name="sweeping", daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        over.set()
-        rounds.join(10)
+        done.set()
+        thread.join(10)

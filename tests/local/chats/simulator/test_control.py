@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from local.chats import CHATS
 from local.chats.simulator import Simulator
 
 
@@ -14,7 +15,7 @@ def test_the_state_has_exactly_the_documented_shape(simulator: Simulator) -> Non
     simulator.say("telegram", "7001", "hello")
     state = httpx.get(f"{simulator.url}/state").json()
     assert list(state) == ["platforms"]
-    assert list(state["platforms"]) == ["telegram", "slack", "discord"]
+    assert list(state["platforms"]) == [chat.name for chat in CHATS]
     for platform in state["platforms"].values():
         assert list(platform) == ["chats"]
         for chat in platform["chats"]:

@@ -1,0 +1,32 @@
+"""What the Secrets port promises, on SSM and on the fake."""
+
+import itertools
+
+import pytest
+
+from shared.aws.secrets import SsmSecrets
+from shared.ports.secrets import Secrets
+from tests.support.secrets import FakeSecrets
+
+NUMBERS = itertools.count()
+VALUES = {"telegram/bot_token": "123:abc", "agent/key": " ünïcode key "}
+
+
+@pytest.fixture(params=["ssm", "fake"])
+def secrets(request: pytest.FixtureRequest) -> Secrets:
+    if request.param == "fake":
+        return FakeSecrets(VALUES)
+    client, prefix = request.getfixturevalue("engine").client("ssm"), f"/secrets-contract-{next(NUMBERS)}"
+    for name, value in VALUES.items():
+        client.put_parameter(Name=f"{prefix}/{name}", Value=value, Type="SecureString")
+    return SsmSecrets(client, prefix)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_secret_is_returned_unchanged(secrets: Secrets, name: str) -> None:
+    assert [secrets.get(name), secrets.get(name)] == [VALUES[name]] * 2
+
+
+@pytest.mark.parametrize("name", ["telegram", "bot_token", "telegram/bot_token/", "slack/bot_token", ""])
+def test_an_unset_secret_is_none(secrets: Secrets, name: str) -> None:
+    assert secrets.get(name) is None
