@@ -8,9 +8,11 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from functions.http.problems import CODES
-from functions.request.routes import router as request
-from functions.status.routes import router as status
-from functions.webhook.routes import router as webhook
+from functions.request import account_routes as request_accounts
+from functions.request import routes as request
+from functions.status import account_routes as status_accounts
+from functions.status import routes as status
+from functions.webhook import routes as webhook
 from handoff_cli import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,7 +22,8 @@ DESCRIPTION = "Move a live agent session from a terminal into a chat thread, and
 
 def document() -> dict[str, Any]:
     """One document for all HTTP functions. Equal code gives equal text."""
-    routes = [route for router in (request, status, webhook) for route in router.routes if isinstance(route, APIRoute)]
+    modules = (request, request_accounts, status, status_accounts, webhook)
+    routes = [route for module in modules for route in module.router.routes if isinstance(route, APIRoute)]
     routes.sort(key=lambda route: (route.path, sorted(route.methods or ())))
     written = get_openapi(title="Handoff", version=__version__, description=DESCRIPTION, routes=routes)
     for operation in (operation for path in written["paths"].values() for operation in path.values()):

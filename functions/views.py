@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from functions.http.fields import Time
 from shared.domain.handoffs import Handoff, State
 from shared.domain.sessions import Session
+from shared.domain.tokens import Token
 
 _POLL_STEPS = ((100, 100), (300, 200), (700, 400))
 _POLL_AT_REST = 1000
@@ -58,6 +59,34 @@ class SessionView(BaseModel):
             created_at=iso(session.created_at),
             updated_at=iso(session.updated_at),
         )
+
+
+class TokenView(BaseModel):
+    """A token. `last_used` is a day; tokens of older versions have no `created_at`."""
+
+    id: str
+    label: str
+    scopes: list[str]
+    created_at: Time | None
+    expires_at: Time | None
+    last_used: str | None
+
+    @classmethod
+    def of(cls, token: Token) -> "TokenView":
+        return cls(
+            id=token.id,
+            label=token.label,
+            scopes=sorted(scope.value for scope in token.scopes),
+            created_at=iso(token.created_at) if token.created_at is not None else None,
+            expires_at=iso(token.expires_at) if token.expires_at is not None else None,
+            last_used=token.last_used,
+        )
+
+
+class IssuedToken(TokenView):
+    """A new token with its plaintext, which is shown only here."""
+
+    token: str
 
 
 class StepView(BaseModel):

@@ -2,7 +2,8 @@
 
 HandoffError
 ├── RequestRefused             the request cannot be granted; nothing was written; a retry gives the same answer
-│   ├── InvalidRequest · Unauthenticated · UnknownSession · UnknownHandoff
+│   ├── InvalidRequest · Unauthenticated · MissingScope · UnknownSession · UnknownHandoff
+│   ├── UnknownToken · UnknownUser · UserExists
 │   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · NoHome
 │   ├── Moved · OutOfSequence · SessionBusy · SessionSuspended · HandoffInFlight · PlaceBusy
 │   ├── IdempotencyKeyReused · TooLate
@@ -59,6 +60,46 @@ class Unauthenticated(RequestRefused):
 
     def __init__(self) -> None:
         super().__init__("The token is missing or unknown. Pass a valid one as `Authorization: Bearer …`.")
+
+
+class MissingScope(RequestRefused):
+    """The token is valid and does not allow this."""
+
+    code = "missing_scope"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(
+            f"This token does not have the scope `{scope}`, which this request needs. Nothing was changed. "
+            "Use a token that has it.",
+            scope=scope,
+        )
+
+
+class UnknownToken(RequestRefused):
+    """No such token, or another user's: the answer is the same."""
+
+    code = "unknown_token"
+
+    def __init__(self, token_id: str) -> None:
+        super().__init__(f"You have no token {token_id}, so nothing was revoked. List yours with GET /tokens.")
+
+
+class UnknownUser(RequestRefused):
+    """No user has this id."""
+
+    code = "unknown_user"
+
+    def __init__(self, user_id: str) -> None:
+        super().__init__(f"There is no user {user_id}, so nothing was removed. List all with GET /users.")
+
+
+class UserExists(RequestRefused):
+    """A user has this id already."""
+
+    code = "user_exists"
+
+    def __init__(self, user_id: str) -> None:
+        super().__init__(f"There is a user {user_id} already. Nothing was changed. Choose another id.")
 
 
 class UnknownSession(RequestRefused):

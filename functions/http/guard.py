@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from functions.http.problems import Problem, internal_error, problem_of
 from shared.errors import Unauthenticated
 from shared.services import Services
-from shared.use_cases.people.authenticate import authenticate
+from shared.use_cases.people.authenticate import Caller, LastUse, authenticate
 
 BodyLimit = Callable[[str], int]
 MAX_BODY = 1024 * 1024
@@ -22,6 +22,7 @@ class Guard:
         self._app = app
         self._services = services
         self._body_limit = body_limit
+        self._last_use = LastUse(services.store.accounts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -44,11 +45,11 @@ class Guard:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if not scope["path"].startswith(OPEN_PATHS):
             try:
-                user_id = authenticate(self._services.store.accounts, headers.get("authorization"))
+                caller = self._authenticate(headers.get("authorization"))
             except Unauthenticated as error:
                 await problem_of(error)(scope, receive, send)
                 return
-            scope.setdefault("state", {})["user_id"] = user_id
+            scope.setdefault("state", {})["caller"] = caller
         limit = self._body_limit(scope["path"])
         body = await _read(receive, headers.get("content-length"), limit)
         if body is None:
@@ -56,6 +57,12 @@ class Guard:
             await Problem("body_too_large", detail)(scope, receive, send)
             return
         await self._app(scope, _replay(body), send)
+
+    def _authenticate(self, authorization: str | None) -> Caller:
+        now = self._services.clock.now()
+        caller = authenticate(self._services.store.accounts, authorization, now=now)
+        self._last_use.note(caller, now=now)
+        return caller
 
 
 async def _read(receive: Receive, declared: str | None, limit: int) -> bytes | None:

@@ -31,9 +31,12 @@ LIMIT = {"limit": {"type": "integer"}}
 CODES: Mapping[str, Code] = {
     "malformed_json": Code(400, "The body is not JSON."),
     "unauthenticated": Code(401, "The token, or a webhook's signature, is missing or wrong."),
+    "missing_scope": Code(403, "The token does not have the scope that the call needs.", {"scope": {"type": "string"}}),
     "not_found": Code(404, "No such path."),
     "unknown_session": Code(404, "You have no session with this id."),
     "unknown_handoff": Code(404, "You have no handoff with this id."),
+    "unknown_token": Code(404, "You have no token with this id."),
+    "unknown_user": Code(404, "No user has this id."),
     "method_not_allowed": Code(405, "The path does not take this method."),
     "moved": Code(
         409,
@@ -54,6 +57,7 @@ CODES: Mapping[str, Code] = {
     "session_suspended": Code(409, "The session was interrupted too often and takes no more turns."),
     "place_busy": Code(409, "Another session lives at the place, or the chat belongs to another user."),
     "too_late": Code(409, "The handoff can no longer be cancelled."),
+    "user_exists": Code(409, "A user has this id already."),
     "conflict": Code(409, "Concurrent changes won. Nothing was written: retry."),
     "body_too_large": Code(413, "The body is over the limit."),
     "too_many_open_handoffs": Code(429, "You have as many handoffs in progress as you may.", LIMIT),

@@ -1,12 +1,14 @@
 """Request bodies. Unknown fields are rejected, so that a misspelt option is not silently ignored."""
 
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from functions.http.fields import Count, Id, Message
 from shared.domain.messages import problem_with
 from shared.domain.sessions import MAX_TITLE
+from shared.domain.tokens import MAX_LABEL
 from shared.errors import InvalidRequest
 from shared.use_cases.handoffs.request_handoff import HandoffRequest
 from shared.use_cases.handoffs.request_inline import InlineTranscript
@@ -51,6 +53,23 @@ class ResumeBody(Body):
 
 class HomeBody(Body):
     chat: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+
+
+Label = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_LABEL)]
+ScopeName = Literal["handoff", "read", "run", "admin"]
+
+
+class TokenBody(Body):
+    """Without `scopes`, those of the token that asks, except `admin`."""
+
+    label: Label = ""
+    scopes: Annotated[list[ScopeName], Field(min_length=1)] | None = None
+    expires_at: Annotated[datetime, Field(strict=False)] | None = None
+
+
+class UserBody(Body):
+    id: Id
+    label: Label = ""
 
 
 class InlineSession(Body):

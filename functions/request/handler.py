@@ -2,14 +2,14 @@
 
 from functions.http.app import http_app
 from functions.http.lambda_edge import lambda_handler
-from functions.request.routes import router
+from functions.request import account_routes, routes
 from shared.bootstrap import Handler, on_lambda
 from shared.services import Services
 
 
 def build(services: Services) -> Handler:
     """The handler of HTTP API events for these services."""
-    return lambda_handler(http_app(services, router))
+    return lambda_handler(http_app(services, routes.router, account_routes.router))
 
 
 handler = on_lambda(build, clients=("dynamodb", "sqs", "ssm"))

@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from functions.http.dependencies import AppServices, BaseUrl, CurrentUser, IdempotencyKey
+from functions.http.dependencies import AppServices, BaseUrl, IdempotencyKey, Writer
 from functions.http.fields import PathId
 from functions.http.problems import Json, refusals
 from functions.request.bodies import (
@@ -29,7 +29,7 @@ from shared.use_cases.sessions.save_session import delete_session, save_session
 from shared.use_cases.turns.accept_turn import accept_turn
 
 router = APIRouter(default_response_class=Json)
-WRITE = ("unauthenticated", "invalid_request", "conflict", "internal")
+WRITE = ("unauthenticated", "missing_scope", "invalid_request", "conflict", "internal")
 CREATED: dict[int | str, dict[str, Any]] = {201: {"model": SessionView}}
 BODY = (*WRITE, "malformed_json", "body_too_large")
 PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configured", "place_busy")
@@ -37,7 +37,7 @@ PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configur
 
 @router.put("/sessions/{session_id}", responses=CREATED | refusals(*BODY, "unknown_session"))
 async def put_session(
-    session_id: PathId, body: SessionBody, response: Response, services: AppServices, user_id: CurrentUser
+    session_id: PathId, body: SessionBody, response: Response, services: AppServices, user_id: Writer
 ) -> SessionView:
     """Create a session (201), or change its details (200). You choose the id."""
     session, created = save_session(services, user_id, session_id, body.model_dump(exclude_unset=True))
@@ -50,7 +50,7 @@ async def put_session(
     status_code=204,
     responses=refusals(*WRITE, "unknown_session", "handoff_in_flight", "session_busy"),
 )
-async def remove_session(session_id: PathId, services: AppServices, user_id: CurrentUser) -> None:
+async def remove_session(session_id: PathId, services: AppServices, user_id: Writer) -> None:
     """Delete a session with its transcript."""
     delete_session(services, user_id, session_id)
 
@@ -59,9 +59,7 @@ async def remove_session(session_id: PathId, services: AppServices, user_id: Cur
     "/sessions/{session_id}/messages",
     responses=refusals(*BODY, "unknown_session", "moved", "out_of_sequence", "session_busy", "storage_full"),
 )
-async def post_messages(
-    session_id: PathId, body: MessagesBody, services: AppServices, user_id: CurrentUser
-) -> AppendedView:
+async def post_messages(session_id: PathId, body: MessagesBody, services: AppServices, user_id: Writer) -> AppendedView:
     """Append to the transcript. Idempotent: messages that are stored already are compared, not written again."""
     messages = checked(body.messages, first=body.after)
     session = append_messages(services, user_id, session_id, epoch=body.epoch, after=body.after, messages=messages)
@@ -81,7 +79,7 @@ async def post_messages(
         "too_many_turns",
     ),
 )
-async def post_turn(session_id: PathId, body: TurnBody, services: AppServices, user_id: CurrentUser) -> AcceptedTurn:
+async def post_turn(session_id: PathId, body: TurnBody, services: AppServices, user_id: Writer) -> AcceptedTurn:
     """Say something to the agent from the terminal. Idempotent by the body's `id`; the reply joins the transcript."""
     session = accept_turn(services, user_id, session_id, epoch=body.epoch, turn_id=body.id, text=body.text)
     view = SessionView.of(session, now=services.clock.now())
@@ -98,7 +96,7 @@ async def post_resume(
     body: ResumeBody,
     response: Response,
     services: AppServices,
-    user_id: CurrentUser,
+    user_id: Writer,
     idempotency_key: IdempotencyKey = None,
 ) -> SessionView:
     """Bring a session back to the terminal (200), which ends a handoff in flight; or copy it with `fork` (201)."""
@@ -111,7 +109,7 @@ async def post_resume(
 
 
 @router.put("/platforms/{platform}/home", responses=refusals(*BODY, *PLATFORM))
-async def put_home(platform: str, body: HomeBody, services: AppServices, user_id: CurrentUser) -> HomeView:
+async def put_home(platform: str, body: HomeBody, services: AppServices, user_id: Writer) -> HomeView:
     """Set the chat where your handoffs to this platform arrive."""
     set_home(services, user_id, Place(platform, body.chat))
     return HomeView(platform=platform, chat=body.chat)
@@ -140,7 +138,7 @@ async def post_handoff(
     body: HandoffBody,
     response: Response,
     services: AppServices,
-    user_id: CurrentUser,
+    user_id: Writer,
     base_url: BaseUrl,
     idempotency_key: IdempotencyKey = None,
 ) -> HandoffView:
@@ -157,9 +155,7 @@ async def post_handoff(
 
 
 @router.delete("/handoffs/{handoff_id}", responses=refusals(*WRITE, "unknown_handoff", "too_late"))
-async def delete_handoff(
-    handoff_id: PathId, services: AppServices, user_id: CurrentUser, base_url: BaseUrl
-) -> HandoffView:
+async def delete_handoff(handoff_id: PathId, services: AppServices, user_id: Writer, base_url: BaseUrl) -> HandoffView:
     """Cancel a handoff whose session has not moved yet. Idempotent."""
     handoff = cancel_handoff(services, user_id, handoff_id)
     session = services.store.sessions.get(handoff.session_id)

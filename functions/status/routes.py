@@ -1,4 +1,4 @@
-"""HTTP calls that only read; the function's role has no right to write."""
+"""HTTP calls that only read; the function's role may write nothing but the day of a token's last use."""
 
 import json
 from dataclasses import asdict
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from functions.http.dependencies import AppServices, BaseUrl, CurrentUser
+from functions.http.dependencies import AppServices, BaseUrl, Reader
 from functions.http.fields import PathId
 from functions.http.problems import Json, refusals
 from functions.status.views import (
@@ -28,7 +28,7 @@ from shared.use_cases.run_doctor import run_doctor
 
 router = APIRouter(default_response_class=Json)
 Limit = Annotated[int, Query(ge=1, le=200)]
-READ = ("unauthenticated", "internal")
+READ = ("unauthenticated", "missing_scope", "internal")
 PAGE_BYTES = 3 * 1024 * 1024
 """A page of messages stays well below the 6 MB limit of a function's response."""
 
@@ -40,7 +40,7 @@ async def get_health() -> Health:
 
 
 @router.get("/platforms", responses=refusals(*READ))
-async def get_platforms(services: AppServices, user_id: CurrentUser) -> PlatformsList:
+async def get_platforms(services: AppServices, user_id: Reader) -> PlatformsList:
     """All platforms, and your home on each."""
     homes = services.store.accounts.homes(user_id)
     platforms = [
@@ -57,7 +57,7 @@ async def get_platforms(services: AppServices, user_id: CurrentUser) -> Platform
 
 
 @router.get("/doctor", responses=refusals(*READ))
-async def get_doctor(services: AppServices, user_id: CurrentUser, base_url: BaseUrl) -> DoctorReport:
+async def get_doctor(services: AppServices, user_id: Reader, base_url: BaseUrl) -> DoctorReport:
     """What would keep your handoffs from working, each with a fix. Changes nothing."""
     findings = run_doctor(services, user_id, base_url=base_url)
     return DoctorReport(checks=[CheckView(**asdict(finding)) for finding in findings], now=iso(services.clock.now()))
@@ -65,7 +65,7 @@ async def get_doctor(services: AppServices, user_id: CurrentUser, base_url: Base
 
 @router.get("/sessions", responses=refusals(*READ, "invalid_request"))
 async def get_sessions(
-    services: AppServices, user_id: CurrentUser, limit: Limit = 50, cursor: str | None = None
+    services: AppServices, user_id: Reader, limit: Limit = 50, cursor: str | None = None
 ) -> SessionsPage:
     """Your sessions, newest first."""
     try:
@@ -77,7 +77,7 @@ async def get_sessions(
 
 
 @router.get("/sessions/{session_id}", responses=refusals(*READ, "invalid_request", "unknown_session"))
-async def get_session(session_id: PathId, services: AppServices, user_id: CurrentUser) -> SessionView:
+async def get_session(session_id: PathId, services: AppServices, user_id: Reader) -> SessionView:
     """One of your sessions."""
     return SessionView.of(own_session(services, user_id, session_id), now=services.clock.now())
 
@@ -90,7 +90,7 @@ async def get_session(session_id: PathId, services: AppServices, user_id: Curren
 async def get_messages(
     session_id: PathId,
     services: AppServices,
-    user_id: CurrentUser,
+    user_id: Reader,
     after: Annotated[int, Query(ge=0, le=2**53)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
 ) -> Response:
@@ -113,7 +113,7 @@ async def get_messages(
 async def get_handoffs(
     *,
     services: AppServices,
-    user_id: CurrentUser,
+    user_id: Reader,
     base_url: BaseUrl,
     session_id: str | None = None,
     state: State | None = None,
@@ -129,7 +129,7 @@ async def get_handoffs(
 
 @router.get("/handoffs/{handoff_id}", responses=refusals(*READ, "invalid_request", "unknown_handoff"))
 async def get_handoff(
-    handoff_id: PathId, response: Response, services: AppServices, user_id: CurrentUser, base_url: BaseUrl
+    handoff_id: PathId, response: Response, services: AppServices, user_id: Reader, base_url: BaseUrl
 ) -> HandoffView:
     """One of your handoffs. `Retry-After` is set while it is not done."""
     handoff = own_handoff(services, user_id, handoff_id)

@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from functions.http.fields import Message, Time
-from functions.views import HandoffView, SessionView
+from functions.views import HandoffView, SessionView, TokenView
 
 
 class SessionsPage(BaseModel):
@@ -57,6 +57,26 @@ class CheckView(BaseModel):
 class DoctorReport(BaseModel):
     checks: list[CheckView]
     now: Time
+
+
+class TokensList(BaseModel):
+    """Your tokens; `current` is the id of the one that this request carries."""
+
+    tokens: list[TokenView]
+    current: str
+
+
+class UserView(BaseModel):
+    """A user: how many tokens, and on each platform the linked accounts and the home chat."""
+
+    id: str
+    tokens: int
+    accounts: dict[str, list[str]]
+    homes: dict[str, str]
+
+
+class UsersList(BaseModel):
+    users: list[UserView]
 
 
 class Health(BaseModel):

@@ -51,3 +51,8 @@ def place_of(route: str) -> Place:
 def cli_place(session_id: str) -> Place:
     """The terminal of a session: where it starts, and where a resume in the terminal brings it back."""
     return Place(CLI, session_id)
+
+
+def notices_at(place: Place) -> str:
+    """The owner of the notices that the service itself posts at a place, in the place of a session's id."""
+    return f"at-{place.route}"

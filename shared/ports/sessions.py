@@ -32,5 +32,8 @@ class Sessions(Protocol):
     def delete(self, session: Session) -> None:
         """Remove the session and all its data. Safe to repeat. Raises Conflict if it changed since it was read."""
 
+    def delete_all_of(self, user_id: str) -> None:
+        """Remove every session of a user with all its data, whatever is under way, and all handoffs. Safe to repeat."""
+
     def at(self, place: Place) -> str | None:
         """The id of the session that this place's route points to; the session may live elsewhere (see its owner)."""

@@ -1,11 +1,23 @@
 """Users: tokens, homes and identities on platforms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from shared.domain.routes import Place, place_of
+from shared.domain.tokens import USUAL, Scope, Token
 from shared.ports.conditions import absent, either, equals
-from shared.ports.tables import ConditionFailed, Delete, Put, Table, Tables
-from shared.store.keys import home_key, identity_key, person_key, token_key, user_partition
+from shared.ports.tables import ConditionFailed, Delete, Item, Put, Table, Tables
+from shared.store import tokens
+from shared.store.deletion import delete_traces, partition
+from shared.store.keys import (
+    DIRECTORY,
+    home_key,
+    identity_key,
+    person_key,
+    token_key,
+    use_key,
+    user_key,
+    user_partition,
+)
 
 
 class TableAccounts:
@@ -14,14 +26,60 @@ class TableAccounts:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def has_token(self, user_id: str, token_hash: str) -> bool:
-        return self._tables.get(Table.SESSIONS, token_key(user_id, token_hash)) is not None
+    def token(self, user_id: str, token_hash: str) -> Token | None:
+        item = self._tables.get(Table.SESSIONS, token_key(user_id, token_hash))
+        return tokens.token_of(token_hash, item) if item else None
 
-    def add_token(self, user_id: str, token_hash: str) -> None:
-        self._tables.put(Put(Table.SESSIONS, token_key(user_id, token_hash)))
+    def tokens(self, user_id: str) -> Sequence[Token]:
+        return tokens.all_of(self._tables, user_id)
 
-    def remove_token(self, user_id: str, token_hash: str) -> None:
-        self._tables.delete(Delete(Table.SESSIONS, token_key(user_id, token_hash)))
+    def add_token(
+        self,
+        user_id: str,
+        token_hash: str,
+        *,
+        scopes: frozenset[Scope] = USUAL,
+        label: str = "",
+        created_at: int | None = None,
+        expires_at: int | None = None,
+        by: str | None = None,
+        is_new_user: bool = False,
+    ) -> bool:
+        attributes = {
+            "scopes": sorted(scope.value for scope in scopes),
+            "label": label or None,
+            "created_at": created_at,
+            "valid_until": expires_at,
+        }
+        return tokens.add(self._tables, user_id, token_hash, attributes, by=by, is_new_user=is_new_user)
+
+    def remove_token(self, user_id: str, token_id: str) -> bool:
+        return tokens.remove(self._tables, user_id, token_id)
+
+    def mark_used(self, user_id: str, token_id: str, day: str) -> None:
+        tokens.mark_used(self._tables, user_id, token_id, day)
+
+    def users(self) -> Sequence[str]:
+        rows = partition(self._tables, DIRECTORY)
+        return sorted({row["sk"].partition("/")[0] for row in rows})
+
+    def forget_tokens(self, user_id: str) -> None:
+        tokens.remove_all(self._tables, user_id)
+
+    def forget(self, user_id: str) -> None:
+        """The rows of the directory go last: until then, a removal that was interrupted shows in the list of users."""
+        for platform, people in self.all_identities(user_id).items():
+            for person in people:
+                self.remove_identity(user_id, platform, person)
+        for home in self.homes(user_id).values():
+            delete_traces(self._tables, user_id, home)
+        owned = partition(self._tables, user_partition(user_id))
+        self._delete_all(owned)
+        self._delete_all(self._tables.query(DIRECTORY, low=use_key(user_id, "")["sk"]))
+        self._tables.delete(Delete(Table.SESSIONS, user_key(user_id)))
+
+    def _delete_all(self, rows: Iterable[Item]) -> None:
+        self._tables.delete_all(Table.SESSIONS, [Table.SESSIONS.key_of(row) for row in rows])
 
     def home(self, user_id: str, platform: str) -> Place | None:
         item = self._tables.get(Table.SESSIONS, home_key(user_id, platform))
@@ -42,10 +100,30 @@ class TableAccounts:
                 [
                     Put(Table.SESSIONS, {**person_key(platform, person), "user": user_id}, [not_of_another_user]),
                     Put(Table.SESSIONS, identity_key(user_id, platform, person)),
+                    Put(Table.SESSIONS, user_key(user_id)),
                 ]
             )
         except ConditionFailed:
             raise ValueError(f"{platform} user {person} already belongs to another user") from None
+
+    def remove_identity(self, user_id: str, platform: str, person: str) -> bool:
+        try:
+            self._tables.transact(
+                [
+                    Delete(Table.SESSIONS, person_key(platform, person), [equals("user", user_id)]),
+                    Delete(Table.SESSIONS, identity_key(user_id, platform, person)),
+                ]
+            )
+        except ConditionFailed:
+            return False
+        return True
+
+    def all_identities(self, user_id: str) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for row in self._tables.query(user_partition(user_id), low="IDENTITY#"):
+            platform, _, person = row["sk"].removeprefix("IDENTITY#").partition("#")
+            found.setdefault(platform, []).append(person)
+        return found
 
     def identities(self, user_id: str, platform: str) -> Sequence[str]:
         prefix = identity_key(user_id, platform, "")["sk"]

@@ -1,9 +1,9 @@
-"""Everything that belongs to a session, deleted."""
+"""Everything that belongs to a session or to a user, deleted."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from shared.domain.routes import Place, place_of
+from shared.domain.routes import Place, notices_at, place_of
 from shared.domain.sessions import Session
 from shared.ports.conditions import equals
 from shared.ports.tables import ConditionFailed, Delete, Item, Table, Tables
@@ -11,31 +11,52 @@ from shared.store.handoff_queries import pages_by_user
 from shared.store.keys import handoff_key, inbox_partition, route_key, session_partition
 
 
+def partition(tables: Tables, pk: str) -> Iterator[Item]:
+    """All items of a partition."""
+    return tables.query(pk, low=" ", high="\U0010ffff")
+
+
 def delete_contents(tables: Tables, session: Session) -> None:
-    """Delete all items of a session except META. Safe to repeat."""
+    """Delete all items of a session except META and its handoffs. Safe to repeat."""
     children = [row for row in tables.query(session_partition(session.id), low="A", high="Z") if row["sk"] != "META"]
     routes = [place_of(row["sk"].removeprefix("ROUTE#")) for row in children if row["sk"].startswith("ROUTE#")]
-    inbox = [row for place in (*routes, session.cli) for row in _inbox_rows(tables, place, session)]
+    rows = [row for place in (*routes, session.cli) for row in _rows_at(tables, place, session)]
     for place in routes:
         with contextlib.suppress(ConditionFailed):  # the route points to another session by now
             tables.delete(Delete(Table.SESSIONS, route_key(place), [equals("session_id", session.id)]))
-    tables.delete_all(Table.SESSIONS, [Table.SESSIONS.key_of(row) for row in (*inbox, *children)])
-    _delete_handoffs(tables, session)
+    _delete(tables, (*rows, *children))
 
 
-def _inbox_rows(tables: Tables, place: Place, session: Session) -> Iterator[Item]:
-    """The session's rows at a place; where another session lives by now, only those that this session answered."""
-    pointer = None if place == session.cli else tables.get(Table.SESSIONS, route_key(place))
-    everything = pointer is None or pointer["session_id"] == session.id
-    for row in tables.query(inbox_partition(place), low=" ", high="\U0010ffff"):
-        if everything or row.get("done_by", "").startswith(f"{session.id}/"):
-            yield row
+def delete_traces(tables: Tables, user_id: str, place: Place) -> None:
+    """Delete a user's inbox rows at a place, and the journal of the notices there."""
+    rows = [row for row in partition(tables, inbox_partition(place)) if row.get("user") == user_id]
+    _delete(tables, (*rows, *_notices(tables, place)))
 
 
-def _delete_handoffs(tables: Tables, session: Session) -> None:
-    ids = {key["handoff_id"] for page in pages_by_user(tables, session.user_id) for key in page}
-    if session.active_handoff:
+def delete_handoffs(tables: Tables, user_id: str, *, session: Session | None = None) -> None:
+    """Delete a user's handoffs, or only those of one session."""
+    ids = {key["handoff_id"] for page in pages_by_user(tables, user_id) for key in page}
+    if session is not None and session.active_handoff:
         ids.add(session.active_handoff)  # the index may not have it yet
     for item in tables.get_many(Table.HANDOFFS, [handoff_key(handoff_id) for handoff_id in ids]):
-        if item["session_id"] == session.id:
+        if item["user_id"] == user_id and (session is None or item["session_id"] == session.id):
             tables.delete(Delete(Table.HANDOFFS, handoff_key(item["handoff_id"])))
+
+
+def _rows_at(tables: Tables, place: Place, session: Session) -> Iterator[Item]:
+    """The session's inbox rows and notices at a place; where another session lives by now, only rows that it answered."""
+    pointer = None if place == session.cli else tables.get(Table.SESSIONS, route_key(place))
+    everything = pointer is None or pointer["session_id"] == session.id
+    for row in partition(tables, inbox_partition(place)):
+        if everything or row.get("done_by", "").startswith(f"{session.id}/"):
+            yield row
+    if everything:
+        yield from _notices(tables, place)
+
+
+def _notices(tables: Tables, place: Place) -> Iterator[Item]:
+    return tables.query(session_partition(notices_at(place)), low="OUT#")
+
+
+def _delete(tables: Tables, rows: Iterable[Item]) -> None:
+    tables.delete_all(Table.SESSIONS, [Table.SESSIONS.key_of(row) for row in rows])

@@ -4,6 +4,8 @@ from shared.domain.routes import Place
 from shared.ports.tables import Key
 
 SEQUENCE_DIGITS = 10
+DIRECTORY = "USERS"
+"""The partition that lists all users, and for each of their tokens the day of its last use."""
 
 
 def handoff_key(handoff_id: str) -> Key:
@@ -54,6 +56,15 @@ def home_key(user_id: str, platform: str) -> Key:
 
 def token_key(user_id: str, token_hash: str) -> Key:
     return {"pk": user_partition(user_id), "sk": f"TOKEN#{token_hash}"}
+
+
+def user_key(user_id: str) -> Key:
+    return {"pk": DIRECTORY, "sk": user_id}
+
+
+def use_key(user_id: str, token_id: str) -> Key:
+    """A user's id contains no slash."""
+    return {"pk": DIRECTORY, "sk": f"{user_id}/{token_id}"}
 
 
 def identity_key(user_id: str, platform: str, person: str) -> Key:

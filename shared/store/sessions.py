@@ -1,8 +1,10 @@
 """Sessions: one META item each, beside its chunks and journal."""
 
 import base64
+import contextlib
 import re
 import secrets
+from collections.abc import Iterator
 from dataclasses import replace
 
 from shared.domain.routes import Place
@@ -11,7 +13,7 @@ from shared.errors import Conflict
 from shared.ports.conditions import absent, equals
 from shared.ports.sessions import SessionPage
 from shared.ports.tables import SESSIONS_BY_USER, ConditionFailed, Item, Put, Table, Tables
-from shared.store.deletion import delete_contents
+from shared.store.deletion import delete_contents, delete_handoffs
 from shared.store.keys import meta_key, route_key
 from shared.store.session_items import item_of, session_of
 
@@ -64,13 +66,33 @@ class TableSessions:
 
     def delete(self, session: Session) -> None:
         """The epoch grows first, so that writers in flight fail; META goes last, so that a crash can be repeated."""
+        self._end(session)
+        delete_contents(self._tables, session)
+        delete_handoffs(self._tables, session.user_id, session=session)
+        self._tables.delete_all(Table.SESSIONS, [meta_key(session.id)])
+
+    def delete_all_of(self, user_id: str) -> None:
+        """Pass by pass until none is found: a request that was accepted before may still create one."""
+        while found := list(self._all_of(user_id)):
+            for session in found:
+                with contextlib.suppress(Conflict):  # found again by the next pass
+                    self.delete(session)
+        delete_handoffs(self._tables, user_id)
+
+    def _end(self, session: Session) -> None:
         try:
             self.replace(session, replace(session, epoch=session.epoch + 1, owner=session.cli))
         except Conflict:
             if self.get(session.id) is not None:
                 raise
-        delete_contents(self._tables, session)
-        self._tables.delete_all(Table.SESSIONS, [meta_key(session.id)])
+
+    def _all_of(self, user_id: str) -> Iterator[Session]:
+        cursor: str | None = None
+        while True:
+            page = self.list(user_id, limit=100, cursor=cursor)
+            yield from page.sessions
+            if (cursor := page.cursor) is None:
+                return
 
     def at(self, place: Place) -> str | None:
         item = self._tables.get(Table.SESSIONS, route_key(place))

@@ -10,23 +10,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
 from local.cloud.moto_patches.access import Grant
 from local.service import LocalService
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import TurnLease
+from shared.domain.tokens import Scope
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent
 from shared.ports.queue_text import body_of
 from shared.use_cases.access import accepted_turn
-from tests.support.api_user import ApiUser
+from tests.support.api_user import ApiUser, add_user
 from tests.support.waiting import eventually
 
 PATIENCE = 60.0
 # Grants that only races need, which the walk does not cause: ending a handoff while its session moves, and moving a session
 # to a place that another session has just left.
-RACES = {(name, "dynamodb:ConditionCheckItem", "SessionsTable") for name in ("Request", "Process", "Turn", "Sweep")}
+RACES = {(name, "dynamodb:ConditionCheckItem", "SessionsTable") for name in ("Process", "Turn", "Sweep")}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,14 @@ def walked(service: LocalService) -> LocalService:
     """The service after the walk."""
     user = ApiUser(service)
     try:
-        for part in (_look_around, _hand_over_and_talk, _use_the_terminal, _let_sweep_work, _lose_a_record):
+        for part in (
+            _look_around,
+            _hand_over_and_talk,
+            _use_the_terminal,
+            _add_and_remove_a_user,
+            _let_sweep_work,
+            _lose_a_record,
+        ):
             part(user)
     except Exception as stopped:
         stopped.add_note(f"Denied so far: {_denied(service)}")
@@ -111,6 +120,18 @@ def _use_the_terminal(user: ApiUser) -> None:
     http.delete(f"/sessions/{session_id}").raise_for_status()
     refused = user.hand_off(user.create_session(), target="-1002", require_thread=True)  # a group has no threads
     assert refused["error"] is not None
+
+
+def _add_and_remove_a_user(user: ApiUser) -> None:
+    admin = add_user(user.service, "admin", scopes=frozenset(Scope))
+    admin.http.get("/users").raise_for_status()
+    made = admin.http.post("/users", json={"id": "guest"}).raise_for_status().json()
+    with httpx.Client(base_url=user.service.url, headers={"Authorization": f"Bearer {made['token']}"}) as guest:
+        token_id = guest.post("/tokens", json={}).raise_for_status().json()["id"]
+        guest.get("/tokens").raise_for_status()
+        guest.delete(f"/tokens/{token_id}").raise_for_status()
+        guest.put("/sessions/short-lived", json={}).raise_for_status()
+    admin.http.delete("/users/guest").raise_for_status()
 
 
 def _let_sweep_work(user: ApiUser) -> None:

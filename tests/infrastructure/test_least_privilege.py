@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 from local.cloud.engine import Engine
 from local.cloud.moto_patches.policies import as_list
 from local.cloud.stack import Stack
+from shared.store.keys import DIRECTORY
 
 # Resource "*" where IAM knows no narrower one.
 UNSCOPED = {"dynamodb:ListStreams"}
@@ -63,9 +64,13 @@ def test_each_function_has_a_role_of_its_own(resources: dict[str, Any]) -> None:
     assert roles == {name: name.replace("Function", "Role") for name in functions}
 
 
-def test_status_is_granted_no_write(roles: dict[str, Any]) -> None:
-    granted = {action for statement in _statements(roles["StatusRole"]) for action in as_list(statement["Action"])}
-    assert granted == READS | ITSELF
+def test_status_may_write_the_directory_of_users_only(roles: dict[str, Any]) -> None:
+    statements = list(_statements(roles["StatusRole"]))
+    anywhere = {action for each in statements if "Condition" not in each for action in as_list(each["Action"])}
+    assert anywhere == READS | ITSELF
+    (limited,) = [each for each in statements if "Condition" in each]
+    assert limited["Action"] == "dynamodb:PutItem"
+    assert limited["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [DIRECTORY]}}
 
 
 def test_only_turn_may_invoke_models_and_only_with_bedrock(roles: dict[str, Any], cloud: Engine, stack: Stack) -> None:
@@ -85,6 +90,8 @@ def test_status_can_read_and_not_write(cloud: Engine, stack: Stack) -> None:
     client = cloud.client("dynamodb", cloud.assume(stack.functions["StatusFunction"].role_arn))
     table, key = stack.resources["HandoffsTable"], {"handoff_id": {"S": "h"}}
     client.get_item(TableName=table, Key=key)
+    sessions = stack.resources["SessionsTable"]
+    forged = {"pk": {"S": "USER#ada"}, "sk": {"S": "TOKEN#0"}}
     writes: Sequence[Callable[[], Any]] = (
         lambda: client.put_item(TableName=table, Item=key),
         lambda: client.delete_item(TableName=table, Key=key),
@@ -92,7 +99,9 @@ def test_status_can_read_and_not_write(cloud: Engine, stack: Stack) -> None:
         lambda: client.transact_write_items(TransactItems=[{"Put": {"TableName": table, "Item": key}}]),
         lambda: client.batch_write_item(RequestItems={table: [{"PutRequest": {"Item": key}}]}),
         lambda: client.delete_table(TableName=table),
+        lambda: client.put_item(TableName=sessions, Item=forged),
     )
     for write in writes:
         with pytest.raises(ClientError, match="AccessDeniedException"):
             write()
+    client.put_item(TableName=sessions, Item={"pk": {"S": DIRECTORY}, "sk": {"S": "ada/1"}})

@@ -5,10 +5,11 @@ import httpx
 CODES = {
     400: {"malformed_json"},
     401: {"unauthenticated"},
-    404: {"unknown_session", "unknown_handoff", "not_found"},
+    403: {"missing_scope"},
+    404: {"unknown_session", "unknown_handoff", "unknown_token", "unknown_user", "not_found"},
     409: {
         *("moved", "out_of_sequence", "handoff_in_flight", "session_busy", "session_suspended"),
-        *("place_busy", "too_late", "conflict"),
+        *("place_busy", "too_late", "conflict", "user_exists"),
     },
     413: {"body_too_large"},
     422: {

@@ -14,8 +14,10 @@ from moto.core.authorization import ActionAuthenticatorMixin
 from moto.core.exceptions import JsonRESTError
 from moto.iam.models import iam_backends
 
-from local.cloud.moto_patches.permissions import permissions_of
+from local.cloud.moto_patches.permissions import leading_keys, permissions_of
 from local.cloud.moto_patches.policies import as_list, covers, is_allowed, statements_of
+
+MOST_DECIDED = 10_000
 
 
 class Grant(NamedTuple):
@@ -42,15 +44,16 @@ class AccessControl:
     roles: dict[str, str] = field(default_factory=dict)  # access key -> role ARN
     used: set[Grant] = field(default_factory=set)
     denied: set[Grant] = field(default_factory=set)
-    decided: dict[Grant, Decision] = field(default_factory=dict)
+    decided: dict[tuple[Grant, frozenset[str]], Decision] = field(default_factory=dict)
 
     def check(self, response: Any) -> None:
         """Record what the call needs; raise AWS's error if the caller's role does not allow it."""
         role = self.roles.get(response.access_key)
         if role is None:
             return
+        keys = leading_keys(response) if self._has_conditions(role) else frozenset()
         for grant in (Grant(role, action, resource) for action, resource in permissions_of(response)):
-            if not self._allows(grant):
+            if not self._allows(grant, keys):
                 self.denied.add(grant)
                 raise JsonRESTError("AccessDeniedException", _denial(*grant))
             self.used.add(grant)
@@ -66,13 +69,18 @@ class AccessControl:
             if not any(covers({"Action": action, "Resource": resource}, g.action, g.resource) for g in needed)
         )
 
-    def _allows(self, grant: Grant) -> bool:
+    def _has_conditions(self, role_arn: str) -> bool:
+        return any("Condition" in str(document) for document in self._documents(role_arn))
+
+    def _allows(self, grant: Grant, keys: frozenset[str]) -> bool:
         """Cached until the role's policies change: event sources need the same grants several times a second."""
         documents = self._documents(grant.role)
-        known = self.decided.get(grant)
+        known = self.decided.get((grant, keys))
         if known is None or known.documents != documents:
-            allowed = is_allowed(map(_parsed, documents), grant.action, grant.resource)
-            known = self.decided[grant] = Decision(documents, allowed)
+            if len(self.decided) > MOST_DECIDED:
+                self.decided.clear()
+            allowed = is_allowed(map(_parsed, documents), grant.action, grant.resource, keys)
+            known = self.decided[grant, keys] = Decision(documents, allowed)
         return known.allowed
 
     def _documents(self, role_arn: str) -> tuple[Any, ...]:

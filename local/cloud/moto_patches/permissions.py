@@ -3,11 +3,12 @@
 # ruff: noqa: SLF001 - reads the internals of moto
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 Permission = tuple[str, str]  # action, resource
 
+UNNAMED = "?"
 IN_TRANSACTIONS = {
     "Put": "PutItem",
     "Update": "UpdateItem",
@@ -23,6 +24,24 @@ def permissions_of(response: Any) -> list[Permission]:
     if of_service is None:
         return [(f"{response.boto3_service_name}:{response._get_action()}", "*")]
     return list(of_service(response))
+
+
+def leading_keys(response: Any) -> frozenset[str]:
+    """The partition keys of the items that a call names, as `dynamodb:LeadingKeys` has them.
+
+    `UNNAMED` is among them where this is not worked out (queries, batches): a condition on keys does not hold then.
+    """
+    if response.service_name != "dynamodb":
+        return frozenset({UNNAMED})
+    body = _body(response)
+    operations = [operation for entry in body.get("TransactItems", ()) for operation in entry.values()] or [body]
+    return frozenset(_leading_key(response, operation) for operation in operations)
+
+
+def _leading_key(response: Any, operation: Mapping[str, Any]) -> str:
+    table = response.dynamodb_backend.tables.get(operation.get("TableName"))
+    item = operation.get("Key") or operation.get("Item") or {}
+    return str(next(iter(item[table.hash_key_attr].values()))) if table and table.hash_key_attr in item else UNNAMED
 
 
 def _dynamodb(response: Any) -> Iterable[Permission]:

@@ -1,13 +1,32 @@
 """Authenticate a caller: a token contains its user's id, and only its hash is stored."""
 
 import hashlib
+import logging
 import re
 import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from shared.errors import Unauthenticated
+from shared.domain.tokens import Scope, Token
+from shared.errors import MissingScope, Unauthenticated
 from shared.ports.accounts import Accounts
 
+log = logging.getLogger(__name__)
 _TOKEN = re.compile(r"ho_([A-Za-z0-9_-]{1,64})\.[A-Za-z0-9_-]{20,128}")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The user behind a request, and the token that the request carries."""
+
+    user_id: str
+    token: Token
+    token_hash: str
+
+    def require(self, scope: Scope) -> None:
+        """Raise MissingScope unless the token allows this."""
+        if not self.token.allows(scope):
+            raise MissingScope(scope)
 
 
 def new_token(user_id: str) -> str:
@@ -20,10 +39,36 @@ def hash_of(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def authenticate(accounts: Accounts, authorization: str | None) -> str:
-    """The user behind an `Authorization` header. Raises Unauthenticated."""
-    scheme, _, token = (authorization or "").partition(" ")
-    named = _TOKEN.fullmatch(token.strip())
-    if scheme.lower() != "bearer" or named is None or not accounts.has_token(named[1], hash_of(token.strip())):
+def authenticate(accounts: Accounts, authorization: str | None, *, now: int) -> Caller:
+    """The caller behind an `Authorization` header. Raises Unauthenticated, also for a token that has expired."""
+    scheme, _, text = (authorization or "").partition(" ")
+    named = _TOKEN.fullmatch(text.strip())
+    if scheme.lower() != "bearer" or named is None:
         raise Unauthenticated
-    return named[1]
+    user_id, token_hash = named[1], hash_of(text.strip())
+    token = accounts.token(user_id, token_hash)
+    if token is None or token.is_expired(now):
+        raise Unauthenticated
+    return Caller(user_id, token, token_hash)
+
+
+class LastUse:
+    """Notes on which day each token was used: one write per token and day, tried once by each process."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+        self._day = ""
+        self._noted: set[str] = set()
+
+    def note(self, caller: Caller, *, now: int) -> None:
+        """Best effort: a request must not fail because its day could not be noted."""
+        day = datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
+        if day != self._day:
+            self._day, self._noted = day, set()
+        if caller.token_hash in self._noted:
+            return
+        self._noted.add(caller.token_hash)
+        try:
+            self._accounts.mark_used(caller.user_id, caller.token.id, day)
+        except Exception:
+            log.exception("the day of a token's use could not be noted")

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shared.domain.routes import Place
+from shared.domain.routes import Place, notices_at
 from shared.errors import Ambiguous, Busy, NotSent, NotYet, PlaceGone, PlatformError, RateLimited, Rejected
 from shared.ports.inbox import InboxRow
 from shared.ports.outbox import OutPart
@@ -55,7 +55,7 @@ def deliver_reply(services: Services, row: InboxRow, session_id: str, turn_id: s
 
 def say(services: Services, place: Place, markdown: str, *, key: str) -> None:
     """Post a text of the service at a place, once per `key`, through the outbox. Raises as `deliver` does."""
-    owner = f"at-{place.route}"
+    owner = notices_at(place)
     services.store.outbox.post(parts_for(services, owner, key, place, markdown), now=services.clock.now())
     deliver(services, owner, key)
 

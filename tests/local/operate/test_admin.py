@@ -1,5 +1,7 @@
 """The operator's command: users, tokens, identities and homes."""
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,13 +22,13 @@ def test_a_new_user_has_a_token_an_account_and_a_home(
     assert main([*table, "add-user", "anna", "--telegram", "77", "--home", "telegram=77"], client=dynamodb) == 0
 
     token = capsys.readouterr().out.strip()
-    assert authenticate(store.accounts, f"Bearer {token}") == "anna"
+    assert authenticate(store.accounts, f"Bearer {token}", now=0).user_id == "anna"
     assert store.accounts.user_of("telegram", "77") == "anna"
     assert store.accounts.home("anna", "telegram") == Place("telegram", "77")
 
     assert main([*table, "revoke-token", token], client=dynamodb) == 0
     with pytest.raises(Unauthenticated):
-        authenticate(store.accounts, f"Bearer {token}")
+        authenticate(store.accounts, f"Bearer {token}", now=0)
 
 
 def test_an_account_of_another_user_is_rejected(store: Store, dynamodb: Any, tables: TableNames) -> None:
@@ -41,4 +43,62 @@ def test_an_account_of_another_user_is_rejected(store: Store, dynamodb: Any, tab
 def test_an_error_of_aws_is_explained(dynamodb: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--sessions-table", "no-such-table", "add-user", "anna"], client=dynamodb) == 1
     said = capsys.readouterr()
-    assert (said.out, "the table's name" in said.err) == ("", True)
+    assert (said.out, "names of the tables" in said.err) == ("", True)
+
+
+@pytest.fixture
+def admin(dynamodb: Any, tables: TableNames) -> Callable[..., int]:
+    names = ["--sessions-table", tables.sessions, "--handoffs-table", tables.handoffs]
+    return lambda *arguments: main([*names, *arguments], client=dynamodb)
+
+
+def test_a_lost_token_is_revoked_by_its_id(
+    store: Store, admin: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    admin("add-user", "anna", "--label", "laptop")
+    token = capsys.readouterr().out.strip()
+    admin("--json", "tokens", "anna")
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["label"], row["scopes"]) == ("laptop", ["handoff", "read", "run"])
+
+    assert admin("revoke-token", "anna", row["id"]) == 0
+    with pytest.raises(Unauthenticated):
+        authenticate(store.accounts, f"Bearer {token}", now=0)
+    capsys.readouterr()
+    assert admin("revoke-token", "anna", row["id"]) == 1
+    assert "nothing was revoked" in capsys.readouterr().err
+
+
+def test_a_token_that_never_existed_is_not_revoked(
+    admin: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert admin("revoke-token", f"ho_anna.{'x' * 43}") == 1
+    assert "Revoked" not in capsys.readouterr().err
+
+
+def test_users_are_shown_in_columns(admin: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    admin("add-user", "anna", "--telegram", "77", "--home", "telegram=77")
+    admin("add-user", "bert")
+    capsys.readouterr()
+    assert admin("users") == 0
+    head, anna, bert = capsys.readouterr().out.splitlines()
+    assert head.split() == ["user", "tokens", "accounts", "homes"]
+    assert anna.split("  ")[0] == "anna"
+    assert "telegram 77" in anna
+    assert anna.index("telegram 77") == head.index("accounts") == bert.index("-")
+
+
+def test_a_user_is_removed_only_when_confirmed(store: Store, admin: Callable[..., int]) -> None:
+    admin("add-user", "anna", "--telegram", "77")
+    assert admin("remove-user", "anna") == 1
+    assert store.accounts.users() == ["anna"]
+    assert admin("remove-user", "anna", "--yes") == 0
+    assert (store.accounts.users(), store.accounts.user_of("telegram", "77")) == ([], None)
+    assert admin("remove-user", "anna", "--yes") == 1
+
+
+def test_an_account_is_unlinked(store: Store, admin: Callable[..., int]) -> None:
+    admin("identify", "anna", "--telegram", "77")
+    assert admin("unidentify", "anna", "--telegram", "77") == 0
+    assert store.accounts.user_of("telegram", "77") is None
+    assert admin("unidentify", "anna", "--telegram", "77") == 1

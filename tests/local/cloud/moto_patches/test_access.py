@@ -174,3 +174,21 @@ def test_an_unsupported_statement_is_an_error(cloud: Engine, role: Any) -> None:
     client = cloud.client("dynamodb", cloud.assume(role(conditional)))
     with pytest.raises(ClientError, match="InternalServerError"):
         client.list_tables()
+
+
+def test_a_condition_on_partition_keys_is_enforced(cloud: Engine, role: Any) -> None:
+    keys = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["mine"]}}
+    client = cloud.client("dynamodb", cloud.assume(role({**_allow("dynamodb:*", _table(cloud)), "Condition": keys})))
+
+    client.put_item(TableName="items", Item={"pk": {"S": "mine"}})
+    client.transact_write_items(TransactItems=[{"Put": {"TableName": "items", "Item": {"pk": {"S": "mine"}}}}])
+
+    mixed = [{"Put": {"TableName": "items", "Item": {"pk": {"S": key}}}} for key in ("mine", "other")]
+    with pytest.raises(ClientError, match="AccessDeniedException"):
+        client.put_item(TableName="items", Item={"pk": {"S": "other"}})
+    with pytest.raises(ClientError, match="AccessDeniedException"):
+        client.delete_item(TableName="items", Key={"pk": {"S": "other"}})
+    with pytest.raises(ClientError, match="AccessDeniedException"):
+        client.scan(TableName="items")
+    with pytest.raises(ClientError, match="AccessDeniedException"):
+        client.transact_write_items(TransactItems=mixed)

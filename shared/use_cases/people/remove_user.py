@@ -1,0 +1,30 @@
+"""Remove a user with everything that is theirs."""
+
+from shared.errors import UnknownUser
+from shared.ports.store import Store
+
+
+def remove_user(store: Store, user_id: str) -> None:
+    """Tokens go first, then identities: from there on neither the API nor a chat accepts anything from the user.
+
+    An interrupted removal can be repeated and then finishes. Raises UnknownUser.
+    """
+    if not _exists(store, user_id):
+        raise UnknownUser(user_id)
+    accounts = store.accounts
+    accounts.forget_tokens(user_id)
+    for platform, people in accounts.all_identities(user_id).items():
+        for person in people:
+            accounts.remove_identity(user_id, platform, person)
+    store.sessions.delete_all_of(user_id)
+    accounts.forget(user_id)
+
+
+def _exists(store: Store, user_id: str) -> bool:
+    """The list of users lacks those whom only an older version knew."""
+    accounts = store.accounts
+    return (
+        user_id in accounts.users()
+        or bool(accounts.tokens(user_id) or accounts.all_identities(user_id) or accounts.homes(user_id))
+        or bool(store.sessions.list(user_id, limit=1).sessions)
+    )

@@ -1,0 +1,84 @@
+"""Create and revoke tokens."""
+
+from dataclasses import dataclass
+
+from shared.domain.tokens import USUAL, Scope, Token, token_id
+from shared.errors import InvalidRequest, MissingScope, Unauthenticated, UnknownToken, UserExists
+from shared.ports.accounts import Accounts
+from shared.services import Services
+from shared.use_cases.people.authenticate import Caller, hash_of, new_token
+
+
+@dataclass(frozen=True)
+class Issued:
+    """A new token and its plaintext, which is not stored."""
+
+    token: Token
+    plaintext: str
+
+
+def issue_token(
+    accounts: Accounts,
+    user_id: str,
+    *,
+    now: int,
+    scopes: frozenset[Scope] = USUAL,
+    label: str = "",
+    expires_at: int | None = None,
+    by: Caller | None = None,
+) -> Issued:
+    """Store a new token. With `by`, it is stored only while that caller's own token is valid."""
+    plaintext = new_token(user_id)
+    stored = accounts.add_token(
+        user_id,
+        hash_of(plaintext),
+        scopes=scopes,
+        label=label,
+        created_at=now,
+        expires_at=expires_at,
+        by=by.token_hash if by else None,
+    )
+    if not stored:
+        raise Unauthenticated
+    return Issued(Token(token_id(hash_of(plaintext)), scopes, label, now, expires_at), plaintext)
+
+
+def create_token(
+    services: Services, caller: Caller, *, scopes: frozenset[Scope], label: str, expires_at: int | None
+) -> Issued:
+    """A further token for the caller, which allows no more and lasts no longer than the one that asks for it.
+
+    Raises MissingScope, InvalidRequest, or Unauthenticated if the caller's token was revoked just now.
+    """
+    now = services.clock.now()
+    for scope in sorted(scopes):
+        if not caller.token.allows(scope):
+            raise MissingScope(scope)
+    if expires_at is not None and expires_at <= now:
+        raise InvalidRequest("`expires_at` is in the past. No token was created.")
+    longest = caller.token.expires_at
+    if longest is not None:
+        if expires_at is not None and expires_at > longest:
+            raise InvalidRequest("A new token cannot last longer than the one that creates it. No token was created.")
+        expires_at = expires_at or longest
+    accounts = services.store.accounts
+    return issue_token(accounts, caller.user_id, now=now, scopes=scopes, label=label, expires_at=expires_at, by=caller)
+
+
+def revoke_token(accounts: Accounts, user_id: str, wanted: str) -> None:
+    """Revoke one of a user's tokens, effective at once. Raises UnknownToken, alike for another user's."""
+    if not accounts.remove_token(user_id, wanted):
+        raise UnknownToken(wanted)
+
+
+def add_user(services: Services, user_id: str, *, scopes: frozenset[Scope] = USUAL, label: str = "") -> Issued:
+    """A new user with a first token. Raises UserExists."""
+    accounts = services.store.accounts
+    plaintext = new_token(user_id)
+    now = services.clock.now()
+    is_known = bool(accounts.tokens(user_id))  # an older version did not list its users
+    if is_known or not accounts.add_token(
+        user_id, hash_of(plaintext), scopes=scopes, label=label, created_at=now, is_new_user=True
+    ):
+        raise UserExists(user_id)
+    return Issued(Token(token_id(hash_of(plaintext)), scopes, label, now), plaintext)
