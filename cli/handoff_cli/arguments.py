@@ -7,6 +7,7 @@ from handoff_cli import __version__
 from handoff_cli.readers import READERS
 
 FORMATS = ("messages", "jsonl", "markdown")
+SCOPES = ("handoff", "read", "run", "admin")
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 # How the shell completes an argument; `completion` turns these into what shtab understands.
 FILE, PLATFORM, SESSION = "file", "platforms", "sessions"
@@ -28,7 +29,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"handoff {__version__}", help="show the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for add in (_chat, _send, _handoffs, _sessions, _service, _config, _completion):
+    for add in (_chat, _send, _handoffs, _sessions, _service, _tokens, _config, _completion):
         add(commands)
     return top
 
@@ -137,6 +138,18 @@ def _sessions(commands: Any) -> None:
 def _service(commands: Any) -> None:
     _command(commands, "platforms", "List the platforms, their state and your home chats.", "platforms:platforms")
     _command(commands, "doctor", "Check service, token, platforms and clock; suggest fixes.", "doctor:doctor")
+
+
+def _tokens(commands: Any) -> None:
+    tokens = _command(commands, "tokens", "List, create or revoke your tokens.", "tokens:tokens", json_output=False)
+    actions = tokens.add_subparsers(dest="action", metavar="ACTION", required=True)
+    _command(actions, "list", "List your tokens.", "tokens:tokens")
+    new = _command(actions, "new", "Create a token and show it once.", "tokens:new")
+    new.add_argument("--label", metavar="L", default="", help="what the token is for")
+    new.add_argument("--scope", action="append", choices=SCOPES, help="may be repeated (default: as your own token)")
+    new.add_argument("--days", metavar="N", type=_count, help="how long it is valid (default: until it is revoked)")
+    revoke = _command(actions, "revoke", "Revoke a token; requests with it fail from then on.", "tokens:revoke")
+    revoke.add_argument("id", metavar="ID", help="id of the token")
 
 
 def _config(commands: Any) -> None:

@@ -79,6 +79,18 @@ class Service(Transport):
         """The service's own checks; changes nothing."""
         return self.call("GET", "/doctor")
 
+    def tokens(self) -> Json:
+        """The user's tokens, and in `current` the id of the one in use."""
+        return self.call("GET", "/tokens", needs=("tokens", "current"))
+
+    def create_token(self, body: Mapping[str, Any]) -> Json:
+        """Create a token. Not retried: a second one would be left over."""
+        return self.call("POST", "/tokens", body, needs=("id", "token"), tries=1)
+
+    def revoke_token(self, token_id: str) -> None:
+        """Revoke a token of the user."""
+        self.call("DELETE", f"/tokens/{_quoted(token_id)}")
+
     def _pages(self, path: str, name: str, mark: str, *, start: int | str = "") -> Iterator[Json]:
         position: int | str | None = start
         while position is not None:
