@@ -7,8 +7,10 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from shared.agents.measured import MeasuredAgent
 from shared.agents.registry import build_agent, summary
 from shared.aws.clients import LazyClient
+from shared.aws.metrics import EmbeddedMetrics
 from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
 from shared.aws.secrets import SsmSecrets
 from shared.aws.tables import DynamoTables
@@ -19,6 +21,7 @@ from shared.platforms.registry import PlatformRegistry, load_adapters
 from shared.platforms.spec import PlatformSpec
 from shared.ports.agents import Agent
 from shared.ports.clock import Clock
+from shared.ports.metrics import Metrics, NoMetrics
 from shared.services import Services
 from shared.settings import Settings, is_loaded_ahead
 from shared.store.bundle import store_on
@@ -36,18 +39,19 @@ def build_services(
 ) -> Services:
     """The services on AWS. `client` makes boto3 clients by service name, by default lazily."""
     clock = clock or SystemClock()
+    metrics: Metrics = EmbeddedMetrics(settings.metrics_stack, clock) if settings.metrics_stack else NoMetrics()
     sqs = client("sqs")
     tables = DynamoTables(client("dynamodb"), handoffs=settings.handoffs_table, sessions=settings.sessions_table)
     secrets = SsmSecrets(client("ssm"), settings.secrets_prefix)
 
     @functools.cache
     def agent() -> Agent:
-        return build_agent(settings, secrets, clock)
+        return MeasuredAgent(build_agent(settings, secrets, clock), clock, metrics)
 
     return Services(
         settings=settings,
         clock=clock,
-        store=store_on(tables, settings.limits),
+        store=store_on(tables, settings.limits, metrics),
         queue=SqsTurnQueue(sqs, settings.turns_queue_url),
         visibility=lambda receipt_handle: SqsVisibility(sqs, settings.turns_queue_url, receipt_handle),
         dead_turns=SqsDeadTurns(sqs, settings.dead_turns_queue_url),
@@ -55,6 +59,7 @@ def build_services(
         agent=agent,
         agent_summary=summary(settings),
         new_id=lambda: uuid.uuid4().hex,
+        metrics=metrics,
     )
 
 

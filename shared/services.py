@@ -1,10 +1,11 @@
 """The ports and settings that use cases need, in one object."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shared.ports.agents import Agent
 from shared.ports.clock import Clock
+from shared.ports.metrics import Metrics, NoMetrics
 from shared.ports.platforms import Platforms
 from shared.ports.queue import DeadTurns, TurnQueue, Visibility
 from shared.ports.store import Store
@@ -29,3 +30,4 @@ class Services:
     agent_summary: str
     agent: Callable[[], Agent]
     new_id: Callable[[], str]
+    metrics: Metrics = field(default_factory=NoMetrics)

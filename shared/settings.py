@@ -31,6 +31,7 @@ class Settings:
     freshness: int = 3_600_000
     strikes: int = 3
     limits: Limits = DEFAULT_LIMITS
+    metrics_stack: str = ""  # the name under which metrics are kept; empty: none are written
     log_level: str = "INFO"
 
     @classmethod
@@ -63,6 +64,7 @@ _TEXTS = {
     "agent": "HANDOFF_AGENT",
     "agent_url": "HANDOFF_AGENT_URL",
     "agent_model": "HANDOFF_AGENT_MODEL",
+    "metrics_stack": "METRICS_STACK",
     "log_level": "LOG_LEVEL",
 }
 _SECONDS = {

@@ -1,11 +1,13 @@
 """What happens before routing and parsing: authenticate the caller, then read a body within the limit."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from functions.http.problems import Problem, internal_error, problem_of
 from shared.errors import Unauthenticated
+from shared.ports.metrics import Metric
 from shared.services import Services
 from shared.use_cases.people.authenticate import Caller, LastUse, authenticate
 
@@ -33,13 +35,22 @@ class Guard:
         async def track(message: Message) -> None:
             nonlocal has_started
             has_started = True
+            self._measure(message)
             await send(message)
 
         try:
             await self._admit(scope, receive, track)
         except Exception as error:  # noqa: BLE001  # the outermost handler: every error becomes a problem
             if not has_started:
-                await internal_error(error)(scope, receive, send)
+                await internal_error(error)(scope, receive, track)
+
+    def _measure(self, message: Message) -> None:
+        """Count answers that are errors. The path is not noted: it may hold ids."""
+        status = message.get("status", 0)
+        if status >= HTTPStatus.BAD_REQUEST:
+            is_ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            metric = Metric.REQUESTS_FAILED if is_ours else Metric.REQUESTS_REFUSED
+            self._services.metrics.put((metric, 1), status=status)
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}

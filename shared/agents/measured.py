@@ -1,0 +1,28 @@
+"""An agent with measurements."""
+
+from collections.abc import Sequence
+
+from shared.domain.messages import Message
+from shared.errors import AgentError
+from shared.ports.agents import Agent
+from shared.ports.clock import Clock
+from shared.ports.metrics import Metric, Metrics
+
+
+class MeasuredAgent:
+    """Notes how long the agent takes, and how often it fails."""
+
+    def __init__(self, agent: Agent, clock: Clock, metrics: Metrics) -> None:
+        self._agent = agent
+        self._clock = clock
+        self._metrics = metrics
+
+    def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
+        began = self._clock.now()
+        try:
+            reply = self._agent.reply(messages, note=note, deadline=deadline)
+        except AgentError as error:
+            self._metrics.put((Metric.TURNS_FAILED, 1), reason=type(error).__name__)
+            raise
+        self._metrics.put((Metric.AGENT_SECONDS, (self._clock.now() - began) / 1000))
+        return reply
