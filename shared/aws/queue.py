@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -12,6 +12,8 @@ from shared.ports.queue import DeadTurn, TurnMessage
 from shared.ports.queue_text import body_of, message_of
 
 log = logging.getLogger(__name__)
+_MOST_BATCHES = 50
+"""Batches of unreadable dead letters that are passed over at once."""
 
 
 class SqsTurnQueue:
@@ -38,18 +40,26 @@ class SqsDeadTurns:
         self._url = url
 
     def receive(self, *, limit: int) -> Sequence[DeadTurn]:
-        """A message that cannot be parsed is left to the queue's retention and does not block the others."""
-        answer = self._client.receive_message(QueueUrl=self._url, MaxNumberOfMessages=min(limit, 10))
-        found = []
-        for message in answer.get("Messages", []):
-            try:
-                found.append(DeadTurn(message_of(message["Body"]), message["ReceiptHandle"]))
-            except ValueError:
-                log.error("a dead letter cannot be read: message %s", message["MessageId"])  # noqa: TRY400  # a traceback adds nothing
-        return found
+        """A message that cannot be parsed is left to the queue's retention and hides no others: it is passed over."""
+        for _ in range(_MOST_BATCHES):
+            answer = self._client.receive_message(QueueUrl=self._url, MaxNumberOfMessages=min(limit, 10))
+            messages = answer.get("Messages", [])
+            if found := [dead for message in messages if (dead := _dead_turn(message))]:
+                return found
+            if not messages:
+                break
+        return []
 
     def delete(self, dead: DeadTurn) -> None:
         self._client.delete_message(QueueUrl=self._url, ReceiptHandle=dead.handle)
+
+
+def _dead_turn(message: Mapping[str, str]) -> DeadTurn | None:
+    try:
+        return DeadTurn(message_of(message["Body"]), message["ReceiptHandle"])
+    except ValueError:
+        log.error("a dead letter cannot be read: message %s", message["MessageId"])  # noqa: TRY400  # a traceback adds nothing
+        return None
 
 
 class SqsVisibility:

@@ -64,6 +64,12 @@ class SqsHarness:
     def bury(self, message: TurnMessage) -> None:
         SqsTurnQueue(self._client, self._dead_url).send(message, dedupe=f"dead {next(NUMBERS)}")
 
+    def bury_text(self, body: str, *, line: str) -> None:
+        """Add a dead letter with any text."""
+        self._client.send_message(
+            QueueUrl=self._dead_url, MessageBody=body, MessageGroupId=line, MessageDeduplicationId=line
+        )
+
     def expire_dead(self, letters: Sequence[DeadTurn]) -> None:
         for letter in letters:
             SqsVisibility(self._client, self._dead_url, letter.handle).set(0)

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
@@ -10,6 +11,9 @@ from shared.aws.queue import SqsVisibility
 from shared.domain.routes import Place
 from shared.ports.queue import InboxEvent, Kickoff, TurnMessage
 from tests.contracts.queue.harness import FakeHarness, QueueHarness, Received, sqs_harness
+
+if TYPE_CHECKING:
+    from local.cloud.engine import Engine
 
 HERE = Place("telegram", "-1001", "17")
 THERE = Place("slack", "C:1", "1.2")
@@ -128,6 +132,16 @@ def test_dead_letters_are_received_in_batches(at: QueueHarness) -> None:
         at.bury(InboxEvent(Place("chat", str(number)), "1"))
 
     assert 1 <= len(at.dead.receive(limit=2)) <= 2
+
+
+def test_unreadable_dead_letters_do_not_hide_the_others(engine: "Engine") -> None:
+    with sqs_harness(engine) as at:
+        for number in range(25):
+            at.bury_text("not a message", line=str(number))
+        at.bury(Kickoff(HERE, "h-1"))
+
+        assert [letter.message for letter in at.dead.receive(limit=10)] == [Kickoff(HERE, "h-1")]
+        assert list(at.dead.receive(limit=10)) == []
 
 
 def test_a_lost_connection_leaves_the_visibility_as_it_was() -> None:
