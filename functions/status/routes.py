@@ -1,14 +1,14 @@
 """HTTP calls that only read; the function's role may write nothing but the day of a token's last use."""
 
-import json
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
 from functions.http.dependencies import AppServices, BaseUrl, Reader
 from functions.http.fields import PathId
 from functions.http.problems import Json, refusals
+from functions.status.pages import first_page
 from functions.status.views import (
     CheckView,
     DoctorReport,
@@ -29,8 +29,6 @@ from shared.use_cases.run_doctor import run_doctor
 router = APIRouter(default_response_class=Json)
 Limit = Annotated[int, Query(ge=1, le=200)]
 READ = ("unauthenticated", "missing_scope", "internal")
-PAGE_BYTES = 3 * 1024 * 1024
-"""A page of messages stays well below the 6 MB limit of a function's response."""
 
 
 @router.get("/health")
@@ -96,13 +94,7 @@ async def get_messages(
 ) -> Response:
     """The transcript, in pages of at most `limit` messages and 3 MiB."""
     session = own_session(services, user_id, session_id)
-    messages: list[Any] = []
-    size = 0
-    for message in services.store.transcripts.load(session_id, after=after, limit=limit):
-        size += len(json.dumps(message))
-        if messages and size > PAGE_BYTES:
-            break
-        messages.append(message)
+    messages = first_page(services.store.transcripts.load(session_id, after=after, limit=limit))
     reached = after + len(messages)
     more = reached if messages and reached < session.message_count else None
     # Not built as a model: that would copy megabytes of messages to check nothing.

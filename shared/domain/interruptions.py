@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 
-from shared.domain.messages import Message, ends_in_unfinished_tool_call
-from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
+from shared.domain.messages import Message, ends_in_tool_results, ends_in_unfinished_tool_call
+from shared.domain.sessions import FailedTries, Interruption, ResumePending, Session, TurnLease
 
 RUN_PREFIX = "run-"
 """Starts the id of a running turn; an accepted turn that waits in the queue has another prefix."""
@@ -32,12 +32,13 @@ class Standing(StrEnum):
 
 
 def standing(session: Session, *, now: int, freshness: int) -> Standing:
-    """The standing of a session before its next turn."""
+    """The standing of a session before its next turn. With a `freshness` of 0 an interruption never expires."""
     if session.suspended:
         return Standing.SUSPENDED
     if session.resume_pending is None:
         return Standing.GOOD
-    return Standing.RESUMING if now - session.resume_pending.at <= freshness else Standing.EXPIRED
+    is_fresh = not freshness or now - session.resume_pending.at <= freshness
+    return Standing.RESUMING if is_fresh else Standing.EXPIRED
 
 
 def begin_turn(session: Session, *, run_id: str, now: int, lease: int, counts: bool) -> Session:
@@ -55,10 +56,18 @@ def begin_turn(session: Session, *, run_id: str, now: int, lease: int, counts: b
     )
 
 
-def end_turn(session: Session, *, now: int, uncount: bool = False, interrupted: Interruption | None = None) -> Session:
+def end_turn(
+    session: Session,
+    *,
+    now: int,
+    uncount: bool = False,
+    interrupted: Interruption | None = None,
+    failed_turn: str | None = None,
+) -> Session:
     """The session after a turn that committed nothing.
 
-    `uncount` removes the strike, after a rate limit or a conflict. A suspended session is not marked.
+    `uncount` removes the strike, after a rate limit or a conflict. A suspended session is not marked. `failed_turn` is
+    the turn that an agent could not answer; its tries are counted.
     """
     marked = interrupted is not None and not session.suspended
     return replace(
@@ -66,19 +75,17 @@ def end_turn(session: Session, *, now: int, uncount: bool = False, interrupted: 
         turn=None,
         strikes=max(0, session.strikes - 1) if uncount else session.strikes,
         resume_pending=ResumePending(interrupted, now) if marked and interrupted else session.resume_pending,
+        failed_tries=FailedTries(failed_turn, session.tries_of(failed_turn) + 1)
+        if failed_turn
+        else session.failed_tries,
         updated_at=now,
     )
-
-
-def suspend(session: Session, *, now: int) -> Session:
-    """The suspended session: its transcript is kept, and the next message starts a new session."""
-    return replace(session, suspended=True, resume_pending=None, strikes=0, turn=None, updated_at=now)
 
 
 def note_for(session: Session, transcript: Sequence[Message], *, has_new_message: bool) -> str | None:
     """The note for the agent, which is not stored: how the last turn ended, and not to redo finished work.
 
-    After an interruption the weaker note on a tool call without a result is not needed.
+    After an interruption the weaker notes on the last tool call are not needed.
     """
     if session.resume_pending is not None:
         happened = WHAT_HAPPENED[session.resume_pending.reason]
@@ -95,5 +102,10 @@ def note_for(session: Session, transcript: Sequence[Message], *, has_new_message
         return (
             "The history ends in a tool call whose result never arrived. Do not assume that it ran, nor that it did "
             "not; check before you repeat it."
+        )
+    if ends_in_tool_results(transcript):
+        return (
+            "The history ends in results of tools that were not answered. Those tools have run: use the results, and "
+            "do not run the tools again without need."
         )
     return None

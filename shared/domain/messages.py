@@ -12,6 +12,7 @@ Message = Mapping[str, Any]
 ROLES = ("system", "user", "assistant", "tool")
 MAX_MESSAGE_BYTES = 256 * 1024
 MAX_DEPTH = 100
+CUT = "\n\n… This answer was too long and was cut here. Ask for the rest in smaller parts."
 KICKOFF_PREFIX = "kickoff-"
 """How the ids of the service's kickoff messages begin."""
 
@@ -60,6 +61,16 @@ def _inside(value: object) -> Iterable[Any]:
     return value if isinstance(value, list) else ()
 
 
+def fitting_reply(text: str) -> str:
+    """An agent's reply that is within the limit of a message: a longer one is cut, and says so."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    keep = len(encoded)
+    while (size := len(canonical({"role": "assistant", "content": text}))) > MAX_MESSAGE_BYTES:
+        keep = keep * MAX_MESSAGE_BYTES // size - len(CUT.encode())
+        text = encoded[:keep].decode("utf-8", "ignore") + CUT
+    return text
+
+
 def canonical(message: Message) -> bytes:
     """The canonical bytes of a message, equal on every machine."""
     return json.dumps(message, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
@@ -88,6 +99,11 @@ def text_of(message: Message) -> str:
         return content
     texts = [part.get("text") for part in content or () if isinstance(part, Mapping)]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def ends_in_tool_results(messages: Sequence[Message]) -> bool:
+    """Whether the transcript ends in the result of a tool, which the assistant has not answered."""
+    return bool(messages) and messages[-1]["role"] == "tool"
 
 
 def ends_in_unfinished_tool_call(messages: Sequence[Message]) -> bool:

@@ -38,6 +38,14 @@ class TurnLease:
 
 
 @dataclass(frozen=True)
+class FailedTries:
+    """How often an agent could not answer a turn. Tries of another turn do not count."""
+
+    turn: str
+    count: int
+
+
+@dataclass(frozen=True)
 class Session:
     """A session without its transcript. Every write increments `version`, every move increments `epoch`."""
 
@@ -60,6 +68,7 @@ class Session:
     resume_pending: ResumePending | None = None
     suspended: bool = False
     uploaded_bytes: int = 0
+    failed_tries: FailedTries | None = None
 
     @property
     def cli(self) -> Place:
@@ -75,6 +84,10 @@ class Session:
     def shown_title(self) -> str:
         """The title, or the first 8 characters of the id."""
         return self.title or self.id[:8]
+
+    def tries_of(self, turn: str) -> int:
+        """How often an agent could not answer this turn."""
+        return self.failed_tries.count if self.failed_tries and self.failed_tries.turn == turn else 0
 
     def has_live_turn(self, now: int) -> bool:
         """Whether a turn is accepted, queued or running and its lease has not expired."""

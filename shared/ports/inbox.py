@@ -12,6 +12,7 @@ class InboxRow:
     """One inbound event at a place, by a known user: new until a turn or a notice has answered it.
 
     `done_by` is `<session>/<turn>` for a turn, so that its delivery can be finished, else the name of what answered.
+    `epoch` is the one at which a terminal's turn was accepted.
     """
 
     place: Place
@@ -21,6 +22,7 @@ class InboxRow:
     received_at: int
     user_id: str = ""
     done_by: str | None = None
+    epoch: int | None = None
 
 
 class Inbox(Protocol):

@@ -13,7 +13,7 @@ from shared.ports.outbox import OutPart
 
 @dataclass(frozen=True)
 class TurnCommit:
-    """Everything that one turn writes, in one transaction."""
+    """Everything that one turn writes, in one transaction. `suspends`: the session is given up with this turn."""
 
     session: Session
     messages: Sequence[Message]
@@ -22,6 +22,7 @@ class TurnCommit:
     rows: Sequence[InboxRow] = ()
     handoff: Handoff | None = None
     receipt: Receipt | None = None
+    suspends: bool = False
 
 
 class Turns(Protocol):

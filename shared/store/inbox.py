@@ -24,6 +24,7 @@ def row_of(item: Item) -> InboxRow:
         received_at=item["received_at"],
         user_id=item["user"],
         done_by=item.get("done_by"),
+        epoch=item.get("epoch"),
     )
 
 
@@ -50,6 +51,7 @@ class TableInbox:
             "text": row.text,
             "received_at": row.received_at,
             "user": row.user_id,
+            "epoch": row.epoch,
             "status": "new",
             "expires_at": row.received_at // 1000 + KEEP_SECONDS,
         }

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.routes import place_of
-from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
+from shared.domain.sessions import FailedTries, Interruption, ResumePending, Session, TurnLease
 from shared.ports.tables import Item
 from shared.store.keys import meta_key
 
@@ -13,6 +13,7 @@ def session_of(item: Item) -> Session:
     """A META item as a session."""
     pending = item.get("resume_pending")
     turn_id = item.get("turn_id")
+    tries = item.get("failed_tries")
     return Session(
         id=item["session_id"],
         user_id=item["user_id"],
@@ -33,12 +34,13 @@ def session_of(item: Item) -> Session:
         resume_pending=ResumePending(Interruption(pending["reason"]), pending["at"]) if pending else None,
         suspended=item.get("suspended", False),
         uploaded_bytes=item.get("uploaded_bytes", 0),
+        failed_tries=FailedTries(tries["turn"], tries["count"]) if tries else None,
     )
 
 
 def item_of(session: Session) -> Mapping[str, Any]:
     """A session as its META item. `user_id` and `created_at` are also the keys of the `by_user` index."""
-    pending = session.resume_pending
+    pending, tries = session.resume_pending, session.failed_tries
     return {
         **meta_key(session.id),
         "session_id": session.id,
@@ -61,4 +63,5 @@ def item_of(session: Session) -> Mapping[str, Any]:
         "resume_pending": {"reason": pending.reason.value, "at": pending.at} if pending else None,
         "suspended": session.suspended or None,
         "uploaded_bytes": session.uploaded_bytes or None,
+        "failed_tries": {"turn": tries.turn, "count": tries.count} if tries else None,
     }

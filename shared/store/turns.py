@@ -13,7 +13,7 @@ from shared.store.outbox import new_part
 from shared.store.transcripts import chunk_puts
 from shared.store.transitions import confirm_write
 
-_ENDED_WITH_THE_TURN = ("turn_id", "turn_lease_until", "strikes", "resume_pending", "suspended")
+_ENDED_WITH_THE_TURN = ("turn_id", "turn_lease_until", "strikes", "resume_pending", "failed_tries")
 
 
 class TableTurns:
@@ -34,7 +34,12 @@ class TableTurns:
             Table.SESSIONS,
             meta_key(session.id),
             when=[*unmoved, lease_is_mine, transcript_as_read],
-            set={"message_count": count, "updated_at": now, **dict.fromkeys(_ENDED_WITH_THE_TURN)},
+            set={
+                "message_count": count,
+                "suspended": commit.suspends or None,
+                "updated_at": now,
+                **dict.fromkeys(_ENDED_WITH_THE_TURN),
+            },
             add={"version": 1},
         )
         writes: list[Write] = [
@@ -57,7 +62,8 @@ class TableTurns:
             turn=None,
             strikes=0,
             resume_pending=None,
-            suspended=False,
+            suspended=commit.suspends,
+            failed_tries=None,
         )
 
     def extend(self, session: Session, *, until: int) -> bool:

@@ -18,6 +18,8 @@ from shared.ports.inbox import InboxRow
 from shared.ports.platforms import Platforms
 from shared.services import Services
 
+ACCEPTED_PREFIX = "accepted-"
+
 
 def own_session(services: Services, user_id: str, session_id: str) -> Session:
     """The user's session. Raises UnknownSession for a missing one and, alike, for another user's."""
@@ -86,7 +88,7 @@ def turn_of(row: InboxRow) -> str:
 
 def accepted_turn(row: InboxRow) -> str:
     """The id under which a terminal's turn is accepted, before it starts."""
-    return f"accepted-{row.event_id}"
+    return f"{ACCEPTED_PREFIX}{row.event_id}"
 
 
 def _digest(*parts: str) -> str:

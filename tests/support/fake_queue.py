@@ -46,6 +46,10 @@ class FakeQueue:
                 self._seen[line, dedupe] = self._clock.now()
                 self.waiting.append(Waiting(message, line))
 
+    def forget(self) -> None:
+        """Forget what was sent before, as SQS does after five minutes."""
+        self._seen.clear()
+
     def next_at(self) -> int:
         """When the next message of any line is visible."""
         heads = {one.line: one.visible_at for one in reversed(self.waiting)}

@@ -13,6 +13,7 @@ from shared.services import Services
 LONGEST_WAIT = 60.0
 """Seconds between two looks at a handoff that has not moved its session yet; the first looks follow sooner."""
 NEWEST_HANDOFFS = 10
+QUOTED = 80
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,18 @@ class Elsewhere:
 
 
 @dataclass(frozen=True)
+class Outdated:
+    """A turn of a terminal that the session has left since: `notice` says so."""
+
+    notice: str
+
+
+@dataclass(frozen=True)
 class NotAddressed:
     """Not addressed to us: ignore the message."""
 
 
-Located = Found | Broken | Vacant | Elsewhere | NotAddressed
+Located = Found | Broken | Vacant | Elsewhere | Outdated | NotAddressed
 
 
 def locate_session(services: Services, row: InboxRow) -> Located:
@@ -66,6 +74,8 @@ def locate_session(services: Services, row: InboxRow) -> Located:
         return _without_session(services, row)
     if session.owner != place:
         return Elsewhere(_lives_elsewhere(session))
+    if row.epoch not in (None, session.epoch):
+        return Outdated(_was_resumed(row))
     return _by_standing(services, row, session)
 
 
@@ -116,6 +126,11 @@ def _leads_to(services: Services, handoff: Handoff, place: Place) -> bool:
         return services.platforms.get(place.platform).find_thread(handoff.target, key=handoff.id) == place
     except (PlatformError, RequestRefused):
         return False
+
+
+def _was_resumed(row: InboxRow) -> str:
+    said = row.text if len(row.text) <= QUOTED else f"{row.text[:QUOTED]}…"
+    return f"This message was not run, because the session was resumed since it was sent: “{said}”. Send it again to run it."
 
 
 def _lives_elsewhere(session: Session) -> str:

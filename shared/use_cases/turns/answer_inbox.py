@@ -1,21 +1,31 @@
 """Answer the inbox of a place: commands one by one, all other new messages of a user together."""
 
 import itertools
+import logging
 from collections.abc import Sequence
 
 from shared.domain.commands import parse_command
-from shared.errors import NotYet
+from shared.errors import NotYet, Rejected
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent
 from shared.services import Services
 from shared.use_cases.chat.commands import run_command
-from shared.use_cases.chat.locate_session import Broken, Elsewhere, Found, NotAddressed, Vacant, locate_session
+from shared.use_cases.chat.locate_session import (
+    Broken,
+    Elsewhere,
+    Found,
+    NotAddressed,
+    Outdated,
+    Vacant,
+    locate_session,
+)
 from shared.use_cases.sessions.move_to_chat import replace_broken, start_in_chat
 from shared.use_cases.turns.accept_turn import release_accepted
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.deliver import deliver_reply, post_notice
+from shared.use_cases.turns.deliver import deliver_reply, platform_of, post_notice
 from shared.use_cases.turns.run_user_turn import run_user_turn
 
+log = logging.getLogger(__name__)
 ROWS_PER_TURN = 25
 
 
@@ -31,17 +41,25 @@ def answer_inbox(services: Services, message: InboxEvent, budget: TurnBudget) ->
         _finish_delivery(services, row)
         return
     rows = _new_rows(services, row)
+    if not _can_answer(services, row):
+        services.store.inbox.close(rows, by="platform removed")
+        return
     if command := _command(rows[0]):
         _run_command(services, rows[0], *command)
         answered = rows[:1]
     else:
-        # Rows of different users belong to different sessions: answer the user of the oldest row.
-        asking = row if row.user_id == rows[0].user_id else rows[0]
+        # Rows of different users belong to different sessions: answer those that belong to the oldest row.
+        asking = row if _belong_together(row, rows[0]) else rows[0]
         before_command = itertools.takewhile(lambda new: not _command(new), rows)
-        answered = [new for new in before_command if new.user_id == asking.user_id]
+        answered = [new for new in before_command if _belong_together(new, asking)]
         _answer_rows(services, asking, answered, budget)
     if row.event_id not in {done.event_id for done in answered}:
         raise NotYet(0)
+
+
+def _belong_together(row: InboxRow, other: InboxRow) -> bool:
+    """Whether one turn may answer both: one user, and in a terminal the same epoch."""
+    return (row.user_id, row.epoch) == (other.user_id, other.epoch)
 
 
 def _new_rows(services: Services, row: InboxRow) -> list[InboxRow]:
@@ -69,8 +87,23 @@ def _answer_rows(services: Services, asking: InboxRow, rows: Sequence[InboxRow],
             post_notice(services, asking, notice)
             services.store.inbox.close(rows, by="told")
             release_accepted(services, asking)
+        case Outdated(notice):
+            post_notice(services, asking, notice)
+            services.store.inbox.close(rows, by="outdated")
+            release_accepted(services, asking)
         case NotAddressed():
             services.store.inbox.close(rows, by="ignored")
+
+
+def _can_answer(services: Services, row: InboxRow) -> bool:
+    """Whether the platform is still configured: without it neither an agent nor a command is run in vain."""
+    try:
+        if not row.place.is_cli:
+            platform_of(services, row.place)
+    except Rejected as rejected:
+        log.warning("messages are left unanswered: %s", rejected)
+        return False
+    return True
 
 
 def _command(row: InboxRow) -> tuple[str, str] | None:

@@ -4,13 +4,25 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from shared.domain.interruptions import RUN_PREFIX
 from shared.domain.routes import Place, notices_at
-from shared.errors import Ambiguous, Busy, NotSent, NotYet, PlaceGone, PlatformError, RateLimited, Rejected
+from shared.errors import (
+    Ambiguous,
+    Busy,
+    NotSent,
+    NotYet,
+    PlaceGone,
+    PlatformError,
+    RateLimited,
+    Rejected,
+    RequestRefused,
+)
 from shared.ports.inbox import InboxRow
 from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part, Platform
 from shared.services import Services
 from shared.use_cases.backoff import backoff
+from shared.use_cases.retry import on_conflict
 
 log = logging.getLogger(__name__)
 SEND_LIMIT = 30_000
@@ -35,7 +47,15 @@ def deliver(services: Services, session_id: str, turn_id: str) -> None:
         if part.state == "rejected":
             raise Rejected(f"{part.place.platform} refused it earlier")
         if part.state != "sent" and not part.place.is_cli:
-            _deliver_part(services, services.platforms.get(part.place.platform), part)
+            _deliver_part(services, platform_of(services, part.place), part)
+
+
+def platform_of(services: Services, place: Place) -> Platform:
+    """The adapter for a place. Raises Rejected where there is none, because the operator removed its secrets."""
+    try:
+        return services.platforms.get(place.platform)
+    except RequestRefused as refused:
+        raise Rejected(f"{place.platform} is no longer configured on this service") from refused
 
 
 def deliver_reply(services: Services, row: InboxRow, session_id: str, turn_id: str) -> None:
@@ -54,10 +74,34 @@ def deliver_reply(services: Services, row: InboxRow, session_id: str, turn_id: s
 
 
 def say(services: Services, place: Place, markdown: str, *, key: str) -> None:
-    """Post a text of the service at a place, once per `key`, through the outbox. Raises as `deliver` does."""
+    """Post a text of the service at a place, once per `key`, through the outbox. Raises as `deliver` does.
+
+    Terminals only poll the transcript, so theirs is appended to it.
+    """
+    if place.is_cli:
+        _append_notice(services, place.chat, markdown, key)
+        return
     owner = notices_at(place)
     services.store.outbox.post(parts_for(services, owner, key, place, markdown), now=services.clock.now())
     deliver(services, owner, key)
+
+
+def _append_notice(services: Services, session_id: str, text: str, key: str) -> None:
+    """Append a notice to the transcript of a session that lives in its terminal. Raises Busy while a turn runs."""
+    notice = {"role": "assistant", "content": text, "id": key}
+
+    def append() -> None:
+        session = services.store.sessions.get(session_id)
+        if session is None or not session.owner.is_cli:
+            return
+        now = services.clock.now()
+        if session.turn is not None and session.turn.id.startswith(RUN_PREFIX) and session.has_live_turn(now):
+            raise Busy((session.turn.lease_until - now) / 1000)  # its commit would fail on a longer transcript
+        last = services.store.transcripts.load(session_id, after=max(0, session.message_count - 1))
+        if notice not in last:
+            services.store.transcripts.append(session, [notice], now=now)
+
+    on_conflict(append)
 
 
 def post_notice(services: Services, row: InboxRow, notice: str, *, key: str = "told") -> None:
@@ -75,7 +119,7 @@ def parts_for(services: Services, session_id: str, turn_id: str, place: Place, m
     """
     if place.is_cli:
         return []
-    platform = services.platforms.get(place.platform)
+    platform = platform_of(services, place)
     rendered: Sequence[Part] = platform.render(markdown)
     if len(rendered) > MAX_PARTS:
         rendered = [

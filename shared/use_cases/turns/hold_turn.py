@@ -4,7 +4,7 @@ import contextlib
 import logging
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from shared.domain.interruptions import begin_turn, end_turn
@@ -25,10 +25,10 @@ def hold_seconds(services: Services) -> int:
     return math.ceil(services.settings.turn_lease / 1000)
 
 
-def start_turn(services: Services, session: Session, *, counts: bool, accepted: str | None = None) -> Session:
+def start_turn(services: Services, session: Session, *, counts: bool, accepted: Collection[str] = ()) -> Session:
     """Take the turn's lease. Raises Busy while another turn is alive, Conflict if the session changed.
 
-    `accepted` is the id under which this turn was accepted, so that it does not wait for itself.
+    `accepted` are the ids under which the messages of this turn were accepted, so that it does not wait for itself.
     """
     now = services.clock.now()
     refuse_live_turn(services, session, accepted=accepted)
@@ -36,10 +36,10 @@ def start_turn(services: Services, session: Session, *, counts: bool, accepted: 
     return services.store.sessions.replace(session, begun)
 
 
-def refuse_live_turn(services: Services, session: Session, *, accepted: str | None) -> None:
-    """Raise Busy while another turn than `accepted` is alive."""
+def refuse_live_turn(services: Services, session: Session, *, accepted: Collection[str]) -> None:
+    """Raise Busy while another turn than those `accepted` is alive."""
     now = services.clock.now()
-    if session.turn is not None and session.has_live_turn(now) and session.turn.id != accepted:
+    if session.turn is not None and session.has_live_turn(now) and session.turn.id not in accepted:
         raise Busy((session.turn.lease_until - now) / 1000)
 
 
@@ -63,10 +63,12 @@ def release(
     uncount: bool = False,
     interrupted: Interruption | None = None,
     waiting: TurnLease | None = None,
+    failed_turn: str | None = None,
 ) -> None:
     """End a turn that committed nothing, if the session is still under it; after a move only its strike is undone.
 
-    `waiting` replaces the lease: a terminal's accepted turn keeps its session busy until the next try.
+    `failed_turn` counts a try of the agent. `waiting` replaces the lease: a terminal's accepted turn keeps its session
+    busy until the next try.
     """
     mine = session.turn
 
@@ -77,7 +79,9 @@ def release(
         ended_by_a_move = current.turn is None and current.epoch != session.epoch
         if (current.turn is None or current.turn.id != mine.id) and not (uncount and ended_by_a_move):
             return
-        ended = end_turn(current, now=services.clock.now(), uncount=uncount, interrupted=interrupted)
+        ended = end_turn(
+            current, now=services.clock.now(), uncount=uncount, interrupted=interrupted, failed_turn=failed_turn
+        )
         services.store.sessions.replace(current, replace(ended, turn=None if ended_by_a_move else waiting))
 
     with contextlib.suppress(Conflict):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from shared.domain.handoffs import Handoff, Reason, Receipt, State
 from shared.domain.interruptions import note_for
-from shared.domain.messages import Message, count_by_role, digest
+from shared.domain.messages import Message, count_by_role, digest, fitting_reply
 from shared.domain.sessions import Session
 from shared.errors import AgentError, AgentUnavailable, Conflict, NotYet, Rejected
 from shared.ports.turns import TurnCommit
@@ -13,7 +13,7 @@ from shared.services import Services
 from shared.use_cases.handoffs.take_over import take_over
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.deliver import deliver, parts_for
+from shared.use_cases.turns.deliver import deliver, parts_for, platform_of
 from shared.use_cases.turns.hold_turn import heartbeat, release, start_turn
 
 log = logging.getLogger(__name__)
@@ -76,6 +76,11 @@ def _confirm(services: Services, handoff: Handoff, budget: TurnBudget) -> bool:
     session = services.store.sessions.get(handoff.session_id)
     if session is None or handoff.thread is None or session.owner != handoff.thread.place:
         return False
+    try:
+        platform_of(services, session.owner)  # before the agent is asked for a reply that could not be delivered
+    except Rejected as rejected:
+        _fail(services, handoff, Reason("platform_not_configured", f"{rejected}. The session is where it was before."))
+        return False
     session = start_turn(services, session, counts=False)
     transcript = list(services.store.transcripts.load(session.id))
     kickoff = kickoff_message(session, handoff)
@@ -83,12 +88,12 @@ def _confirm(services: Services, handoff: Handoff, budget: TurnBudget) -> bool:
     try:
         with heartbeat(services, session, session.owner, budget.visibility):
             note = note_for(session, transcript, has_new_message=False)
-            reply = services.agent().reply([*transcript, kickoff], note=note, deadline=deadline)
+            reply = fitting_reply(services.agent().reply([*transcript, kickoff], note=note, deadline=deadline))
         _commit(services, handoff, session, transcript, said=(kickoff, reply))
     except AgentError as error:
-        release(services, session)
-        has_time = services.clock.now() < deadline
-        if isinstance(error, AgentUnavailable) and budget.tries < AGENT_TRIES and has_time:
+        release(services, session, failed_turn=handoff.kickoff_turn)
+        may_retry = session.tries_of(handoff.kickoff_turn) + 1 < AGENT_TRIES and services.clock.now() < deadline
+        if isinstance(error, AgentUnavailable) and may_retry:
             raise NotYet(error.after or AGENT_PAUSE) from error
         _fail(services, handoff, Reason("agent_failed", str(error)))
         return False

@@ -4,8 +4,8 @@ import contextlib
 import logging
 from collections.abc import Sequence
 
-from shared.domain.interruptions import note_for, suspend
-from shared.domain.messages import Message
+from shared.domain.interruptions import note_for
+from shared.domain.messages import Message, fitting_reply
 from shared.domain.sessions import Interruption, Session, TurnLease
 from shared.errors import AgentError, AgentFailed, AgentUnavailable, Conflict, NotYet, Rejected, TooManyTurns
 from shared.ports.inbox import InboxRow
@@ -13,9 +13,8 @@ from shared.ports.turns import TurnCommit
 from shared.services import Services
 from shared.use_cases.access import accepted_turn, turn_of
 from shared.use_cases.backoff import backoff
-from shared.use_cases.retry import on_conflict
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.deliver import deliver_reply, parts_for, post_notice, say
+from shared.use_cases.turns.deliver import deliver_reply, parts_for, say
 from shared.use_cases.turns.hold_turn import heartbeat, mark_if_broken, refuse_live_turn, release, start_turn
 from shared.use_cases.turns.run_kickoff import run_kickoff
 
@@ -32,11 +31,12 @@ def run_user_turn(services: Services, session: Session, rows: Sequence[InboxRow]
 
     Raises Busy while another turn is alive, NotYet to be run again later, Conflict if the session changed.
     """
-    accepted = accepted_turn(rows[0])
+    accepted = {accepted_turn(row) for row in rows}
     refuse_live_turn(services, session, accepted=accepted)
     session = _after_kickoff(services, session, budget)
     if session.strikes >= services.settings.strikes:
-        _suspend(services, session, rows)
+        turn_id = _suspend(services, start_turn(services, session, counts=False, accepted=accepted), rows)
+        deliver_reply(services, rows[0], session.id, turn_id)
         return
     if not _is_within_limit(services, rows):
         return
@@ -82,11 +82,11 @@ def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], budg
     """Let the agent answer and commit its reply; returns the turn's id."""
     place = rows[0].place
     transcript = list(services.store.transcripts.load(held.id))
-    said: list[Message] = [{"role": "user", "content": row.text, "id": f"{place.route}/{row.event_id}"} for row in rows]
+    said = _said(rows)
     note = note_for(held, transcript, has_new_message=True)
     try:
         with heartbeat(services, held, place, budget.visibility):
-            reply = services.agent().reply([*transcript, *said], note=note, deadline=budget.deadline)
+            reply = fitting_reply(services.agent().reply([*transcript, *said], note=note, deadline=budget.deadline))
     except AgentError as error:
         reply = _after_agent_error(services, held, rows[0], error, budget)
     turn_id = turn_of(rows[0])
@@ -105,15 +105,21 @@ def _run_agent(services: Services, held: Session, rows: Sequence[InboxRow], budg
     return turn_id
 
 
+def _said(rows: Sequence[InboxRow]) -> list[Message]:
+    return [{"role": "user", "content": row.text, "id": f"{row.place.route}/{row.event_id}"} for row in rows]
+
+
 def _after_agent_error(services: Services, held: Session, row: InboxRow, error: AgentError, budget: TurnBudget) -> str:
     """Raise NotYet for an error that is worth a retry; otherwise return the reply that tells the user."""
     if services.clock.now() >= budget.deadline:
         waiting = _still_accepted(services, row, RETRY_PAUSE)
         release(services, held, interrupted=Interruption.OUT_OF_TIME, waiting=waiting)
         raise NotYet(RETRY_PAUSE) from error
-    if isinstance(error, AgentUnavailable) and budget.tries < AGENT_TRIES:
-        pause = error.after or backoff(budget.tries, first=10.0, longest=60.0)
-        release(services, held, uncount=True, waiting=_still_accepted(services, row, pause))
+    tries = held.tries_of(turn_of(row)) + 1
+    if isinstance(error, AgentUnavailable) and tries < AGENT_TRIES:
+        pause = error.after or backoff(tries, first=10.0, longest=60.0)
+        waiting = _still_accepted(services, row, pause)
+        release(services, held, uncount=True, waiting=waiting, failed_turn=turn_of(row))
         raise NotYet(pause) from error
     tried = "" if isinstance(error, AgentFailed) else " I tried several times."
     return f"I could not answer: {str(error).rstrip('.')}.{tried} Your message is saved. Send another one to try again."
@@ -126,34 +132,31 @@ def _still_accepted(services: Services, row: InboxRow, pause: float) -> TurnLeas
     return TurnLease(accepted_turn(row), services.clock.now() + int(pause * 1000) + ACCEPTED_MARGIN)
 
 
-def _suspend(services: Services, session: Session, rows: Sequence[InboxRow]) -> None:
-    """Give the session up after too many failed turns, and tell the user; the next message starts a new session."""
+def _suspend(services: Services, held: Session, rows: Sequence[InboxRow]) -> str:
+    """Give the session up after too many failed turns, and tell the user; the next message starts a new session.
 
-    def suspend_session() -> None:
-        current = services.store.sessions.get(session.id)
-        if current is not None and not current.suspended:
-            services.store.sessions.replace(current, suspend(current, now=services.clock.now()))
-
-    on_conflict(suspend_session)
-    log.info("session %s: suspended after %d strikes", session.id, services.settings.strikes)
+    The messages that could not be answered stay in the transcript. Returns the id of this turn.
+    """
+    place, turn_id, strikes = rows[0].place, turn_of(rows[0]), services.settings.strikes
     notice = (
-        f"I was interrupted {services.settings.strikes} times in a row in this session, so I stopped trying. "
-        f"The transcript is saved: send `/resume {session.id}` to bring the session back. "
+        f"I was interrupted {strikes} times in a row in this session, so I stopped trying. "
+        f"The transcript is saved: send `/resume {held.id}` to bring the session back. "
         "Your next message starts a new session."
     )
-    if rows[0].place.is_cli:
-        _append_notice(services, session.id, notice)
-    post_notice(services, rows[0], notice)
-    services.store.inbox.close(rows, by="suspended")
-
-
-def _append_notice(services: Services, session_id: str, notice: str) -> None:
-    """Terminals only poll the transcript, so append the notice to it."""
-
-    def append() -> None:
-        session = services.store.sessions.get(session_id)
-        if session is not None and session.owner.is_cli:
-            message = {"role": "assistant", "content": notice, "internal": True}
-            services.store.transcripts.append(session, [message], now=services.clock.now())
-
-    on_conflict(append)
+    # Terminals only poll the transcript, so the notice is appended to it.
+    told: list[Message] = [{"role": "assistant", "content": notice}] if place.is_cli else []
+    commit = TurnCommit(
+        session=held,
+        messages=[*_said(rows), *told],
+        turn_id=turn_id,
+        parts=parts_for(services, held.id, turn_id, place, notice),
+        rows=rows,
+        suspends=True,
+    )
+    try:
+        services.store.turns.commit(commit, now=services.clock.now())
+    except Conflict:
+        release(services, held)
+        raise
+    log.info("session %s: suspended after %d strikes", held.id, strikes)
+    return turn_id

@@ -87,3 +87,8 @@ def test_any_platforms_event_id_is_found(world: World, event_id: str) -> None:
 def test_an_unknown_place_has_an_empty_inbox(world: World) -> None:
     assert world.store.inbox.new(Place("slack", "C404"), limit=5) == []
     assert world.store.inbox.get(Place("slack", "C404"), "1") is None
+
+
+def test_a_row_keeps_the_epoch_at_which_it_was_accepted(world: World) -> None:
+    row = world.row(epoch=7)
+    assert world.store.inbox.get(row.place, row.event_id) == row

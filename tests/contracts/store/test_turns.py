@@ -8,7 +8,7 @@ import pytest
 
 from shared.domain.handoffs import Step
 from shared.domain.routes import Place
-from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
+from shared.domain.sessions import FailedTries, Interruption, ResumePending, Session, TurnLease
 from shared.errors import Conflict
 from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
@@ -333,3 +333,21 @@ def test_the_next_sender_finds_the_placeholder(world: World) -> None:
 
     assert placed.placeholder == "m-7"
     assert sure(world.store.outbox.sending(part, now=NOW + 1, until=NOW + 2)).placeholder == "m-7"
+
+
+def test_a_turn_that_gives_its_session_up_suspends_it(world: World) -> None:
+    session = world.start_turn(world.session(strikes=3, resume_pending=ResumePending(Interruption.KILLED, NOW)))
+
+    given_up = world.store.turns.commit(world.turn_commit(session, suspends=True), now=NOW)
+
+    assert (given_up.suspended, given_up.strikes, given_up.resume_pending, given_up.turn) == (True, 0, None, None)
+    assert world.current() == given_up
+
+
+def test_a_commit_clears_the_tries_of_an_agent(world: World) -> None:
+    session = world.start_turn(world.session(failed_tries=FailedTries("t-1", 2)))
+    assert world.current().tries_of("t-1") == 2
+
+    world.store.turns.commit(world.turn_commit(session), now=NOW)
+
+    assert world.current().failed_tries is None

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.interruptions import WHAT_HAPPENED, Standing, begin_turn, end_turn, note_for, standing, suspend
+from shared.domain.interruptions import WHAT_HAPPENED, Standing, begin_turn, end_turn, note_for, standing
 from shared.domain.routes import cli_place
 from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
 
@@ -69,14 +69,21 @@ def test_a_rate_limit_or_a_conflict_removes_its_strike() -> None:
     assert end_turn(SESSION, now=NOW, uncount=True).strikes == 0
 
 
-def test_suspending_clears_marks_strikes_and_turn() -> None:
-    given_up = suspend(begun(marked()), now=NOW)
-    assert (given_up.suspended, given_up.resume_pending, given_up.strikes, given_up.turn) == (True, None, 0, None)
-    assert (given_up.id, given_up.owner, given_up.epoch) == (SESSION.id, SESSION.owner, SESSION.epoch)
+def test_tries_of_an_agent_are_counted_per_turn() -> None:
+    once = end_turn(begun(SESSION), now=NOW, failed_turn="t-1")
+    twice = end_turn(begun(once), now=NOW, failed_turn="t-1")
+    another = end_turn(begun(twice), now=NOW, failed_turn="t-2")
+    assert (twice.tries_of("t-1"), twice.tries_of("t-2")) == (2, 0)
+    assert (another.tries_of("t-1"), another.tries_of("t-2")) == (0, 1)
+
+
+def test_other_endings_leave_the_tries_of_an_agent() -> None:
+    once = end_turn(begun(SESSION), now=NOW, failed_turn="t-1")
+    assert end_turn(begun(once), now=NOW, interrupted=Interruption.KILLED).tries_of("t-1") == 1
 
 
 def test_suspended_is_never_overwritten_by_a_mark() -> None:
-    given_up = suspend(SESSION, now=NOW)
+    given_up = replace(SESSION, suspended=True)
     assert end_turn(given_up, now=NOW, interrupted=Interruption.KILLED).resume_pending is None
     dead = replace(given_up, turn=TurnLease("run-x", NOW), strikes=1)
     assert begun(dead, now=NOW + 1).resume_pending is None
@@ -96,6 +103,10 @@ def test_suspended_is_never_overwritten_by_a_mark() -> None:
 )
 def test_what_the_next_message_finds(session: Session, expected: Standing) -> None:
     assert standing(session, now=NOW, freshness=HOUR) is expected
+
+
+def test_without_a_freshness_window_no_interruption_expires() -> None:
+    assert standing(marked(at=0), now=1000 * HOUR, freshness=0) is Standing.RESUMING
 
 
 @pytest.mark.parametrize("has_new_message", [True, False])
@@ -131,11 +142,18 @@ def test_an_unfinished_tool_call_alone_gets_a_weaker_note() -> None:
     assert "interrupted" not in note
 
 
+def test_tool_results_without_an_answer_get_a_note() -> None:
+    note = note_for(SESSION, [CALL, RESULT], has_new_message=True)
+    assert note is not None
+    assert "not answered" in note
+    assert "do not run the tools again" in note
+
+
 def test_the_mark_subsumes_the_note_on_an_unfinished_tool_call() -> None:
     note = note_for(marked(), [CALL], has_new_message=True)
     assert note == note_for(marked(), [], has_new_message=True)
 
 
-@pytest.mark.parametrize("transcript", [[], [CALL, RESULT], [CALL, RESULT, {"role": "assistant", "content": "ok"}]])
+@pytest.mark.parametrize("transcript", [[], [CALL, RESULT, {"role": "assistant", "content": "ok"}]])
 def test_nothing_to_tell_means_no_note(transcript: list[dict[str, object]]) -> None:
     assert note_for(SESSION, transcript, has_new_message=True) is None

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.messages import (
+    CUT,
     MAX_MESSAGE_BYTES,
     ROLES,
     canonical,
     count_by_role,
     digest,
     ends_in_unfinished_tool_call,
+    fitting_reply,
     problem_with,
     text_of,
 )
@@ -151,3 +153,31 @@ def test_a_tool_call_at_the_end_without_its_result_is_unfinished(
     messages: list[Mapping[str, Any]], unfinished: bool
 ) -> None:
     assert ends_in_unfinished_tool_call(messages) is unfinished
+
+
+LONG = {
+    "plain": "x" * MAX_MESSAGE_BYTES,
+    "wide": "é" * MAX_MESSAGE_BYTES,
+    "emoji": "🙂" * MAX_MESSAGE_BYTES,
+    "escaped": "\n" * MAX_MESSAGE_BYTES,
+    "control characters": "\x01" * MAX_MESSAGE_BYTES,
+    "half an emoji": "\ud83d" * MAX_MESSAGE_BYTES,
+    "seven megabytes": "word " * 1_400_000,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_reply_that_is_too_long_is_cut_and_says_so(text: str) -> None:
+    reply = fitting_reply(text)
+    assert len(canonical({"role": "assistant", "content": reply})) <= MAX_MESSAGE_BYTES
+    assert reply.endswith(CUT)
+    assert text.startswith(reply.removesuffix(CUT))
+
+
+def test_a_cut_reply_uses_the_room_that_it_has() -> None:
+    assert len(fitting_reply(LONG["plain"])) > MAX_MESSAGE_BYTES - 1000
+
+
+@pytest.mark.parametrize("text", ["", "hello", "x" * (MAX_MESSAGE_BYTES - 100)])
+def test_a_reply_within_the_limit_stays_as_it_is(text: str) -> None:
+    assert fitting_reply(text) == text

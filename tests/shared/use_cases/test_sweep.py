@@ -14,6 +14,7 @@ from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent, Kickoff
 from shared.use_cases.sweep import DEAD_LIMIT, LIMIT, sweep
 from shared.use_cases.turns.accept_turn import accept_turn
+from shared.use_cases.turns.hold_turn import release, start_turn
 from tests.support.use_case_world import DEADLINE, LEASE, TURN_LEASE, USER, World
 
 NUDGE = 30
@@ -288,6 +289,36 @@ def test_a_dead_turn_of_a_terminal_frees_its_session(world: World) -> None:
     world.sweep()
 
     assert not world.current().has_live_turn(world.clock.now())
+
+
+def test_a_terminal_reads_in_its_transcript_of_a_dead_turn(world: World) -> None:
+    session = world.session()
+    accept_turn(world.services, USER, session.id, epoch=0, turn_id="t-1", text="hello?")
+    world.dead.bury(letter := world.queue.waiting.pop().message)
+
+    for _ in range(2):  # the second one repeats what the first has done
+        world.sweep()
+        world.turns()
+        world.dead.bury(letter)
+
+    (notice,) = world.transcript()[2:]
+    assert "could not answer" in notice["content"]
+    assert not notice.get("internal"), "clients do not show internal messages"
+
+
+def test_a_notice_for_a_terminal_waits_for_a_running_turn(world: World) -> None:
+    session = world.session()
+    accept_turn(world.services, USER, session.id, epoch=0, turn_id="t-1", text="hello?")
+    world.dead.bury(world.queue.waiting.pop().message)
+    world.sweep()
+    held = start_turn(world.services, world.current(), counts=True)
+
+    world.turn()
+    assert len(world.transcript()) == 2
+    release(world.services, held)
+    world.turns()
+
+    assert len(world.transcript()) == 3
 
 
 def test_a_broken_dead_letter_does_not_block_the_others(world: World) -> None:

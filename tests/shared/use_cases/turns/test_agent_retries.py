@@ -69,6 +69,35 @@ def test_the_third_kickoff_try_may_still_succeed(world: World) -> None:
     assert world.latest(handoff).state is State.COMPLETED
 
 
+def test_waiting_does_not_use_up_the_agents_tries(world: World, place: Place) -> None:
+    world.say(place, "And?", "0001")
+    world.queue.waiting[0].tries = 50  # it waited for another turn
+    world.agent.next.extend([BUSY] * 4)
+
+    assert receives(world) == [10, 20, 40, 60]
+
+    assert world.platform.said(place)[-1] == "reply to 5"
+
+
+def test_waiting_does_not_use_up_the_tries_of_a_kickoff(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.process(handoff)
+    world.queue.waiting[0].tries = 50
+    world.agent.next.extend([BUSY] * 2)
+
+    assert receives(world) == [5, 5]
+
+    assert world.latest(handoff).state is State.COMPLETED
+
+
+def test_each_message_has_its_own_tries(world: World, place: Place) -> None:
+    for event in ("0001", "0002"):
+        world.agent.next.extend([BUSY] * 5)
+        world.say(place, "And?", event)
+        assert len(receives(world)) == 4
+
+
 def test_a_terminals_turn_stays_accepted_for_its_retry(world: World) -> None:
     world.session()
     accept_turn(world.services, USER, "s-1", epoch=0, turn_id="0001", text="And?")

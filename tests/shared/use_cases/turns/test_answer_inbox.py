@@ -3,7 +3,7 @@
 import pytest
 
 from shared.domain.handoffs import State
-from shared.domain.messages import digest
+from shared.domain.messages import CUT, digest
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, ResumePending
 from shared.errors import AgentUnavailable, HandoffInFlight
@@ -13,6 +13,8 @@ from shared.use_cases.sessions.move_to_chat import move_to_chat
 from shared.use_cases.sessions.save_session import delete_session
 from shared.use_cases.turns.accept_turn import accept_turn
 from tests.support.use_case_world import HOME, USER, World
+
+HUGE = "".join(chr(32 + number * number % 95) for number in range(1_000_000))
 
 
 def test_messages_before_the_kickoff_are_answered_after_it(world: World) -> None:
@@ -143,3 +145,22 @@ def test_what_a_queue_message_of_no_row_asks_is_nothing(world: World) -> None:
 
     assert world.turns() == 1
     assert world.agent.given == []
+
+
+def test_a_huge_reply_is_cut_and_its_agent_asked_once(world: World) -> None:
+    _, place = world.moved()
+    world.agent.next.append(lambda: HUGE)
+    world.say(place, "All of it", "0001")
+
+    assert world.turns() == 1
+
+    assert world.transcript()[-1]["content"].endswith(CUT)
+    assert len(world.agent.given) == 2
+
+
+def test_a_huge_confirmation_is_cut_and_its_agent_asked_once(world: World) -> None:
+    world.agent.next.append(lambda: HUGE)
+    world.moved()
+
+    assert world.transcript()[-1]["content"].endswith(CUT)
+    assert len(world.agent.given) == 1

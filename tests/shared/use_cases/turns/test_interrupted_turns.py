@@ -124,12 +124,45 @@ def test_three_strikes_suspend_the_session(world: World, place: Place) -> None:
     strike_out(world, place)
 
     session = world.current()
-    assert (session.suspended, session.resume_pending, session.message_count) == (True, None, 4)
+    assert (session.suspended, session.resume_pending, session.strikes, session.turn) == (True, None, 0, None)
     (told,) = answered(world, place)
     assert "interrupted 3 times in a row" in told
     assert "transcript is saved" in told
     assert "/resume s-1" in told
     assert "Your next message starts a new session" in told
+
+
+def test_the_message_that_was_given_up_is_in_the_transcript(world: World, place: Place) -> None:
+    strike_out(world, place)
+    assert [message["content"] for message in world.transcript()[4:]] == ["poison"]
+
+
+def test_a_crash_after_the_suspension_repeats_nothing(world: World, place: Place) -> None:
+    session = world.current()
+    world.store.sessions.replace(session, replace(session, strikes=3))
+    world.say(place, "poison", "0001")
+    world.platform.next["send"].append(SystemError("the process dies here"))
+    with pytest.raises(SystemError):
+        world.turn()
+
+    world.turns()
+
+    assert world.store.sessions.at(place) == "s-1", "no new session for the message that was given up"
+    assert len(answered(world, place)) == 1
+    assert [message["content"] for message in world.transcript()[4:]] == ["poison"]
+
+
+def test_a_terminal_reads_why_its_session_is_suspended(world: World) -> None:
+    session = world.session()
+    world.store.sessions.replace(session, replace(session, strikes=3))
+    accept_turn(world.services, USER, "s-1", epoch=0, turn_id="t-1", text="poison")
+
+    world.turns()
+
+    said, notice = world.transcript()[2:]
+    assert said["content"] == "poison"
+    assert "interrupted 3 times in a row" in notice["content"]
+    assert not notice.get("internal"), "clients do not show internal messages"
 
 
 def test_a_message_after_a_suspension_starts_a_new_session(world: World, place: Place) -> None:
@@ -145,7 +178,7 @@ def test_a_message_after_a_suspension_starts_a_new_session(world: World, place: 
     fresh_id = world.store.sessions.at(place)
     assert fresh_id not in (None, "s-1")
     old, fresh = world.current("s-1"), world.current(str(fresh_id))
-    assert (old.owner, old.suspended, len(world.transcript("s-1"))) == (old.cli, True, 4)
+    assert (old.owner, old.suspended, len(world.transcript("s-1"))) == (old.cli, True, 5)
     assert (fresh.owner, fresh.message_count) == (place, 2)
     assert "suspended" not in str(world.transcript(fresh.id))
 
@@ -160,7 +193,7 @@ def test_a_suspended_session_that_is_resumed_in_the_chat_goes_on(world: World, p
     world.say(place, "and on", "0004")
     world.turns()
 
-    assert answered(world, place)[-1] == "reply to 5"
+    assert answered(world, place)[-1] == "reply to 6"
     assert not world.current("s-1").suspended
 
 
@@ -286,6 +319,27 @@ def test_an_unfinished_tool_call_gets_the_weaker_note(world: World) -> None:
     world.turns()
 
     assert "tool call whose result never arrived" in str(world.agent.notes[-1])
+
+
+def test_tool_results_without_an_answer_get_a_note(world: World) -> None:
+    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "function": {"name": "deploy"}}]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "deployed"}
+    world.session(messages=[{"role": "user", "content": "deploy it"}, call, result])
+
+    world.process(world.ask())
+    world.turns()
+
+    assert "do not run the tools again" in str(world.agent.notes[-1])
+
+
+def test_without_a_freshness_window_a_session_never_expires(world: World, place: Place) -> None:
+    world.with_settings(freshness=0)
+    mark_interrupted(world, seconds_ago=100 * HOUR)
+
+    world.say(place, "still here", "0001")
+    world.turns()
+
+    assert answered(world, place) == ["reply to 5"]
 
 
 def test_a_session_is_not_suspended_during_its_last_turn(world: World, place: Place) -> None:
