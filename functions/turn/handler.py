@@ -7,7 +7,7 @@ from shared.log_redaction import redacted
 from shared.ports.queue_text import message_of
 from shared.services import Services
 from shared.use_cases.turns.budget import turn_budget
-from shared.use_cases.turns.run_turn import run_turn
+from shared.use_cases.turns.run_turn import leave_to_newer, run_turn
 
 
 def build(services: Services) -> Handler:
@@ -28,7 +28,11 @@ def _run(services: Services, record: Any, context: Any) -> bool:
         tries=int(record["attributes"]["ApproximateReceiveCount"]),
     )
     try:
-        return run_turn(services, message_of(record["body"]), budget)
+        message = message_of(record["body"])
+    except ValueError:
+        return leave_to_newer(budget, record["messageId"])
+    try:
+        return run_turn(services, message, budget)
     except Exception as error:  # noqa: BLE001  # raised again without its text, because the Lambda runtime logs it
         raise redacted(error) from None
 

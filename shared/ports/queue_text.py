@@ -6,7 +6,7 @@ from shared.domain.routes import place_of
 from shared.ports.queue import InboxEvent, Kickoff, Notice, TurnMessage
 
 VERSION = 1
-"""Lets a function reject what a newer version has sent."""
+"""Raised only when a worker of the release before must not run what this one sends. docs/upgrades.md has the rule."""
 
 
 def body_of(message: TurnMessage) -> str:
@@ -23,17 +23,26 @@ def body_of(message: TurnMessage) -> str:
 
 
 def message_of(body: str) -> TurnMessage:
-    """Parse a message; unknown fields are ignored. Raises ValueError for another version and for anything else."""
+    """Parse a message of this version or an older one; unknown fields are ignored.
+
+    Raises ValueError for a newer version or another kind: the message belongs back in the queue, for a newer worker.
+    """
     fields = json.loads(body)
-    version = fields.get("v") if isinstance(fields, dict) else None
-    if version != VERSION:
-        raise ValueError(f"queue message of version {version}, expected version {VERSION}")
-    try:
-        place = place_of(fields["place"])
-        if "handoff_id" in fields:
-            return Kickoff(place, fields["handoff_id"])
-        if "notice" in fields:
-            return Notice(place, fields["event_id"], fields["notice"])
-        return InboxEvent(place, fields["event_id"])
-    except KeyError as missing:
-        raise ValueError(f"queue message without {missing}") from missing
+    if not isinstance(fields, dict):
+        raise ValueError("queue message that is not an object")  # noqa: TRY004  # one error for all that is unreadable
+    version = fields.get("v", 0)  # the first messages had none
+    if not isinstance(version, int) or version > VERSION:
+        raise ValueError(f"queue message of version {version}, newer than {VERSION}")
+    place = place_of(_text(fields, "place"))
+    if "handoff_id" in fields:
+        return Kickoff(place, _text(fields, "handoff_id"))
+    if "notice" in fields:
+        return Notice(place, _text(fields, "event_id"), _text(fields, "notice"))
+    return InboxEvent(place, _text(fields, "event_id"))
+
+
+def _text(fields: dict[str, object], name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"queue message without {name}")  # noqa: TRY004  # one error for all that is unreadable
+    return value

@@ -1,6 +1,8 @@
 """Run one message of the Turns queue: a kickoff, the inbox of a place, or a notice."""
 
 import contextlib
+import logging
+import math
 from dataclasses import replace
 
 from shared.errors import Busy, Conflict, NotYet, Rejected
@@ -13,7 +15,10 @@ from shared.use_cases.turns.deliver import say
 from shared.use_cases.turns.hold_turn import hold_seconds
 from shared.use_cases.turns.run_kickoff import run_kickoff
 
+log = logging.getLogger(__name__)
 CONFLICT_PAUSE = 1
+UNREADABLE_PAUSE = 2.0
+UNREADABLE_LONGEST = 300.0
 
 
 def run_turn(services: Services, message: TurnMessage, budget: TurnBudget) -> bool:
@@ -37,6 +42,16 @@ def run_turn(services: Services, message: TurnMessage, budget: TurnBudget) -> bo
         hold.end(CONFLICT_PAUSE)
         return False
     return True
+
+
+def leave_to_newer(budget: TurnBudget, message_id: str) -> bool:
+    """Leave a message that this version cannot read in the queue, soon visible again: a newer worker can read it.
+
+    Nothing is done for it here. If no newer worker comes, it becomes a dead letter, which is kept for two weeks.
+    """
+    log.error("queue message %s cannot be read by this version", message_id)
+    budget.visibility.set(math.ceil(backoff(budget.tries, first=UNREADABLE_PAUSE, longest=UNREADABLE_LONGEST)))
+    return False
 
 
 def _dispatch(services: Services, message: TurnMessage, budget: TurnBudget) -> None:

@@ -30,13 +30,33 @@ def test_unknown_fields_are_ignored() -> None:
     assert message_of(json.dumps(body)) == Kickoff(HERE, "h-1")
 
 
-@pytest.mark.parametrize("body", ['{"v":2,"place":"telegram:1"}', '{"place":"telegram:1"}', "[]", "null"])
-def test_another_version_is_rejected(body: str) -> None:
-    with pytest.raises(ValueError, match="version"):
+@pytest.mark.parametrize("version", ["", '"v":0,'])
+def test_an_older_version_is_read(version: str) -> None:
+    assert message_of(f'{{{version}"place":"{ROUTE}","event_id":"1"}}') == InboxEvent(HERE, "1")
+
+
+@pytest.mark.parametrize("version", ["2", '"1"', "null"])
+def test_a_newer_version_is_refused(version: str) -> None:
+    with pytest.raises(ValueError, match="newer"):
+        message_of(f'{{"v":{version},"place":"{ROUTE}","event_id":"1"}}')
+
+
+@pytest.mark.parametrize("body", ["no json", "[]", "null", "7"])
+def test_a_text_that_is_no_message_is_refused(body: str) -> None:
+    with pytest.raises(ValueError, match=r"not an object|Expecting value"):
         message_of(body)
 
 
-@pytest.mark.parametrize("body", ['{"v":1}', '{"v":1,"place":"telegram:1"}', '{"v":1,"place":"x:1","notice":"n"}'])
-def test_a_message_without_its_fields_is_rejected(body: str) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"v":1}',
+        '{"v":1,"place":"telegram:1"}',
+        '{"v":1,"place":"x:1","notice":"n"}',
+        '{"v":1,"place":5,"event_id":"1"}',
+        '{"v":1,"place":"x:1","handoff_id":[]}',
+    ],
+)
+def test_a_message_without_its_fields_is_refused(body: str) -> None:
     with pytest.raises(ValueError, match="without"):
         message_of(body)
