@@ -12,7 +12,8 @@ HandoffError
 ├── Retryable                  the queue, the stream or the sweep tries again
 │   ├── Conflict               optimistic lock failed: the item changed since it was read
 │   └── NotYet(after)          not due before `after` seconds
-│       └── Busy               another process works on it
+│       ├── Busy               another process works on it
+│       └── NewerVersion       a newer version of the service wrote it: left to a worker of that version
 ├── PlatformError              a call to a chat platform failed
 │   ├── RateLimited(after)     not sent; retry after `after` seconds
 │   ├── NotSent                not sent; may be retried
@@ -30,6 +31,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shared.domain.sessions import Session
+
+NEWER_PAUSE = 60.0
+"""Seconds: workers of the release before are gone soon after a deployment."""
 
 
 class HandoffError(Exception):
@@ -328,6 +332,17 @@ class NotYet(Retryable):
 
 class Busy(NotYet):
     """Another process works on it; its lease expires in `after` seconds at the latest."""
+
+
+class NewerVersion(NotYet):
+    """A newer version of the service wrote `what` in a form that this one does not know. Nothing was changed."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(NEWER_PAUSE)
+        self.what = what
+
+    def __str__(self) -> str:
+        return f"{self.what} was written by a newer version of the service"
 
 
 class PlatformError(HandoffError):

@@ -27,13 +27,13 @@ def encode(value: Any) -> dict[str, Any]:
 
 
 def decode(attribute: Mapping[str, Any]) -> Any:
-    """An attribute value as a plain value. Numbers are integers: the store writes no others."""
+    """An attribute value as a plain value. The store writes integers and no sets; a newer version may."""
     ((kind, value),) = attribute.items()
     match kind:
         case "S" | "BOOL":
             return value
         case "N":
-            return int(value)
+            return _number(value)
         case "B":
             return bytes(value)
         case "NULL":
@@ -42,7 +42,16 @@ def decode(attribute: Mapping[str, Any]) -> Any:
             return {key: decode(inner) for key, inner in value.items()}
         case "L":
             return [decode(inner) for inner in value]
+        case "SS" | "NS" | "BS":
+            return [decode({kind[0]: inner}) for inner in value]
     raise TypeError(f"cannot read a {kind}")
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
 
 
 def to_item(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -160,6 +160,8 @@ class Handoff:
     error: Reason | None = None
     receipt: Receipt | None = None
     nudges: int = 0
+    is_newer: bool = False
+    """Stored by a newer version in a form or state that this one does not know: shown, but not changed."""
 
     @property
     def is_open(self) -> bool:

@@ -14,6 +14,7 @@ WHAT_HAPPENED = {
     Interruption.KILLED: "its process died (a crash or a restart)",
     Interruption.OUT_OF_TIME: "it ran out of time",
     Interruption.REDELIVERED: "it failed and was started again",
+    Interruption.UNKNOWN: "the cause is not known",
 }
 
 

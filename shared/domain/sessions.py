@@ -14,11 +14,13 @@ class Interruption(StrEnum):
     KILLED: its process died (crash, restart).
     OUT_OF_TIME: it stopped shortly before the function's time limit.
     REDELIVERED: it failed unexpectedly before its commit, so the queue delivers the message again.
+    UNKNOWN: another version of the service stored a reason that this one does not know. Only read, never written.
     """
 
     KILLED = "killed"
     OUT_OF_TIME = "out_of_time"
     REDELIVERED = "redelivered"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ class InboxRow:
 
     `done_by` is `<session>/<turn>` for a turn, so that its delivery can be finished, else the name of what answered.
     `epoch` is the one at which a terminal's turn was accepted.
+    `is_newer`: a newer version works on it, in a status that this one does not know.
     """
 
     place: Place
@@ -23,6 +24,7 @@ class InboxRow:
     user_id: str = ""
     done_by: str | None = None
     epoch: int | None = None
+    is_newer: bool = False
 
 
 class Inbox(Protocol):

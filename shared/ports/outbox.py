@@ -13,6 +13,7 @@ class OutPart:
     """One part of a committed reply in the delivery journal: waiting → sending → sent, or rejected.
 
     `tries` counts the claims of senders. `placeholder` is a message that waits to be edited into a marked repeat.
+    `unknown`: a state that a newer version has stored.
     """
 
     session_id: str
@@ -20,7 +21,7 @@ class OutPart:
     number: int
     place: Place
     part: Part
-    state: Literal["waiting", "sending", "sent", "rejected"] = "waiting"
+    state: Literal["waiting", "sending", "sent", "rejected", "unknown"] = "waiting"
     message_id: str | None = None
     sending_until: int = 0
     tries: int = 0

@@ -18,6 +18,7 @@ from shared.store.keys import (
     user_key,
     user_partition,
 )
+from shared.store.versions import stamped
 
 
 class TableAccounts:
@@ -90,7 +91,7 @@ class TableAccounts:
         return {row["sk"].removeprefix("HOME#"): place_of(row["route"]) for row in rows}
 
     def set_home(self, user_id: str, home: Place) -> None:
-        self._tables.put(Put(Table.SESSIONS, {**home_key(user_id, home.platform), "route": home.route}))
+        self._tables.put(Put(Table.SESSIONS, stamped({**home_key(user_id, home.platform), "route": home.route})))
 
     def add_identity(self, user_id: str, platform: str, person: str) -> None:
         """Written in both directions, so that each finds the other."""
@@ -98,9 +99,13 @@ class TableAccounts:
         try:
             self._tables.transact(
                 [
-                    Put(Table.SESSIONS, {**person_key(platform, person), "user": user_id}, [not_of_another_user]),
-                    Put(Table.SESSIONS, identity_key(user_id, platform, person)),
-                    Put(Table.SESSIONS, user_key(user_id)),
+                    Put(
+                        Table.SESSIONS,
+                        stamped({**person_key(platform, person), "user": user_id}),
+                        [not_of_another_user],
+                    ),
+                    Put(Table.SESSIONS, stamped(identity_key(user_id, platform, person))),
+                    Put(Table.SESSIONS, stamped(user_key(user_id))),
                 ]
             )
         except ConditionFailed:

@@ -4,10 +4,11 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from shared.domain.handoffs import Handoff, Reason, Receipt, State, Thread
+from shared.domain.handoffs import Handoff, Reason, Receipt, State, Step, Thread
 from shared.domain.routes import place_of
 from shared.ports.tables import Item
 from shared.store.keys import handoff_key
+from shared.store.versions import is_newer, map_at, stamped
 
 DUE_SHARDS = 4
 """Partitions of the due index: enough that none is hot, few enough to read all of them each minute."""
@@ -35,7 +36,7 @@ def receipt_value(receipt: Receipt) -> Mapping[str, Any]:
 
 def item_of(handoff: Handoff, *, due_at: int) -> Mapping[str, Any]:
     """A new handoff as its item: small, because the stream carries every change of it."""
-    return {
+    values = {
         **handoff_key(handoff.id),
         "session_id": handoff.session_id,
         "user_id": handoff.user_id,
@@ -60,11 +61,12 @@ def item_of(handoff: Handoff, *, due_at: int) -> Mapping[str, Any]:
         "due_shard": due_shard(handoff.id),
         "due_at": due_at,
     }
+    return stamped(values)
 
 
 def handoff_of(item: Item) -> Handoff:
-    """An item as a handoff."""
-    thread, error, receipt = item.get("thread"), item.get("error"), item.get("receipt")
+    """An item as a handoff. Only what the first release wrote into every item is required."""
+    thread, error, receipt = map_at(item, "thread"), map_at(item, "error"), map_at(item, "receipt")
     return Handoff(
         id=item["handoff_id"],
         session_id=item["session_id"],
@@ -74,24 +76,42 @@ def handoff_of(item: Item) -> Handoff:
         origin=place_of(item["origin"]),
         request_epoch=item["request_epoch"],
         body_hash=item["body_hash"],
-        state=State(item["state"]),
+        state=_state_of(item),
         deadline=item["deadline"],
         created_at=item["created_at"],
         updated_at=item["updated_at"],
         message=item.get("message"),
         require_thread=item.get("require_thread", False),
         replace=item.get("replace", False),
-        attempt=item["attempt"],
-        fence=item["fence"],
+        attempt=item.get("attempt", 0),
+        fence=item.get("fence", 0),
         claimant=item.get("claimant"),
-        lease_until=item["lease_until"],
-        not_before=item["not_before"],
-        steps=item["steps"],
-        thread=Thread(place_of(thread["route"]), thread["url"]) if thread else None,
+        lease_until=item.get("lease_until", 0),
+        not_before=item.get("not_before", 0),
+        steps=map_at(item, "steps"),
+        thread=Thread(place_of(thread["route"]), thread.get("url", "")) if "route" in thread else None,
         bound_epoch=item.get("bound_epoch"),
         confirmed=item.get("confirmed", False),
         notice=item.get("notice"),
-        error=Reason(error["code"], error["message"]) if error else None,
-        receipt=Receipt(receipt["by_role"], receipt["digest"], receipt["message_count"]) if receipt else None,
-        nudges=item["nudges"],
+        error=Reason(error.get("code", "unknown"), error.get("message", "")) if error else None,
+        receipt=_receipt_of(receipt) if receipt else None,
+        nudges=item.get("nudges", 0),
+        is_newer=is_newer(item) or ("expires_at" not in item and not _is_known(item)),
     )
+
+
+def _is_known(item: Item) -> bool:
+    return item["state"] in set(State)
+
+
+def _state_of(item: Item) -> State:
+    """An unknown state has ended if the item expires, because only ended handoffs do; else it is shown as running."""
+    if _is_known(item):
+        return State(item["state"])
+    if "expires_at" not in item:
+        return State.RUNNING
+    return State.COMPLETED if Step.COMPLETED.value in map_at(item, "steps") else State.FAILED
+
+
+def _receipt_of(value: Mapping[str, Any]) -> Receipt:
+    return Receipt(map_at(value, "by_role"), value.get("digest", ""), value.get("message_count", 0))

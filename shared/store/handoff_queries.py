@@ -28,8 +28,9 @@ def list_handoffs(
     found: list[Handoff] = []
     for keys in pages_by_user(tables, user_id, limit=_FILTERED_PAGE if session_id or state else limit):
         for item in tables.get_many(Table.HANDOFFS, keys):
-            if session_id in (None, item["session_id"]) and state in (None, item["state"]):
-                found.append(handoff_of(item))
+            handoff = _readable(item)
+            if handoff and session_id in (None, handoff.session_id) and state in (None, handoff.state.value):
+                found.append(handoff)
                 if len(found) == limit:
                     return found
     return found
@@ -42,11 +43,11 @@ def due_handoffs(tables: Tables, *, now: int, limit: int) -> list[Handoff]:
     items = tables.get_many(Table.HANDOFFS, [Table.HANDOFFS.key_of(row) for row in rows[:limit]])
     # The index may lag behind, and another sweep may have handled an item since: the item itself decides.
     found = [_readable(item) for item in items if item.get("due_at", now + 1) <= now]
-    return [handoff for handoff in found if handoff and handoff.is_open]
+    return [handoff for handoff in found if handoff and handoff.is_open and not handoff.is_newer]
 
 
 def _readable(item: Item) -> Handoff | None:
-    """The handoff, or None for an incomplete item: it must not hide all others from the sweep."""
+    """The handoff, or None for an incomplete item: it must not hide all others."""
     try:
         return handoff_of(item)
     except (KeyError, TypeError, ValueError):

@@ -8,6 +8,7 @@ from shared.ports.conditions import absent, equals, present
 from shared.ports.inbox import InboxRow
 from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update
 from shared.store.keys import inbox_key, inbox_partition
+from shared.store.versions import is_newer, stamped
 
 KEEP_SECONDS = 30 * 24 * 3600
 """Longer than a queue keeps a message (14 days at most): a late redelivery still finds its row done."""
@@ -19,12 +20,13 @@ def row_of(item: Item) -> InboxRow:
     return InboxRow(
         place=place_of(item["pk"].removeprefix("INBOX#")),
         event_id=item["sk"],
-        sender=item["sender"],
+        sender=item.get("sender", ""),
         text=item.get("text", ""),
-        received_at=item["received_at"],
-        user_id=item["user"],
+        received_at=item.get("received_at", 0),
+        user_id=item.get("user", ""),
         done_by=item.get("done_by"),
         epoch=item.get("epoch"),
+        is_newer=is_newer(item) or item.get("status") not in ("new", "done"),
     )
 
 
@@ -56,7 +58,7 @@ class TableInbox:
             "expires_at": row.received_at // 1000 + KEEP_SECONDS,
         }
         try:
-            self._tables.put(Put(Table.SESSIONS, item, [absent("pk")]))
+            self._tables.put(Put(Table.SESSIONS, stamped(item), [absent("pk")]))
         except ConditionFailed:
             return False
         return True
@@ -71,7 +73,7 @@ class TableInbox:
         done = 0
         rows = self._tables.query(inbox_partition(place), low=" ", high="\U0010ffff", backwards=True, page=_LOOK_BEHIND)
         for item in rows:
-            if item["status"] == "new":
+            if item.get("status") == "new" and not is_newer(item):
                 found.append(row_of(item))
             else:
                 done += 1

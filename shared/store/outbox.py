@@ -11,6 +11,7 @@ from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
 from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update
 from shared.store.keys import out_key, session_partition
+from shared.store.versions import is_newer, map_at, stamped
 
 KEEP_SECONDS = 30 * 24 * 3600
 
@@ -25,7 +26,10 @@ def new_part(part: OutPart, now: int) -> Put:
         "state": part.state,
         "expires_at": now // 1000 + KEEP_SECONDS,
     }
-    return Put(Table.SESSIONS, item, [absent("pk")])
+    return Put(Table.SESSIONS, stamped(item), [absent("pk")])
+
+
+_STATES = ("waiting", "sending", "sent", "rejected")
 
 
 def _part_of(item: Item) -> OutPart:
@@ -35,8 +39,8 @@ def _part_of(item: Item) -> OutPart:
         turn_id=turn_id,
         number=int(number),
         place=place_of(item["route"]),
-        part=Part(item.get("text", ""), item.get("extra", {})),
-        state=item["state"],
+        part=Part(item.get("text", ""), map_at(item, "extra")),
+        state=item["state"] if item.get("state") in _STATES and not is_newer(item) else "unknown",
         message_id=item.get("message_id"),
         sending_until=item.get("sending_until", 0),
         tries=item.get("tries", 0),

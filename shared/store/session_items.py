@@ -7,13 +7,13 @@ from shared.domain.routes import place_of
 from shared.domain.sessions import FailedTries, Interruption, ResumePending, Session, TurnLease
 from shared.ports.tables import Item
 from shared.store.keys import meta_key
+from shared.store.versions import map_at, stamped
 
 
 def session_of(item: Item) -> Session:
     """A META item as a session."""
-    pending = item.get("resume_pending")
     turn_id = item.get("turn_id")
-    tries = item.get("failed_tries")
+    tries = map_at(item, "failed_tries")
     return Session(
         id=item["session_id"],
         user_id=item["user_id"],
@@ -29,19 +29,28 @@ def session_of(item: Item) -> Session:
         model=item.get("model"),
         link=item.get("link"),
         active_handoff=item.get("active_handoff"),
-        turn=TurnLease(turn_id, item["turn_lease_until"]) if turn_id else None,
+        turn=TurnLease(turn_id, item.get("turn_lease_until", 0)) if turn_id else None,
         strikes=item.get("strikes", 0),
-        resume_pending=ResumePending(Interruption(pending["reason"]), pending["at"]) if pending else None,
+        resume_pending=_resume_pending(item),
         suspended=item.get("suspended", False),
         uploaded_bytes=item.get("uploaded_bytes", 0),
-        failed_tries=FailedTries(tries["turn"], tries["count"]) if tries else None,
+        failed_tries=FailedTries(tries["turn"], tries.get("count", 0)) if "turn" in tries else None,
     )
+
+
+def _resume_pending(item: Item) -> ResumePending | None:
+    if "resume_pending" not in item:
+        return None
+    pending = map_at(item, "resume_pending")
+    reason = pending.get("reason")
+    known = Interruption(reason) if reason in set(Interruption) else Interruption.UNKNOWN
+    return ResumePending(known, pending.get("at", item["updated_at"]))
 
 
 def item_of(session: Session) -> Mapping[str, Any]:
     """A session as its META item. `user_id` and `created_at` are also the keys of the `by_user` index."""
     pending, tries = session.resume_pending, session.failed_tries
-    return {
+    values = {
         **meta_key(session.id),
         "session_id": session.id,
         "user_id": session.user_id,
@@ -65,3 +74,4 @@ def item_of(session: Session) -> Mapping[str, Any]:
         "uploaded_bytes": session.uploaded_bytes or None,
         "failed_tries": {"turn": tries.turn, "count": tries.count} if tries else None,
     }
+    return stamped(values)

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import logging
 import re
 import secrets
 from collections.abc import Iterator
@@ -12,11 +13,12 @@ from shared.domain.sessions import Session
 from shared.errors import Conflict
 from shared.ports.conditions import absent, equals
 from shared.ports.sessions import SessionPage
-from shared.ports.tables import SESSIONS_BY_USER, ConditionFailed, Item, Put, Table, Tables
+from shared.ports.tables import SESSIONS_BY_USER, ConditionFailed, Item, Put, Table, Tables, Update
 from shared.store.deletion import delete_contents, delete_handoffs
 from shared.store.keys import meta_key, route_key
 from shared.store.session_items import item_of, session_of
 
+log = logging.getLogger(__name__)
 _CURSOR = re.compile(r"([0-9]{1,15}) ([A-Za-z0-9_-]{1,64})")
 
 
@@ -44,12 +46,19 @@ class TableSessions:
         return session_of(item) if item else None
 
     def replace(self, before: Session, after: Session) -> Session:
-        """Writes the whole item: simpler than a difference, and of the same price."""
+        """Writes the difference only: what another version has stored beside it stays."""
         written = replace(after, version=before.version + 1)
         write_id = secrets.token_hex(8)
-        item = {**item_of(written), "write_id": write_id}
+        old = item_of(before)
+        changes = {name: value for name, value in item_of(written).items() if value != old[name]}
+        write = Update(
+            Table.SESSIONS,
+            meta_key(before.id),
+            when=[equals("version", before.version)],
+            set={**changes, "write_id": write_id},
+        )
         try:
-            self._tables.put(Put(Table.SESSIONS, item, [equals("version", before.version)]))
+            self._tables.update(write)
         except ConditionFailed as failed:
             if not _was_written(failed, write_id):
                 raise Conflict(f"session {before.id} changed since it was read") from None
@@ -60,7 +69,7 @@ class TableSessions:
         page = self._tables.index(SESSIONS_BY_USER, user_id, backwards=True, limit=limit, after=after)
         items = self._tables.get_many(Table.SESSIONS, [Table.SESSIONS.key_of(row) for row in page.rows])
         return SessionPage(
-            sessions=[session_of(item) for item in items if item["user_id"] == user_id],  # the index may lag behind
+            sessions=[session for item in items if (session := _readable(item)) and session.user_id == user_id],
             cursor=_cursor(page.next) if page.next else None,
         )
 
@@ -97,6 +106,15 @@ class TableSessions:
     def at(self, place: Place) -> str | None:
         item = self._tables.get(Table.SESSIONS, route_key(place))
         return item["session_id"] if item else None
+
+
+def _readable(item: Item) -> Session | None:
+    """The session, or None for an incomplete item: it must not hide all others."""
+    try:
+        return session_of(item)
+    except (KeyError, TypeError, ValueError):
+        log.exception("%s cannot be read", item["pk"])
+        return None
 
 
 def _was_written(failed: ConditionFailed, write_id: str) -> bool:

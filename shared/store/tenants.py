@@ -11,6 +11,7 @@ from shared.ports.tables import Check, Put, Table, Tables, Update, Write
 from shared.store.keys import back_route_key, handoff_key, meta_key, route_key
 from shared.store.session_items import session_of
 from shared.store.transitions import allowed, allows, ended_by
+from shared.store.versions import stamped
 
 RETURNED = dict.fromkeys(("link", "active_handoff", "turn_id", "turn_lease_until"))
 """The attributes that a session loses when it returns to its terminal."""
@@ -30,10 +31,10 @@ def move_in(
         if not is_mine or not may_replace:
             raise PlaceBusy(place.route, is_mine=is_mine)
     as_read = [absent("pk"), equals("session_id", session_id), *([equals("session_id", other)] if other else [])]
-    route = {**route_key(place), "session_id": session_id, "link": link}  # the link for a return to this place
+    route = stamped({**route_key(place), "session_id": session_id, "link": link})  # the link for a return to this place
     return [
         Put(Table.SESSIONS, route, [either(*as_read)]),
-        Put(Table.SESSIONS, back_route_key(session_id, place)),
+        Put(Table.SESSIONS, stamped(back_route_key(session_id, place))),
         *(_evict(tables, tenant, place.route, now) if tenant else []),
     ]
 

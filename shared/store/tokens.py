@@ -7,6 +7,7 @@ from shared.errors import Conflict
 from shared.ports.conditions import absent, differs, either, present
 from shared.ports.tables import Check, ConditionFailed, Delete, Item, Put, Table, Tables, Write
 from shared.store.keys import DIRECTORY, token_key, use_key, user_key, user_partition
+from shared.store.versions import stamped
 
 
 def token_of(token_hash: str, item: Item, *, last_used: str | None = None) -> Token:
@@ -25,8 +26,8 @@ def token_of(token_hash: str, item: Item, *, last_used: str | None = None) -> To
 def add(tables: Tables, user_id: str, token_hash: str, attributes: Item, *, by: str | None, is_new_user: bool) -> bool:
     """Store a token and its user's row in the directory; with `by`, only while that token exists."""
     writes: list[Write] = [
-        Put(Table.SESSIONS, {**token_key(user_id, token_hash), **attributes}),
-        Put(Table.SESSIONS, user_key(user_id), [absent("pk")] if is_new_user else []),
+        Put(Table.SESSIONS, stamped({**token_key(user_id, token_hash), **attributes})),
+        Put(Table.SESSIONS, stamped(user_key(user_id)), [absent("pk")] if is_new_user else []),
     ]
     if by is not None:
         writes.append(Check(Table.SESSIONS, token_key(user_id, by), [present("pk")]))
@@ -68,7 +69,7 @@ def remove_all(tables: Tables, user_id: str) -> None:
 
 def mark_used(tables: Tables, user_id: str, used_id: str, day: str) -> None:
     """Not on the token itself: a function that only reads may write to the directory, and never a token."""
-    row = {**use_key(user_id, used_id), "day": day}
+    row = stamped({**use_key(user_id, used_id), "day": day})
     try:
         tables.put(Put(Table.SESSIONS, row, [either(absent("pk"), differs("day", day))]))
     except (ConditionFailed, Conflict):

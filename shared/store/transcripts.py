@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from shared.domain.messages import Message
 from shared.domain.sessions import Session
-from shared.errors import Conflict
+from shared.errors import Conflict, NewerVersion
 from shared.ports.conditions import absent, equals
 from shared.ports.tables import ConditionFailed, Put, Table, Tables, Update
 from shared.store.chunks import pack, unpack
 from shared.store.keys import chunk_key, meta_key, session_partition
+from shared.store.versions import is_newer, stamped
 
 MAX_CHUNKS_BYTES = 3 * 1024 * 1024
 """The chunks of one transaction, which takes 4 MB; everything beside them is far below the difference."""
@@ -20,7 +21,7 @@ def chunk_puts(session_id: str, first: int, messages: Sequence[Message]) -> list
     puts = []
     for count, data in pack(messages):
         item = {**chunk_key(session_id, first), "count": count, "data": data}
-        puts.append(Put(Table.SESSIONS, item, [absent("pk")]))
+        puts.append(Put(Table.SESSIONS, stamped(item), [absent("pk")]))
         first += count
     return puts
 
@@ -83,6 +84,8 @@ class TableTranscripts:
             start = holder["sk"] if holder else start
         left = limit
         for row in self._tables.query(partition, low=start, high="CHUNK#~"):
+            if is_newer(row):
+                raise NewerVersion(f"the transcript of session {session_id}")
             first = int(row["sk"].removeprefix("CHUNK#"))
             for message in unpack(row["data"])[max(0, after - first) :]:
                 if left is not None:

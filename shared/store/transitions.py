@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.handoffs import TRANSITIONS, Handoff, Reason, Receipt, Step
-from shared.ports.conditions import Condition, absent, at_most, either, equals, holds, one_of
+from shared.ports.conditions import Condition, absent, at_most, both, either, equals, holds, one_of
 from shared.ports.tables import Item, Table, Update
 from shared.store.handoff_items import reason_value, receipt_value
 from shared.store.keys import handoff_key
+from shared.store.versions import not_newer
 
 NUDGE_AFTER = 30_000
 CONFIRMED_DUE_AFTER = 120_000
@@ -16,8 +17,8 @@ NOT_DUE: Mapping[str, Any] = {"due_shard": None, "due_at": None}
 
 
 def allowed(transition: str) -> Condition:
-    """The states from which the domain's table allows this transition."""
-    return one_of("state", sorted(state.value for state in TRANSITIONS[transition].sources))
+    """The states from which the domain's table allows this transition; never for an item of a newer version."""
+    return both(not_newer(), one_of("state", sorted(state.value for state in TRANSITIONS[transition].sources)))
 
 
 def allows(transition: str, item: Item | None) -> bool:

@@ -14,6 +14,7 @@ from shared.errors import Conflict, StorageFull, TooManyOpenHandoffs, TooManyTur
 from shared.ports.conditions import Condition, absent, at_least, at_most, differs, either, present
 from shared.ports.tables import ConditionFailed, Item, Key, Table, Tables, Update
 from shared.store.keys import handoff_key, usage_key
+from shared.store.versions import VERSION
 
 HOUR = 3_600_000
 TRIES = 5
@@ -125,8 +126,9 @@ class TableUsage:
 
     def _try(self, key: Key, when: list[Condition], **changes: Item) -> Item | None:
         """Update the usage; if the conditions do not hold, return it as it is instead ({} before the first use)."""
+        first = {"v": VERSION, **changes.get("first", {})}
         try:
-            self._tables.update(Update(Table.SESSIONS, key, when=when, **changes))
+            self._tables.update(Update(Table.SESSIONS, key, when=when, **{**changes, "first": first}))
         except ConditionFailed as failed:
             return failed.items[0] or {}
         return None

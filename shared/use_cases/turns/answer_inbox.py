@@ -5,7 +5,7 @@ import logging
 from collections.abc import Sequence
 
 from shared.domain.commands import parse_command
-from shared.errors import NotYet, Rejected
+from shared.errors import NewerVersion, NotYet, Rejected
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent
 from shared.services import Services
@@ -32,11 +32,13 @@ ROWS_PER_TURN = 25
 def answer_inbox(services: Services, message: InboxEvent, budget: TurnBudget) -> None:
     """Answer the new rows of a place, or finish the delivery of the turn that has answered them. Safe to run twice.
 
-    Raises NotYet(0) while earlier rows must be answered first.
+    Raises NotYet(0) while earlier rows must be answered first, NewerVersion for a row that only a newer worker can answer.
     """
     row = services.store.inbox.get(message.place, message.event_id)
     if row is None:
         return
+    if row.is_newer:
+        raise NewerVersion("the inbox row")
     if row.done_by is not None:
         _finish_delivery(services, row)
         return

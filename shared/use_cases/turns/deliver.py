@@ -9,6 +9,7 @@ from shared.domain.routes import Place, notices_at
 from shared.errors import (
     Ambiguous,
     Busy,
+    NewerVersion,
     NotSent,
     NotYet,
     PlaceGone,
@@ -46,6 +47,8 @@ def deliver(services: Services, session_id: str, turn_id: str) -> None:
     for part in services.store.outbox.journal(session_id, turn_id):
         if part.state == "rejected":
             raise Rejected(f"{part.place.platform} refused it earlier")
+        if part.state == "unknown":
+            raise NewerVersion(f"part {part.key}")
         if part.state != "sent" and not part.place.is_cli:
             _deliver_part(services, platform_of(services, part.place), part)
 

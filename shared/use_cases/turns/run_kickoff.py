@@ -7,7 +7,7 @@ from shared.domain.handoffs import Handoff, Reason, Receipt, State
 from shared.domain.interruptions import note_for
 from shared.domain.messages import Message, count_by_role, digest, fitting_reply
 from shared.domain.sessions import Session
-from shared.errors import AgentError, AgentUnavailable, Conflict, NotYet, Rejected
+from shared.errors import AgentError, AgentUnavailable, Conflict, NewerVersion, NotYet, Rejected
 from shared.ports.turns import TurnCommit
 from shared.services import Services
 from shared.use_cases.handoffs.take_over import take_over
@@ -30,6 +30,8 @@ def run_kickoff(services: Services, handoff_id: str, budget: TurnBudget) -> None
     handoff = services.store.handoffs.get(handoff_id)
     if handoff is None or not handoff.is_open:
         return
+    if handoff.is_newer:
+        raise NewerVersion(f"handoff {handoff.id}")
     if not handoff.is_bound:
         _wake_when_due(services, handoff)
         return

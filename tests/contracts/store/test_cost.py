@@ -83,8 +83,7 @@ def test_one_handoff_stays_within_its_budget(metered: tuple[World, Meter]) -> No
     hand_over(world)
     assert meter.requests == {
         "TransactWriteItems": 4,  # request, rebind, commit, complete
-        "UpdateItem": 6,  # claim, two steps, kickoff sent, sending, sent
-        "PutItem": 1,  # the turn's start
+        "UpdateItem": 7,  # claim, two steps, kickoff sent, the turn's start, sending, sent
         "GetItem": 5,  # the session three times, the handoff, the thread's route
         "Query": 2,  # transcript, journal
     }

@@ -39,4 +39,9 @@ def test_a_value_that_cannot_be_stored_is_a_type_error(value: Any) -> None:
 
 def test_an_unknown_attribute_type_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="cannot read"):
-        decode({"NS": ["1"]})
+        decode({"XS": ["1"]})
+
+
+def test_values_that_only_a_newer_version_writes_are_read() -> None:
+    item = {"n": {"N": "1.5"}, "ss": {"SS": ["a"]}, "ns": {"NS": ["1", "2.5"]}, "bs": {"BS": [b"x"]}}
+    assert from_item(item) == {"n": 1.5, "ss": ["a"], "ns": [1, 2.5], "bs": [b"x"]}

@@ -29,4 +29,4 @@ def test_a_turn_is_believed_in_until_its_lease_is_over(turn: TurnLease | None, l
 
 
 def test_interruptions_keep_their_stored_names() -> None:
-    assert [reason.value for reason in Interruption] == ["killed", "out_of_time", "redelivered"]
+    assert [reason.value for reason in Interruption] == ["killed", "out_of_time", "redelivered", "unknown"]
