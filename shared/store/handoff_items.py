@@ -101,7 +101,7 @@ def handoff_of(item: Item) -> Handoff:
 
 
 def _is_known(item: Item) -> bool:
-    return item["state"] in set(State)
+    return item["state"] in tuple(State)
 
 
 def _state_of(item: Item) -> State:

@@ -43,7 +43,7 @@ def _resume_pending(item: Item) -> ResumePending | None:
         return None
     pending = map_at(item, "resume_pending")
     reason = pending.get("reason")
-    known = Interruption(reason) if reason in set(Interruption) else Interruption.UNKNOWN
+    known = Interruption(reason) if reason in tuple(Interruption) else Interruption.UNKNOWN
     return ResumePending(known, pending.get("at", item["updated_at"]))
 
 
