@@ -6,6 +6,7 @@ from typing import Any
 from local.chats.spec import LocalChat
 from local.cloud.engine import Engine
 from local.cloud.stack import Stack
+from shared.aws.secrets import parameter_of
 from shared.aws.tables import DynamoTables
 from shared.domain.routes import Place
 from shared.ports.store import Store
@@ -41,4 +42,4 @@ def seed_users(store: Store, simulated: Iterable[LocalChat]) -> dict[str, str]:
 def put_secrets(ssm: Any, prefix: str, secrets: Mapping[str, str]) -> None:
     """Set secrets, as the operator of a deployment does."""
     for name, value in secrets.items():
-        ssm.put_parameter(Name=f"{prefix}/{name}", Value=value, Type="SecureString", Overwrite=True)
+        ssm.put_parameter(Name=parameter_of(prefix, name), Value=value, Type="SecureString", Overwrite=True)

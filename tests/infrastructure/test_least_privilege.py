@@ -6,9 +6,13 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from local.cloud.deploy import deploy
 from local.cloud.engine import Engine
 from local.cloud.moto_patches.policies import as_list
 from local.cloud.stack import Stack
+from local.paths import TEMPLATE, TRANSLATED
+from local.seed import put_secrets
+from shared.aws.secrets import SsmSecrets
 from shared.store.keys import DIRECTORY
 
 # Resource "*" where IAM knows no narrower one.
@@ -84,6 +88,42 @@ def test_only_turn_may_invoke_models_and_only_with_bedrock(roles: dict[str, Any]
     granted = {grant.action for grant in cloud.grants_unused(stack.functions["TurnFunction"].role_arn)}
     assert "sqs:ChangeMessageVisibility" in granted
     assert not any(action.startswith("bedrock:") for action in granted)
+
+
+def test_only_turn_may_read_the_key_of_the_agent(roles: dict[str, Any]) -> None:
+    paths = {
+        name: [
+            statement["Resource"]["Fn::Sub"].rpartition(":")[2] for statement in _statements(role) if _is_ssm(statement)
+        ]
+        for name, role in roles.items()
+    }
+    platforms, agent = "parameter${SecretsPrefix}", "parameter${SecretsPrefix}-agent"
+    assert paths.pop("TurnRole") == [platforms, agent]
+    assert {name for name, granted in paths.items() if granted} == {
+        "RequestRole",
+        "StatusRole",
+        "ProcessRole",
+        "WebhookRole",
+    }
+    assert all(granted in ([], [platforms]) for granted in paths.values())
+
+
+def _is_ssm(statement: dict[str, Any]) -> bool:
+    return bool(statement["Action"] == "ssm:GetParametersByPath")
+
+
+def test_webhook_cannot_reach_the_key_of_the_agent(engine: Engine) -> None:
+    stack = deploy(engine, TEMPLATE, {"Agent": "openai"}, name="with-a-key", cache=TRANSLATED)
+    prefix = stack.outputs["SecretsPrefix"]
+    put_secrets(engine.client("ssm"), prefix, {"agent/key": "sk-secret", "telegram/bot_token": "1:abc"})
+    webhook, turn = (
+        SsmSecrets(engine.client("ssm", engine.assume(stack.functions[name].role_arn)), prefix)
+        for name in ("WebhookFunction", "TurnFunction")
+    )
+    assert webhook.get("telegram/bot_token") == turn.get("telegram/bot_token") == "1:abc"
+    assert turn.get("agent/key") == "sk-secret"
+    with pytest.raises(ClientError, match="AccessDeniedException"):
+        webhook.get("agent/key")
 
 
 def test_status_can_read_and_not_write(cloud: Engine, stack: Stack) -> None:

@@ -44,6 +44,12 @@ def test_a_path_without_secrets_has_none(ssm: Any) -> None:
     assert SsmSecrets(ssm, "/nothing/here").get("telegram/bot_token") is None
 
 
+def test_the_key_of_the_agent_has_a_path_for_itself(ssm: Any, prefix: str) -> None:
+    ssm.put_parameter(Name=f"{prefix}-agent/key", Value="sk-1", Type="SecureString")
+    ssm.put_parameter(Name=f"{prefix}/agent/key", Value="readable by all", Type="SecureString")
+    assert SsmSecrets(ssm, prefix).get("agent/key") == "sk-1"
+
+
 def test_nothing_is_read_before_the_first_get_and_then_all_at_once(engine: "Engine", prefix: str) -> None:
     client = engine.client("ssm")
     asked: list[str] = []
