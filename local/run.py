@@ -24,7 +24,8 @@ API_PORT, PAGE_PORT = 8787, 8788
 def run(started: float) -> int:
     """Start, print what to do next and each event, stop cleanly. Never prompts; raises KeyboardInterrupt while starting."""
     logging.getLogger().setLevel(logging.ERROR)
-    if wrong := list(faults(os.environ)):
+    real = RealBots.from_environment(os.environ)
+    if wrong := [*faults(os.environ), *real.faults()]:
         say("\n".join([*wrong, "Nothing was started."]))
         return 2
     printer = EventPrinter(color=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
@@ -33,7 +34,7 @@ def run(started: float) -> int:
         page_port=PAGE_PORT,
         parameters=parameters_from(os.environ),
         secrets=secrets_from(os.environ),
-        real=RealBots.from_environment(os.environ),
+        real=real,
         watcher=printer.watcher(),
     )
     try:

@@ -4,7 +4,7 @@ HandoffError
 ├── RequestRefused             the request cannot be granted; nothing was written; a retry gives the same answer
 │   ├── InvalidRequest · Unauthenticated · MissingScope · UnknownSession · UnknownHandoff
 │   ├── UnknownToken · UnknownUser · UserExists
-│   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · NoHome
+│   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · PlatformUnavailable · NoHome · ChatRefused
 │   ├── Moved · OutOfSequence · SessionBusy · SessionSuspended · HandoffInFlight · PlaceBusy
 │   ├── IdempotencyKeyReused · TooLate
 │   └── LimitReached(retry_after)
@@ -19,6 +19,7 @@ HandoffError
 │   ├── NotSent                not sent; may be retried
 │   ├── Ambiguous              may have arrived: reconcile before a retry
 │   └── Rejected               refused permanently
+│       ├── ForeignChat        a private chat of other people
 │       ├── ThreadRefused      this chat cannot hold a thread: use the chat itself
 │       └── PlaceGone          the thread or chat no longer exists
 └── AgentError                 an agent did not answer
@@ -151,6 +152,24 @@ class PlatformNotConfigured(RequestRefused):
         super().__init__(
             f"{name} is not configured on this service. Ask the operator to set the bot's token and secret."
         )
+
+
+class PlatformUnavailable(RequestRefused):
+    """The platform must be asked before the request can be granted, and did not answer."""
+
+    code = "platform_unavailable"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} did not answer, so the chat could not be checked. Nothing was changed. Try again.")
+
+
+class ChatRefused(RequestRefused):
+    """The platform has no such chat, or its bot cannot work there."""
+
+    code = "chat_refused"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why.rstrip('.')}. Nothing was changed.")
 
 
 class NoHome(RequestRefused):
@@ -367,6 +386,13 @@ class Ambiguous(PlatformError):
 
 class Rejected(PlatformError):
     """Refused permanently."""
+
+
+class ForeignChat(Rejected):
+    """A private chat of other people than the user."""
+
+    def __init__(self) -> None:
+        super().__init__("This is a private chat of another person")
 
 
 class ThreadRefused(Rejected):

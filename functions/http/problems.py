@@ -80,8 +80,12 @@ CODES: Mapping[str, Code] = {
     "unknown_platform": Code(422, "No platform has this name."),
     "platform_not_supported": Code(422, "The platform is listed but not supported yet."),
     "platform_not_configured": Code(422, "The operator has not set the platform's secrets."),
+    "chat_refused": Code(422, "The platform has no such chat, or its bot cannot work there."),
     "no_home": Code(422, "You have no home on the platform and named no target."),
     "idempotency_key_reused": Code(422, "The Idempotency-Key was used with another body."),
+    "platform_unavailable": Code(
+        503, "The platform did not answer, and must be asked first. Nothing was changed: retry."
+    ),
     "internal": Code(500, "Internal error. Retrying with the same Idempotency-Key is safe."),
 }
 """A refusal whose code is missing here is a KeyError in its first test."""

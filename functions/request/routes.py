@@ -108,11 +108,11 @@ async def post_resume(
     return SessionView.of(session, now=services.clock.now())
 
 
-@router.put("/platforms/{platform}/home", responses=refusals(*BODY, *PLATFORM))
+@router.put("/platforms/{platform}/home", responses=refusals(*BODY, *PLATFORM, "chat_refused", "platform_unavailable"))
 async def put_home(platform: str, body: HomeBody, services: AppServices, user_id: Writer) -> HomeView:
     """Set the chat where your handoffs to this platform arrive."""
-    set_home(services, user_id, Place(platform, body.chat))
-    return HomeView(platform=platform, chat=body.chat)
+    home = set_home(services, user_id, Place(platform, body.chat))
+    return HomeView(platform=platform, chat=home.chat)
 
 
 @router.post(

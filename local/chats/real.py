@@ -1,7 +1,7 @@
 """Real bots in a local run: the platforms whose tokens are in the environment, and the user of each bot."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from local.chats import CHATS
@@ -83,6 +83,14 @@ class RealBots:
             for bot in self.bots
             if bot.chat.relay
         ]
+
+    def faults(self) -> Iterator[str]:
+        """Ids of another form than the platform's, one sentence each."""
+        for bot in self.bots:
+            if bot.user_id and not bot.chat.spec.is_person_id(bot.user_id):
+                yield f"{bot.name.upper()}_USER_ID={bot.user_id} is not the id of a person on {bot.chat.spec.title}."
+            if bot.home and not bot.chat.spec.is_chat_id(bot.home):
+                yield f"{bot.name.upper()}_HOME={bot.home} is not the id of a chat on {bot.chat.spec.title}."
 
     def described(self) -> list[str]:
         return [bot.described() for bot in self.bots]

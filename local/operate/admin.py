@@ -17,6 +17,7 @@ from shared.domain.routes import Place
 from shared.domain.tokens import USUAL, Scope, Token, token_id
 from shared.errors import RequestRefused
 from shared.platforms import PLATFORMS
+from shared.platforms.spec import PlatformSpec
 from shared.ports.store import Store
 from shared.store.bundle import store_on
 from shared.use_cases.people.authenticate import hash_of
@@ -58,6 +59,9 @@ def _link_accounts(store: Store, asked: argparse.Namespace) -> None:
         for account in getattr(asked, spec.name):
             store.accounts.add_identity(asked.user, spec.name, account)
     for home in asked.home:
+        # Which chats are private is known here only where they have the id of their person; handoffs check the others.
+        if store.accounts.user_of(home.platform, home.chat) not in (None, asked.user):
+            raise ValueError(f"{home.route} is a private chat of another user")
         store.accounts.set_home(asked.user, home)
 
 
@@ -181,7 +185,9 @@ def _parser() -> argparse.ArgumentParser:
     user.add_argument("user", type=_user, help="a short id of your choice, such as anna")
     for spec in SUPPORTED:
         title = f"the user's id on {spec.title}"
-        accounts.add_argument(f"--{spec.name}", action="append", default=[], metavar="ID", help=title)
+        accounts.add_argument(
+            f"--{spec.name}", action="append", default=[], type=_account_on(spec), metavar="ID", help=title
+        )
     homes.add_argument("--home", action="append", default=[], type=_home, metavar="PLATFORM=CHAT")
     rights.add_argument("--label", default="", help="what the token is for")
     rights.add_argument("--scope", action="append", type=Scope, choices=list(Scope), help="default: handoff, read, run")
@@ -206,11 +212,22 @@ def _user(text: str) -> str:
     return text
 
 
+def _account_on(spec: PlatformSpec) -> Callable[[str], str]:
+    def account(text: str) -> str:
+        if not spec.is_person_id(text):
+            raise argparse.ArgumentTypeError(f"{text!r} is not the id of a person on {spec.title}")
+        return text
+
+    return account
+
+
 def _home(text: str) -> Place:
     platform, _, chat = text.partition("=")
-    names = [spec.name for spec in SUPPORTED]
-    if platform not in names or not chat:
-        raise argparse.ArgumentTypeError(f"write it as PLATFORM=CHAT, with one of {', '.join(names)}")
+    specs = {spec.name: spec for spec in SUPPORTED}
+    if platform not in specs or not chat:
+        raise argparse.ArgumentTypeError(f"write it as PLATFORM=CHAT, with one of {', '.join(specs)}")
+    if not specs[platform].is_chat_id(chat):
+        raise argparse.ArgumentTypeError(f"{chat!r} is not the id of a chat on {specs[platform].title}")
     return Place(platform, chat)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-_COMMAND = re.compile(r"/([a-z]+)(?:@\w+)?(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
+_COMMAND = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ COMMANDS: Mapping[str, ChatCommand] = MappingProxyType(
 
 
 def parse_command(text: str) -> tuple[str, str] | None:
-    """The name and the argument of a known command, or None; accepts Telegram's `/name@bot`."""
+    """The name and the argument of a known command, or None."""
     matched = _COMMAND.fullmatch(text.strip())
     if matched is None or matched[1].lower() not in COMMANDS:
         return None

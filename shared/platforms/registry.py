@@ -50,6 +50,9 @@ class PlatformRegistry:
     def has_threads(self, name: str) -> bool:
         return self._spec(name).threads
 
+    def is_chat_id(self, name: str, chat: str) -> bool:
+        return self._spec(name).is_chat_id(chat)
+
     def body_limit(self, name: str) -> int:
         return self._specs[name].body_limit if name in self._specs else DEFAULT_BODY_LIMIT
 

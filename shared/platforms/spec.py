@@ -1,5 +1,6 @@
 """What is known of a platform without loading its SDK."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ class PlatformSpec:
 
     The platform is configured when all `secrets` are set; `optional_secrets` enable parts of it. `lazy_imports` are the
     modules that the adapter imports on its first call to the platform. `body_limit` is the largest webhook, in bytes.
+    `chat_id` and `person_id` are regular expressions for the one form of an id: a platform may understand others too.
     """
 
     name: str
@@ -32,10 +34,18 @@ class PlatformSpec:
     link_url: str = ""
     lazy_imports: tuple[str, ...] = ()
     body_limit: int = DEFAULT_BODY_LIMIT
+    chat_id: str = r"[!-~]{1,200}"
+    person_id: str = r"[!-~]{1,200}"
 
     @property
     def is_supported(self) -> bool:
         return self.adapter is not None
+
+    def is_chat_id(self, text: str) -> bool:
+        return re.fullmatch(self.chat_id, text) is not None
+
+    def is_person_id(self, text: str) -> bool:
+        return re.fullmatch(self.person_id, text) is not None
 
     def urls(self, overrides: Mapping[str, Mapping[str, str]]) -> PlatformUrls:
         """The platform's addresses; `overrides` (the setting PLATFORM_URLS) may hold `api` and `link` under its name."""

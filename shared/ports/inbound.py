@@ -1,10 +1,14 @@
 """Webhooks of chat platforms: the request that came in, and the events and the answer that it parses to."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from shared.domain.routes import Place
+
+# Ids become parts of keys: neither empty nor longer than any platform's, without spaces, controls and half characters.
+_ID = re.compile(r"[!-~]{1,200}")
 
 
 @dataclass(frozen=True)
@@ -31,13 +35,22 @@ class Inbound:
     """A person's message at a place.
 
     `event_id` is the platform's id of the message: the same on every redelivery, and ids sort in the order of sending.
-    `sender` is the platform's id of the person, which the person cannot change.
+    `sender` is the platform's id of the person, which the person cannot change. `private`: only the sender and the bot are
+    in the chat. `addressee` is the bot that a command names, if it names one. Raises ValueError or TypeError for ids that
+    no platform sends; half of a surrogate pair in `text` is replaced, because it can be neither stored nor sent.
     """
 
     event_id: str
     place: Place
     sender: str
     text: str
+    private: bool = False
+    addressee: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_ids(self.event_id, self.sender, self.place)
+        whole = self.text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        object.__setattr__(self, "text", whole)
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,15 @@ class Invited:
 
     place: Place
     sender: str
+
+    def __post_init__(self) -> None:
+        _check_ids(self.sender, self.sender, self.place)
+
+
+def _check_ids(event_id: str, sender: str, place: Place) -> None:
+    for value in (event_id, sender, place.chat, "-" if place.thread is None else place.thread):
+        if not _ID.fullmatch(value):
+            raise ValueError("not an id that a platform would send")
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ class InboxRow:
     `done_by` is `<session>/<turn>` for a turn, so that its delivery can be finished, else the name of what answered.
     `epoch` is the one at which a terminal's turn was accepted.
     `is_newer`: a newer version works on it, in a status that this one does not know.
+    `private`: only the sender and the bot are in the chat.
     """
 
     place: Place
@@ -25,6 +26,7 @@ class InboxRow:
     done_by: str | None = None
     epoch: int | None = None
     is_newer: bool = False
+    private: bool = False
 
 
 class Inbox(Protocol):

@@ -42,11 +42,19 @@ class Finding:
     platform: str | None = None
 
 
-class Platform(Protocol):
-    """A chat platform. Calls raise only the `PlatformError`s of shared/errors.py; `typing` and `diagnose` raise nothing.
+@dataclass(frozen=True)
+class ResolvedChat:
+    """A chat as the platform names it. `private`: only one person and the bot are in it."""
 
-    `verify`, `parse` and `render` call no network: what a webhook demands beyond reading it is done in `join` and
-    `check_home`.
+    place: Place
+    private: bool = False
+
+
+class Platform(Protocol):
+    """A chat platform. Calls raise only the `PlatformError`s of shared/errors.py.
+
+    `typing`, `link`, `is_me` and `diagnose` raise nothing. `verify`, `parse` and `render` call no network: what a webhook
+    demands beyond reading it is done in `join` and `is_me`.
     """
 
     name: str
@@ -74,7 +82,7 @@ class Platform(Protocol):
         """An agent's Markdown as parts: pure, deterministic, none over the limit, no code fence left open."""
 
     def link(self, place: Place) -> str:
-        """The URL that opens this place for a person."""
+        """The URL that opens this place for a person. Less exact if the platform must be asked and does not answer."""
 
     def verify(self, request: WebhookRequest, *, now: int) -> bool:
         """Whether the platform sent this request. Always False while no secret is set."""
@@ -86,12 +94,17 @@ class Platform(Protocol):
         """Accept the invitation of a known person to this chat. May call the platform; repeating it is safe."""
         return
 
-    def check_home(self, home: Place) -> Place:
-        """The chat that a person chose with `/sethome`, as it is to be stored. May call the platform.
+    def is_me(self, bot_name: str) -> bool:  # noqa: ARG002  # most platforms send a bot only what is meant for it
+        """Whether a command that names this bot (`Inbound.addressee`) is for ours. May call the platform."""
+        return True
 
-        Raises Rejected, with what to do about it, where the bot cannot work.
+    def resolve_chat(self, chat: Place, *, people: Sequence[str]) -> ResolvedChat:
+        """The chat that the platform understands by this id, for a user with the accounts `people` there.
+
+        Several texts may lead to one chat, so compare only what this returns. May call the platform, posts nothing.
+        Raises ForeignChat for a private chat in which none of `people` is, and Rejected, with what to do about it, for a
+        text that is not an id of the platform, or where the bot cannot work.
         """
-        return home
 
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:
         """Check the bot, its webhook and its rights at `home`, for about `seconds`. Changes nothing."""
@@ -114,6 +127,9 @@ class Platforms(Protocol):
 
     def has_threads(self, name: str) -> bool:
         """Whether it has threads at all. Loads no SDK."""
+
+    def is_chat_id(self, name: str, chat: str) -> bool:
+        """Whether this text has the form of a chat's id there. Loads no SDK; whether the chat exists is not checked."""
 
     def body_limit(self, name: str) -> int:
         """The largest webhook in bytes; the default for an unknown name, whose webhooks are refused anyway."""

@@ -27,6 +27,7 @@ def row_of(item: Item) -> InboxRow:
         done_by=item.get("done_by"),
         epoch=item.get("epoch"),
         is_newer=is_newer(item) or item.get("status") not in ("new", "done"),
+        private=bool(item.get("private")),
     )
 
 
@@ -54,6 +55,7 @@ class TableInbox:
             "received_at": row.received_at,
             "user": row.user_id,
             "epoch": row.epoch,
+            "private": row.private or None,
             "status": "new",
             "expires_at": row.received_at // 1000 + KEEP_SECONDS,
         }

@@ -6,6 +6,8 @@ from shared.domain.handoffs import Handoff
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import (
+    ForeignChat,
+    InvalidRequest,
     Moved,
     PlaceBusy,
     PlatformNotConfigured,
@@ -15,8 +17,9 @@ from shared.errors import (
     UnknownSession,
 )
 from shared.ports.inbox import InboxRow
-from shared.ports.platforms import Platforms
+from shared.ports.platforms import Platforms, ResolvedChat
 from shared.services import Services
+from shared.use_cases.retry import on_conflict
 
 ACCEPTED_PREFIX = "accepted-"
 
@@ -43,10 +46,43 @@ def refuse_elsewhere(session: Session, epoch: int) -> None:
         raise Moved(session)
 
 
-def refuse_foreign_chat(services: Services, user_id: str, chat: Place) -> None:
-    """Raise PlaceBusy for another user's private chat, which on some platforms has that user's id."""
+def refuse_early(services: Services, user_id: str, chat: Place) -> None:
+    """What can be said of a chat without its platform. `open_to` decides.
+
+    Raises InvalidRequest for a text of another form than the platform's ids, and PlaceBusy for another user's private
+    chat where that has the user's id.
+    """
+    if not services.platforms.is_chat_id(chat.platform, chat.chat):
+        raise InvalidRequest(f"{chat.chat[:60]!r} is not the id of a chat on {chat.platform}. Nothing was changed.")
     if services.store.accounts.user_of(chat.platform, chat.chat) not in (None, user_id):
         raise PlaceBusy(chat.route, is_mine=False)
+
+
+def open_to(services: Services, user_id: str, chat: Place) -> ResolvedChat:
+    """The chat as its platform names it: every place that a request names is checked here before the bot uses it.
+
+    Raises PlaceBusy for a private chat in which none of the user's accounts is, and PlatformErrors.
+    """
+    people = services.store.accounts.identities(user_id, chat.platform)
+    try:
+        return services.platforms.get(chat.platform).resolve_chat(chat, people=people)
+    except ForeignChat:
+        raise PlaceBusy(chat.route, is_mine=False) from None
+
+
+def evict_other_users(services: Services, user_id: str, place: Place) -> None:
+    """In a user's own private chat, return another user's session to its terminal. Safe to repeat.
+
+    None can move there any more; but an account may have belonged to another user before.
+    """
+
+    def evict() -> None:
+        session_id = services.store.sessions.at(place)
+        session = services.store.sessions.get(session_id) if session_id else None
+        if session is not None and session.owner == place and session.user_id != user_id:
+            services.store.moves.to_terminal(session, now=services.clock.now())
+
+    on_conflict(evict)
 
 
 def refuse_unusable_platform(platforms: Platforms, name: str) -> None:

@@ -6,8 +6,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from shared.domain.handoffs import Handoff, State
 from shared.domain.routes import Place
+from shared.errors import PlaceBusy, PlatformError
 from shared.ports.platforms import Finding
 from shared.services import Services
+from shared.use_cases.access import open_to
 
 log = logging.getLogger(__name__)
 PLATFORM_SECONDS = 5.0
@@ -24,7 +26,7 @@ def run_doctor(
     homes = services.store.accounts.homes(user_id)
     supported = [name for name, is_supported in services.platforms.known().items() if is_supported]
     configured = [name for name in supported if services.platforms.is_configured(name)]
-    diagnoses = _begin(services, configured, homes, base_url)
+    diagnoses = _begin(services, user_id, configured, homes, base_url)
     findings = [Finding("agent", ok=True, detail=services.agent_summary), *_handoffs(services, user_id)]
     if not configured:
         detail = "No platform is configured, so no session can be handed off."
@@ -39,17 +41,26 @@ def run_doctor(
 
 
 def _begin(
-    services: Services, platforms: Sequence[str], homes: Mapping[str, Place], base_url: str
+    services: Services, user_id: str, platforms: Sequence[str], homes: Mapping[str, Place], base_url: str
 ) -> Mapping[str, "Future[Sequence[Finding]]"]:
     """Diagnose each platform in a thread, so that one that hangs does not delay the others."""
 
     def diagnose(name: str) -> Sequence[Finding]:
-        return services.platforms.get(name).diagnose(
-            homes.get(name),
+        home, foreign = homes.get(name), []
+        try:
+            home = open_to(services, user_id, home).place if home else None
+        except PlaceBusy as refusal:
+            fix = f"Choose another chat: handoff config home {name} CHAT."
+            home, foreign = None, [Finding("home", ok=False, detail=refusal.message, fix=fix, platform=name)]
+        except PlatformError:
+            pass  # the diagnosis finds out why
+        found = services.platforms.get(name).diagnose(
+            home,
             webhook_url=f"{base_url}/webhooks/{name}",
             now=services.clock.now(),
             seconds=PLATFORM_SECONDS,
         )
+        return [*found, *foreign]
 
     threads = ThreadPoolExecutor(max_workers=max(len(platforms), 1), thread_name_prefix="diagnosis")
     diagnoses = {name: threads.submit(diagnose, name) for name in platforms}

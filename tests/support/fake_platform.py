@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from shared.domain.routes import Place
-from shared.errors import Ambiguous, PlaceGone, PlatformNotConfigured, Rejected
+from shared.errors import Ambiguous, ForeignChat, PlaceGone, PlatformNotConfigured, Rejected
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split
 from shared.ports.inbound import Inbound, Invited, Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Part, Platform
+from shared.ports.platforms import Capabilities, Part, Platform, ResolvedChat
 from shared.use_cases.turns.deliver import REPEAT_MARK
 
 T = TypeVar("T")
@@ -41,9 +41,14 @@ class Post:
 class FakePlatform(Platform):
     """A chat platform in memory.
 
-    `next` holds the errors or actions that the next calls of an operation meet. With `accepts_before_failing` an
-    Ambiguous error is raised after the call took effect. `down` is what every other call meets. `gone` are chats and
-    threads that were deleted.
+        `next` holds the errors or actions that the next calls of an operation meet. With `accepts_before_failing` an
+    <<<<<<< HEAD
+        Ambiguous error is raised after the call took effect. `down` is what every other call meets. `gone` are chats and
+        threads that were deleted.
+    =======
+        Ambiguous error is raised after the call took effect. `gone` are chats and threads that were deleted, `private` the people
+        of private chats.
+    >>>>>>> 1d17a07 (wip: private chats belong to their people)
     """
 
     name = "chat"
@@ -60,6 +65,7 @@ class FakePlatform(Platform):
         self.asked: list[str] = []
         self.joined: list[Place] = []
         self.gone: set[Place] = set()
+        self.private: dict[str, str] = {}
         self._ids = itertools.count(1)
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
@@ -99,8 +105,8 @@ class FakePlatform(Platform):
     def join(self, place: Place) -> None:
         self._do("join", lambda: self.joined.append(place))
 
-    def check_home(self, home: Place) -> Place:
-        return self._do("check_home", lambda: home)
+    def resolve_chat(self, chat: Place, *, people: Sequence[str]) -> ResolvedChat:
+        return self._do("resolve_chat", lambda: self._resolve(chat, people))
 
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Any]:
         return ()
@@ -119,6 +125,13 @@ class FakePlatform(Platform):
         if trouble is not None:
             trouble()
         return act()
+
+    def _resolve(self, chat: Place, people: Sequence[str]) -> ResolvedChat:
+        self._refuse_gone(chat)
+        person = self.private.get(chat.chat)
+        if person is not None and person not in people:
+            raise ForeignChat
+        return ResolvedChat(chat, private=person is not None)
 
     def _open(self, home: Place, title: str, key: str) -> Place:
         self._refuse_gone(home)
@@ -171,6 +184,9 @@ class FakePlatforms:
 
     def has_threads(self, name: str) -> bool:
         return name == "chat"
+
+    def is_chat_id(self, name: str, chat: str) -> bool:
+        return name == "chat" and chat.isprintable()
 
     def body_limit(self, name: str) -> int:
         return 1024 * 1024

@@ -14,8 +14,9 @@ CODES = {
     413: {"body_too_large"},
     422: {
         *("invalid_request", "unknown_platform", "platform_not_supported", "platform_not_configured"),
-        *("no_home", "idempotency_key_reused"),
+        *("no_home", "chat_refused", "idempotency_key_reused"),
     },
+    503: {"platform_unavailable"},
 }
 GATEWAY = {403: "Forbidden", 404: "Not Found"}
 """What the API answers itself: to a foreign Host header, and to an unknown route."""

@@ -35,6 +35,7 @@ CHAT = LocalChat(
         SeededChat("6001000000000000001", "agents", "text"),
         SeededChat("6002000000000000002", "ideas", "forum"),
         SeededChat("6003000000000000003", "Olivia and the bot", "dm", ("owner",)),
+        SeededChat("6004000000000000004", "Sam and the bot", "dm", ("stranger",)),
     ),
     homes={"owner": "6001000000000000001", "other": "6002000000000000002"},
     wire="local.chats.discord.wire.api:Discord",

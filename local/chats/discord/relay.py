@@ -103,15 +103,18 @@ class DiscordRelay(Relay):
             elif event["t"] == "GUILD_CREATE":
                 await self._catch_up(session, client, event["d"])
             elif event["t"] == "MESSAGE_CREATE":
-                await self._forward_message(session, event["d"])
+                await self._forward_message(session, event["d"], direct="guild_id" not in event["d"])
             else:
                 await self._forward_command(session, client, event["d"])
 
-    async def _forward_message(self, session: aiohttp.ClientSession, message: Mapping[str, Any]) -> None:
+    async def _forward_message(
+        self, session: aiohttp.ClientSession, message: Mapping[str, Any], *, direct: bool = False
+    ) -> None:
+        """`direct`: in direct messages with the bot. Messages of a server's history do not name their server either."""
         if message["author"].get("bot"):
             return
         self._warn_if_hidden(message)
-        await self._forward(session, "MESSAGE_CREATE", message)
+        await self._forward(session, "MESSAGE_CREATE", message, direct=direct)
 
     async def _forward_command(
         self, session: aiohttp.ClientSession, client: GatewayClient, interaction: Mapping[str, Any]
@@ -125,8 +128,10 @@ class DiscordRelay(Relay):
         except (discord.DiscordException, aiohttp.ClientError, OSError, ValueError, TypeError, RuntimeError) as error:
             log.warning("a slash command was accepted but not answered (%s)", type(error).__name__)
 
-    async def _forward(self, session: aiohttp.ClientSession, kind: str, data: Mapping[str, Any]) -> Outcome:
-        raw = json.dumps({"t": kind, "d": data}, ensure_ascii=False).encode()
+    async def _forward(
+        self, session: aiohttp.ClientSession, kind: str, data: Mapping[str, Any], **more: Any
+    ) -> Outcome:
+        raw = json.dumps({"t": kind, "d": data, **more}).encode()
         return await self._webhook.forward(session, raw, event=data["id"])
 
     async def _catch_up(self, session: aiohttp.ClientSession, client: GatewayClient, guild: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from shared.platforms.slack import SPEC
 # The scopes of an app that was made from the manifest in docs/platforms/slack.md.
 SCOPES = (
     *("chat:write", "channels:history", "groups:history", "im:history", "mpim:history"),
+    *("channels:read", "groups:read", "im:read", "mpim:read"),
     *("im:write", "app_mentions:read", "commands"),
 )
 
@@ -38,6 +39,7 @@ CHAT = LocalChat(
         SeededChat("C0HOME", "agents", "channel"),
         SeededChat("D0OWNER", "Olivia and the bot", "im", ("owner",)),
         SeededChat("C0GENERAL", "general", "channel"),
+        SeededChat("D0STRANGER", "Sam and the bot", "im", ("stranger",)),
     ),
     homes={"owner": "C0HOME", "other": "C0GENERAL"},
     wire="local.chats.slack.wire.api:Slack",

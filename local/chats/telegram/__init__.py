@@ -31,7 +31,7 @@ CHAT = LocalChat(
         SeededChat("-1002", "Friends", "group"),
         SeededChat("7002", "Sam and the bot", "private", ("stranger",)),
     ),
-    homes={"owner": "7001", "other": "7002"},
+    homes={"owner": "7001", "other": "-1001000000001"},
     wire="local.chats.telegram.wire.api:Telegram",
     api_url="http://{host}/telegram/bot",
     kinds={

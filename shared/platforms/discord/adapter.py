@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shared.domain.routes import Place
-from shared.errors import Ambiguous, NotSent, PlatformError, Rejected
+from shared.errors import Ambiguous, ForeignChat, NotSent, PlatformError, Rejected
 from shared.platforms.discord import SPEC, diagnosis, inbound, signatures, threads
 from shared.platforms.discord.links import DiscordLinks
 from shared.platforms.discord.render import for_discord
@@ -16,7 +16,7 @@ from shared.platforms.loop import run
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split
 from shared.ports.inbound import Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Part, Platform
+from shared.ports.platforms import Capabilities, Finding, Part, Platform, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -120,7 +120,10 @@ class Discord(Platform):
         """The channel's URL. Reads the channel from Discord once, to know its server."""
         channel_id = _channel_id(place)
         if not self._links.knows(channel_id):
-            self._links.note(self._run(self._channel(place)))
+            try:
+                self._links.note(self._run(self._channel(place)))
+            except PlatformError:
+                return self._links.without_server(channel_id)
         return self._links.to(channel_id)
 
     def verify(self, request: WebhookRequest, *, now: int) -> bool:
@@ -134,6 +137,19 @@ class Discord(Platform):
     def parse(self, request: WebhookRequest) -> Parsed:
         """See the port."""
         return inbound.parse(request.body, relayed=not _is_interaction(request))
+
+    def resolve_chat(self, chat: Place, *, people: Sequence[str]) -> ResolvedChat:
+        """See the port. Only the channel itself says whether it is private."""
+        if not SPEC.is_chat_id(chat.chat):
+            raise Rejected("This is not the id of a Discord channel. Copy it with Developer Mode on: it is a number")
+        channel = self._run(self._channel(chat))
+        if channel["type"] in threads.DIRECT and not {str(user["id"]) for user in channel["recipients"]} & set(people):
+            raise ForeignChat
+        if channel["type"] == threads.PRIVATE_THREAD:
+            raise Rejected(
+                "A private thread of Discord cannot be used. Choose a channel, or direct messages with the bot"
+            )
+        return ResolvedChat(Place(self.name, str(channel["id"])), private=channel["type"] == threads.DM)
 
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # no finding depends on the time
         """See the port."""

@@ -16,6 +16,8 @@ ONLY_FOR_THE_SENDER = 1 << 6
 # A plain message and a reply to one; every other type is a notice of Discord (a pin, a boost, an opened thread).
 _WRITTEN = frozenset({0, 19})
 
+_BOT_DM = 1  # the context of an interaction in direct messages with the bot
+
 SAY = "say"
 _QUOTE_LIMIT = 1800
 
@@ -32,29 +34,29 @@ def parse(raw: bytes, *, relayed: bool) -> Parsed:
 def _dispatched(event: Mapping[str, Any]) -> Parsed:
     """An event of the Gateway. Interactions come this way while the application has no endpoint for them."""
     if event["t"] == "MESSAGE_CREATE":
-        return _message(event["d"])
+        return _message(event["d"], direct=event.get("direct") is True)
     if event["t"] == "INTERACTION_CREATE":
         return _interaction(event["d"])
     return Parsed(ignored="neither a message nor a command")
 
 
-def _message(message: Mapping[str, Any]) -> Parsed:
+def _message(message: Mapping[str, Any], *, direct: bool) -> Parsed:
     author = message["author"]
     if author.get("bot") or author.get("system") or message.get("webhook_id"):
         return Parsed(ignored="written by a bot")
     if message["type"] not in _WRITTEN:
-        return Parsed(ignored=f"a message of type {message['type']}, a notice of Discord")
+        return Parsed(ignored="a notice of Discord")
     text = _without_mention(message["content"], message.get("mentions", ()))
     if not text:
         return Parsed(ignored="a message without text")
-    return Parsed((Inbound(_in_order(message["id"]), Place(SPEC.name, message["channel_id"]), author["id"], text),))
+    return Parsed((_inbound(message, author, text, private=direct),))
 
 
 def _interaction(event: Mapping[str, Any]) -> Parsed:
     if event["type"] == PING:
         return Parsed(answer=Answer({"type": PONG}))
     if event["type"] != APPLICATION_COMMAND:
-        return Parsed(ignored=f"an interaction of type {event['type']}")
+        return Parsed(ignored="an interaction of another type")
     command = event["data"]["name"]
     argument = " ".join(str(option["value"]) for option in event["data"].get("options", ())).strip()
     if command == SAY:
@@ -67,8 +69,16 @@ def _interaction(event: Mapping[str, Any]) -> Parsed:
     if not text:
         return Parsed(answer=_reply("There was no text in this. Try /say with a text.", flags=ONLY_FOR_THE_SENDER))
     user = event["member"]["user"] if event.get("member") else event["user"]
-    inbound = Inbound(_in_order(event["id"]), Place(SPEC.name, event["channel_id"]), user["id"], text)
-    return Parsed((inbound,), answer)
+    # An application that a person has installed is also used in direct messages with others.
+    private = event.get("guild_id") is None and event.get("context") == _BOT_DM
+    return Parsed((_inbound(event, user, text, private=private),), answer)
+
+
+def _inbound(event: Mapping[str, Any], user: Mapping[str, Any], text: str, *, private: bool) -> Inbound:
+    place = Place(SPEC.name, event["channel_id"])
+    if not SPEC.is_chat_id(place.chat) or not SPEC.is_person_id(user["id"]):
+        raise ValueError("not an id of Discord")
+    return Inbound(_in_order(event["id"]), place, user["id"], text, private=private)
 
 
 def _reply(content: str, *, flags: int = 0) -> Answer:
@@ -90,4 +100,6 @@ def _without_mention(text: str, mentions: Any) -> str:
 
 def _in_order(snowflake: str) -> str:
     """A snowflake, padded: snowflakes grow with time, and texts of equal length sort as numbers do."""
-    return str(int(snowflake)).zfill(20)
+    if not SPEC.is_chat_id(snowflake):
+        raise ValueError("not an id of Discord")
+    return snowflake.zfill(20)

@@ -42,6 +42,10 @@ class DiscordLinks:
         """Record a thread that was opened in a channel."""
         self._locations[thread_id] = _Location(channel["guild_id"], str(channel["id"]))
 
+    def without_server(self, channel_id: str) -> str:
+        """For a channel that could not be read: opens Discord, and the chat if it is a direct one."""
+        return f"{self._base.rstrip('/')}/{_DIRECT}/{channel_id}"
+
     def to(self, channel_id: str) -> str:
         """The link to a recorded channel."""
         location = self._locations[channel_id]

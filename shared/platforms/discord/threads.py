@@ -32,7 +32,10 @@ ARCHIVE_MINUTES = 1440
 PUBLIC_THREAD = 11
 
 TEXT, ANNOUNCEMENTS, FORUM, MEDIA = 0, 5, 15, 16
-THREADS = frozenset({10, 11, 12})
+DM, GROUP_DM = 1, 3
+DIRECT = frozenset({DM, GROUP_DM})
+PRIVATE_THREAD = 12
+THREADS = frozenset({10, PUBLIC_THREAD, PRIVATE_THREAD})
 _TAG_REQUIRED = 1 << 4
 # How far back to search for the seed of an interrupted attempt, which is minutes old.
 _MESSAGES_BACK = 100

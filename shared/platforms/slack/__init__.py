@@ -8,6 +8,9 @@ SPEC = PlatformSpec(
     threads=True,
     adapter="shared.platforms.slack.adapter:Slack",
     secrets=("slack/bot_token", "slack/signing_secret"),
+    # The id of a person is the direct messages with them.
+    chat_id=r"[CDGUW][A-Z0-9]{2,20}",
+    person_id=r"[UW][A-Z0-9]{2,20}",
     api_url="https://slack.com/api/",
     link_url="https://slack.com/app_redirect",
     lazy_imports=("shared.platforms.slack.api",),

@@ -1,21 +1,20 @@
 """Slack: a thread belongs to a message of the bot, in channels and direct messages."""
 
 import contextlib
-import re
 import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from shared.domain.routes import Place
-from shared.errors import PlaceGone, PlatformError, Rejected
+from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected
 from shared.platforms import links
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import split
 from shared.platforms.slack import SPEC, diagnosis, inbound
 from shared.ports.inbound import Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Part, Platform
+from shared.ports.platforms import Capabilities, Finding, Part, Platform, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from shared.platforms.slack.api import Api
 
 _TITLE_LIMIT = 150
-_PERSON = re.compile(r"[UW][A-Z0-9]+")
 
 
 class Slack(Platform):
@@ -40,18 +38,17 @@ class Slack(Platform):
         self._workspace: str | None = None
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
-        channel = self._channel(home)
+        channel = home.chat
         # A direct message notifies its person; in a channel only people who are mentioned see a thread.
-        mentions = [] if channel.startswith("D") else [f"<@{person}>" for person in people if _PERSON.fullmatch(person)]
+        mentions = [] if channel.startswith("D") else [f"<@{person}>" for person in people if SPEC.is_person_id(person)]
         posted = self._api.post_seed(
             channel, as_title(title, _TITLE_LIMIT), " ".join(mentions), _metadata("handoff_thread", key)
         )
         return Place(self.name, str(posted["channel"]), str(posted["ts"]))
 
     def find_thread(self, home: Place, *, key: str) -> Place | None:
-        channel = Place(self.name, self._channel(home))
-        ts = self._find(channel, _metadata("handoff_thread", key))
-        return Place(self.name, channel.chat, ts) if ts else None
+        ts = self._find(home, _metadata("handoff_thread", key))
+        return Place(self.name, home.chat, ts) if ts else None
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         posted = self._api.post(place.chat, place.thread, part.text, _metadata("handoff_message", key))
@@ -98,12 +95,21 @@ class Slack(Platform):
     def parse(self, request: WebhookRequest) -> Parsed:
         return inbound.parse(request.headers, request.body)
 
+    def resolve_chat(self, chat: Place, *, people: Sequence[str]) -> ResolvedChat:
+        """A person's id becomes the direct messages with them, which are opened if there are none yet."""
+        if not SPEC.is_chat_id(chat.chat):
+            raise Rejected("This is not the id of a Slack channel. It begins with C, D or G: see the channel's details")
+        if SPEC.is_person_id(chat.chat):
+            if chat.chat not in people:
+                raise ForeignChat
+            return ResolvedChat(Place(self.name, self._api.direct(chat.chat)), private=True)
+        channel = self._api.conversation(chat.chat)
+        if channel.members is not None and not channel.members.intersection(people):
+            raise ForeignChat
+        return ResolvedChat(Place(self.name, channel.id), private=channel.is_direct)
+
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # no finding depends on the time
         return diagnosis.diagnose(self._api, self._secrets, home, webhook_url=webhook_url, seconds=seconds)
-
-    def _channel(self, home: Place) -> str:
-        """The home's channel. A home may be the id of a person: then it is the direct messages with them."""
-        return self._api.direct(home.chat) if _PERSON.fullmatch(home.chat) else home.chat
 
     def _find(self, place: Place, wanted: Mapping[str, Any]) -> str | None:
         try:

@@ -4,6 +4,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlsplit
@@ -29,12 +30,21 @@ _ADVICE = {
     "invalid_auth": "Slack does not accept the bot's token",
     "account_inactive": "Slack does not accept the bot's token",
     "token_revoked": "Slack does not accept the bot's token",
-    "missing_scope": "The Slack app lacks a scope. It needs chat:write and the history scopes of its chats",
+    "missing_scope": "The Slack app lacks a scope. Compare its scopes with docs/platforms/slack.md",
 }
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A channel; `members` only of direct messages, with one person (`is_direct`) or several."""
+
+    id: str
+    is_direct: bool
+    members: frozenset[str] | None
 
 
 class Api:
@@ -93,6 +103,17 @@ class Api:
     def direct(self, person: str) -> str:
         """The channel of the direct messages with a person."""
         return str(_call(lambda: self._client.conversations_open(users=person))["channel"]["id"])
+
+    def conversation(self, channel: str) -> Conversation:
+        found = _call(lambda: self._client.conversations_info(channel=channel))["channel"]
+        members = None
+        if found.get("is_im"):
+            members = frozenset([str(found["user"])])
+        elif found.get("is_mpim"):
+            members = frozenset(
+                _call(lambda: self._client.conversations_members(channel=channel, limit=_PAGE))["members"]
+            )
+        return Conversation(str(found["id"]), bool(found.get("is_im")), members)
 
     def set_status(self, channel: str, thread: str, status: str) -> None:
         _call(lambda: self._quick.assistant_threads_setStatus(channel_id=channel, thread_ts=thread, status=status))

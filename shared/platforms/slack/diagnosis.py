@@ -1,6 +1,5 @@
 """Diagnosis of a Slack app: its token, its scopes, and its home. Slack does not reveal the webhook."""
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 
 # Handoffs and replies need these scopes; the others of the manifest are optional.
 _POST = "chat:write"
-_READ = ("channels:history", "groups:history", "im:history")
-_PERSON = re.compile(r"[UW][A-Z0-9]+")
+_READ = ("channels:history", "groups:history", "im:history", "channels:read", "groups:read", "im:read", "mpim:read")
 _NEW_TOKEN = "Install the app again and set its Bot User OAuth Token as the secret slack/bot_token."  # noqa: S105  # advice
 _OTHER_HOME = "Invite the bot there with /invite, or choose another channel: handoff config home slack CHANNEL."
 _ADD_SCOPES = "Add them under OAuth & Permissions in the app's settings, then install the app again."
@@ -51,7 +49,7 @@ def _scopes(found: Diagnosis, scopes: frozenset[str] | None, home: Place | None)
     if scopes is None:
         found.unsure("scopes", "Slack did not say which scopes the token has.", "Try again in a minute.")
         return
-    needed = [_POST, *_READ, *(["im:write"] if home and _PERSON.fullmatch(home.chat) else [])]
+    needed = [_POST, *_READ, *(["im:write"] if home and SPEC.is_person_id(home.chat) else [])]
     if lacking := [scope for scope in needed if scope not in scopes]:
         found.bad("scopes", f"The token lacks {', '.join(lacking)}.", _ADD_SCOPES)
     else:
@@ -60,7 +58,7 @@ def _scopes(found: Diagnosis, scopes: frozenset[str] | None, home: Place | None)
 
 def _home(found: Diagnosis, api: "Api", chat: str, scopes: frozenset[str] | None) -> None:
     try:
-        channel = api.direct_if_open(chat, seconds=found.left) if _PERSON.fullmatch(chat) else chat
+        channel = api.direct_if_open(chat, seconds=found.left) if SPEC.is_person_id(chat) else chat
     except PlaceGone:
         found.unsure("home", "There are no direct messages with you yet.", "The first handoff opens them.")
         return

@@ -16,7 +16,7 @@ from shared.ports.inbound import Answer, Inbound, Parsed
 _FRESH_SECONDS = 300
 # The subtypes of messages that a person wrote; the others are notices of Slack (edits, joins, topics).
 _WRITTEN = frozenset({"thread_broadcast", "file_share", "me_message"})
-_TS = re.compile(r"(\d{1,12})\.(\d{1,9})")
+_TS = re.compile(r"([0-9]{1,12})\.([0-9]{1,9})")
 _LINK = re.compile(r"<(https?://|mailto:)([^>|]+)(?:\|([^>]*))?>")
 _NAMED = re.compile(r"<([#!])(?:[^>|^]*[\^])?([^>|]+)(?:\|([^>]*))?>")
 
@@ -61,8 +61,10 @@ def _parse_event(body: Mapping[str, Any]) -> Parsed:
     if not text:
         return Parsed(ignored="a message without text")
     thread = event.get("thread_ts")
-    place = Place(SPEC.name, str(event["channel"]), str(thread) if thread and thread != event["ts"] else None)
-    return Parsed((Inbound(_sortable(event["ts"]), place, sender=str(event["user"]), text=text),))
+    if thread is not None and not _TS.fullmatch(thread):
+        raise ValueError("not a timestamp of Slack")
+    place = Place(SPEC.name, event["channel"], thread if thread != event["ts"] else None)
+    return Parsed((_message(_sortable(event["ts"]), place, event["user"], text),))
 
 
 def _parse_command(headers: Mapping[str, str], form: Mapping[str, list[str]]) -> Parsed:
@@ -72,14 +74,17 @@ def _parse_command(headers: Mapping[str, str], form: Mapping[str, list[str]]) ->
     # The second of the command sorts among messages; the trigger tells it from others of that second.
     trigger = int(hashlib.sha256(form["trigger_id"][0].encode()).hexdigest(), 16) % 1_000_000
     typed = " ".join([form["command"][0], *form.get("text", [])]).strip()
-    inbound = Inbound(
-        event_id=_sortable(f"{headers['x-slack-request-timestamp']}.{trigger:06d}"),
-        place=Place(SPEC.name, form["channel_id"][0]),
-        sender=form["user_id"][0],
-        text=html.unescape(typed),
-    )
+    event_id = _sortable(f"{headers['x-slack-request-timestamp']}.{trigger:06d}")
+    place = Place(SPEC.name, form["channel_id"][0])
+    inbound = _message(event_id, place, form["user_id"][0], html.unescape(typed))
     received = {"response_type": "ephemeral", "text": f"Got `{form['command'][0]}`; the answer comes here."}
     return Parsed((inbound,), Answer(received))
+
+
+def _message(event_id: str, place: Place, sender: str, text: str) -> Inbound:
+    if not SPEC.is_chat_id(place.chat) or not SPEC.is_person_id(sender):
+        raise ValueError("not an id of Slack")
+    return Inbound(event_id, place, sender, text, private=place.chat.startswith("D"))
 
 
 def _sortable(ts: str) -> str:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from shared.domain.routes import Place
-from shared.errors import PlatformError, Rejected
+from shared.errors import ForeignChat, PlatformError, Rejected
 from shared.platforms import links
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import utf16
 from shared.platforms.telegram import SPEC, diagnosis, inbound
 from shared.ports.inbound import Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Part, Platform
+from shared.ports.platforms import Capabilities, Finding, Part, Platform, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -40,8 +40,8 @@ class Telegram(Platform):
         self._username: str | None = None
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # a topic is open to the whole chat, and Telegram has no keys
-        chat = home.chat if _is_number(home.chat) else str(self._api.chat_id(home.chat))
-        return Place(self.name, chat, str(self._api.create_topic(chat, as_title(title, _TITLE_LIMIT, utf16))))
+        topic = self._api.create_topic(home.chat, as_title(title, _TITLE_LIMIT, utf16))
+        return Place(self.name, home.chat, str(topic))
 
     def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # topics cannot be listed
         return None
@@ -68,7 +68,7 @@ class Telegram(Platform):
         base = self._urls.link
         if urlsplit(base).hostname != "t.me":
             return links.below(base, place)
-        if _is_number(place.chat) and (number := int(place.chat)) < 0:
+        if place.chat.startswith("-") and (number := int(place.chat)):
             if number < _SUPERGROUPS:
                 return f"{base}/c/{_SUPERGROUPS - number}/{place.thread or _GENERAL}"
             return f"tg://openmessage?chat_id={-number}"
@@ -82,6 +82,20 @@ class Telegram(Platform):
     def parse(self, request: WebhookRequest) -> Parsed:
         return inbound.parse(request.body)
 
+    def is_me(self, bot_name: str) -> bool:
+        name = self._bot_name()
+        return name is None or name.lower() == bot_name.lower()
+
+    def resolve_chat(self, chat: Place, *, people: Sequence[str]) -> ResolvedChat:
+        """A private chat has the id of its person, groups have negative ids. The Bot API would also read 07001 as 7001."""
+        if not SPEC.is_chat_id(chat.chat):
+            raise Rejected("This is not a Telegram chat. Give the number of the chat, or the @name of a public group")
+        number = str(self._api.chat_id(chat.chat)) if chat.chat.startswith("@") else chat.chat
+        private = not number.startswith("-")
+        if private and number not in people:
+            raise ForeignChat
+        return ResolvedChat(Place(self.name, number), private)
+
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:
         known = bool(self._settings.public_url)
         return diagnosis.diagnose(
@@ -90,10 +104,15 @@ class Telegram(Platform):
 
     def _link_to_bot(self, base: str) -> str:
         """There is no link to a private chat, so link to the bot."""
+        name = self._bot_name()
+        return f"{base}/{name}" if name else f"tg://user?id={self._token.partition(':')[0]}"
+
+    def _bot_name(self) -> str | None:
+        """Asked once per process; None while Telegram does not answer."""
         if self._username is None:
             with contextlib.suppress(PlatformError):
                 self._username = self._api.username()
-        return f"{base}/{self._username}" if self._username else f"tg://user?id={self._token.partition(':')[0]}"
+        return self._username
 
     @property
     def _token(self) -> str:
@@ -112,10 +131,6 @@ class Telegram(Platform):
         if not self._token:
             raise Rejected("Telegram's bot token is not set")
         return Api(self._urls.api, self._token)
-
-
-def _is_number(chat: str) -> bool:
-    return chat.removeprefix("-").isdigit()
 
 
 def _thread(place: Place) -> int | None:

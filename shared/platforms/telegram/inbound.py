@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from shared.domain.routes import Place
 from shared.platforms.telegram import SPEC
 from shared.ports.inbound import Inbound, Parsed
 
+_NAMED_COMMAND = re.compile(r"(/[a-z]+)@(\w+)", re.ASCII | re.IGNORECASE)
 SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105  # the header's name, no secret
 
 
@@ -41,28 +43,32 @@ def _parse_message(message: Mapping[str, Any]) -> Parsed:
     text = message.get("text") or message.get("caption")
     if not isinstance(text, str) or not text.strip():
         return Parsed(ignored="a message without text")
+    text, addressee = _command(text)
+    chat, person = _integer(message["chat"]["id"]), _integer(sender["id"])
+    # A reply outside topics carries a thread id too; only a topic's message says that it is one.
+    thread = str(_integer(message["message_thread_id"])) if message.get("is_topic_message") else None
     inbound = Inbound(
-        event_id=f"{int(message['message_id']):020d}",
-        place=_place(message),
-        sender=str(int(sender["id"])),
-        text=_without_bot_name(text, message),
+        event_id=f"{_integer(message['message_id']):020d}",
+        place=Place(SPEC.name, str(chat), thread),
+        sender=str(person),
+        text=text,
+        private=chat == person,
+        addressee=addressee,
     )
     return Parsed((inbound,))
 
 
-def _place(message: Mapping[str, Any]) -> Place:
-    # A reply outside topics carries a thread id too; only a topic's message says that it is one.
-    thread = str(int(message["message_thread_id"])) if message.get("is_topic_message") else None
-    return Place(SPEC.name, str(int(message["chat"]["id"])), thread)
+def _integer(value: Any) -> int:
+    """A number as Telegram sends it, with at most 52 bits. Raises ValueError for anything else."""
+    if type(value) is not int or abs(value) >= 2**52:
+        raise ValueError("not a number that Telegram would send")
+    return value
 
 
-def _without_bot_name(text: str, message: Mapping[str, Any]) -> str:
-    """In groups Telegram's clients write `/status@the_bot`; the command is `/status`."""
-    for entity in message.get("entities") or message.get("caption_entities") or ():
-        if entity["type"] == "bot_command" and entity["offset"] == 0:
-            length = entity["length"]  # ASCII: UTF-16 units are characters
-            return text[:length].partition("@")[0] + text[length:]
-    return text
+def _command(text: str) -> tuple[str, str | None]:
+    """In groups Telegram's clients write `/status@the_bot`: the command, and the bot that it is for."""
+    named = _NAMED_COMMAND.match(text)
+    return (named[1] + text[named.end() :], named[2]) if named else (text, None)
 
 
 def _kind(update: Mapping[str, Any]) -> str:

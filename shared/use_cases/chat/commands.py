@@ -9,7 +9,7 @@ from shared.domain.sessions import Session
 from shared.errors import PlaceBusy, PlatformError
 from shared.ports.inbox import InboxRow
 from shared.services import Services
-from shared.use_cases.access import is_taken_by_another_user
+from shared.use_cases.access import is_taken_by_another_user, open_to
 from shared.use_cases.sessions.move_to_chat import move_to_chat, start_in_chat
 
 LISTED = 10
@@ -38,7 +38,7 @@ def _stop(_: Services, __: InboxRow, ___: str) -> str:
 
 def _sethome(services: Services, row: InboxRow, _: str) -> str:
     try:
-        home = services.platforms.get(row.place.platform).check_home(row.place.home)
+        home = open_to(services, row.user_id, row.place.home).place
     except PlatformError as error:
         return f"This chat cannot be your home: {error}."
     services.store.accounts.set_home(row.user_id, home)

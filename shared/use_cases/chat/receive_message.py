@@ -37,6 +37,8 @@ def _handle(services: Services, platform: Platform, event: Inbound | Invited, no
         log.info("%s: ignored, %s is not allowed here", event.place.platform, event.sender)
     elif isinstance(event, Invited):
         _join(platform, event)
+    elif event.addressee is not None and not platform.is_me(event.addressee):
+        log.info("%s: ignored, a command for another bot", event.place.platform)
     else:
         _take_in(services, event, user_id, now)
 
@@ -53,7 +55,7 @@ def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> No
     place = inbound.place
     if is_stop(inbound.text):
         _stop(services, inbound, user_id)
-    row = InboxRow(place, inbound.event_id, inbound.sender, inbound.text, now, user_id)
+    row = InboxRow(place, inbound.event_id, inbound.sender, inbound.text, now, user_id, private=inbound.private)
     if not services.store.inbox.put(row):
         known = services.store.inbox.get(place, inbound.event_id)
         if known is not None and known.done_by is not None:

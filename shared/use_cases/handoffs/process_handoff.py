@@ -21,6 +21,7 @@ from shared.errors import (
 from shared.ports.platforms import Platform
 from shared.ports.queue import Kickoff
 from shared.services import Services
+from shared.use_cases.access import evict_other_users, open_to
 from shared.use_cases.backoff import backoff
 from shared.use_cases.retry import on_conflict
 
@@ -71,32 +72,38 @@ def open_thread(services: Services, handoff: Handoff) -> Handoff:
     """Open a thread in the target chat, or adopt the one that an earlier attempt opened.
 
     Where no thread can be opened, the chat itself is used, with a notice; with `require_thread` the handoff fails.
+    Raises PlaceBusy for a private chat of other people.
     """
     if handoff.thread is not None:
         return handoff
     platform = services.platforms.get(handoff.platform)
+    chat = open_to(services, handoff.user_id, handoff.target)
     session = services.store.sessions.get(handoff.session_id)
     title = TITLE.format(session.shown_title if session else handoff.session_id[:8])
     was_interrupted = handoff.has_done(Step.OPENING_THREAD)
     handoff = _step(services, handoff, Step.OPENING_THREAD)
     notice = None
     try:
-        place = _find_or_open(services, platform, handoff, title, look_first=was_interrupted)
+        place = _find_or_open(services, platform, handoff, chat.place, title, look_first=was_interrupted)
     except ThreadRefused as refused:
         if handoff.require_thread:
             raise
-        place = handoff.target
+        place = chat.place
+        if chat.private:
+            evict_other_users(services, handoff.user_id, place)
         notice = f"No thread was opened: {str(refused).rstrip('.')}. The session continues in the chat itself."
     return _step(services, handoff, Step.THREAD_OPENED, thread=Thread(place, platform.link(place)), notice=notice)
 
 
-def _find_or_open(services: Services, platform: Platform, handoff: Handoff, title: str, *, look_first: bool) -> Place:
+def _find_or_open(
+    services: Services, platform: Platform, handoff: Handoff, chat: Place, title: str, *, look_first: bool
+) -> Place:
     if not platform.capabilities.threads:
         raise ThreadRefused(f"{platform.name} has no threads")
-    if look_first and (found := platform.find_thread(handoff.target, key=handoff.id)):
+    if look_first and (found := platform.find_thread(chat, key=handoff.id)):
         return found
     people = services.store.accounts.identities(handoff.user_id, handoff.platform)
-    return platform.open_thread(handoff.target, title, key=handoff.id, people=people)
+    return platform.open_thread(chat, title, key=handoff.id, people=people)
 
 
 def rebind(services: Services, handoff: Handoff) -> Handoff:

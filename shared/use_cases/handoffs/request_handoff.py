@@ -10,7 +10,7 @@ from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import Conflict, IdempotencyKeyReused, Moved, NoHome, RequestRefused
 from shared.services import Services
-from shared.use_cases.access import id_for, own_session, refuse_foreign_chat, refuse_unusable_platform
+from shared.use_cases.access import id_for, own_session, refuse_early, refuse_unusable_platform
 from shared.use_cases.retry import on_conflict
 
 
@@ -110,11 +110,14 @@ def write_request(
 
 
 def destination(services: Services, user_id: str, platform: str, target: str | None) -> Place:
-    """The chat that was named, or the user's home. Raises NoHome and the refusals of access.py."""
+    """The chat that was named, or the user's home. Raises NoHome and the refusals of access.py.
+
+    Whether the chat is open to the user is decided when its platform is asked to open the thread.
+    """
     refuse_unusable_platform(services.platforms, platform)
     if target:
         chat = Place(platform, target)
-        refuse_foreign_chat(services, user_id, chat)
+        refuse_early(services, user_id, chat)
         return chat
     home = services.store.accounts.home(user_id, platform)
     if home is None:

@@ -9,6 +9,7 @@ from shared.errors import NewerVersion, NotYet, Rejected
 from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent
 from shared.services import Services
+from shared.use_cases.access import evict_other_users
 from shared.use_cases.chat.commands import run_command
 from shared.use_cases.chat.locate_session import (
     Broken,
@@ -42,6 +43,8 @@ def answer_inbox(services: Services, message: InboxEvent, budget: TurnBudget) ->
     if row.done_by is not None:
         _finish_delivery(services, row)
         return
+    if row.private:
+        evict_other_users(services, row.user_id, row.place)
     rows = _new_rows(services, row)
     if not _can_answer(services, row):
         services.store.inbox.close(rows, by="platform removed")

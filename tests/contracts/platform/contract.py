@@ -6,13 +6,14 @@ from tests.contracts.platform.diagnosis import Diagnosis
 from tests.contracts.platform.faults import Faults
 from tests.contracts.platform.inbound import Inbound
 from tests.contracts.platform.outbound import Outbound
+from tests.contracts.platform.places import Places
 from tests.contracts.platform.rendering import Rendering
 from tests.contracts.platform.threads import Threadless, Threads
 
 
 def platform_contract(chat: LocalChat) -> type[PlatformTests]:
     """The tests of one platform: all that apply to it."""
-    tests: list[type[PlatformTests]] = [Outbound, Faults, Rendering, Inbound, Diagnosis]
+    tests: list[type[PlatformTests]] = [Outbound, Places, Faults, Rendering, Inbound, Diagnosis]
     if chat.spec.threads:
         tests.append(Threads)
     if threadless_homes(chat):

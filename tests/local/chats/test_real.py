@@ -48,3 +48,9 @@ def test_a_home_and_addresses_can_be_set() -> None:
     (bot,) = RealBots.from_environment(environment).bots
     assert (bot.home, bot.api_url, bot.relay_options) == ("6", "http://api", {"gateway_url": "ws://gateway"})
     assert bot.described() == "discord: handoffs arrive in chat 6"
+
+
+def test_ids_of_another_form_are_faults() -> None:
+    environment = {"TELEGRAM_BOT_TOKEN": "1:a", "TELEGRAM_USER_ID": "@me", "TELEGRAM_HOME": "07001"}
+    faults = list(RealBots.from_environment(environment).faults())
+    assert [fault.partition("=")[0] for fault in faults] == ["TELEGRAM_USER_ID", "TELEGRAM_HOME"]

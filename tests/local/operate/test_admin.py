@@ -32,12 +32,12 @@ def test_a_new_user_has_a_token_an_account_and_a_home(
 
 
 def test_an_account_of_another_user_is_rejected(store: Store, dynamodb: Any, tables: TableNames) -> None:
-    store.accounts.add_identity("anna", "slack", "U1")
+    store.accounts.add_identity("anna", "slack", "U100")
 
-    refused = main(["--sessions-table", tables.sessions, "identify", "bert", "--slack", "U1"], client=dynamodb)
+    refused = main(["--sessions-table", tables.sessions, "identify", "bert", "--slack", "U100"], client=dynamodb)
 
     assert refused == 1
-    assert store.accounts.user_of("slack", "U1") == "anna"
+    assert store.accounts.user_of("slack", "U100") == "anna"
 
 
 def test_an_error_of_aws_is_explained(dynamodb: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,3 +102,16 @@ def test_an_account_is_unlinked(store: Store, admin: Callable[..., int]) -> None
     assert admin("unidentify", "anna", "--telegram", "77") == 0
     assert store.accounts.user_of("telegram", "77") is None
     assert admin("unidentify", "anna", "--telegram", "77") == 1
+
+
+def test_another_users_private_chat_is_no_home(store: Store, admin: Callable[..., int]) -> None:
+    admin("add-user", "anna", "--telegram", "77")
+
+    assert admin("add-user", "ben", "--telegram", "78", "--home", "telegram=77") == 1
+    assert store.accounts.home("ben", "telegram") is None
+
+
+@pytest.mark.parametrize("wrong", [("--home", "telegram=077"), ("--home", "slack=#general"), ("--discord", "7x")])
+def test_an_id_of_another_form_is_refused(admin: Callable[..., int], wrong: tuple[str, str]) -> None:
+    with pytest.raises(SystemExit):
+        admin("add-user", "anna", *wrong)

@@ -11,8 +11,7 @@ from shared.use_cases.chat.commands import HANDLERS
     [
         ("/new", ("new", "")),
         ("  /Resume  Parser fixes ", ("resume", "Parser fixes")),
-        ("/status@handoff_bot", ("status", "")),
-        ("/resume@handoff_bot s-1", ("resume", "s-1")),
+        ("/status@handoff_bot", None),
         ("/resume two\nlines", ("resume", "two\nlines")),
         ("/unknown", None),
         ("please /stop", None),

@@ -13,7 +13,7 @@ from shared.domain.handoffs import Handoff, State
 from shared.domain.routes import Place, cli_place
 from shared.errors import RateLimited
 from shared.platforms.registry import PlatformRegistry
-from shared.ports.platforms import Finding
+from shared.ports.platforms import Finding, ResolvedChat
 from shared.use_cases.run_doctor import OVERDUE, problem_of, run_doctor
 from tests.support.secrets import FakeSecrets
 from tests.support.use_case_world import HOME, USER, World, with_listed_handoffs
@@ -30,6 +30,9 @@ class DiagnosedPlatform:
 
     def diagnose(self, home: Place | None, **asked: object) -> Sequence[Finding]:
         return self.look(home, **asked)
+
+    def resolve_chat(self, chat: Place, **_: object) -> ResolvedChat:
+        return ResolvedChat(chat)
 
 
 @dataclass(frozen=True)

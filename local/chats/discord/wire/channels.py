@@ -1,5 +1,6 @@
 """Channels and their messages, with Discord's limits and error codes."""
 
+import re
 from typing import Any
 
 from local.chats.discord.wire import errors, payloads
@@ -31,7 +32,10 @@ class Channels:
         return str(self._last_id)
 
     def find(self, channel_id: str) -> tuple[Chat, Thread | None]:
-        """The channel, or the thread with its channel."""
+        """The channel, or the thread with its channel. Discord reads an id as a number."""
+        if not re.fullmatch(r"[0-9]{1,20}", channel_id):
+            raise errors.form("channel_id", "NUMBER_TYPE_COERCE", f'Value "{channel_id}" is not snowflake.')
+        channel_id = str(int(channel_id))
         for chat in self._backend.chats():
             if chat.id == channel_id:
                 return chat, None

@@ -31,6 +31,13 @@ class Conversations:
         except NotFound:
             raise SlackError("channel_not_found") from None
 
+    def named(self, channel: str) -> Chat:
+        """As `channel`; messages may also be posted to the name of a channel."""
+        named = (
+            chat for chat in self._backend.chats() if chat.kind != "im" and channel in (chat.title, f"#{chat.title}")
+        )
+        return next(named, None) or self.channel(channel)
+
     def info(self, arguments: Arguments) -> JSON:
         return {"channel": payloads.channel(self.channel(arguments.text("channel")), self._backend)}
 

@@ -1,6 +1,7 @@
 """Arguments of a Bot API call, parsed as Telegram parses them."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,14 @@ class TelegramError(Exception):
         super().__init__(text)
         self.text = text
         self.code = code
+
+
+def to_integer(text: str) -> int:
+    """A number as Telegram's server reads it: the digits at the start, modulo 2^64. `07001` and `7001x` are 7001."""
+    digits = re.match(r"(-?)([0-9]*)", text, re.ASCII)
+    value = int((digits and digits[2]) or 0) % 2**64
+    value -= 2**64 if value >= 2**63 else 0
+    return -value if digits and digits[1] else value
 
 
 class Arguments:

@@ -7,7 +7,7 @@ from local.chats.simulator.backend import Backend
 from local.chats.simulator.people import BOT
 from local.chats.simulator.store import Chat, Message, NotFound, Thread
 from local.chats.telegram.wire import payloads
-from local.chats.telegram.wire.arguments import Arguments, TelegramError
+from local.chats.telegram.wire.arguments import Arguments, TelegramError, to_integer
 
 MAX_TEXT = 4096
 MAX_TOPIC_NAME = 128
@@ -93,7 +93,7 @@ class Methods:
         if not chat_id:
             raise TelegramError("Bad Request: chat_id is empty")
         try:
-            return self._backend.chat(chat_id)
+            return self._backend.chat(str(to_integer(chat_id)))
         except NotFound:
             raise TelegramError("Bad Request: chat not found") from None
 

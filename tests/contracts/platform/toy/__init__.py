@@ -13,6 +13,7 @@ SPEC = PlatformSpec(
     secrets=("toy/bot_token", "toy/webhook_secret"),
     api_url="https://toy.example/api",
     link_url="https://toy.example/open",
+    chat_id=r"[A-Za-z]{1,20}",
     body_limit=2 * 1024 * 1024,
 )
 CHAT = LocalChat(
@@ -22,6 +23,7 @@ CHAT = LocalChat(
         SeededChat("lounge", "Lounge", "room"),
         SeededChat("studio", "Studio", "room"),
         SeededChat("note", "Note to the bot", "note", ("owner",)),
+        SeededChat("memo", "Memo to the bot", "note", ("stranger",)),
     ),
     homes={"owner": "lounge", "other": "studio"},
     wire="tests.contracts.platform.toy.wire:ToyWire",

@@ -10,14 +10,23 @@ from typing import Any
 import httpx
 
 from shared.domain.routes import Place
-from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
+from shared.errors import (
+    Ambiguous,
+    ForeignChat,
+    NotSent,
+    PlaceGone,
+    PlatformError,
+    RateLimited,
+    Rejected,
+    ThreadRefused,
+)
 from shared.platforms import links
 from shared.platforms.diagnosis import Diagnosis
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import split
 from shared.ports.inbound import Answer, Inbound, Invited, Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Part, Platform
+from shared.ports.platforms import Capabilities, Finding, Part, Platform, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 from tests.contracts.platform.toy import PLAIN_SPEC, SPEC
@@ -86,9 +95,14 @@ class Toy(Platform):
     def join(self, place: Place) -> None:
         self._call("POST", f"/chats/{place.chat}/join", {})
 
-    def check_home(self, home: Place) -> Place:
+    def resolve_chat(self, chat: Place, *, people: Sequence[str]) -> ResolvedChat:
         """Ids of chats are in lower case, however a person writes them."""
-        return Place(self.name, self._call("GET", f"/chats/{home.chat}")["id"])
+        if not self.spec.is_chat_id(chat.chat):
+            raise Rejected("Not a chat of the toy")
+        found = self._call("GET", f"/chats/{chat.chat}")
+        if found["private_to"] and found["private_to"] not in people:
+            raise ForeignChat
+        return ResolvedChat(Place(self.name, found["id"]), private=bool(found["private_to"]))
 
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # nothing here has an age
         found = Diagnosis(self.spec, seconds=seconds)

@@ -11,4 +11,4 @@ TestPlainToy = platform_contract(PLAIN_CHAT)
 
 def test_a_home_is_stored_as_the_platform_names_it() -> None:
     with platform_harness(CHAT) as at:
-        assert at.platform.check_home(Place("toy", "LOUNGE")) == Place("toy", "lounge")
+        assert at.platform.resolve_chat(Place("toy", "LOUNGE"), people=[]).place == Place("toy", "lounge")

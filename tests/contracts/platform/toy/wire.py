@@ -99,7 +99,8 @@ class ToyWire:
 
     def _show_chat(self, request: web.Request, _: Any) -> Any:
         chat = self._chat(request)
-        return {"id": chat.id, "title": chat.title, "threads": self._has_threads(chat)}
+        private_to = self._backend.person(chat.people[0]).id if chat.kind == "note" else None
+        return {"id": chat.id, "title": chat.title, "threads": self._has_threads(chat), "private_to": private_to}
 
     def _open_thread(self, request: web.Request, body: Any) -> Any:
         chat = self._chat(request)

@@ -1,14 +1,17 @@
 """Slack's links, homes, titles and long threads, against the simulator."""
 
+import contextlib
+
 import pytest
 
 from local.chats.simulator import Simulator
 from shared.domain.routes import Place
-from shared.errors import Ambiguous
+from shared.errors import Ambiguous, ForeignChat
 from shared.platforms.slack.adapter import Slack
 from shared.platforms.slack.api import Api
 from shared.ports.platforms import Part
 from shared.settings import Settings
+from tests.shared.platforms.scripted_answers import scripted
 from tests.support.secrets import FakeSecrets
 
 HOME = Place("slack", "C0HOME")
@@ -36,12 +39,25 @@ def test_a_channel_has_a_link_while_slack_is_down(simulator: Simulator) -> None:
 
 def test_a_person_as_home_is_the_direct_messages_with_them(simulator: Simulator) -> None:
     adapter = adapter_for(simulator)
-    home = Place("slack", "U7001")
 
-    place = adapter.open_thread(home, "Title", key="h1", people=["U7001"])
+    home = adapter.resolve_chat(Place("slack", "U7001"), people=["U7001"])
 
-    assert place.chat == "D0OWNER"
-    assert adapter.find_thread(home, key="h1") == place
+    assert (home.place, home.private) == (Place("slack", "D0OWNER"), True)
+    with pytest.raises(ForeignChat):
+        adapter.resolve_chat(Place("slack", "U7001"), people=["U7002"])
+
+
+@pytest.mark.parametrize(("people", "is_open"), [(["U1AA"], True), (["U3AA"], False), ([], False)])
+def test_group_messages_are_open_to_their_members(people: list[str], is_open: bool) -> None:
+    script = {
+        "conversations.info": {"ok": True, "channel": {"id": "G1AA", "is_mpim": True}},
+        "conversations.members": {"ok": True, "members": ["U1AA", "U2AA", "U9AA"]},
+    }
+    with scripted(script) as url:
+        settings = Settings("h", "s", "q", platform_urls={"slack": {"api": f"{url}/api/"}})
+        adapter = Slack(settings, FakeSecrets({"slack/bot_token": "xoxb-1", "slack/signing_secret": "secret"}))
+        with contextlib.nullcontext() if is_open else pytest.raises(ForeignChat):
+            assert not adapter.resolve_chat(Place("slack", "G1AA"), people=people).private
 
 
 def test_a_thread_mentions_its_person_and_escapes_the_title(simulator: Simulator) -> None:

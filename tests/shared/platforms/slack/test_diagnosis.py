@@ -12,8 +12,9 @@ from tests.shared.platforms.scripted_answers import scripted
 from tests.support.secrets import FakeSecrets
 
 OURS = "https://handoff.example/webhooks/slack"
-CHANNEL, PERSON = Place("slack", "C1"), Place("slack", "U1")
-ENOUGH = "chat:write,channels:history,groups:history,im:history,im:write"
+CHANNEL, PERSON = Place("slack", "C100"), Place("slack", "U100")
+READ = "channels:history,groups:history,im:history,channels:read,groups:read,im:read,mpim:read"
+ENOUGH = f"chat:write,{READ},im:write"
 WHO = {"ok": True, "user": "handoff", "team": "Team", "url": "https://team.slack.com/"}
 HISTORY: dict[str, Any] = {"ok": True, "messages": [], "has_more": False}
 
@@ -50,14 +51,14 @@ def test_a_channel_with_the_bot_and_all_scopes_has_no_problems() -> None:
 @pytest.mark.parametrize(
     ("home", "scopes", "lacking"),
     [
-        (CHANNEL, "chat:write", "channels:history, groups:history, im:history"),
-        (CHANNEL, "channels:history, groups:history, im:history", "chat:write"),
-        (PERSON, "chat:write,channels:history,groups:history,im:history", "im:write"),
+        (CHANNEL, "chat:write", READ.replace(",", ", ")),
+        (CHANNEL, READ, "chat:write"),
+        (PERSON, f"chat:write,{READ}", "im:write"),
         (CHANNEL, "", "chat:write, channels:history"),
     ],
 )
 def test_missing_scopes_are_named(home: Place, scopes: str, lacking: str) -> None:
-    found = look(home, scopes, conversations_open={"ok": True, "channel": {"id": "D1"}})
+    found = look(home, scopes, conversations_open={"ok": True, "channel": {"id": "D100"}})
 
     assert found["scopes"].ok is False
     assert lacking in found["scopes"].detail
@@ -94,9 +95,9 @@ def test_unopened_direct_messages_are_not_a_problem(answer: dict[str, Any]) -> N
 
 
 def test_open_direct_messages_are_checked() -> None:
-    found = look(PERSON, conversations_open={"ok": True, "channel": {"id": "D1"}})
+    found = look(PERSON, conversations_open={"ok": True, "channel": {"id": "D100"}})
 
-    assert (found["home"].ok, found["home"].detail) == (True, "The bot is in D1.")
+    assert (found["home"].ok, found["home"].detail) == (True, "The bot is in D100.")
 
 
 @pytest.mark.parametrize("error", ["invalid_auth", "account_inactive", "token_revoked"])

@@ -107,7 +107,7 @@ def test_a_rate_limit_sets_not_before_and_counts_no_attempt(world: World) -> Non
     assert (waiting.state, waiting.attempt, waiting.not_before) == (State.PENDING, 0, world.clock.now() + 77_000)
     assert waiting.error is not None
     assert waiting.error.code == "rate_limited"
-    assert world.platform.asked == ["open_thread"]
+    assert world.platform.asked == ["resolve_chat", "open_thread"]
     world.wait(77)
     world.sweep()  # which nudges it: the stream shows it once more
     world.process(handoff)
@@ -219,7 +219,7 @@ def test_another_attempt_adopts_the_opened_thread(world: World) -> None:
 
     assert [place.thread for place in world.platform.threads] == ["t1"]
     assert world.current().owner.thread == "t1"
-    assert world.platform.asked == ["open_thread", "find_thread"]
+    assert world.platform.asked == ["resolve_chat", "open_thread", "resolve_chat", "find_thread"]
 
 
 def test_without_find_thread_one_thread_at_most_is_orphaned(store: Store) -> None:
