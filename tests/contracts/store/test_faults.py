@@ -55,7 +55,7 @@ def test_a_retried_replacement_is_no_conflict(retrying: tuple[World, Any], serve
     skip_without(server.name, FAILED_ITEM)
     world, client = retrying
     session = world.session()
-    with answer_lost(client, "PutItem") as lost:
+    with answer_lost(client, "UpdateItem") as lost:
         renamed = world.store.sessions.replace(session, replace(session, title="new"))
     assert lost
     assert renamed == world.current()
