@@ -15,6 +15,7 @@ from local.chats.simulator.deliveries import Deliveries
 from local.chats.simulator.faults import Faults
 from local.chats.simulator.live import Live
 from local.chats.simulator.protocol import Handshake, Wire
+from local.chats.simulator.same_origin import same_origin
 from local.chats.simulator.store import Store
 from local.chats.spec import LocalChat, load
 
@@ -61,7 +62,7 @@ class Server:
             )
             self._platforms[platform.name] = (backend, load(platform.wire)(backend))
         self.control = Control(store, faults, self._platforms)
-        app = web.Application(client_max_size=MAX_BODY)
+        app = web.Application(client_max_size=MAX_BODY, middlewares=[same_origin])
         app.add_routes([*page.routes(settings.platforms), *self.control.routes(), web.get("/live", live.stream)])
         for _, wire in self._platforms.values():
             app.add_routes(wire.routes())

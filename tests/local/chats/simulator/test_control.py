@@ -66,6 +66,24 @@ def test_requests_of_other_sites_are_rejected(simulator: Simulator) -> None:
     assert simulator.state()["platforms"]["telegram"]["chats"][0]["messages"] == []
 
 
+@pytest.mark.parametrize("path", ["/", "/state", "/live", "/telegram/botx/getMe"])
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}", "[bad"])
+def test_a_rebound_name_reaches_nothing(simulator: Simulator, host: str, path: str) -> None:
+    port = httpx.URL(simulator.url).port
+    headers = {"Host": host.format(port=port)}
+    assert httpx.get(f"{simulator.url}{path}", headers=headers).status_code == 403
+    own = {**headers, "Origin": f"http://{headers['Host']}"}
+    assert httpx.post(f"{simulator.url}/say", json={}, headers=own).status_code == 403
+
+
+def test_the_page_of_another_site_reads_nothing(simulator: Simulator) -> None:
+    headers = {"Origin": "http://evil.example"}
+    assert httpx.get(f"{simulator.url}/state", headers=headers).status_code == 403
+    assert httpx.get(f"{simulator.url}/live", headers=headers).status_code == 403
+    localhost = str(httpx.URL(simulator.url).copy_with(host="localhost"))
+    assert httpx.get(f"{localhost}/state").status_code == 200
+
+
 def test_faults_add_up_and_zero_disarms_them(simulator: Simulator) -> None:
     simulator.arm("telegram", "reset", 2)
     simulator.arm("slack", "slow", seconds=1.5, on="typing")
