@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from shared.aws.secrets import SsmSecrets
+from shared.aws.secrets import SsmSecrets, parameter_of
 from shared.ports.secrets import Secrets
 from tests.support.secrets import FakeSecrets
 
@@ -18,7 +18,7 @@ def secrets(request: pytest.FixtureRequest) -> Secrets:
         return FakeSecrets(VALUES)
     client, prefix = request.getfixturevalue("engine").client("ssm"), f"/secrets-contract-{next(NUMBERS)}"
     for name, value in VALUES.items():
-        client.put_parameter(Name=f"{prefix}/{name}", Value=value, Type="SecureString")
+        client.put_parameter(Name=parameter_of(prefix, name), Value=value, Type="SecureString")
     return SsmSecrets(client, prefix)
 
 

@@ -8,12 +8,17 @@ import httpx
 import pytest
 
 from functions.http.problems import CODES
+from local.chats import CHATS
 from local.service import LocalService
+from shared.domain.tokens import Scope
+from shared.use_cases.people.tokens import issue_token
 from tests.contracts.http.conftest import CHAT, FORUM, ONE, UNCONFIGURED, UNSUPPORTED, Api, new_user
 from tests.support.http_contract import OPERATIONS, Operation
 
 UNPROVOKED = {"internal", "conflict"}
 """An outage, and a race that is lost five times in a row."""
+ASKED = CHATS[1]
+"""A platform whose API is called to resolve a chat."""
 JSON = {"Content-Type": "application/json"}
 VALID: dict[str, dict[str, Any]] = {
     "put_session": {},
@@ -22,6 +27,8 @@ VALID: dict[str, dict[str, Any]] = {
     "post_resume": {"epoch": 0},
     "put_home": {"chat": "1"},
     "post_handoff": {"platform": CHAT, "session": {"messages": ONE}},
+    "post_token": {},
+    "post_user": {"id": "newcomer"},
 }
 """A body for each call that takes one."""
 
@@ -29,7 +36,7 @@ VALID: dict[str, dict[str, Any]] = {
 def send(api: Api, operation: Operation, id: str = "none", body: Any = None, **more: Any) -> httpx.Response:  # noqa: A002
     """Call an operation with its ids filled in."""
     path = operation.path
-    for name in ("{session_id}", "{handoff_id}"):
+    for name in ("{session_id}", "{handoff_id}", "{token_id}", "{user_id}"):
         path = path.replace(name, id)
     path = path.replace("{platform}", more.pop("platform", CHAT))
     if "content" not in more and operation.id in VALID:
@@ -42,15 +49,29 @@ def unauthenticated(api: Api, operation: Operation) -> httpx.Response:
     return send(api, operation, content=b"{not json", headers=JSON)
 
 
+def with_scopes(api: Api, *scopes: Scope) -> Api:
+    """The same user with a token that has only these scopes."""
+    issued = issue_token(api.service.store.accounts, api.user_id, now=1, scopes=frozenset(scopes))
+    other = Api(api.service, api.user_id)
+    other.http.headers["Authorization"] = f"Bearer {issued.plaintext}"
+    return other
+
+
+def missing_scope(api: Api, operation: Operation) -> httpx.Response:
+    lacking = Scope.HANDOFF if operation.path.startswith("/users") else Scope.ADMIN
+    return send(with_scopes(api, lacking), operation)
+
+
 def malformed_json(api: Api, operation: Operation) -> httpx.Response:
-    return send(api, operation, content=b"{not json", headers=JSON)
+    return send(allowed(api, operation), operation, content=b"{not json", headers=JSON)
 
 
 def body_too_large(api: Api, operation: Operation) -> httpx.Response:
-    return send(api, operation, content=b" " * (1024 * 1024 + 1), headers=JSON)
+    return send(allowed(api, operation), operation, content=b" " * (1024 * 1024 + 1), headers=JSON)
 
 
 def invalid_request(api: Api, operation: Operation) -> httpx.Response:
+    api = allowed(api, operation)
     if operation.id in VALID:
         return send(api, operation, body={"misspelt": True})
     if "_id}" in operation.path:
@@ -64,6 +85,35 @@ def unknown_session(api: Api, operation: Operation) -> httpx.Response:
     if operation.id == "put_session":  # creates what is missing, so only another user's is unknown
         return send(api, operation, id=Api(api.service, "other").session())
     return send(api, operation)
+
+
+def allowed(api: Api, operation: Operation) -> Api:
+    """With the scope `admin` for the calls that need it."""
+    return with_scopes(api, Scope.ADMIN) if operation.path.startswith("/users") else api
+
+
+def unknown_token(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation)
+
+
+def unknown_user(api: Api, operation: Operation) -> httpx.Response:
+    return send(allowed(api, operation), operation)
+
+
+def user_exists(api: Api, operation: Operation) -> httpx.Response:
+    return send(allowed(api, operation), operation, body={"id": new_user(api.service).user_id})
+
+
+def chat_refused(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, platform=ASKED.name, body={"chat": f"{ASKED.homes['owner']}0"})
+
+
+def platform_unavailable(api: Api, operation: Operation) -> httpx.Response:
+    api.service.simulator.arm(ASKED.name, "server_error", 20, on="read")
+    try:
+        return send(api, operation, platform=ASKED.name, body={"chat": ASKED.homes["owner"]})
+    finally:
+        api.service.simulator.arm(ASKED.name, "server_error", 0)
 
 
 def unknown_handoff(api: Api, operation: Operation) -> httpx.Response:
@@ -168,7 +218,8 @@ PROVOKE: dict[str, Callable[[Api, Operation], httpx.Response]] = {
         *(unauthenticated, malformed_json, body_too_large, invalid_request, unknown_session, unknown_handoff, moved),
         *(out_of_sequence, session_busy, session_suspended, handoff_in_flight, unknown_platform),
         *(platform_not_supported, platform_not_configured, place_busy, idempotency_key_reused, too_late),
-        *(too_many_open_handoffs, too_many_turns, storage_full),
+        *(too_many_open_handoffs, too_many_turns, storage_full, missing_scope, unknown_token, unknown_user),
+        *(user_exists, chat_refused, platform_unavailable),
     )
 }
 DOCUMENTED = [
