@@ -3,7 +3,7 @@
 import importlib
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from local.cloud.engine import Engine
@@ -63,7 +63,8 @@ def services_of(
     role = engine.assume(config.role_arn)
     wrap = (interceptors or Interceptors()).client
     return build_services(
-        Settings.from_environment(config.environment),
+        # Metrics are lines on the standard output, which belongs to the program that runs this process.
+        replace(Settings.from_environment(config.environment), metrics_stack=""),
         client=lambda service: wrap(function, engine.client(service, role)),
         platforms=platforms,
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from local.service import LocalService
 
 CLI = Path(__file__).parents[2] / "cli"
-HOME_CHAT = "7001"
+HOME_CHAT = "-1001000000001"  # the forum: a private chat is open to its own person only
 PROGRAM = [sys.executable, "-m", "handoff_cli"]
 
 Done = subprocess.CompletedProcess[str]

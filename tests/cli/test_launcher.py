@@ -38,8 +38,8 @@ def test_it_finds_its_checkout_through_links(checkout: Path, tmp_path: Path, pro
     (elsewhere / "httpx.py").write_text("raise SystemExit('imported from the current directory')\n")
     (tmp_path / "one").symlink_to(checkout / "handoff")
     (elsewhere / "two").symlink_to("../one")
-    done = _call(elsewhere / "two", "config", "home", "telegram", "42", cwd=elsewhere, home=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "Handoffs to telegram now arrive in 42.\n"), done.stderr
+    done = _call(elsewhere / "two", "config", "home", "telegram", "-1002", cwd=elsewhere, home=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "Handoffs to telegram now arrive in -1002.\n"), done.stderr
 
 
 def test_before_the_set_up_it_says_what_to_do(checkout: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def _checks(*checks: Any) -> Callable[[Any], None]:
 def test_platforms_say_what_is_missing(run: Run, proxy: FaultProxy) -> None:
     proxy.fail("GET /platforms", change=without_discord)
     shown = {line.split()[0]: line for line in run("platforms").stdout.splitlines()}
-    assert "home chat 7001" in shown["telegram"]
+    assert "home chat -1001000000001" in shown["telegram"]
     assert "config home slack" in shown["slack"]
     assert "not configured" in shown["discord"]
     assert "not supported" in shown["matrix"]

@@ -37,7 +37,7 @@ def test_shows_every_step_the_link_and_the_way_back(run: Run, user: User) -> Non
     done = run("send", "telegram", "--transcript", str(EXAMPLE), "--title", "Flaky upload")
     assert done.returncode == 0, done.stderr
     assert [label for label in STEPS if label in done.stdout] == list(STEPS)
-    assert "/telegram/7001/" in done.stdout
+    assert "/telegram/-1001000000001/" in done.stdout
     assert "All 40 messages arrived" in done.stdout
     assert "handoff resume" in done.stdout
     assert [session["title"] for session in user.sessions] == ["Flaky upload"]
@@ -90,7 +90,7 @@ def test_json_mode_prints_one_value_and_nothing_else(run: Run, transcript: str) 
     done = run("send", "telegram", "--transcript", transcript, "--json")
     handoff = json.loads(done.stdout)
     assert handoff["done"] is True
-    assert "/telegram/7001/" in handoff["thread"]["url"]
+    assert "/telegram/-1001000000001/" in handoff["thread"]["url"]
     assert done.stderr == ""
 
 
@@ -112,7 +112,7 @@ def test_a_failed_handoff_exits_1_with_the_reason(run: Run, service: "LocalServi
     service.simulator.arm("telegram", "forbidden", 1, on="open_thread")
     done = run("send", "telegram", "--transcript", transcript)
     assert done.returncode == 1
-    assert "bot was blocked by the user. The session is intact" in done.stderr
+    assert "bot was kicked from the supergroup chat. The session is intact" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -109,7 +109,7 @@ def test_rejected_requests_leave_no_text_in_the_logs(watched: Watched) -> None:
 
     for body in (f'{{"{MARK}', f'{{"epoch": "{MARK}"}}', f'{{"messages": [{{"role": "{MARK}"}}]}}', f'["{MARK}"]'):
         assert user.http.post(f"/sessions/{session_id}/messages", content=body, headers=json).status_code >= 400
-    assert user.request_handoff(session_id, PLATFORMS[1], target=MARK).status_code == 202
+    assert user.request_handoff(session_id, PLATFORMS[1], target=MARK).status_code == 422
     assert httpx.get(f"{url}/sessions", headers={"Authorization": f"Bearer ho_u.{MARK * 6}"}).status_code == 401
     for platform in (*PLATFORMS, "pigeon"):
         assert httpx.post(f"{url}/webhooks/{platform}", json={"text": MARK}).status_code == 401
