@@ -1,0 +1,189 @@
+"""Matrix by long polling of `/sync`, for machines that the homeserver cannot reach."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+
+from local.chats.relays.base import Backoff, Relay, Target, Unusable
+from local.chats.relays.webhook import Webhook
+
+log = logging.getLogger(__name__)
+
+Json = Mapping[str, Any]
+
+_POSITION = "live.handoff.relay"
+_NOTHING: Json = {"types": []}
+_WANTED = ["m.room.message", "m.room.encrypted"]
+_PAGE = 100
+_MOST_PAGES = 20
+_FILTER = json.dumps(
+    {
+        "presence": _NOTHING,
+        "account_data": _NOTHING,
+        "room": {
+            "state": _NOTHING,
+            "ephemeral": _NOTHING,
+            "account_data": _NOTHING,
+            "timeline": {"limit": _PAGE, "types": _WANTED},
+        },
+    }
+)
+_NEWEST = json.dumps({"room": {"timeline": {"limit": 1}, "state": _NOTHING}})
+
+
+class MatrixRelay(Relay):
+    """Polls `/sync`. How far it came is kept in the bot's account data, after the webhook accepted what was before.
+
+    The first relay of an account begins with what is said from then on, and with open invitations.
+    """
+
+    platform = "matrix"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str,
+        secret: str,
+        api_url: str,
+        poll_seconds: int = 30,
+        pauses: Callable[[], Backoff] = Backoff,
+    ) -> None:
+        super().__init__()
+        self._api = f"{api_url.rstrip('/')}/_matrix/client/v3"
+        self._headers = {"Authorization": f"Bearer {token}"}
+        self._poll_seconds = poll_seconds
+        self._pauses = pauses
+
+        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:  # noqa: ARG001  # a shared secret has no age
+            return {"Authorization": f"Bearer {secret}"}
+
+        self._webhook = Webhook(url, self.platform, sign, pauses=pauses)
+
+    async def run(self) -> None:
+        """See Relay."""
+        backoff = self._pauses()
+        me, since = "", ""
+        async with aiohttp.ClientSession() as session:
+            while True:
+                try:
+                    if not me:
+                        me, since = await self._begin(session)
+                    answer = await self._sync(session, since)
+                    events = await self._events(session, answer, me, since)
+                except (aiohttp.ClientError, OSError, ValueError, LookupError, TypeError, _RetryLater) as error:
+                    wait = error.after if isinstance(error, _RetryLater) else 0.0
+                    log.warning("the homeserver did not answer a poll (%s); retrying", type(error).__name__)
+                    await backoff.pause(at_least=wait)
+                    continue
+                backoff.reset()
+                self.connected.set()
+                for event in events:
+                    raw = json.dumps({"events": [event]}, ensure_ascii=False).encode()
+                    await self._webhook.forward(session, raw, event=str(event.get("event_id", "an invitation")))
+                if events or not since:
+                    await self._keep(session, me, answer["next_batch"])
+                since = answer["next_batch"]
+
+    async def _begin(self, session: aiohttp.ClientSession) -> tuple[str, str]:
+        """The bot's id, and how far an earlier relay came, if there was one."""
+        me = str((await self._call(session, "GET", "/account/whoami"))["user_id"])
+        kept = await self._call(session, "GET", _account_data(me), allow=404)
+        return me, str(kept.get("since") or "")
+
+    async def _keep(self, session: aiohttp.ClientSession, me: str, since: str) -> None:
+        """If this fails, the next relay forwards some events again, and the service ignores them."""
+        try:
+            await self._call(session, "PUT", _account_data(me), body={"since": since})
+        except (aiohttp.ClientError, OSError, ValueError, _RetryLater) as error:
+            log.warning("the position was not stored (%s)", type(error).__name__)
+
+    async def _sync(self, session: aiohttp.ClientSession, since: str) -> Json:
+        # The first poll answers at once and sets `connected`.
+        seconds = self._poll_seconds if self.connected.is_set() else 0
+        query = {"timeout": str(seconds * 1000), "filter": _FILTER if since else _NEWEST}
+        answer = await self._call(session, "GET", "/sync", query={**query, **({"since": since} if since else {})})
+        str(answer["next_batch"])
+        return answer
+
+    async def _events(self, session: aiohttp.ClientSession, answer: Json, me: str, since: str) -> list[Json]:
+        rooms = answer.get("rooms") or {}
+        found: list[Json] = []
+        for room, joined in (rooms.get("join") or {}).items() if since else ():
+            timeline = joined.get("timeline") or {}
+            events = list(timeline.get("events") or ())
+            if timeline.get("limited") and timeline.get("prev_batch"):
+                events = [*await self._before(session, room, timeline["prev_batch"], since), *events]
+            found += [
+                {**event, "room_id": room}
+                for event in events
+                if event.get("type") in _WANTED and event.get("sender") != me
+            ]
+        found.sort(key=lambda event: int(event.get("origin_server_ts") or 0))
+        return [*_invitations(rooms.get("invite") or {}, me), *found]
+
+    async def _before(self, session: aiohttp.ClientSession, room: str, start: str, end: str) -> list[Json]:
+        """The events between two polls that did not fit into the answer, oldest first."""
+        found: list[Json] = []
+        for _ in range(_MOST_PAGES):
+            query = {"dir": "b", "from": start, "to": end, "limit": str(_PAGE)}
+            page = await self._call(session, "GET", f"/rooms/{quote(room, safe='')}/messages", query=query)
+            found += page["chunk"]
+            if not page["chunk"] or not page.get("end"):
+                break
+            start = page["end"]
+        return found[::-1]
+
+    async def _call(
+        self,
+        session: aiohttp.ClientSession,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        allow: int = 200,
+    ) -> Json:
+        timeout = aiohttp.ClientTimeout(total=self._poll_seconds + 15)
+        async with session.request(
+            method, self._api + path, params=query, json=body, headers=self._headers, timeout=timeout
+        ) as answer:
+            found = json.loads(await answer.read())
+        if answer.status == 401:
+            raise Unusable("The homeserver does not accept MATRIX_BOT_TOKEN. Log the bot in again for a new one.")
+        if answer.status not in (200, allow) or not isinstance(found, dict):
+            wait = found.get("retry_after_ms") if isinstance(found, dict) else None
+            raise _RetryLater(wait / 1000 if isinstance(wait, int) else 0.0)
+        return found
+
+
+def make_relay(target: Target) -> MatrixRelay:
+    return MatrixRelay(
+        target.url,
+        token=target.secrets["matrix/bot_token"],
+        secret=target.secrets["matrix/webhook_secret"],
+        api_url=target.api_url,
+    )
+
+
+class _RetryLater(Exception):
+    """The homeserver refused a call, and asks for a retry not before `after` seconds."""
+
+    def __init__(self, after: float) -> None:
+        super().__init__(after)
+        self.after = after
+
+
+def _account_data(me: str) -> str:
+    return f"/user/{quote(me, safe='')}/account_data/{_POSITION}"
+
+
+def _invitations(rooms: Mapping[str, Json], me: str) -> Iterator[Json]:
+    for room, invited in rooms.items():
+        for event in (invited.get("invite_state") or {}).get("events") or ():
+            if event.get("type") == "m.room.member" and event.get("state_key") == me:
+                yield {**event, "room_id": room}

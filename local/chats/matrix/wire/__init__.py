@@ -1,0 +1,1 @@
+"""A homeserver's client-server API, and its transactions to an application service."""

@@ -1,0 +1,194 @@
+"""Calls to a Matrix homeserver, with its errors as PlatformErrors. Imported on the first call."""
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
+from shared.platforms.answers import DEFAULT_RETRY_AFTER, Shape, fits, retry_after
+
+Json = Mapping[str, Any]
+
+_TLS = httpx.create_ssl_context()  # takes as long as ten calls, so all clients share one
+# A delivery has 30 s for three posts, each with a look at its thread, and two reads between them.
+_SECONDS = 4.0
+_TYPING_SECONDS = 3.0
+_TYPING_MILLISECONDS = 6_000  # longer than the pause between two calls; nothing else ends it
+_PAGE = 100
+_MOST_PAGES = 5
+_CODE = re.compile(r"[A-Z][A-Z0-9_.]{1,60}")
+_REFUSAL = {"errcode": _CODE, "error?": str | None}
+_EVENT = {
+    "event_id": str,
+    "sender": str,
+    "type": str,
+    "content": dict,
+    "origin_server_ts": int,
+    "unsigned?": ({"redacted_because?": dict}, type(None)),
+}
+_EVENTS = {"chunk": [{"event_id": str, "sender": str, "content": dict}], "end?": str, "next_batch?": str}
+_LEVELS = {"users?": dict, "users_default?": int, "events?": dict, "events_default?": int}
+
+_NOT_THERE = "The bot is not in this Matrix room. Invite it"
+_WHY = {
+    "M_UNKNOWN_TOKEN": "The homeserver does not accept the bot's token",
+    "M_MISSING_TOKEN": "The homeserver does not accept the bot's token",
+    "M_USER_DEACTIVATED": "The bot's account is deactivated, so its token is void",
+    "M_TOO_LARGE": "The message is too large for a Matrix event",
+    "M_FORBIDDEN": "The bot may not do this in the Matrix room. Give it the power level to send messages",
+}
+
+
+class Api:
+    """One bot. Every method blocks, raises only PlatformErrors, and may be called from several threads."""
+
+    def __init__(self, url: str, token: str) -> None:
+        for name in ("httpx", "httpcore"):
+            logging.getLogger(name).setLevel(logging.WARNING)  # at INFO they log the ids of rooms and messages
+        self._url = f"{url.rstrip('/')}/_matrix/client"
+        # A proxy from the environment is for public addresses, not for a server on this machine.
+        outside = urlsplit(url).hostname not in ("127.0.0.1", "localhost", "::1")
+        self._http = httpx.Client(trust_env=outside, verify=_TLS, headers={"Authorization": f"Bearer {token}"})
+
+    def close(self) -> None:
+        self._http.close()
+
+    def me(self, *, seconds: float = _SECONDS) -> str:
+        """The bot's id."""
+        return str(self._get("/v3/account/whoami", {"user_id": str}, seconds=seconds)["user_id"])
+
+    def send(self, room: str, transaction: str, content: Json) -> str:
+        """Post a message. A second call with the same transaction posts nothing, unless the server was restarted."""
+        path = f"{_room(room)}/send/m.room.message/{_part(transaction)}"
+        return str(self._change("PUT", path, content, {"event_id": str})["event_id"])
+
+    def event(self, room: str, event: str) -> Json | None:
+        """An event, or None if there is none that the bot may see."""
+        return self._find(f"{_room(room)}/event/{_part(event)}", _EVENT)
+
+    def messages(self, room: str, thread: str | None) -> Iterator[Json]:
+        """The events of a room, or of a thread in it, newest first; at most _MOST_PAGES pages."""
+        if thread is None:
+            path, following = f"{_room(room)}/messages", "end"
+        else:
+            path = f"{_room(room).replace('/v3', '/v1', 1)}/relations/{_part(thread)}/m.thread"
+            following = "next_batch"
+        start: str | None = None
+        for _ in range(_MOST_PAGES):
+            asked = {"dir": "b", "limit": str(_PAGE), **({"from": start} if start else {})}
+            page = self._get(path, _EVENTS, query=asked)
+            yield from page["chunk"]
+            start = page.get(following)
+            if not start or not page["chunk"]:
+                return
+
+    def members(self, room: str, *, seconds: float = _SECONDS) -> frozenset[str]:
+        """The people who have joined the room, with the bot."""
+        return frozenset(self._get(f"{_room(room)}/joined_members", {"joined": dict}, seconds=seconds)["joined"])
+
+    def is_encrypted(self, room: str, *, seconds: float = _SECONDS) -> bool:
+        return self._find(f"{_room(room)}/state/m.room.encryption/", {"algorithm": str}, seconds=seconds) is not None
+
+    def may_send(self, room: str, me: str, *, seconds: float = _SECONDS) -> bool:
+        """Whether the bot has the power level for messages; a room without levels leaves it to all."""
+        levels = self._find(f"{_room(room)}/state/m.room.power_levels/", _LEVELS, seconds=seconds) or {}
+        own = levels.get("users", {}).get(me, levels.get("users_default", 0))
+        needed = levels.get("events", {}).get("m.room.message", levels.get("events_default", 0))
+        return not (isinstance(own, int) and isinstance(needed, int)) or own >= needed
+
+    def pushers(self, *, seconds: float) -> list[str]:
+        """The addresses to which the homeserver pushes the bot's messages."""
+        shape = {"pushers": [{"kind?": str | None, "data?": ({"url?": str}, type(None))}]}
+        found = self._get("/v3/pushers", shape, seconds=seconds)["pushers"]
+        urls = [(pusher.get("data") or {}).get("url") for pusher in found if pusher.get("kind") == "http"]
+        return [url for url in urls if url]
+
+    def set_pusher(self, url: str, secret: str) -> None:
+        """Let the homeserver push the bot's messages to this address, with the secret as their key."""
+        pusher = {
+            "kind": "http",
+            "app_id": "live.handoff",
+            "pushkey": secret,
+            "app_display_name": "Handoff",
+            "device_display_name": "Handoff",
+            "lang": "en",
+            "data": {"url": url},
+        }
+        self._change("POST", "/v3/pushers/set", pusher, None)
+
+    def join(self, room: str) -> None:
+        self._change("POST", f"{_room(room)}/join", {}, {"room_id": str})
+
+    def leave(self, room: str, reason: str) -> None:
+        self._change("POST", f"{_room(room)}/leave", {"reason": reason}, None)
+
+    def typing(self, room: str, me: str) -> None:
+        body = {"typing": True, "timeout": _TYPING_MILLISECONDS}
+        self._change("PUT", f"{_room(room)}/typing/{_part(me)}", body, None, seconds=_TYPING_SECONDS)
+
+    def _get(
+        self, path: str, shape: Shape, *, query: Mapping[str, str] | None = None, seconds: float = _SECONDS
+    ) -> Json:
+        return self._call("GET", path, shape, NotSent, seconds, params=query)
+
+    def _find(self, path: str, shape: Shape, *, seconds: float = _SECONDS) -> Json | None:
+        try:
+            return self._get(path, shape, seconds=seconds)
+        except _NotFound:
+            return None
+
+    def _change(self, method: str, path: str, body: Json, shape: Shape, *, seconds: float = _SECONDS) -> Json:
+        return self._call(method, path, shape, Ambiguous, seconds, json=body)
+
+    def _call(
+        self, method: str, path: str, shape: Shape, lost: type[PlatformError], seconds: float, **more: Any
+    ) -> Json:
+        """The only place that reads answers. Quotes nothing of an answer that it cannot read."""
+        try:
+            answer = self._http.request(method, self._url + path, timeout=seconds, **more)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
+            raise NotSent("The Matrix homeserver cannot be reached") from None
+        except (httpx.HTTPError, httpx.InvalidURL):
+            raise lost("The Matrix homeserver did not answer") from None
+        try:
+            said = answer.json()
+        except (ValueError, RecursionError):
+            said = None
+        if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
+            raise RateLimited(_seconds(said, answer.headers.get("Retry-After")))
+        if answer.is_success and isinstance(said, dict) and fits(said, shape):
+            return said
+        if answer.is_client_error and fits(said, _REFUSAL):
+            raise _refusal(said["errcode"], said.get("error") or "")
+        raise lost("The answer of the Matrix homeserver could not be read")
+
+
+class _NotFound(PlaceGone):
+    """What was asked for does not exist."""
+
+
+def _refusal(code: str, error: str) -> PlatformError:
+    if code == "M_NOT_FOUND":
+        return _NotFound("The Matrix room or message no longer exists")
+    if code == "M_FORBIDDEN" and "not in room" in error:
+        return PlaceGone(_NOT_THERE)
+    return Rejected(_WHY.get(code, f"The Matrix homeserver refused it ({code})"))
+
+
+def _seconds(said: Any, header: str | None) -> float:
+    milliseconds = said.get("retry_after_ms") if isinstance(said, dict) else None
+    if milliseconds is None:
+        return retry_after(header) or DEFAULT_RETRY_AFTER
+    return retry_after(milliseconds / 1000 if isinstance(milliseconds, int) else None) or DEFAULT_RETRY_AFTER
+
+
+def _room(room: str) -> str:
+    return f"/v3/rooms/{_part(room)}"
+
+
+def _part(text: str) -> str:
+    return quote(text, safe="")

@@ -1,0 +1,140 @@
+"""What a homeserver sends: transactions of an application service or of the relay, and notices of a pusher."""
+
+import hmac
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from shared.domain.commands import COMMANDS
+from shared.domain.routes import Place
+from shared.platforms.matrix import SPEC
+from shared.platforms.matrix.render import KEY
+from shared.ports.inbound import Announced, Answer, Event, Inbound, Invited, Parsed, WebhookRequest
+
+Json = Mapping[str, Any]
+
+_PUSH = "_matrix/push/v1/notify"
+_EVENT_ID = re.compile(r"\$[!-~]{1,180}")
+_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
+_WRITTEN = ("m.text", "m.emote")  # m.notice is the kind for bots: answering it could go on for ever
+_LATEST = 10**15
+# The reply that clients without threads quote above the text: `> <@person:server> words`, then a blank line.
+_QUOTED = re.compile(r"\A> .*\n(?:>.*\n)*\n?")
+_COMMAND = re.compile(r"!([a-z]+)(?!\S)")
+
+
+def is_from_homeserver(request: WebhookRequest, secret: str | None) -> bool:
+    """Whether the request carries the secret: as a bearer token, or as the key of the pusher in the body."""
+    if not secret:
+        return False
+    if request.rest == _PUSH:
+        try:
+            devices = json.loads(request.body)["notification"]["devices"]
+            return bool(devices) and all(_equal(device["pushkey"], secret) for device in devices)
+        except _UNREADABLE:
+            return False
+    return _equal(request.headers.get("authorization", ""), f"Bearer {secret}")
+
+
+def parse(request: WebhookRequest) -> Parsed:
+    """All that people wrote. What cannot be read is left out, and never refused: it would be sent again and again."""
+    if request.method == "GET":  # whether the application service has such a user or room
+        return Parsed(answer=Answer({"errcode": "M_NOT_FOUND", "error": "There is none."}, 404))
+    try:
+        body = json.loads(request.body)
+        events = [_pushed(body["notification"])] if request.rest == _PUSH else [*map(read, body["events"])]
+    except _UNREADABLE:
+        return Parsed(answer=Answer({}), ignored="not what a homeserver sends")
+    found = tuple(event for event in events if not isinstance(event, str))
+    why = ", ".join(dict.fromkeys(event for event in events if isinstance(event, str))) or "no events"
+    return Parsed(found, Answer({}), ignored="" if found else why)
+
+
+def read(event: Json) -> Event | str:
+    """What an event asks for, or why it is ignored. Raises nothing."""
+    try:
+        return _read(event)
+    except _UNREADABLE:
+        return "an event of another form"
+
+
+def _read(event: Json) -> Event | str:
+    kind, content = event["type"], event["content"]
+    place, sender = _place(event["room_id"]), _person(event["sender"])
+    if kind == "m.room.member" and content.get("membership") == "invite":
+        return Invited(place, sender, addressee=_person(event["state_key"]))
+    if kind == "m.room.encrypted":
+        return Invited(place, sender)  # joining again says that the bot cannot read there
+    if kind != "m.room.message":
+        return "an event of another kind"
+    if KEY in content:
+        return "a message of the bot"
+    return _message(event, place, sender, content)
+
+
+def _message(event: Json, place: Place, sender: str, content: Json) -> Inbound | str:
+    relation = content.get("m.relates_to") or {}
+    if relation.get("rel_type") == "m.replace":
+        return "an edit"
+    if content["msgtype"] not in _WRITTEN:
+        return "not a text"
+    text = content["body"]
+    if relation.get("m.in_reply_to") and relation.get("is_falling_back") is not True:
+        text = _QUOTED.sub("", text)
+    if not text.strip():
+        return "a message without text"
+    root = _event_id(relation["event_id"]) if relation.get("rel_type") == "m.thread" else None
+    place = Place(SPEC.name, place.chat, root)
+    return Inbound(_sortable(event), place, sender, _as_command(text.strip()))
+
+
+def _pushed(notice: Json) -> Event | str:
+    """A pusher names the message, and not when it was sent. An invitation comes whole: its room cannot be read yet."""
+    kind, sender = notice.get("type"), notice.get("sender")
+    if kind == "m.room.member":
+        if notice.get("membership") != "invite" or notice.get("user_is_target") is not True:
+            return "an event of another kind"
+        return Invited(_place(notice["room_id"]), _person(sender))
+    if kind == "m.room.encrypted":
+        return Invited(_place(notice["room_id"]), _person(sender))
+    if kind not in ("m.room.message", None) or not notice.get("event_id"):
+        return "a notice of another kind"
+    named = None if sender is None else _person(sender)
+    return Announced(_place(notice["room_id"]), _event_id(notice["event_id"]), named)
+
+
+def _as_command(text: str) -> str:
+    """`!resume` as `/resume`: many clients keep words with a slash for themselves."""
+    match = _COMMAND.match(text)
+    return f"/{text[1:]}" if match and match[1] in COMMANDS else text
+
+
+def _sortable(event: Json) -> str:
+    """Ids of events do not sort, so the server's time comes first. It is the same on every redelivery."""
+    sent = event["origin_server_ts"]
+    if type(sent) is not int or not 0 <= sent < _LATEST:
+        raise ValueError("not a time")
+    return f"{sent:015d}.{_event_id(event['event_id'])}"
+
+
+def _place(room: Any) -> Place:
+    if not isinstance(room, str) or not SPEC.is_chat_id(room):
+        raise ValueError("not the id of a room")
+    return Place(SPEC.name, room)
+
+
+def _person(user: Any) -> str:
+    if not isinstance(user, str) or not SPEC.is_person_id(user):
+        raise ValueError("not the id of a person")
+    return user
+
+
+def _event_id(event: Any) -> str:
+    if not isinstance(event, str) or not _EVENT_ID.fullmatch(event):
+        raise ValueError("not the id of an event")
+    return event
+
+
+def _equal(given: Any, wanted: str) -> bool:
+    return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
