@@ -1,0 +1,1 @@
+"""WhatsApp's Cloud API over HTTP."""

@@ -1,0 +1,153 @@
+"""The bot's calls, and what people write: one phone number of a business on the simulated WhatsApp."""
+
+import base64
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import ClientError, ClientSession, ClientTimeout, web
+
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.faults import Operation
+from local.chats.simulator.people import BOT, Person
+from local.chats.simulator.protocol import TIMEOUT_SECONDS, Handshake
+from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.whatsapp.wire.content import content_of
+from local.chats.whatsapp.wire.errors import BROKEN, BUSY, RIGHTS, TOKEN, UNDELIVERABLE, GraphError, no_number
+from local.chats.whatsapp.wire.events import DISPLAYED, Events
+from local.chats.whatsapp.wire.limits import Limits
+
+CHALLENGE = "1158201444"
+
+
+class WhatsApp:
+    """Messages to the bot and back. Each message that it accepts is reported to the webhook as sent and delivered."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._events = Events(backend)
+        self._limits = Limits(backend.options, backend.clock)
+        self._ids = itertools.count(int(backend.clock() * 1_000_000))  # later runs have other ids
+        self._second = 0
+        self._presses: dict[str, tuple[Message, Person]] = {}
+
+    def routes(self) -> list[web.RouteDef]:
+        base = "/whatsapp/v23.0/{number}"
+        return [
+            web.post(f"{base}/messages", self._handler("send", self._send)),
+            web.get(base, self._handler("read", self._show)),
+        ]
+
+    def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
+        if thread_id is not None:
+            raise NotFound("WhatsApp has no threads")
+        return self._backend.chat(chat_id), None
+
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
+        message = self._backend.store.post(chat, thread, self._next_id(chat.id), person.key, text)
+        self._from_person(chat, person, message.id, {"type": "text", "text": {"body": text}})
+        return message
+
+    def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:  # noqa: ARG002  # there are no threads
+        (label,) = [shown["label"] for shown in message.buttons if shown["id"] == button]
+        kind = "button_reply" if message.extra["kind"] == "button" else "list_reply"
+        wamid = self._next_id(chat.id)
+        self._presses[wamid] = (message, person)
+        chosen = {"type": kind, kind: {"id": button, "title": label}}
+        context = {"from": self._backend.person(BOT).id, "id": message.id}
+        self._from_person(chat, person, wamid, {"type": "interactive", "context": context, "interactive": chosen})
+
+    def remove_thread(self, chat: Chat, thread_id: str) -> None:  # noqa: ARG002  # there are none
+        raise NotFound("WhatsApp has no threads")
+
+    async def verify(self) -> Handshake:
+        right = await self._asked(self._backend.secret("verify_token"))
+        wrong = await self._asked("another token")
+        detail = f"The challenge was answered with {right}, one with a wrong token with {wrong}"
+        return Handshake(ok=right == (200, CHALLENGE) and wrong is not None and wrong[0] >= 400, detail=detail)
+
+    def webhook_changed(self) -> None:
+        pass  # deliveries wait by themselves
+
+    async def disconnect(self) -> None:
+        pass  # no connection stays open
+
+    async def _asked(self, token: str) -> tuple[int, str] | None:
+        query = {"hub.mode": "subscribe", "hub.verify_token": token, "hub.challenge": CHALLENGE}
+        try:
+            async with (
+                ClientSession(timeout=ClientTimeout(total=TIMEOUT_SECONDS)) as session,
+                session.get(self._backend.webhook() or "", params=query) as answer,
+            ):
+                return answer.status, await answer.text()
+        except (ClientError, TimeoutError, OSError, ValueError):
+            return None
+
+    def _handler(self, operation: Operation, handle: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+        async def handler(request: web.Request) -> web.Response:
+            if request.headers.get("Authorization") != f"Bearer {self._backend.secret('access_token')}":
+                return TOKEN.answer()
+            if (number := request.match_info["number"]) != self._backend.secret("phone_number_id"):
+                return no_number(number).answer()
+            body = await request.json() if request.can_read_body else {}
+            self._backend.record(f"{request.method} {request.path}", body)
+
+            async def act() -> web.Response:
+                try:
+                    return web.json_response(handle(body))
+                except GraphError as error:
+                    return error.answer()
+
+            return await self._backend.perform(
+                request,
+                operation,
+                act,
+                {
+                    "rate_limit": lambda fault: BUSY.answer({"Retry-After": str(math.ceil(fault.seconds))}),
+                    "forbidden": lambda _: RIGHTS.answer(),
+                    "server_error": lambda _: BROKEN.answer(),
+                },
+            )
+
+        return handler
+
+    def _show(self, _: dict[str, Any]) -> dict[str, Any]:
+        webhook = self._backend.webhook()
+        configured = {"webhook_configuration": {"application": webhook}} if webhook else {}
+        return {
+            "display_phone_number": DISPLAYED,
+            "verified_name": "Handoff",
+            **configured,
+            "id": self._backend.secret("phone_number_id"),
+        }
+
+    def _send(self, body: dict[str, Any]) -> dict[str, Any]:
+        text, buttons = content_of(body)
+        try:
+            chat = self._backend.chat(body["to"])
+        except NotFound:
+            raise UNDELIVERABLE from None
+        self._limits.sending(chat.id)
+        wamid, kind = self._next_id(chat.id), (body.get("interactive") or {}).get("type")
+        self._backend.store.post(chat, None, wamid, BOT, text, buttons=buttons, kind=kind)
+        pressed = self._presses.get((body.get("context") or {}).get("message_id", ""))
+        if pressed is not None:
+            self._backend.store.acknowledge(chat, None, pressed[0], pressed[1].key, text)
+        for status in ("sent", "delivered"):
+            self._events.reported(chat.id, wamid, status, self._now(), body.get("biz_opaque_callback_data"))
+        contact = {"input": body["to"], "wa_id": chat.id}
+        return {"messaging_product": "whatsapp", "contacts": [contact], "messages": [{"id": wamid}]}
+
+    def _from_person(self, chat: Chat, person: Person, wamid: str, content: dict[str, Any]) -> None:
+        self._limits.heard(chat.id)
+        # Times are whole seconds. A simulated person never writes twice in one: the order would be unknown.
+        self._second = max(self._now(), self._second + 1)
+        self._events.said(chat.id, person.name, {"id": wamid, "timestamp": str(self._second), **content})
+
+    def _now(self) -> int:
+        return int(self._backend.clock())
+
+    def _next_id(self, chat_id: str) -> str:
+        content = f"{chat_id}/{next(self._ids):016d}".encode()
+        return f"wamid.{base64.b64encode(content).decode()}"

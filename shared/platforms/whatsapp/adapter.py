@@ -1,0 +1,143 @@
+"""WhatsApp: the chat with a person is the place. No threads, no edits; a bot may write for 24 hours after the person did."""
+
+import contextlib
+import re
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit
+
+from shared.domain.routes import Place
+from shared.errors import ForeignChat, PlatformError, Rejected, ThreadRefused
+from shared.platforms import links
+from shared.platforms.markdown.clean import clean, neutralise
+from shared.platforms.markdown.split import split, utf16
+from shared.platforms.whatsapp import SPEC, diagnosis, inbound, messages
+from shared.platforms.whatsapp.render import for_whatsapp
+from shared.ports.inbound import Parsed, Pressed, WebhookRequest
+from shared.ports.platforms import Capabilities, Finding, Pairing, Part, Platform, ResolvedChat
+from shared.ports.secrets import Secrets
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.platforms.whatsapp.api import Api
+
+_LIMIT = 4096
+_REPEAT_ROOM = 96  # for the mark of a repeat
+_ACKNOWLEDGE_SECONDS = 2.0  # a press is answered while WhatsApp waits for the webhook
+_LINK_SECONDS = 5.0
+_WAMID = re.compile(r"[A-Za-z0-9._=/+-]{1,200}")
+
+
+class WhatsApp(Platform):
+    """One phone number of a business. It reports each message that it accepts to the webhook, with the key."""
+
+    name = SPEC.name
+    capabilities = Capabilities(
+        threads=False,
+        limit=_LIMIT,
+        length=utf16,
+        receipts=True,
+        buttons=True,
+        most_buttons=messages.MOST_BUTTONS,
+        edits=False,
+    )
+
+    def __init__(self, settings: Settings, secrets: Secrets) -> None:
+        self._secrets = secrets
+        self._urls = SPEC.urls(settings.platform_urls)
+        self._lock = threading.Lock()
+        self._api_client: Api | None = None
+        self._shown_number: str | None = None
+
+    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # always refused
+        raise ThreadRefused("WhatsApp has no threads")
+
+    def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # there is none
+        return None
+
+    def send(self, place: Place, part: Part, *, key: str) -> str:
+        return self._api.send(messages.message(place.chat, part, key))
+
+    def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # WhatsApp has no history
+        return None
+
+    def edit(self, place: Place, message_id: str, part: Part) -> None:  # noqa: ARG002  # always refused
+        raise Rejected("A message on WhatsApp cannot be edited by a bot")
+
+    def typing(self, place: Place) -> None:
+        """WhatsApp shows it only in answer to a message whose id is known here no longer."""
+
+    def acknowledge(self, pressed: Pressed, text: str) -> None:
+        """A message that quotes the press: the chat is private, and the buttons stay as they were."""
+        if text.strip() and _WAMID.fullmatch(pressed.handle):
+            with contextlib.suppress(PlatformError):
+                body = messages.quoting(pressed.place.chat, pressed.handle, text)
+                self._api.send(body, seconds=_ACKNOWLEDGE_SECONDS)
+
+    def render(self, markdown: str) -> list[Part]:
+        """Parts as long as possible: WhatsApp limits how many messages a person gets in a minute."""
+        room = _LIMIT - _REPEAT_ROOM
+        pieces = split(neutralise(clean(markdown)), room, utf16)
+        return [Part(shown if utf16(shown := for_whatsapp(piece)) <= room else piece) for piece in pieces]
+
+    def link(self, place: Place) -> str:
+        """The chat with the bot: for a person it has the bot's number."""
+        base = self._urls.link
+        if not (urlsplit(base).hostname or "").endswith("wa.me"):
+            return links.below(base, place)
+        number = self._bot_number()
+        return f"{base}/{number}" if number else base
+
+    def pairing(self, code: str) -> Pairing:
+        """The link opens the chat with the bot, with the text in its box."""
+        text, number = f"/link {code}", self._bot_number()
+        return Pairing(text, f"{self._urls.link}/{number}?{urlencode({'text': text})}" if number else "")
+
+    def verify(self, request: WebhookRequest, *, now: int) -> bool:  # noqa: ARG002  # the signature has no time
+        secret, token = self._secrets.get("whatsapp/app_secret"), self._secrets.get("whatsapp/verify_token")
+        return inbound.is_from_whatsapp(request, secret, token)
+
+    def parse(self, request: WebhookRequest) -> Parsed:
+        return inbound.parse(request, self._secrets.get("whatsapp/phone_number_id"))
+
+    def resolve_chat(self, chat: Place, *, people: Sequence[str]) -> ResolvedChat:
+        """Decided by the id alone: WhatsApp does not tell a bot who has an account."""
+        if not SPEC.is_chat_id(chat.chat):
+            raise Rejected("This is not a number of WhatsApp. Write it with the country code, in digits only")
+        if chat.chat not in people:
+            raise ForeignChat
+        return ResolvedChat(Place(self.name, chat.chat), private=True)
+
+    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # no finding depends on the time
+        return diagnosis.diagnose(self._api, self._secrets, home, webhook_url=webhook_url, seconds=seconds)
+
+    def close(self) -> None:
+        """Close the connections, if there are any."""
+        if self._api_client is not None:
+            self._api_client.close()
+
+    @property
+    def _api(self) -> "Api":
+        with self._lock:
+            if self._api_client is None:
+                from shared.platforms.whatsapp.api import Api  # noqa: PLC0415  # webhooks are parsed without httpx
+
+                self._api_client = Api(
+                    self._urls.api, lambda: self._set("access_token"), lambda: self._set("phone_number_id")
+                )
+            return self._api_client
+
+    def _bot_number(self) -> str | None:
+        """The number as people dial it, in digits. WhatsApp is asked once."""
+        if self._shown_number is None:
+            with contextlib.suppress(PlatformError):
+                shown = self._api.number(seconds=_LINK_SECONDS)["display_phone_number"]
+                self._shown_number = re.sub(r"[^0-9]", "", shown)
+        return self._shown_number
+
+    def _set(self, name: str) -> str:
+        value = self._secrets.get(f"whatsapp/{name}")
+        if not value:
+            raise Rejected(f"The secret whatsapp/{name} is not set")
+        return value

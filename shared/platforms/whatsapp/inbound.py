@@ -1,0 +1,102 @@
+"""Webhooks of WhatsApp: verification, and batches of messages, presses of buttons, and reports on the bot's messages."""
+
+import hashlib
+import hmac
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from shared.domain.routes import Place
+from shared.platforms.whatsapp import SPEC
+from shared.platforms.whatsapp.errors import is_final
+from shared.ports.inbound import Answer, Event, Heard, Inbound, Parsed, Pressed, Receipt, WebhookRequest
+
+log = logging.getLogger(__name__)
+_SIGNATURE = "x-hub-signature-256"
+_CHALLENGE = re.compile(r"[!-~]{1,200}")
+_SECONDS = re.compile(r"[0-9]{1,12}")
+_ACCEPTED = frozenset({"sent", "delivered", "read", "played"})
+_MALFORMED = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
+"""What an odd value raises where it is read."""
+
+
+def is_from_whatsapp(request: WebhookRequest, app_secret: str | None, verify_token: str | None) -> bool:
+    """Whether the raw bytes carry the app's signature, or a check of the URL the verify token."""
+    if request.method == "GET":
+        given, wanted = request.query.get("hub.verify_token", ""), verify_token
+        return bool(wanted) and request.query.get("hub.mode") == "subscribe" and _equal(given, str(wanted))
+    if not app_secret:
+        return False
+    digest = hmac.new(app_secret.encode(), request.body, hashlib.sha256).hexdigest()
+    return _equal(request.headers.get(_SIGNATURE, ""), f"sha256={digest}")
+
+
+def parse(request: WebhookRequest, number: str | None) -> Parsed:
+    """The events of a batch that are for `number`, the id of the bot's phone number. An odd entry hides no other."""
+    if request.method == "GET":
+        challenge = request.query.get("hub.challenge", "")
+        return Parsed(answer=Answer(challenge if _CHALLENGE.fullmatch(challenge) else ""))
+    try:
+        entries = [change["value"] for entry in json.loads(request.body)["entry"] for change in entry["changes"]]
+        ours = [value for value in entries if value["metadata"]["phone_number_id"] == number]
+    except _MALFORMED:
+        return Parsed(ignored="not a batch that WhatsApp would send")
+    events = tuple(event for value in ours for event in _events(value))
+    return Parsed(events, ignored="" if events else "nothing that a person wrote, and no report with a key")
+
+
+def _events(value: Mapping[str, Any]) -> Iterator[Event]:
+    for entry in _listed(value, "messages"):
+        try:
+            yield from _said(entry)
+        except _MALFORMED:
+            continue
+    for entry in _listed(value, "statuses"):
+        try:
+            yield from _reported(entry)
+        except _MALFORMED:
+            continue
+
+
+def _listed(value: Mapping[str, Any], name: str) -> list[Any]:
+    found = value.get(name)
+    return found if isinstance(found, list) else []
+
+
+def _said(entry: Mapping[str, Any]) -> Iterator[Event]:
+    """What a person wrote or pressed. Anything else that they send lets the bot write to them, too."""
+    sender, wamid, kind = entry["from"], entry["id"], entry["type"]
+    if not SPEC.is_person_id(sender) or not isinstance(wamid, str) or not _SECONDS.fullmatch(entry["timestamp"]):
+        raise ValueError("not a message of WhatsApp")
+    if kind == "system" or "group_id" in entry:
+        return
+    place, second = Place(SPEC.name, sender), int(entry["timestamp"])
+    # Ids of messages have no order, and times are whole seconds: within one the order is arbitrary, but always the same.
+    event_id = f"{second:012d}-{hashlib.sha256(wamid.encode('utf-8', 'replace')).hexdigest()[:24]}"
+    if kind == "text" and entry["text"]["body"].strip():
+        yield Inbound(event_id, place, sender, entry["text"]["body"], private=True)
+    elif kind == "interactive":
+        chosen = entry["interactive"][entry["interactive"]["type"]]["id"]
+        yield Pressed(event_id, place, sender, chosen, entry["context"]["id"], handle=wamid, private=True)
+    yield Heard(place, sender, second * 1000)
+
+
+def _reported(entry: Mapping[str, Any]) -> Iterator[Event]:
+    """A report on a message of the bot that was sent with a key."""
+    key, person, wamid = entry.get("biz_opaque_callback_data"), entry["recipient_id"], entry["id"]
+    if entry["status"] == "failed":
+        codes = [error["code"] for error in entry.get("errors") or () if type(error["code"]) is int]
+        log.warning("whatsapp: a message of the bot failed with error %s", ", ".join(map(str, codes)) or "unknown")
+        if not codes or not all(map(is_final, codes)):
+            return
+        wamid = None
+    elif entry["status"] not in _ACCEPTED:
+        return
+    if key and SPEC.is_person_id(person):
+        yield Receipt(Place(SPEC.name, person), key, wamid)
+
+
+def _equal(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
