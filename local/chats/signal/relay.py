@@ -1,0 +1,139 @@
+"""Signal: reads the events of signal-cli's daemon and posts them, signed, to the webhook function."""
+
+import asyncio
+import hashlib
+import json
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from local.chats.relays.base import Backoff, Relay, Target, Unusable
+from local.chats.relays.webhook import Webhook
+from local.chats.signal.spool import Spool
+from shared.platforms.signal.inbound import sign as sign_event
+
+log = logging.getLogger(__name__)
+_ANSWER_SECONDS = 15
+_LONGEST_EVENT = 1024 * 1024
+_NO_METHOD = -32601
+_ONE_ACCOUNT = "signal-cli's daemon serves one account only. Start it without -a (docs/platforms/signal.md)."
+_BAD_ACCOUNT = (
+    "signal-cli does not have the account of SIGNAL_ACCOUNT. Link or register it first (docs/platforms/signal.md), "
+    "and write it with + and the country code."
+)
+
+
+class SignalRelay(Relay):
+    """Keeps each event on the disk until the webhook has accepted it: the daemon hands it out once."""
+
+    platform = "signal"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        account: str,
+        secret: str,
+        api_url: str,
+        spool: Path,
+        pauses: Callable[[], Backoff] = Backoff,
+    ) -> None:
+        super().__init__()
+        self._api = f"{api_url.rstrip('/')}/api/v1"
+        self._account = account
+        self._spool_path = spool
+        self._pauses = pauses
+
+        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:
+            return sign_event(secret, raw, now=now)
+
+        self._webhook = Webhook(url, self.platform, sign, pauses=pauses)
+
+    async def run(self) -> None:
+        """See Relay."""
+        spool = Spool(self._spool_path)
+        async with aiohttp.ClientSession() as session:
+            await asyncio.gather(self._listen(session, spool), self._forward(session, spool))
+
+    async def _forward(self, session: aiohttp.ClientSession, spool: Spool) -> None:
+        while True:
+            raw = await spool.first()
+            await self._webhook.forward(session, raw, event=_name_of(raw))
+            spool.done()
+
+    async def _listen(self, session: aiohttp.ClientSession, spool: Spool) -> None:
+        backoff = self._pauses()
+        while True:
+            try:
+                await self._check_account(session)
+                async for raw in self._events(session):
+                    backoff.reset()
+                    spool.add(raw)
+                log.info("signal-cli closed the stream of events; connecting again")
+            except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+                log.warning("signal-cli cannot be reached (%s); retrying", type(error).__name__)
+            await backoff.pause()
+
+    async def _check_account(self, session: aiohttp.ClientSession) -> None:
+        body = {"jsonrpc": "2.0", "method": "listAccounts", "id": "1"}
+        timeout = aiohttp.ClientTimeout(total=_ANSWER_SECONDS)
+        async with session.post(f"{self._api}/rpc", json=body, timeout=timeout) as answer:
+            said = json.loads(await answer.read())
+        accounts = said.get("result") if isinstance(said, dict) else None
+        if isinstance(said, dict) and isinstance(said.get("error"), dict) and said["error"].get("code") == _NO_METHOD:
+            raise Unusable(_ONE_ACCOUNT)
+        if not isinstance(accounts, list):
+            raise ValueError("not an answer of signal-cli")  # noqa: TRY004  # of what came, not of the code
+        if self._account not in [one.get("number") for one in accounts if isinstance(one, dict)]:
+            raise Unusable(_BAD_ACCOUNT)
+
+    async def _events(self, session: aiohttp.ClientSession) -> AsyncIterator[bytes]:
+        """The events of the account, each as the JSON that the daemon wrote, on one line."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_ANSWER_SECONDS)
+        address = f"{self._api}/events"
+        async with session.get(address, params={"account": self._account}, timeout=timeout) as answer:
+            answer.raise_for_status()
+            self.connected.set()
+            left, data = b"", b""
+            async for piece in answer.content.iter_any():
+                *lines, left = (left + piece).split(b"\n")
+                for line in lines:
+                    field = line.rstrip(b"\r")
+                    if field.startswith(b"data:"):
+                        data += field.removeprefix(b"data:").strip()
+                    elif not field and data:
+                        yield data
+                        data = b""
+                if len(left) + len(data) > _LONGEST_EVENT:
+                    raise ValueError("an event without an end")
+
+
+def make_relay(target: Target) -> SignalRelay:
+    given = str(target.options.get("spool") or "")
+    return SignalRelay(
+        target.url,
+        account=target.secrets["signal/account"],
+        secret=target.secrets["signal/relay_secret"],
+        api_url=target.api_url,
+        spool=Path(given) if given else default_spool(target),
+    )
+
+
+def default_spool(target: Target) -> Path:
+    """A file of this account and service, where programs keep their state."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    name = hashlib.sha256(f"{target.url} {target.secrets['signal/account']}".encode()).hexdigest()[:16]
+    return Path(state) / "handoff" / f"signal-{name}.events"
+
+
+def _name_of(raw: bytes) -> str:
+    """The time of an event, for the log."""
+    try:
+        event: Any = json.loads(raw)
+        return str(int(event["envelope"]["timestamp"]))
+    except (ValueError, TypeError, KeyError):
+        return "without a time"

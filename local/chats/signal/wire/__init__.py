@@ -1,0 +1,1 @@
+"""The HTTP interface of signal-cli's daemon."""

@@ -1,0 +1,187 @@
+"""The simulated daemon: JSON-RPC methods for the bot's account, and what people write to it."""
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from local.chats.signal.wire.events import Events
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.faults import Operation
+from local.chats.simulator.people import BOT, Person
+from local.chats.simulator.protocol import Handshake
+from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from shared.platforms.signal.inbound import chat_of_group, group_of_chat
+
+Params = dict[str, Any]
+
+
+class RpcError(Exception):
+    """An error of the daemon: -1 of the caller, -3 of the network, -4 an untrusted key, -5 a rate limit."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.body = {"code": code, "message": message, "data": data}
+
+
+class Daemon:
+    """One account. Times of messages are their ids, so each is a millisecond after the last."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._events = Events(backend)
+        self._last = 0
+        self._streams: set[asyncio.Task[Any]] = set()
+        self._methods: dict[str, tuple[Operation, Callable[[Params], Any]]] = {
+            "send": ("send", self._send),
+            "sendTyping": ("typing", self._typing),
+            "listAccounts": ("read", lambda _: [{"number": self._backend.secret("account")}]),
+            "listGroups": ("read", self._groups),
+            "getUserStatus": ("read", self._status),
+        }
+
+    def routes(self) -> list[web.RouteDef]:
+        base = "/signal/api/v1"
+        return [
+            web.post(f"{base}/rpc", self._rpc),
+            web.get(f"{base}/events", self._stream),
+            web.get(f"{base}/check", _check),
+        ]
+
+    def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
+        if thread_id is not None:
+            raise NotFound("Signal has no threads")
+        return self._backend.chat(chat_id), None
+
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
+        sent_at = self._next_time()
+        message = self._backend.store.post(chat, thread, str(sent_at), person.key, text)
+        group = group_of_chat(chat.id)
+        data: Params = {"timestamp": sent_at, "message": text, "expiresInSeconds": 0, "viewOnce": False}
+        data |= {"groupInfo": {"groupId": group, "groupName": chat.title, "type": "DELIVER"}} if group else {}
+        source = {"source": person.id, "sourceNumber": None, "sourceUuid": person.id, "sourceName": person.name}
+        self._events.add({**source, "sourceDevice": 1, "timestamp": sent_at, "dataMessage": data})
+        return message
+
+    def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:  # noqa: ARG002  # there are none
+        raise NotFound("Signal has no buttons")
+
+    def remove_thread(self, chat: Chat, thread_id: str) -> None:  # noqa: ARG002  # there are none
+        raise NotFound("Signal has no threads")
+
+    async def verify(self) -> Handshake:
+        return Handshake(ok=self._backend.webhook() is not None, detail="The relay checks nothing, it only needs a URL")
+
+    def webhook_changed(self) -> None:
+        self._events.flush()
+
+    async def disconnect(self) -> None:
+        for task in tuple(self._streams):
+            task.cancel()
+
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
+        task = asyncio.ensure_future(self._events.stream(request))
+        self._streams.add(task)
+        task.add_done_callback(self._streams.discard)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if request.transport is not None:
+                request.transport.abort()
+            raise
+
+    async def _rpc(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        asked, params = body.get("id"), body.get("params") or {}
+
+        def refused(error: RpcError) -> web.Response:
+            return web.json_response({"jsonrpc": "2.0", "error": error.body, "id": asked})
+
+        if body.get("method") not in self._methods:
+            return refused(RpcError(-32601, "Method not implemented"))
+        if body["method"] != "listAccounts" and params.get("account") != self._backend.secret("account"):
+            return refused(RpcError(-1, "Specified account does not exist"))
+        operation, method = self._methods[body["method"]]
+        if "editTimestamp" in params:
+            operation = "edit"
+        self._backend.record(body["method"], params)
+
+        async def act() -> web.Response:
+            try:
+                return web.json_response({"jsonrpc": "2.0", "result": method(params), "id": asked})
+            except RpcError as error:
+                return refused(error)
+
+        return await self._backend.perform(
+            request,
+            operation,
+            act,
+            {
+                "rate_limit": lambda fault: refused(_limited(math.ceil(fault.seconds))),
+                "forbidden": lambda _: refused(RpcError(-4, "Untrusted Identity")),
+                "server_error": lambda _: refused(RpcError(-3, "Failed to send message")),
+            },
+        )
+
+    def _send(self, params: Params) -> Any:
+        chat, text = self._chat(params), params.get("message")
+        if not isinstance(text, str) or not text:
+            raise RpcError(-1, "No message or attachment given")
+        sent_at = self._next_time()
+        if (edited := params.get("editTimestamp")) is not None:
+            try:
+                thread, message = self._backend.store.find(chat, str(edited))
+                self._backend.store.edit(chat, thread, message, text)
+            except NotFound:
+                pass  # the apps ignore it
+        else:
+            self._backend.store.post(chat, None, str(sent_at), BOT, text)
+        return {"timestamp": sent_at, "results": [{"recipientAddress": {"uuid": chat.id}, "type": "SUCCESS"}]}
+
+    def _typing(self, params: Params) -> Any:
+        self._backend.store.typing(self._chat(params), None, 15)
+        return {"timestamp": self._next_time(), "results": []}
+
+    def _groups(self, params: Params) -> Any:
+        wanted = params.get("groupId") or []
+        groups = [(group, chat) for chat in self._backend.chats() if (group := group_of_chat(chat.id))]
+        return [
+            {
+                "id": group,
+                "name": chat.title,
+                "isMember": True,
+                "members": [{"uuid": self._backend.person(key).id, "number": None} for key in chat.people],
+            }
+            for group, chat in groups
+            if not wanted or group in wanted
+        ]
+
+    def _status(self, params: Params) -> Any:
+        known = {chat.id for chat in self._backend.chats()}
+        return [{"recipient": one, "uuid": one, "isRegistered": one in known} for one in params.get("recipient") or []]
+
+    def _chat(self, params: Params) -> Chat:
+        try:
+            if "groupId" in params:
+                return self._backend.chat(chat_of_group(params["groupId"]))
+            (recipient,) = params["recipient"]
+            return self._backend.chat(recipient)
+        except (KeyError, TypeError, ValueError):
+            raise RpcError(-1, "No recipients given") from None
+        except NotFound:
+            raise RpcError(-1, "Unregistered user") from None
+
+    def _next_time(self) -> int:
+        self._last = max(int(self._backend.clock() * 1000), self._last + 1)
+        return self._last
+
+
+def _limited(seconds: int) -> RpcError:
+    result = {"type": "RATE_LIMIT_FAILURE", "token": "challenge", "retryAfterSeconds": seconds}
+    return RpcError(-5, "Failed to send message due to rate limiting", {"response": {"results": [result]}})
+
+
+async def _check(_: web.Request) -> web.Response:
+    return web.Response(status=200)

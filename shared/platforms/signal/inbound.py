@@ -1,0 +1,81 @@
+"""Events of signal-cli as the relay posts them: verification, and the messages of people."""
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from shared.domain.routes import Place
+from shared.platforms.signal import SPEC
+from shared.ports.inbound import Inbound, Parsed
+
+_FRESH_SECONDS = 300
+TIME, SIGNATURE = "x-handoff-time", "x-handoff-signature"
+_PREFIX = "group."
+_GROUP_BYTES = 32
+
+
+def sign(secret: str, raw: bytes, *, now: int) -> Mapping[str, str]:
+    """The headers with which the relay signs an event. `now` is in milliseconds."""
+    second = str(now // 1000)
+    digest = hmac.new(secret.encode(), second.encode() + b":" + raw, hashlib.sha256).hexdigest()
+    return {TIME: second, SIGNATURE: digest}
+
+
+def is_from_relay(headers: Mapping[str, str], raw: bytes, secret: str | None, *, now: int) -> bool:
+    """Whether the relay signed these bytes in the last five minutes. Never, while no secret is set."""
+    second = headers.get(TIME, "")
+    if (
+        not secret
+        or not re.fullmatch(r"[0-9]{1,12}", second, re.ASCII)
+        or abs(now / 1000 - int(second)) > _FRESH_SECONDS
+    ):
+        return False
+    wanted = sign(secret, raw, now=int(second) * 1000)[SIGNATURE]
+    return hmac.compare_digest(headers.get(SIGNATURE, "").encode("utf-8", "replace"), wanted.encode())
+
+
+def parse(raw: bytes, account: str | None) -> Parsed:
+    """The message of an envelope, or why it is ignored."""
+    try:
+        event = json.loads(raw)
+        if event["account"] != account:
+            return Parsed(ignored="an event of another account")
+        return _message(event["envelope"])
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OverflowError):
+        return Parsed(ignored="not an event that signal-cli would send")
+
+
+def _message(envelope: Mapping[str, Any]) -> Parsed:
+    data = envelope.get("dataMessage")
+    if data is None:
+        return Parsed(ignored="an envelope without a message")
+    text = data.get("message")
+    if not text or not text.strip():
+        return Parsed(ignored="a message without text")
+    sender, sent_at = envelope["sourceUuid"], data["timestamp"]
+    if not SPEC.is_person_id(sender) or type(sent_at) is not int or not 0 < sent_at < 10**14:
+        raise ValueError("not ids of Signal")
+    group = data.get("groupInfo")
+    chat = sender if group is None else chat_of_group(group["groupId"])
+    # Times are unique for a sender only.
+    event_id = f"{sent_at:014d}-{hashlib.sha256(sender.encode()).hexdigest()[:16]}"
+    return Parsed((Inbound(event_id, Place(SPEC.name, chat), sender, text, private=group is None),))
+
+
+def chat_of_group(group_id: str) -> str:
+    """The chat's id: base64 as signal-cli writes it has characters that do not belong into a URL. Raises ValueError."""
+    raw = base64.b64decode(group_id, validate=True)
+    if len(raw) != _GROUP_BYTES:
+        raise ValueError("not the id of a group")
+    return _PREFIX + base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def group_of_chat(chat: str) -> str | None:
+    """The group's id as signal-cli writes it; None for the chat with a person."""
+    if not chat.startswith(_PREFIX):
+        return None
+    return base64.b64encode(base64.urlsafe_b64decode(chat.removeprefix(_PREFIX) + "=")).decode()
