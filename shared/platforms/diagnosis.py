@@ -22,6 +22,11 @@ class Diagnosis:
         """How many seconds the next check may take."""
         return max(self._end - time.monotonic(), 0.05)
 
+    @property
+    def set_up(self) -> str:
+        """The command that mends what the set-up of a bot has left wrong."""
+        return f"handoff setup {self._platform}"
+
     def good(self, name: str, detail: str) -> None:
         self.findings.append(Finding(name, ok=True, detail=detail, platform=self._platform))
 
@@ -49,7 +54,7 @@ class Diagnosis:
             self.good("secrets", f"Set: {', '.join(given)}.")
         else:
             detail = f"Not set: {' or '.join(secrets)}. All webhooks are refused."
-            self.bad("secrets", detail, f"Set it; docs/platforms/{self._platform}.md says how.")
+            self.bad("secrets", detail, self.set_up)
 
     def address(self, actual: str, wanted: str, *, certain: bool, fix: str) -> None:
         """Whether the platform posts to this service. Not `certain`: the address was taken from the request itself."""

@@ -12,6 +12,8 @@ from shared.ports.platforms import Platform
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
+WEBHOOKS = "/webhooks/"
+
 
 class PlatformRegistry:
     """The platforms of this deployment; each adapter is made once, as `Class(settings, secrets)`. Thread-safe."""
@@ -53,8 +55,19 @@ class PlatformRegistry:
     def is_chat_id(self, name: str, chat: str) -> bool:
         return self._spec(name).is_chat_id(chat)
 
+    def window(self, name: str) -> int | None:
+        return self._spec(name).window
+
     def body_limit(self, name: str) -> int:
         return self._specs[name].body_limit if name in self._specs else DEFAULT_BODY_LIMIT
+
+    def drops_oversized(self, name: str) -> bool:
+        return name in self._specs and self._specs[name].drops_oversized
+
+    def webhook_of(self, path: str) -> str | None:
+        if path.startswith(WEBHOOKS):
+            return path.removeprefix(WEBHOOKS).partition("/")[0]
+        return next((spec.name for spec in self._specs.values() if path in spec.webhook_paths), None)
 
     def _spec(self, name: str) -> PlatformSpec:
         if name not in self._specs:

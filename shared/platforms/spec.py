@@ -19,8 +19,12 @@ class PlatformUrls:
 class PlatformSpec:
     """One platform. Without an `adapter` (`module:Class`, made as `Class(settings, secrets)`) it is not supported yet.
 
+    `set_up` (`module:Class`) is a `SetUp` for `handoff setup`; without it only its secrets are asked for.
     The platform is configured when all `secrets` are set; `optional_secrets` enable parts of it. `lazy_imports` are the
-    modules that the adapter imports on its first call to the platform. `body_limit` is the largest webhook, in bytes.
+    modules that the adapter imports on its first call to the platform. `body_limit` is the largest webhook, in bytes; a
+    larger one is refused, or with `drops_oversized` taken and dropped, where a refusal would hold back all later ones.
+    `webhook_paths` are paths beside `/webhooks/{name}` to which the platform posts because its protocol fixes them.
+    `window`: the seconds after a person's last message in which a bot may write to that person; their chat has their id.
     `chat_id` and `person_id` are regular expressions for the one form of an id: a platform may understand others too.
     """
 
@@ -28,12 +32,16 @@ class PlatformSpec:
     title: str
     threads: bool
     adapter: str | None = None
+    set_up: str | None = None
     secrets: tuple[str, ...] = ()
     optional_secrets: tuple[str, ...] = ()
     api_url: str = ""
     link_url: str = ""
     lazy_imports: tuple[str, ...] = ()
     body_limit: int = DEFAULT_BODY_LIMIT
+    drops_oversized: bool = False
+    webhook_paths: tuple[str, ...] = ()
+    window: int | None = None
     chat_id: str = r"[!-~]{1,200}"
     person_id: str = r"[!-~]{1,200}"
 

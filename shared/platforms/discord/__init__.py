@@ -7,6 +7,7 @@ SPEC = PlatformSpec(
     title="Discord",
     threads=True,
     adapter="shared.platforms.discord.adapter:Discord",
+    set_up="shared.platforms.discord.set_up:DiscordSetUp",
     secrets=("discord/bot_token",),
     # Interactions are verified with the public key, relayed messages with the relay secret; either is enough to be used.
     optional_secrets=("discord/public_key", "discord/relay_secret"),

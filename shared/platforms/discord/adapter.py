@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, ForeignChat, NotSent, PlatformError, Rejected
-from shared.platforms.discord import SPEC, diagnosis, inbound, signatures, threads
+from shared.platforms.discord import SPEC, diagnosis, inbound, presses, signatures, threads
+from shared.platforms.discord.components import as_components
 from shared.platforms.discord.links import DiscordLinks
 from shared.platforms.discord.render import for_discord
 from shared.platforms.discord.seeds import NO_MENTIONS, nonce
 from shared.platforms.loop import run
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split
-from shared.ports.inbound import Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Part, Platform, ResolvedChat
+from shared.ports.inbound import Parsed, Pressed, WebhookRequest
+from shared.ports.platforms import Capabilities, Finding, Pairing, Part, Platform, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -29,6 +30,7 @@ LIMIT = 2000
 # A delivery has 30 s for three calls. Short rate limits are waited for within a call, longer ones in the queue.
 CALL_SECONDS = 9.0
 PATIENCE_SECONDS = 3.0
+_ACKNOWLEDGE_SECONDS = 2.0  # a press is answered while Discord waits for the webhook, for 3 s
 _THREAD_SECONDS = 30.0  # several calls, and far inside the lease of a handoff
 
 
@@ -36,7 +38,7 @@ class Discord(Platform):
     """One application. A thread on Discord is a channel, so its place has no thread part."""
 
     name = SPEC.name
-    capabilities = Capabilities(threads=True, limit=LIMIT, key=True)
+    capabilities = Capabilities(threads=True, limit=LIMIT, key=True, buttons=True)
 
     def __init__(
         self,
@@ -88,6 +90,7 @@ class Discord(Platform):
             "nonce": nonce(key),
             "enforce_nonce": True,
             "allowed_mentions": NO_MENTIONS,
+            **({"components": as_components(part.buttons)} if part.buttons else {}),
         }
         message = self._call("POST", "/channels/{channel_id}/messages", body, channel_id=_channel_id(place))
         return str(message["id"])
@@ -100,8 +103,9 @@ class Discord(Platform):
         return next((str(message["id"]) for message in newest if str(message.get("nonce")) == wanted), None)
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
-        """See the port."""
-        body = {"content": part.text, "allowed_mentions": NO_MENTIONS}
+        """See the port. Discord keeps the buttons of a message unless they are given, or an empty list."""
+        components = as_components(part.buttons)
+        body = {"content": part.text, "allowed_mentions": NO_MENTIONS, "components": components}
         path = "/channels/{channel_id}/messages/{message_id}"
         self._call("PATCH", path, body, channel_id=_channel_id(place), message_id=message_id)
 
@@ -109,6 +113,13 @@ class Discord(Platform):
         """See the port."""
         try:
             self._call("POST", "/channels/{channel_id}/typing", channel_id=_channel_id(place))
+        except PlatformError:
+            return
+
+    def acknowledge(self, pressed: Pressed, text: str) -> None:
+        """See the port; presses.py explains the two ways."""
+        try:
+            self._run(presses.acknowledge(self._http, pressed.handle, text), seconds=_ACKNOWLEDGE_SECONDS)
         except PlatformError:
             return
 
@@ -125,6 +136,14 @@ class Discord(Platform):
             except PlatformError:
                 return self._links.without_server(channel_id)
         return self._links.to(channel_id)
+
+    def pairing(self, code: str) -> Pairing:
+        """The link opens the bot's profile, and from there direct messages with it."""
+        try:
+            bot = self._call("GET", "/applications/@me")["bot"]
+        except PlatformError:
+            return Pairing(f"/link {code}")
+        return Pairing(f"/link {code}", self._links.to_person(str(bot["id"])))
 
     def verify(self, request: WebhookRequest, *, now: int) -> bool:
         """See the port: signed by Discord, or by our relay."""
@@ -143,7 +162,9 @@ class Discord(Platform):
         if not SPEC.is_chat_id(chat.chat):
             raise Rejected("This is not the id of a Discord channel. Copy it with Developer Mode on: it is a number")
         channel = self._run(self._channel(chat))
-        if channel["type"] in threads.DIRECT and not {str(user["id"]) for user in channel["recipients"]} & set(people):
+        if channel["type"] in threads.DIRECT and not {str(user["id"]) for user in channel.get("recipients", ())} & set(
+            people
+        ):
             raise ForeignChat
         if channel["type"] == threads.PRIVATE_THREAD:
             raise Rejected(

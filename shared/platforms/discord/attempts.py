@@ -1,14 +1,12 @@
 """Tracks whether a request to Discord was sent, to tell what a missing answer means."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import aiohttp
 
 from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited
-
-_DEFAULT_RETRY_AFTER = 5.0  # for a rate limit that does not say how long
+from shared.platforms.answers import retry_after
 
 
 @dataclass
@@ -52,7 +50,8 @@ async def _answered(_: aiohttp.ClientSession, context: SimpleNamespace, params: 
     """On a 429 discord.py would sleep for any time, on a 5xx it would repeat a post that may have arrived."""
     response = params.response
     if response.status == 429:
-        raise RateLimited(_seconds(response.headers))
+        asked = response.headers.get("Retry-After", response.headers.get("X-RateLimit-Reset-After"))
+        raise RateLimited(retry_after(asked))
     if response.status >= 500:
         raise _attempt(context).lost(f"Discord answered {response.status}")
 
@@ -63,12 +62,3 @@ async def _broken(
     """After a reset discord.py would, on some systems, repeat a post that may have arrived."""
     if isinstance(params.exception, ConnectionResetError | aiohttp.ClientOSError):
         raise _attempt(context).lost("the connection to Discord was lost") from params.exception
-
-
-def _seconds(headers: Mapping[str, str]) -> float:
-    for name in ("Retry-After", "X-RateLimit-Reset-After"):
-        try:
-            return max(float(headers[name]), 0.0)
-        except (KeyError, ValueError):
-            continue
-    return _DEFAULT_RETRY_AFTER

@@ -16,7 +16,7 @@ from shared.ports.secrets import Secrets
 Ask = Callable[..., Any]
 Json = Mapping[str, Any]
 
-_NEW_TOKEN = "Reset the token on the application's page Bot and set it as the secret discord/bot_token."  # noqa: S105  # advice
+_NEW_TOKEN = "Reset the token on the application's page Bot, then: handoff setup discord"  # noqa: S105  # advice
 _OTHER_HOME = "Let the bot see the channel, or choose another one: handoff config home discord CHANNEL."
 _READS_MESSAGES = 1 << 18 | 1 << 19  # the message content intent, of a large and of a small application
 _SHARED_NEEDS = {
@@ -64,28 +64,29 @@ class _Webhooks:
 
 def _commands(found: Diagnosis, application: Json, webhooks: _Webhooks, *, certain: bool) -> None:
     endpoint = application.get("interactions_endpoint_url") or ""
-    page = "On the application's page General Information"
-    fix = f"{page}, set the Interactions Endpoint URL to {webhooks.webhook_url}."
+    fix = found.set_up
     if endpoint and not webhooks.public_key:
-        detail = "Discord posts slash commands, and they are refused: discord/public_key is not set."
-        found.bad("webhook", detail, f"{page}, copy the Public Key and set it as the secret discord/public_key.")
+        detail = "Discord posts slash commands and presses, and they are refused: discord/public_key is not set."
+        found.bad("webhook", detail, found.set_up)
     elif (
         webhooks.public_key
         and webhooks.public_key.lower() != application.get("verify_key", webhooks.public_key).lower()
     ):
         detail = "discord/public_key belongs to another application: all webhooks of Discord are refused."
-        found.bad("webhook", detail, f"{page}, copy the Public Key and set it as the secret discord/public_key.")
+        found.bad("webhook", detail, found.set_up)
     elif endpoint:
         found.address(endpoint, webhooks.webhook_url, certain=certain, fix=fix)
     elif webhooks.relay_secret:
-        found.good("webhook", "No Interactions Endpoint URL is set: slash commands arrive through the relay.")
+        found.good(
+            "webhook", "No Interactions Endpoint URL is set: slash commands and presses arrive through the relay."
+        )
     else:
         found.bad("webhook", "No Interactions Endpoint URL is set, so no message arrives.", fix)
 
 
 def _messages(found: Diagnosis, application: Json, webhooks: _Webhooks) -> None:
     if not webhooks.relay_secret:
-        detail = "Ordinary messages need the relay, and it has no secret: only slash commands arrive."
+        detail = "Ordinary messages need the relay, and it has no secret: only slash commands and presses arrive."
         run = f"python -m local.chats.relays discord --url {webhooks.webhook_url.partition('/webhooks/')[0]}"
         found.unsure("messages", detail, f"To receive them, set the secret discord/relay_secret and run `{run}`.")
     elif not int(application.get("flags") or 0) & _READS_MESSAGES:

@@ -3,6 +3,7 @@
 from shared.errors import PlaceGone, Rejected
 
 THREAD_EXISTS = 160004
+ALREADY_ANSWERED = 40060  # an interaction
 # Unknown channel, and missing access.
 _GONE = frozenset({10003, 50001})
 

@@ -7,17 +7,22 @@ from typing import Any
 
 from shared.domain.commands import COMMANDS
 from shared.domain.routes import Place
+from shared.domain.text import whole
 from shared.platforms.discord import SPEC
-from shared.ports.inbound import Answer, Inbound, Parsed
+from shared.ports.inbound import Answer, Inbound, Parsed, Pressed
 
-PING, APPLICATION_COMMAND = 1, 2
-PONG, REPLY = 1, 4
+PING, APPLICATION_COMMAND, MESSAGE_COMPONENT = 1, 2, 3
+PONG, REPLY, CHANGE_NOTHING = 1, 4, 6
+BUTTON = 2
 ONLY_FOR_THE_SENDER = 1 << 6
 # A plain message and a reply to one; every other type is a notice of Discord (a pin, a boost, an opened thread).
 _WRITTEN = frozenset({0, 19})
 
+# What the answer to an interaction needs: the ids of application and interaction, and its token.
+HANDLE = re.compile(r"([0-9]{1,20})/([0-9]{1,20})/([A-Za-z0-9_.=-]{1,1000})")
 _BOT_DM = 1  # the context of an interaction in direct messages with the bot
 
+_NOTHING = Answer({"type": CHANGE_NOTHING})
 SAY = "say"
 _QUOTE_LIMIT = 1800
 
@@ -37,7 +42,7 @@ def _dispatched(event: Mapping[str, Any]) -> Parsed:
         return _message(event["d"], direct=event.get("direct") is True)
     if event["t"] == "INTERACTION_CREATE":
         return _interaction(event["d"])
-    return Parsed(ignored="neither a message nor a command")
+    return Parsed(ignored="neither a message nor an interaction")
 
 
 def _message(message: Mapping[str, Any], *, direct: bool) -> Parsed:
@@ -55,10 +60,12 @@ def _message(message: Mapping[str, Any], *, direct: bool) -> Parsed:
 def _interaction(event: Mapping[str, Any]) -> Parsed:
     if event["type"] == PING:
         return Parsed(answer=Answer({"type": PONG}))
+    if event["type"] == MESSAGE_COMPONENT:
+        return _press(event)
     if event["type"] != APPLICATION_COMMAND:
         return Parsed(ignored="an interaction of another type")
     command = event["data"]["name"]
-    argument = " ".join(str(option["value"]) for option in event["data"].get("options", ())).strip()
+    argument = whole(" ".join(str(option["value"]) for option in event["data"].get("options", ()))).strip()
     if command == SAY:
         text, answer = argument, _reply(_quoted(argument))
     elif command in COMMANDS and COMMANDS[command].listed:
@@ -68,17 +75,52 @@ def _interaction(event: Mapping[str, Any]) -> Parsed:
         return Parsed(answer=_reply("This command is not known here. Try /help.", flags=ONLY_FOR_THE_SENDER))
     if not text:
         return Parsed(answer=_reply("There was no text in this. Try /say with a text.", flags=ONLY_FOR_THE_SENDER))
-    user = event["member"]["user"] if event.get("member") else event["user"]
-    # An application that a person has installed is also used in direct messages with others.
-    private = event.get("guild_id") is None and event.get("context") == _BOT_DM
-    return Parsed((_inbound(event, user, text, private=private),), answer)
+    return Parsed((_inbound(event, _user(event), text, private=_is_private(event)),), answer)
+
+
+def _press(event: Mapping[str, Any]) -> Parsed:
+    if event["data"]["component_type"] != BUTTON:
+        return Parsed(answer=_NOTHING, ignored="a component of another type")
+    user = _user(event)
+    pressed = Pressed(
+        event_id=_in_order(event["id"]),
+        place=_place(event, user),
+        sender=user["id"],
+        button=event["data"]["custom_id"],
+        message=_in_order(event["message"]["id"]).lstrip("0"),
+        handle=_handle(event),
+        private=_is_private(event),
+    )
+    return Parsed((pressed,), _NOTHING)
+
+
+def _handle(event: Mapping[str, Any]) -> str:
+    handle = "/".join((event["application_id"], event["id"], event["token"]))
+    if not HANDLE.fullmatch(handle):
+        raise ValueError("not an interaction of Discord")
+    return handle
+
+
+def _user(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    user: Mapping[str, Any] = event["member"]["user"] if event.get("member") else event["user"]
+    return user
+
+
+def _is_private(event: Mapping[str, Any]) -> bool:
+    """An application that a person has installed is also used in direct messages with others."""
+    return event.get("guild_id") is None and event.get("context") == _BOT_DM
 
 
 def _inbound(event: Mapping[str, Any], user: Mapping[str, Any], text: str, *, private: bool) -> Inbound:
+    name = user.get("global_name") or user.get("username") or ""
+    return Inbound(_in_order(event["id"]), _place(event, user), user["id"], text, private=private, name=name)
+
+
+def _place(event: Mapping[str, Any], user: Mapping[str, Any]) -> Place:
     place = Place(SPEC.name, event["channel_id"])
     if not SPEC.is_chat_id(place.chat) or not SPEC.is_person_id(user["id"]):
         raise ValueError("not an id of Discord")
-    return Inbound(_in_order(event["id"]), place, user["id"], text, private=private)
+    return place
 
 
 def _reply(content: str, *, flags: int = 0) -> Answer:

@@ -40,7 +40,11 @@ class DiscordLinks:
 
     def note_thread(self, thread_id: str, channel: Mapping[str, Any]) -> None:
         """Record a thread that was opened in a channel."""
-        self._locations[thread_id] = _Location(channel["guild_id"], str(channel["id"]))
+        self._locations[thread_id] = _Location(channel.get("guild_id", _DIRECT), str(channel["id"]))
+
+    def to_person(self, person_id: str) -> str:
+        """The profile of a person or a bot."""
+        return f"{self._base.rstrip('/').removesuffix('/channels')}/users/{person_id}"
 
     def without_server(self, channel_id: str) -> str:
         """For a channel that could not be read: opens Discord, and the chat if it is a direct one."""

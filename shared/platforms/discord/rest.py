@@ -10,6 +10,8 @@ import discord
 from discord.http import HTTPClient, Ratelimit, Route
 
 from shared.errors import NotSent, PlatformError, RateLimited, Rejected
+from shared.platforms.answers import check, fits
+from shared.platforms.discord.answers import ME, REFUSAL, SHAPES
 from shared.platforms.discord.attempts import Attempt, traced
 from shared.platforms.discord.errors import refusal
 
@@ -48,7 +50,10 @@ class DiscordHttp:
         self.me = ""
 
     async def call(self, method: str, path: str, body: Body | None = None, *, params: Any = None, **ids: str) -> Any:
-        """One REST call: `path` has placeholders such as `{channel_id}`, `ids` their values. Returns the parsed answer."""
+        """One REST call: `path` has placeholders such as `{channel_id}`, `ids` their values. Raises PlatformErrors.
+
+        Returns the parsed answer, which is of its shape in answers.py.
+        """
         now = asyncio.get_running_loop().time
         deadline, patience = now() + self._limit, self._patience
         while True:
@@ -76,16 +81,23 @@ class DiscordHttp:
             given["json"] = body
         if params is not None:
             given["params"] = params
+        shape = SHAPES[f"{method} {path}"]
         try:
             async with asyncio.timeout(seconds):
                 http = await self._logged_in()
-                return await http.request(self._route(method, path, **ids), **given)
+                answer = await http.request(self._route(method, path, **ids), **given)
+            check(answer, shape)
+        except PlatformError:
+            raise
         except discord.HTTPException as error:
-            raise _refused(error, attempt) from error
+            if await _is_refusal(error):
+                raise refusal(error.status, error.code, error.text) from error
+            raise attempt.lost(f"Discord answered {error.status}") from None
         except (aiohttp.ClientError, OSError) as error:  # a TimeoutError is an OSError
-            raise attempt.lost(f"no answer from Discord ({type(error).__name__})") from error
-        except ValueError as error:
-            raise attempt.lost("an answer from Discord that is not JSON") from error
+            raise attempt.lost(f"no answer from Discord ({type(error).__name__})") from None
+        except Exception as error:  # noqa: BLE001  # discord.py reads answers unchecked: an odd one raises anything
+            raise attempt.lost(f"Discord's answer could not be read ({type(error).__name__})") from None
+        return answer
 
     async def _logged_in(self) -> HTTPClient:
         """The client, made on the first call because it must be made on the loop that all calls run on."""
@@ -100,18 +112,24 @@ class DiscordHttp:
         http = _Http(asyncio.get_running_loop(), connector, http_trace=traced())
         Route.BASE = self._base_url
         try:
-            self.me = str((await http.static_login(self._token))["id"])
+            me = await http.static_login(self._token)
+            check(me, ME)
         except BaseException as error:
             await http.close()
-            if isinstance(error, discord.LoginFailure):
+            if isinstance(error, discord.LoginFailure) and await _is_refusal(error.__cause__):
                 raise Rejected("Discord does not accept the bot's token") from error
-            if isinstance(error, aiohttp.ClientError | OSError | discord.HTTPException):
-                raise NotSent(f"no login at Discord ({type(error).__name__})") from error
-            raise
+            if isinstance(error, PlatformError) or not isinstance(error, Exception):
+                raise
+            raise NotSent(f"no login at Discord ({type(error).__name__})") from None
+        self.me = str(me["id"])
         return http
 
 
-def _refused(error: discord.HTTPException, attempt: Attempt) -> PlatformError:
-    if error.status >= 500:
-        return attempt.lost(f"Discord answered {error.status}")
-    return refusal(error.status, error.code, error.text)
+async def _is_refusal(error: BaseException | None) -> bool:
+    """Whether Discord refused the call itself: a page with such a status may be that of a proxy."""
+    if not isinstance(error, discord.HTTPException) or not isinstance(error.response, aiohttp.ClientResponse):
+        return False
+    try:
+        return error.status < 500 and fits(await error.response.json(content_type=None), REFUSAL)
+    except ValueError:
+        return False

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+from shared.domain.text import whole
 from shared.platforms.markdown.cuts import splits_letter
 
 # A word joiner: invisible, and it makes a platform read a mention as plain text.
@@ -17,8 +18,7 @@ _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 def clean(text: str) -> str:
     """The text as valid Unicode with plain line ends: surrogates joined or replaced, control characters removed."""
-    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _CONTROLS.sub("", re.sub(r"\r\n?", "\n", joined))
+    return _CONTROLS.sub("", re.sub(r"\r\n?", "\n", whole(text)))
 
 
 def neutralise(text: str) -> str:

@@ -7,6 +7,7 @@ SPEC = PlatformSpec(
     title="Slack",
     threads=True,
     adapter="shared.platforms.slack.adapter:Slack",
+    set_up="shared.platforms.slack.set_up:SlackSetUp",
     secrets=("slack/bot_token", "slack/signing_secret"),
     # The id of a person is the direct messages with them.
     chat_id=r"[CDGUW][A-Z0-9]{2,20}",

@@ -1,6 +1,8 @@
 """Slack: a thread belongs to a message of the bot, in channels and direct messages."""
 
 import contextlib
+import logging
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,22 +15,26 @@ from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import split
 from shared.platforms.slack import SPEC, diagnosis, inbound
-from shared.ports.inbound import Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Part, Platform, ResolvedChat
+from shared.platforms.slack.blocks import ROOM
+from shared.ports.inbound import Parsed, Pressed, WebhookRequest
+from shared.ports.platforms import Capabilities, Finding, Pairing, Part, Platform, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 if TYPE_CHECKING:
     from shared.platforms.slack.api import Api
 
+log = logging.getLogger(__name__)
 _TITLE_LIMIT = 150
+_PAIRING_SECONDS = 4.0
+_RESPONSES = "https://hooks.slack.com"
 
 
 class Slack(Platform):
     """One app in one workspace. The metadata of messages holds their keys, so that they can be found again."""
 
     name = SPEC.name
-    capabilities = Capabilities(threads=True, limit=12_000, readback=True)
+    capabilities = Capabilities(threads=True, limit=12_000, readback=True, buttons=True)
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
         self._secrets = secrets
@@ -36,6 +42,7 @@ class Slack(Platform):
         self._lock = threading.Lock()
         self._api_client: Api | None = None
         self._workspace: str | None = None
+        self._responses = _response_urls(self._urls.api)
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
         channel = home.chat
@@ -51,9 +58,9 @@ class Slack(Platform):
         return Place(self.name, home.chat, ts) if ts else None
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
-        posted = self._api.post(place.chat, place.thread, part.text, _metadata("handoff_message", key))
+        posted = self._api.post(place.chat, place.thread, part.text, _metadata("handoff_message", key), part.buttons)
         ts = str(posted["ts"])
-        if place.thread and (posted.get("message") or {}).get("thread_ts") != place.thread:
+        if place.thread and posted["message"].get("thread_ts") != place.thread:
             # Slack posts a reply to a deleted message into the channel itself.
             with contextlib.suppress(PlatformError):
                 self._api.delete(str(posted["channel"]), ts)
@@ -64,15 +71,25 @@ class Slack(Platform):
         return self._find(place, _metadata("handoff_message", key))
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
-        self._api.update(place.chat, message_id, part.text)
+        self._api.update(place.chat, message_id, part.text, part.buttons)
 
     def typing(self, place: Place) -> None:
         if place.thread:
             with contextlib.suppress(PlatformError):
                 self._api.set_status(place.chat, place.thread, "is thinking…")
 
+    def acknowledge(self, pressed: Pressed, text: str) -> None:
+        """Slack's answer is not read. A URL of another host is not called, although Slack has signed it."""
+        if not text.strip():
+            return
+        if not self._responses.fullmatch(pressed.handle):
+            log.warning("slack: a press is not answered, its response_url is not one of Slack")
+            return
+        with contextlib.suppress(Exception):  # the SDK raises what it meets, and a press is answered once at most
+            self._api.respond(pressed.handle, pressed.place.thread, text)
+
     def render(self, markdown: str) -> list[Part]:
-        return [Part(text) for text in split(neutralise(clean(markdown)), self.capabilities.limit)]
+        return [Part(text) for text in split(neutralise(clean(markdown)), self.capabilities.limit - ROOM)]
 
     def link(self, place: Place) -> str:
         base = self._urls.link
@@ -87,6 +104,16 @@ class Slack(Platform):
         if not place.thread:
             return archive
         return f"{archive}/p{place.thread.replace('.', '')}?{urlencode({'thread_ts': place.thread, 'cid': place.chat})}"
+
+    def pairing(self, code: str) -> Pairing:
+        """Slack takes a text that begins with a slash for a command of its own."""
+        url = ""
+        with contextlib.suppress(PlatformError):
+            bot, _ = self._api.who(seconds=_PAIRING_SECONDS)
+            if bot.get("user_id"):
+                asked = {"channel": bot["user_id"], **({"team": bot["team_id"]} if bot.get("team_id") else {})}
+                url = f"{self._urls.link}?{urlencode(asked)}"
+        return Pairing(f"link {code}", url)
 
     def verify(self, request: WebhookRequest, *, now: int) -> bool:
         secret = self._secrets.get("slack/signing_secret")
@@ -135,6 +162,13 @@ class Slack(Platform):
         if not token:
             raise Rejected("Slack's bot token is not set")
         return Api(self._urls.api, token)
+
+
+def _response_urls(api_url: str) -> re.Pattern[str]:
+    """The URLs to which answers to presses are posted: below Slack's host for them, or that of another API."""
+    api = urlsplit(api_url)
+    base = _RESPONSES if (api.hostname or "").endswith("slack.com") else f"{api.scheme}://{api.netloc}"
+    return re.compile(re.escape(base) + r"(?:/[A-Za-z0-9_-]+)+")
 
 
 def _metadata(kind: str, key: str) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Calls to Slack through slack-sdk, with its errors as PlatformErrors. Imported on the first call."""
 
 import logging
+import re
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.error import URLError
@@ -11,15 +12,21 @@ from urllib.parse import urlsplit
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.webhook import WebhookClient
 
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
+from shared.platforms.answers import Shape, check, retry_after
+from shared.platforms.markdown.clean import title as as_title
+from shared.platforms.slack.blocks import as_blocks, as_plain_blocks
+from shared.ports.platforms import Button
 
 _PAGE = 200
 _MOST_PAGES = 10
-_DEFAULT_RETRY_AFTER = 5.0  # for a rate limit that does not say how long
 # A delivery has 30 s for three posts and two reads between them.
 _SECONDS = 6
 _TYPING_SECONDS = 4
+_RESPOND_SECONDS = 2  # a press is answered while Slack waits for the webhook, for 3 s
+_SUMMARY_LIMIT = 1_000  # of the text that notifications and screen readers use in place of blocks
 
 _GONE = frozenset({"channel_not_found", "is_archived", "thread_not_found"})
 # Errors after which the message may have been posted.
@@ -32,6 +39,24 @@ _ADVICE = {
     "token_revoked": "Slack does not accept the bot's token",
     "missing_scope": "The Slack app lacks a scope. Compare its scopes with docs/platforms/slack.md",
 }
+
+_MESSAGES = {"messages": [{"ts": str, "metadata?": dict | None}], "response_metadata?": {"next_cursor?": str}}
+# What is read of the answer to each method of the SDK.
+_SHAPES: Mapping[str, Shape] = {
+    "assistant_threads_setStatus": None,
+    "apps_connections_open": None,
+    "auth_test": {"url": str, "user?": str, "team?": str, "user_id?": str, "team_id?": str},
+    "chat_delete": None,
+    "chat_postMessage": {"channel": str, "ts": str, "message": {"thread_ts?": str}},
+    "chat_update": None,
+    "conversations_history": _MESSAGES,
+    "conversations_info": {"channel": {"id": str, "is_im": bool, "is_mpim?": bool, "user?": str}},
+    "conversations_members": {"members": [str]},
+    "conversations_open": {"channel?": ({"id?": str}, type(None))},
+    "conversations_replies": _MESSAGES,
+}
+_CHANGES = frozenset({"chat_postMessage", "chat_update", "chat_delete"})
+_CODE = re.compile(r"[a-z][a-z0-9_]{1,60}")  # the SDK also puts pages that are not JSON where the code should be
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
@@ -68,55 +93,69 @@ class Api:
             blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": mentions}})
         summary = " ".join(filter(None, [title.translate(_ESCAPES), mentions]))  # what a notification shows
         return _call(
-            lambda: self._client.chat_postMessage(channel=channel, text=summary, blocks=blocks, metadata=dict(metadata))
+            self._client.chat_postMessage, channel=channel, text=summary, blocks=blocks, metadata=dict(metadata)
         )
 
-    def post(self, channel: str, thread: str | None, markdown: str, metadata: Json) -> Json:
+    def post(
+        self, channel: str, thread: str | None, markdown: str, metadata: Json, buttons: Sequence[Button] = ()
+    ) -> Json:
         """Post Markdown, or plain text if Slack refuses the Markdown."""
         shared: dict[str, Any] = {"channel": channel, "thread_ts": thread, "metadata": dict(metadata)}
         shared |= {"unfurl_links": False, "unfurl_media": False}
+        if buttons:
+            return _call_with_blocks(self._client.chat_postMessage, markdown, buttons, **shared)
         try:
-            return _call(lambda: self._client.chat_postMessage(markdown_text=markdown, **shared))
+            return _call(self._client.chat_postMessage, markdown_text=markdown, **shared)
         except Rejected as error:
             if _code(error.__cause__) not in _TOO_RICH:
                 raise
-            return _call(lambda: self._client.chat_postMessage(text=markdown, mrkdwn=False, **shared))
+            return _call(self._client.chat_postMessage, text=markdown, mrkdwn=False, **shared)
 
-    def update(self, channel: str, ts: str, markdown: str) -> None:
-        _call(lambda: self._client.chat_update(channel=channel, ts=ts, markdown_text=markdown))
+    def update(self, channel: str, ts: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
+        """Replace a message. Always with blocks: what another form leaves of earlier blocks is not documented."""
+        _call_with_blocks(self._client.chat_update, markdown, buttons, channel=channel, ts=ts)
+
+    def respond(self, url: str, thread: str | None, text: str) -> None:
+        """Show a text to the person who pressed, by the URL that came with the press. Raises anything."""
+        client = WebhookClient(url, timeout=_RESPOND_SECONDS, retry_handlers=[])
+        client.proxy = self._client.proxy
+        shown = as_title(text, _SUMMARY_LIMIT).translate(_ESCAPES)
+        body = {"response_type": "ephemeral", "replace_original": False, "text": shown}
+        client.send_dict({**body, **({"thread_ts": thread} if thread else {})})
 
     def delete(self, channel: str, ts: str) -> None:
-        _call(lambda: self._client.chat_delete(channel=channel, ts=ts))
+        _call(self._client.chat_delete, channel=channel, ts=ts)
 
     def messages(self, channel: str, thread: str | None) -> Iterator[Json]:
         """The messages of a thread, oldest first, or of a channel, newest first; at most _MOST_PAGES pages."""
         read = self._client.conversations_replies if thread else self._client.conversations_history
         more: dict[str, Any] = {"ts": thread} if thread else {}
         for _ in range(_MOST_PAGES):
-            page = _call(lambda: read(channel=channel, limit=_PAGE, include_all_metadata=True, **more))
+            page = _call(read, channel=channel, limit=_PAGE, include_all_metadata=True, **more)
             yield from page["messages"]
-            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            cursor = page.get("response_metadata", {}).get("next_cursor")
             if not cursor:
                 return
             more["cursor"] = cursor
 
     def direct(self, person: str) -> str:
         """The channel of the direct messages with a person."""
-        return str(_call(lambda: self._client.conversations_open(users=person))["channel"]["id"])
+        opened = _call(self._client.conversations_open, users=person)
+        if not (channel := _channel_id(opened)):
+            raise NotSent("Slack did not name the direct messages with this person")
+        return channel
 
     def conversation(self, channel: str) -> Conversation:
-        found = _call(lambda: self._client.conversations_info(channel=channel))["channel"]
+        found = _call(self._client.conversations_info, channel=channel)["channel"]
         members = None
         if found.get("is_im"):
-            members = frozenset([str(found["user"])])
+            members = frozenset([str(found.get("user"))])
         elif found.get("is_mpim"):
-            members = frozenset(
-                _call(lambda: self._client.conversations_members(channel=channel, limit=_PAGE))["members"]
-            )
+            members = frozenset(_call(self._client.conversations_members, channel=channel, limit=_PAGE)["members"])
         return Conversation(str(found["id"]), bool(found.get("is_im")), members)
 
     def set_status(self, channel: str, thread: str, status: str) -> None:
-        _call(lambda: self._quick.assistant_threads_setStatus(channel_id=channel, thread_ts=thread, status=status))
+        _call(self._quick.assistant_threads_setStatus, channel_id=channel, thread_ts=thread, status=status)
 
     def workspace_url(self) -> str:
         return str(_call(self._quick.auth_test)["url"])
@@ -127,18 +166,23 @@ class Api:
         scopes = {name.lower(): value for name, value in answer.headers.items()}.get("x-oauth-scopes")
         return answer.data, None if scopes is None else frozenset(scope.strip() for scope in scopes.split(","))
 
+    def open_connection(self, *, seconds: float) -> None:
+        """Try an app-level token: ask for the address of a connection, and do not use it."""
+        client = self._with_timeout(seconds)
+        _call(client.apps_connections_open, app_token=client.token)
+
     def direct_if_open(self, person: str, *, seconds: float) -> str:
         """The channel of the direct messages with a person, if it exists. Raises PlaceGone if not."""
         client = self._with_timeout(seconds)
-        opened = _call(lambda: client.conversations_open(users=person, prevent_creation=True))
-        if not (channel := (opened.get("channel") or {}).get("id")):
+        opened = _call(client.conversations_open, users=person, prevent_creation=True)
+        if not (channel := _channel_id(opened)):
             raise PlaceGone("There are no direct messages with this person")
-        return str(channel)
+        return channel
 
     def peek(self, channel: str, *, seconds: float) -> None:
         """Read one message of a channel, which only members may do."""
         client = self._with_timeout(seconds)
-        _call(lambda: client.conversations_history(channel=channel, limit=1))
+        _call(client.conversations_history, channel=channel, limit=1)
 
     def _with_timeout(self, seconds: float) -> WebClient:
         """A client with this time-out for each read of an answer."""
@@ -148,48 +192,70 @@ class Api:
         return client
 
 
-def _call(call: Callable[[], Any]) -> Json:
-    answer: Json = _answer(call).data
+def _channel_id(opened: Json) -> str | None:
+    channel_id: str | None = (opened.get("channel") or {}).get("id")
+    return channel_id
+
+
+def _call_with_blocks(call: Callable[..., Any], markdown: str, buttons: Sequence[Button], **arguments: Any) -> Json:
+    """With the text as Markdown, or as plain text if Slack refuses the Markdown."""
+    summary = as_title(markdown, _SUMMARY_LIMIT).translate(_ESCAPES)
+    try:
+        return _call(call, text=summary, blocks=as_blocks(markdown, buttons), **arguments)
+    except Rejected as error:
+        if _code(error.__cause__) not in _TOO_RICH:
+            raise
+        return _call(call, text=summary, blocks=as_plain_blocks(markdown, buttons), **arguments)
+
+
+def _call(call: Callable[..., Any], **arguments: Any) -> Json:
+    answer: Json = _answer(call, **arguments).data
     return answer
 
 
-def _answer(call: Callable[[], Any]) -> Any:
+def _answer(call: Callable[..., Any], **arguments: Any) -> Any:
+    """The only place that reads answers. Raises PlatformErrors, and quotes nothing of an answer that it cannot read."""
+    name = call.__name__
     try:
-        return call()
+        answer = call(**arguments)
+        check(answer.data, _SHAPES[name])
     except SlackApiError as error:
-        raise _refusal(error) from error
-    except (OSError, SlackClientError, ValueError) as error:
-        raise _broken(error) from error
+        if isinstance(refusal := _refusal(error, name), Rejected):
+            raise refusal from error
+        raise refusal from None
+    except (OSError, SlackClientError) as error:
+        raise _broken(error, name) from None
+    except Exception as error:  # noqa: BLE001  # the SDK reads answers unchecked: an odd one raises anything
+        raise _lost(f"Slack's answer could not be read ({type(error).__name__})", name) from None
+    return answer
 
 
-def _refusal(error: SlackApiError) -> PlatformError:
-    status, headers = _status(error)
+def _lost(why: str, name: str) -> PlatformError:
+    """The error for a call without a readable answer: one that only reads had no effect."""
+    return Ambiguous(why) if name in _CHANGES else NotSent(why)
+
+
+def _refusal(error: SlackApiError, name: str) -> PlatformError:
+    status, headers = error.response.status_code, error.response.headers
     code = _code(error)
     if status == 429 or code in ("ratelimited", "rate_limited"):
-        wait = str(headers.get("Retry-After", ""))
-        return RateLimited(float(wait) if wait.isdigit() else _DEFAULT_RETRY_AFTER)
+        return RateLimited(retry_after(headers.get("Retry-After")))
     if status >= 500 or code in _UNSURE or code is None:
-        return Ambiguous("Slack did not confirm the message")
+        return _lost("Slack did not confirm the call", name)
     kind = PlaceGone if code in _GONE else Rejected
     return kind(_ADVICE.get(code, f"Slack says: {code}"))
 
 
-def _broken(error: Exception) -> PlatformError:
+def _broken(error: Exception, name: str) -> PlatformError:
     """Without a connection the call was not made; after any other failure it may have been."""
     reason = error.reason if isinstance(error, URLError) else error
     if isinstance(reason, (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)):
         return NotSent("Slack cannot be reached")
-    return Ambiguous("The connection to Slack broke before it answered")
-
-
-def _status(error: SlackApiError) -> tuple[int, Json]:
-    response = error.response
-    if isinstance(response, dict):  # the answer was not JSON
-        return int(response["status"]), response["headers"]
-    return response.status_code, response.headers
+    return _lost("The connection to Slack broke before it answered", name)
 
 
 def _code(error: BaseException | None) -> str | None:
-    response = error.response if isinstance(error, SlackApiError) else {}
-    code = response.get("error")
-    return code if isinstance(code, str) else None
+    """Slack's code for a refusal, if the answer has one."""
+    answer = error.response.data if isinstance(error, SlackApiError) else None
+    code = answer.get("error") if isinstance(answer, dict) else None
+    return code if isinstance(code, str) and _CODE.fullmatch(code) else None

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 # Handoffs and replies need these scopes; the others of the manifest are optional.
 _POST = "chat:write"
 _READ = ("channels:history", "groups:history", "im:history", "channels:read", "groups:read", "im:read", "mpim:read")
-_NEW_TOKEN = "Install the app again and set its Bot User OAuth Token as the secret slack/bot_token."  # noqa: S105  # advice
-_OTHER_HOME = "Invite the bot there with /invite, or choose another channel: handoff config home slack CHANNEL."
+_NEW_TOKEN = "Install the app again, then: handoff setup slack"  # noqa: S105  # advice
+_OTHER_HOME = "Invite the bot there with /invite, or make your direct messages with it your home: handoff link slack"
 _ADD_SCOPES = "Add them under OAuth & Permissions in the app's settings, then install the app again."
 
 
@@ -41,7 +41,8 @@ def diagnose(
 
 
 def _webhook(found: Diagnosis, wanted: str) -> None:
-    fix = f"In the app's settings, Event Subscriptions must name {wanted}; or Socket Mode is on and a relay runs."
+    pages = "Event Subscriptions and, for buttons, Interactivity & Shortcuts"
+    fix = f"In the app's settings, {pages} must name {wanted}; or Socket Mode is on and a relay runs."
     found.unsure("webhook", "Slack does not tell an app where it posts to.", fix)
 
 

@@ -1,4 +1,4 @@
-"""Webhooks of Slack: verification, messages in events, and slash commands."""
+"""Webhooks of Slack: verification, messages in events, slash commands, and presses of buttons."""
 
 import hashlib
 import hmac
@@ -11,14 +11,16 @@ from urllib.parse import parse_qs
 
 from shared.domain.routes import Place
 from shared.platforms.slack import SPEC
-from shared.ports.inbound import Answer, Inbound, Parsed
+from shared.ports.inbound import Answer, Inbound, Parsed, Pressed
 
 _FRESH_SECONDS = 300
+_EMPTY = Answer("")
 # The subtypes of messages that a person wrote; the others are notices of Slack (edits, joins, topics).
 _WRITTEN = frozenset({"thread_broadcast", "file_share", "me_message"})
 _TS = re.compile(r"([0-9]{1,12})\.([0-9]{1,9})")
-_LINK = re.compile(r"<(https?://|mailto:)([^>|]+)(?:\|([^>]*))?>")
-_NAMED = re.compile(r"<([#!])(?:[^>|^]*[\^])?([^>|]+)(?:\|([^>]*))?>")
+# Slack escapes `<` everywhere else; a match that could run over one would take quadratic time.
+_LINK = re.compile(r"<(https?://|mailto:)([^<>|]+)(?:\|([^<>]*))?>")
+_NAMED = re.compile(r"<([#!])(?:[^<>|^]*[\^])?([^<>|]+)(?:\|([^<>]*))?>")
 
 
 def is_from_slack(headers: Mapping[str, str], raw: bytes, secret: str | None, *, now: int) -> bool:
@@ -34,10 +36,10 @@ def is_from_slack(headers: Mapping[str, str], raw: bytes, secret: str | None, *,
 
 
 def parse(headers: Mapping[str, str], raw: bytes) -> Parsed:
-    """The message of a person, the answer to a handshake, or why the request is ignored."""
+    """The message or the press of a person, the answer to a handshake, or why the request is ignored."""
     try:
         if headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-            return _parse_command(headers, parse_qs(raw.decode()))
+            return _parse_form(headers, parse_qs(raw.decode()))
         body = json.loads(raw)
         if body["type"] == "url_verification":
             return Parsed(answer=Answer({"challenge": str(body["challenge"])}))
@@ -60,17 +62,50 @@ def _parse_event(body: Mapping[str, Any]) -> Parsed:
     text = _as_typed(event.get("text") or "", ours)
     if not text:
         return Parsed(ignored="a message without text")
-    thread = event.get("thread_ts")
+    place = _place(event["channel"], event.get("thread_ts"), event["ts"])
+    return Parsed((_message(_sortable(event["ts"]), place, event["user"], text),))
+
+
+def _parse_form(headers: Mapping[str, str], form: Mapping[str, list[str]]) -> Parsed:
+    if "command" in form:
+        return _parse_command(headers, form)
+    if "payload" in form:
+        return _parse_interaction(json.loads(form["payload"][0]))
+    return Parsed(ignored="a form of another kind")
+
+
+def _parse_interaction(payload: Mapping[str, Any]) -> Parsed:
+    """A press of a button. Slack would show an answer with content, so this one is empty."""
+    if payload["type"] != "block_actions" or payload["container"]["type"] != "message":
+        return Parsed(answer=_EMPTY, ignored="an interaction of another kind")
+    (action,) = payload["actions"]
+    if action["type"] != "button":
+        return Parsed(answer=_EMPTY, ignored="an interaction with another element")
+    container, sender = payload["container"], payload["user"]["id"]
+    _sortable(message := container["message_ts"])
+    place = _place(container["channel_id"], container.get("thread_ts"), message)
+    _check_ids(place, sender)
+    pressed = Pressed(
+        event_id=_sortable(action["action_ts"]),
+        place=place,
+        sender=sender,
+        button=action["action_id"],
+        message=message,
+        handle=payload["response_url"],
+        private=_is_private(place),
+    )
+    return Parsed((pressed,), _EMPTY)
+
+
+def _place(channel: str, thread: str | None, ts: str) -> Place:
+    """The message that a thread hangs on carries the thread, too, but is in the channel."""
     if thread is not None and not _TS.fullmatch(thread):
         raise ValueError("not a timestamp of Slack")
-    place = Place(SPEC.name, event["channel"], thread if thread != event["ts"] else None)
-    return Parsed((_message(_sortable(event["ts"]), place, event["user"], text),))
+    return Place(SPEC.name, channel, thread if thread != ts else None)
 
 
 def _parse_command(headers: Mapping[str, str], form: Mapping[str, list[str]]) -> Parsed:
     """A slash command. Slack sends it once, without the id of a message and without a thread."""
-    if "command" not in form:
-        return Parsed(ignored="a form of another kind")
     # The second of the command sorts among messages; the trigger tells it from others of that second.
     trigger = int(hashlib.sha256(form["trigger_id"][0].encode()).hexdigest(), 16) % 1_000_000
     typed = " ".join([form["command"][0], *form.get("text", [])]).strip()
@@ -82,9 +117,17 @@ def _parse_command(headers: Mapping[str, str], form: Mapping[str, list[str]]) ->
 
 
 def _message(event_id: str, place: Place, sender: str, text: str) -> Inbound:
+    _check_ids(place, sender)
+    return Inbound(event_id, place, sender, text, private=_is_private(place))
+
+
+def _check_ids(place: Place, sender: str) -> None:
     if not SPEC.is_chat_id(place.chat) or not SPEC.is_person_id(sender):
         raise ValueError("not an id of Slack")
-    return Inbound(event_id, place, sender, text, private=place.chat.startswith("D"))
+
+
+def _is_private(place: Place) -> bool:
+    return place.chat.startswith("D")
 
 
 def _sortable(ts: str) -> str:

@@ -7,6 +7,7 @@ SPEC = PlatformSpec(
     title="Telegram",
     threads=True,
     adapter="shared.platforms.telegram.adapter:Telegram",
+    set_up="shared.platforms.telegram.set_up:TelegramSetUp",
     secrets=("telegram/bot_token", "telegram/webhook_secret"),
     # The second form is the name of a public group.
     chat_id=r"-?[1-9][0-9]{0,15}|@[A-Za-z][A-Za-z0-9_]{3,31}",

@@ -12,8 +12,9 @@ from shared.platforms import links
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import utf16
 from shared.platforms.telegram import SPEC, diagnosis, inbound
-from shared.ports.inbound import Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Part, Platform, ResolvedChat
+from shared.platforms.telegram.keyboard import rows
+from shared.ports.inbound import Parsed, Pressed, WebhookRequest
+from shared.ports.platforms import Capabilities, Finding, Pairing, Part, Platform, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from shared.platforms.telegram.api import Api
 
 _TITLE_LIMIT = 128
+_NOTICE_LIMIT = 200
 _MARK_ROOM = 96  # Telegram has no idempotency: a part that is sent again gets a mark at its end
 _GENERAL = "1"  # a forum's first topic: Telegram refuses its id, so messages to it are sent without one
 _SUPERGROUPS = -(10**12)  # the ids of supergroups are below this, those of plain groups above
@@ -30,7 +32,7 @@ class Telegram(Platform):
     """One bot. Telegram lets it neither list topics nor find a message, so the delivery journal records both."""
 
     name = SPEC.name
-    capabilities = Capabilities(threads=True, limit=4096, length=utf16)
+    capabilities = Capabilities(threads=True, limit=4096, length=utf16, buttons=True)
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
         self._settings, self._secrets = settings, secrets
@@ -47,17 +49,24 @@ class Telegram(Platform):
         return None
 
     def send(self, place: Place, part: Part, *, key: str) -> str:  # noqa: ARG002  # Telegram has no keys
-        return str(self._api.send(place.chat, _thread(place), part.text, part.extra.get("entities", ())))
+        entities = part.extra.get("entities", ())
+        return str(self._api.send(place.chat, _thread(place), part.text, entities, rows(part.buttons)))
 
     def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # a bot cannot read back
         return None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
-        self._api.edit(place.chat, int(message_id), part.text, part.extra.get("entities", ()))
+        entities = part.extra.get("entities", ())
+        self._api.edit(place.chat, int(message_id), part.text, entities, rows(part.buttons))
 
     def typing(self, place: Place) -> None:
         with contextlib.suppress(PlatformError):
             self._api.typing(place.chat, _thread(place))
+
+    def acknowledge(self, pressed: Pressed, text: str) -> None:
+        """Telegram shows it for some seconds at the top of the chat."""
+        with contextlib.suppress(PlatformError):
+            self._api.answer_press(pressed.handle, as_title(text, _NOTICE_LIMIT, utf16) if text.strip() else None)
 
     def render(self, markdown: str) -> list[Part]:
         from shared.platforms.telegram.render import render  # noqa: PLC0415  # webhooks are parsed without the converter
@@ -75,6 +84,12 @@ class Telegram(Platform):
         if place.chat.startswith("@"):
             return f"{base}/{place.chat.removeprefix('@')}"
         return self._link_to_bot(base)
+
+    def pairing(self, code: str) -> Pairing:
+        """Telegram sends `/start CODE` for a person who opens this link and presses Start."""
+        name = self._bot_name()
+        url = f"{self._urls.link}/{name}?start={code.replace('-', '')}" if name else ""
+        return Pairing(f"/link {code}", url)
 
     def verify(self, request: WebhookRequest, *, now: int) -> bool:  # noqa: ARG002  # a shared secret has no age
         return inbound.is_from_telegram(request.headers, self._secrets.get("telegram/webhook_secret"))

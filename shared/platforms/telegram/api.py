@@ -8,21 +8,46 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
-from telegram import Bot, MessageEntity
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, MessageEntity
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, TelegramError
 from telegram.request import HTTPXRequest
 
-from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
+from shared.errors import Ambiguous, NotSent, PlaceGone, RateLimited, Rejected, ThreadRefused
 from shared.platforms import loop
+from shared.platforms.answers import DEFAULT_RETRY_AFTER, Shape, Unreadable, check, retry_after
 
 T = TypeVar("T")
+Fields = Sequence[Mapping[str, Any]]
+"""Objects of Telegram in one list, each by its fields."""
+
 _TLS = httpx.create_ssl_context()  # takes as long as ten calls, so all bots share one
 
 # Seconds for all phases of a call together: a delivery has 30 s for three calls.
 _HARD_LIMIT = 9.0
 _TYPING_LIMIT = 4.0
-_DEFAULT_RETRY_AFTER = 5.0  # for a rate limit that does not say how long
+
+# What is read of the result of each method.
+_RESULTS: Mapping[str, Shape] = {
+    "answerCallbackQuery": None,
+    "createForumTopic": {"message_thread_id": int},
+    "editMessageText": None,
+    "getChat": {"id": int, "type": str, "title?": str, "first_name?": str, "last_name?": str, "is_forum?": bool},
+    "getChatMember": {"status": str, "can_manage_topics?": bool},
+    "getMe": {"id": int, "username?": str, "has_topics_enabled?": bool, "can_read_all_group_messages?": bool},
+    "getWebhookInfo": {
+        "url": str,
+        "pending_update_count": int,
+        "allowed_updates?": [str],
+        "last_error_date?": int,
+        "last_error_message?": str,
+    },
+    "deleteWebhook": None,
+    "sendChatAction": None,
+    "sendMessage": {"message_id": int},
+    "setWebhook": None,
+}
+_REFUSAL = {"ok": bool, "description?": str, "parameters?": {"migrate_to_chat_id?": int}}
 
 _GONE = ("chat not found", "message thread not found", "topic_deleted", "topic_id_invalid", "group chat was deleted")
 _WHY_NO_THREAD = {
@@ -42,20 +67,28 @@ class _Limited(TelegramError):
 
 
 class _Request(HTTPXRequest):
-    """Reads rate limits before the SDK does: the SDK's error for them emits a deprecation warning."""
+    """Checks each answer before the SDK reads it: the SDK would raise anything, and quote it.
 
-    async def do_request(self, *arguments: Any, **options: Any) -> tuple[int, bytes]:
-        code, payload = await super().do_request(*arguments, **options)
+    Reads rate limits, too: the SDK's error for them emits a deprecation warning.
+    """
+
+    async def do_request(self, url: str, *arguments: Any, **options: Any) -> tuple[int, bytes]:
+        code, payload = await super().do_request(url, *arguments, **options)
         if code == HTTPStatus.TOO_MANY_REQUESTS:
             raise _Limited(_seconds(payload))
+        result = {"ok": bool, "result": _RESULTS[url.rpartition("/")[2]]}
+        try:
+            check(json.loads(payload), result if code < HTTPStatus.MULTIPLE_CHOICES else _REFUSAL)
+        except (ValueError, Unreadable):
+            raise TelegramError("unreadable") from None
         return code, payload
 
 
 def _seconds(payload: bytes) -> float:
     try:
-        return float(json.loads(payload)["parameters"]["retry_after"])
-    except (ValueError, KeyError, TypeError):
-        return _DEFAULT_RETRY_AFTER
+        return retry_after(json.loads(payload)["parameters"]["retry_after"])
+    except (ValueError, LookupError, TypeError):
+        return DEFAULT_RETRY_AFTER
 
 
 class Api:
@@ -92,15 +125,24 @@ class Api:
                 raise ThreadRefused(_why_no_thread(str(error))) from error
             raise
 
-    def send(self, chat: str, thread: int | None, text: str, entities: Sequence[Mapping[str, Any]]) -> int:
+    def send(self, chat: str, thread: int | None, text: str, entities: Fields, keyboard: Sequence[Fields]) -> int:
         return self._call(
-            lambda bot: bot.send_message(chat, text, entities=_entities(entities), message_thread_id=thread)
+            lambda bot: bot.send_message(
+                chat, text, entities=_entities(entities), message_thread_id=thread, reply_markup=_markup(keyboard)
+            )
         ).message_id
 
-    def edit(self, chat: str, message: int, text: str, entities: Sequence[Mapping[str, Any]]) -> None:
+    def edit(self, chat: str, message: int, text: str, entities: Fields, keyboard: Sequence[Fields]) -> None:
+        """Telegram removes the buttons of a message that is edited without any."""
         try:
             self._call(
-                lambda bot: bot.edit_message_text(text, chat_id=chat, message_id=message, entities=_entities(entities))
+                lambda bot: bot.edit_message_text(
+                    text,
+                    chat_id=chat,
+                    message_id=message,
+                    entities=_entities(entities),
+                    reply_markup=_markup(keyboard),
+                )
             )
         except Rejected as error:
             if "message is not modified" not in str(error).lower():
@@ -111,48 +153,65 @@ class Api:
             lambda bot: bot.send_chat_action(chat, ChatAction.TYPING, message_thread_id=thread), limit=_TYPING_LIMIT
         )
 
+    def answer_press(self, query: str, text: str | None) -> None:
+        self._call(lambda bot: bot.answer_callback_query(query, text), limit=_TYPING_LIMIT)
+
     def chat_id(self, name: str) -> int:
         """The number of a public group, named `@like_this`."""
-        return self._call(lambda bot: bot.get_chat(name)).id
+        return self._call(lambda bot: bot.get_chat(name), reads=True).id
 
     def username(self) -> str | None:
-        return self._call(lambda bot: bot.get_me(), limit=_TYPING_LIMIT).username
+        return self._call(lambda bot: bot.get_me(), limit=_TYPING_LIMIT, reads=True).username
+
+    def set_webhook(self, url: str, secret: str, updates: Sequence[str]) -> None:
+        """Telegram posts these updates to the URL from now on, with the secret. Those that wait are kept."""
+        self._call(lambda bot: bot.set_webhook(url, secret_token=secret, allowed_updates=list(updates)))
+
+    def delete_webhook(self) -> None:
+        """Let the bot poll. Updates that wait are kept."""
+        self._call(lambda bot: bot.delete_webhook())
 
     def ask(self, call: Callable[[Bot], Awaitable[T]], *, seconds: float) -> T:
         """A read-only call with a time-out."""
-        return self._call(call, limit=seconds)
+        return self._call(call, limit=seconds, reads=True)
 
-    def _call(self, call: Callable[[Bot], Awaitable[T]], *, limit: float | None = None) -> T:
+    def _call(self, call: Callable[[Bot], Awaitable[T]], *, limit: float | None = None, reads: bool = False) -> T:
+        """Raises PlatformErrors that say whether the call may have had its effect, and quote no unreadable answer."""
+
         async def made() -> T:
             return await call(self._bot)
 
+        lost = NotSent if reads else Ambiguous
         try:
             return loop.run(made(), timeout=limit or self._limit)
-        except TimeoutError as error:
-            raise Ambiguous("Telegram did not answer in time") from error
-        except TelegramError as error:
-            raise translated(error) from error
+        except TimeoutError:
+            raise lost("Telegram did not answer in time") from None
+        except _Limited as error:
+            raise RateLimited(error.seconds) from None
+        except (BadRequest, Forbidden, InvalidToken, ChatMigrated) as error:
+            raise _refusal(error) from error
+        except NetworkError as error:
+            if isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
+                raise NotSent("Telegram cannot be reached") from None
+            raise lost("The connection to Telegram broke before it answered") from None
+        except Exception as error:  # noqa: BLE001  # the SDK reads fields that were not checked here, too
+            raise lost(f"Telegram's answer could not be read ({type(error).__name__})") from None
 
 
-def _entities(entities: Sequence[Mapping[str, Any]]) -> list[MessageEntity]:
+def _entities(entities: Fields) -> list[MessageEntity]:
     return [MessageEntity(**entity) for entity in entities]
+
+
+def _markup(keyboard: Sequence[Fields]) -> InlineKeyboardMarkup | None:
+    return (
+        InlineKeyboardMarkup([[InlineKeyboardButton(**button) for button in row] for row in keyboard])
+        if keyboard
+        else None
+    )
 
 
 def _why_no_thread(text: str) -> str:
     return next((why for part, why in _WHY_NO_THREAD.items() if part in text.lower()), text)
-
-
-def translated(error: TelegramError) -> PlatformError:
-    """The PlatformError that says whether the call may have had its effect."""
-    if isinstance(error, _Limited):
-        return RateLimited(error.seconds)
-    if isinstance(error, (BadRequest, Forbidden, InvalidToken, ChatMigrated)):
-        return _refusal(error)
-    if isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
-        return NotSent("Telegram cannot be reached")
-    if isinstance(error, NetworkError):
-        return Ambiguous("The connection to Telegram broke before it answered")
-    return Ambiguous("Telegram's answer could not be read")
 
 
 def _refusal(error: TelegramError) -> Rejected:

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
     from shared.platforms.telegram.api import Api
 
-_NEW_TOKEN = "Get the bot's token from @BotFather and set it as the secret telegram/bot_token."  # noqa: S105  # advice
-_OTHER_HOME = "Write to the bot, or add it to the group; or choose another chat: handoff config home telegram CHAT."
+_NEW_TOKEN = "Get the bot's token from @BotFather, then: handoff setup telegram"  # noqa: S105  # advice
+_OTHER_HOME = (
+    "Write to the bot, or add it to the group; or make your private chat with it your home: handoff link telegram"
+)
 _TOPICS = {
     "private": "Switch on the bot's Threaded Mode in @BotFather.",
     "group": "Switch on Topics in the group's settings.",
     "supergroup": "Switch on Topics in the group's settings.",
-    "channel": "Choose a private chat or a group: handoff config home telegram CHAT.",
+    "channel": "Choose your private chat with the bot: handoff link telegram",
 }
 _RECENT_SECONDS = 600  # a webhook error that is older may be fixed already
 
@@ -41,6 +43,7 @@ def diagnose(
     try:
         info = api.ask(lambda bot: bot.get_webhook_info(), seconds=found.left)
         _webhook(found, info, webhook_url, certain=certain, now=now)
+        _buttons(found, info)
     except PlatformError as error:
         found.trouble("webhook", error, "Try again in a minute.")
     if home is not None:
@@ -49,21 +52,28 @@ def diagnose(
 
 
 def _webhook(found: Diagnosis, info: "WebhookInfo", wanted: str, *, certain: bool, now: int) -> None:
-    fix = f"Call setWebhook with url={wanted} and secret_token as in telegram/webhook_secret."
+    fix = found.set_up
     waiting = f"{info.pending_update_count} waiting" if info.pending_update_count else "none waiting"
     failed_at = info.last_error_date.timestamp() if info.last_error_date else 0
     if not info.url and is_out_of_reach(wanted):
         detail = f"No webhook is set: messages arrive while a relay fetches them ({waiting})."
-        found.unsure("webhook", detail, "Run `make run` or `python -m local.chats.relays telegram`.")
+        found.unsure("webhook", detail, "The service does so while it runs: handoff up")
     elif not info.url:
         found.bad("webhook", f"No webhook is set, so no message arrives ({waiting}).", fix)
     elif info.allowed_updates and "message" not in info.allowed_updates:
-        found.bad("webhook", "Telegram posts events, but not messages.", f'{fix} Allow "message" updates.')
+        found.bad("webhook", "Telegram posts events, but not messages.", fix)
     elif info.pending_update_count and now / 1000 - failed_at < _RECENT_SECONDS:
         why = (info.last_error_message or "no reason given").rstrip(".")
         found.bad("webhook", f"Telegram's last try to post failed: {why} ({waiting}).", fix)
     else:
         found.address(info.url, wanted, certain=certain, fix=fix)
+
+
+def _buttons(found: Diagnosis, info: "WebhookInfo") -> None:
+    """Without a list of updates Telegram posts presses, too."""
+    if info.url and info.allowed_updates and "callback_query" not in info.allowed_updates:
+        detail = "Telegram does not post presses of buttons: they have no effect."
+        found.bad("buttons", detail, found.set_up)
 
 
 def _home(found: Diagnosis, api: "Api", chat_id: str, me: "User") -> None:
@@ -89,7 +99,7 @@ def _thread(found: Diagnosis, chat: "ChatFullInfo", member: "ChatMember | None",
     has_topics = me.has_topics_enabled if member is None else chat.is_forum
     if not has_topics:
         detail = "Your home has no topics: handoffs arrive in the chat itself."
-        found.bad("thread", detail, _TOPICS[chat.type])
+        found.bad("thread", detail, _TOPICS.get(chat.type, _OTHER_HOME))
     elif member is None or member.status == "creator" or getattr(member, "can_manage_topics", False):
         found.good("thread", "The bot may open topics at home.")
     else:

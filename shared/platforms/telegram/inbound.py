@@ -1,4 +1,4 @@
-"""Webhooks of Telegram: verification, and the message in an update."""
+"""Webhooks of Telegram: verification, and the message or the press of a button in an update."""
 
 import hmac
 import json
@@ -8,9 +8,9 @@ from typing import Any
 
 from shared.domain.routes import Place
 from shared.platforms.telegram import SPEC
-from shared.ports.inbound import Inbound, Parsed
+from shared.ports.inbound import Inbound, Parsed, Pressed
 
-_NAMED_COMMAND = re.compile(r"(/[a-z]+)@(\w+)", re.ASCII | re.IGNORECASE)
+_NAMED_COMMAND = re.compile(r"(/[a-z0-9_]+)@(\w+)", re.ASCII | re.IGNORECASE)
 SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105  # the header's name, no secret
 
 
@@ -21,9 +21,11 @@ def is_from_telegram(headers: Mapping[str, str], secret: str | None) -> bool:
 
 
 def parse(raw: bytes) -> Parsed:
-    """The message of a person in an update, or why it is ignored."""
+    """The message or the press of a person in an update, or why it is ignored."""
     try:
         update = json.loads(raw)
+        if (query := update.get("callback_query")) is not None:
+            return _parse_press(query, update["update_id"])
         message = update.get("message")
         if message is None:
             return Parsed(ignored=f"an update of another kind: {_kind(update)}")
@@ -43,19 +45,50 @@ def _parse_message(message: Mapping[str, Any]) -> Parsed:
     text = message.get("text") or message.get("caption")
     if not isinstance(text, str) or not text.strip():
         return Parsed(ignored="a message without text")
-    text, addressee = _command(text)
-    chat, person = _integer(message["chat"]["id"]), _integer(sender["id"])
-    # A reply outside topics carries a thread id too; only a topic's message says that it is one.
-    thread = str(_integer(message["message_thread_id"])) if message.get("is_topic_message") else None
+    text, addressee = _command(text.strip())
+    person = _integer(sender["id"])
     inbound = Inbound(
         event_id=f"{_integer(message['message_id']):020d}",
-        place=Place(SPEC.name, str(chat), thread),
+        place=_place(message),
         sender=str(person),
         text=text,
-        private=chat == person,
+        private=_integer(message["chat"]["id"]) == person,
         addressee=addressee,
+        name=_name(sender),
     )
     return Parsed((inbound,))
+
+
+def _name(sender: Mapping[str, Any]) -> str:
+    """`Olivia Owner (@olivia)`, as far as it is known."""
+    names = [part for part in (sender.get("first_name"), sender.get("last_name")) if isinstance(part, str)]
+    handle = sender.get("username")
+    return " ".join([*names, *([f"(@{handle})"] if isinstance(handle, str) else [])])
+
+
+def _parse_press(query: Mapping[str, Any], update_id: Any) -> Parsed:
+    """Presses have no message of their own, and their ids are not in order: the update's are."""
+    if (message := query.get("message")) is None or query.get("data") is None:
+        return Parsed(ignored="a press of a button that is not ours")
+    if query["from"]["is_bot"]:
+        return Parsed(ignored="a press of a bot")
+    person = _integer(query["from"]["id"])
+    pressed = Pressed(
+        event_id=f"{_integer(update_id):020d}",
+        place=_place(message),
+        sender=str(person),
+        button=query["data"],
+        message=str(_integer(message["message_id"])),
+        handle=query["id"],
+        private=_integer(message["chat"]["id"]) == person,
+    )
+    return Parsed((pressed,))
+
+
+def _place(message: Mapping[str, Any]) -> Place:
+    # A reply outside topics carries a thread id too; only a topic's message says that it is one.
+    thread = str(_integer(message["message_thread_id"])) if message.get("is_topic_message") else None
+    return Place(SPEC.name, str(_integer(message["chat"]["id"])), thread)
 
 
 def _integer(value: Any) -> int:

@@ -18,7 +18,7 @@ _OPTIONS = (
 _MOST_PASSES = 40
 # In prose: a name that Telegram would notify, and `||`, which the converter would read as a spoiler.
 _IN_PROSE = {
-    re.compile(rb"(?<![\w/@.])@(?=[A-Za-z]\w{3,31})"): "@\u2060".encode(),
+    re.compile(rb"(?<![\w/.])@(?=[A-Za-z]\w{3,31})"): "@\u2060".encode(),
     re.compile(rb"(?<!\\)\|\|"): rb"\||",
 }
 _COMMAND = re.compile(r"\\[A-Za-z]")
