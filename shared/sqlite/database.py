@@ -1,0 +1,146 @@
+"""One SQLite file: one writer at a time, readers beside it, and the moment from which a power cut loses nothing.
+
+SIGKILL     loses nothing that was committed: the operating system has it
+power cut   loses what was committed after the last `sync`, never a part of a transaction
+"""
+
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from shared.errors import DataFileLocked, DataFileUnflushed
+from shared.sqlite.file_errors import translated
+from shared.sqlite.schema import MIGRATIONS, Migration, copy, create, migrate, restrict, transaction
+
+READERS = 8
+READER_CACHE = "PRAGMA cache_size = -512"
+"""In KiB, of SQLite's usual 2,000: what all of them need is in the system's cache as well."""
+"""Kept connections for reads. A read takes microseconds, so a hundred threads need few; more are closed after use."""
+PATIENCE = 10.0
+"""Seconds to wait for another process that writes."""
+
+
+class Database:
+    """An open file. Threads share it; other processes may have it open, too.
+
+    Opening creates the file if there is none and migrates an older one. Every method raises DataFileError.
+    """
+
+    def __init__(self, path: Path, *, patience: float = PATIENCE, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+        self.path = path
+        self._patience = patience
+        self._readers: list[sqlite3.Connection] = []
+        self._write_lock = threading.Lock()
+        self._sync_lock = threading.Lock()
+        self._commits = 0
+        self._synced = 0
+        self._unflushed = ""
+        self._log: int | None = None
+        with translated(path):
+            create(path)
+            self._writer = self._connect()
+            try:
+                migrate(self._writer, path, patience=patience, migrations=migrations)
+                restrict(path)
+            except BaseException:
+                self._writer.close()
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection that sees what is committed. Read to the end inside the block, and yield nothing from it."""
+        with translated(self.path):
+            try:
+                connection = self._readers.pop()  # the one used last; atomic, as is append
+            except IndexError:
+                connection = self._connect()
+                connection.execute(READER_CACHE)
+            try:
+                yield connection
+            finally:
+                if len(self._readers) < READERS:
+                    self._readers.append(connection)
+                else:
+                    connection.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: committed when the block ends, undone if it raises. One at a time, also among processes.
+
+        Wake others after the block, not in it: they would wait for its lock.
+        """
+        if not self._write_lock.acquire(timeout=self._patience):  # it waits for another process
+            raise DataFileLocked(str(self.path))
+        try:
+            with translated(self.path), transaction(self._writer):
+                yield self._writer
+            self._commits += 1
+        finally:
+            self._write_lock.release()
+
+    def sync(self) -> None:
+        """Return when everything that was committed before this call is on the disk.
+
+        Call it before anything leaves the process: an answer, or a call to a platform. Concurrent calls share one wait.
+        Raises DataFileUnflushed, and from then on always: a system that could not write may have dropped what it had, so
+        another flush would prove nothing.
+        """
+        commits = self._commits
+        if commits <= self._synced:
+            return
+        with self._sync_lock, translated(self.path):
+            if commits <= self._synced:
+                return
+            if self._unflushed:
+                raise DataFileUnflushed(str(self.path), self._unflushed)
+            commits = self._commits
+            if self._log is None:  # only this file: closing a descriptor of the database would release SQLite's locks
+                self._log = os.open(f"{self.path}-wal", os.O_RDONLY)
+            try:
+                _flush(self._log)
+            except OSError as error:
+                self._unflushed = error.strerror or str(error)
+                raise DataFileUnflushed(str(self.path), self._unflushed) from error
+            self._synced = commits
+
+    def copy_to(self, target: Path) -> None:
+        """Write a consistent copy to a new file, also while others write. Raises FileExistsError."""
+        if target.exists():
+            raise FileExistsError(target)
+        with self.reading() as connection, translated(target):
+            copy(connection, target)
+
+    def problems(self) -> list[str]:
+        """Check the whole file, which takes seconds for a large one. Empty: it is sound."""
+        with self.reading() as connection:
+            rows = [text for (text,) in connection.execute("PRAGMA integrity_check(20)")]
+        return [] if rows == ["ok"] else rows
+
+    def close(self) -> None:
+        """Close the file; the last process to do so empties the log. Threads must have stopped using it."""
+        with self._write_lock, self._sync_lock:
+            while self._readers:
+                self._readers.pop().close()
+            self._writer.close()
+            if self._log is not None:
+                os.close(self._log)
+                self._log = None
+
+    def _connect(self) -> sqlite3.Connection:
+        uri = f"{self.path.absolute().as_uri()}?mode=rw"  # a file that was removed is an error, not a new database
+        connection = sqlite3.connect(
+            uri, uri=True, isolation_level=None, check_same_thread=False, timeout=self._patience
+        )
+        connection.execute("PRAGMA synchronous = NORMAL")
+        return connection
+
+
+def _flush(descriptor: int) -> None:
+    if hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync leaves the data in the drive's cache
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fdatasync(descriptor)
