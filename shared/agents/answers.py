@@ -30,6 +30,14 @@ def reply_text(text: str, stop: Stop = "done") -> str:
     return said if stop == "done" else f"{_closed(said)}\n\n{CUT_OFF[stop]}"
 
 
+def said_so_far(text: str) -> str:
+    """What to show of a text that is still being written: nothing while the model thinks."""
+    start = text[:64].lstrip()
+    if start and any(tag.startswith(start) for tag in ("<think>", "<thinking>")):
+        return ""  # perhaps the tag itself, half written
+    return _THOUGHTS.sub("", text).strip()
+
+
 def refusal(text: str) -> AgentFailed:
     """The error for an answer that the model itself declined."""
     return AgentFailed(f"The agent declined to answer: {brief(text)} Rephrase your message, or ask for something else.")

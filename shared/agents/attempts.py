@@ -9,7 +9,8 @@ from typing import TypeVar
 from shared.agents.transcript.conversation import Conversation
 from shared.agents.transcript.window import prepare
 from shared.domain.messages import Message
-from shared.errors import AgentFailed, AgentUnavailable
+from shared.errors import AgentCancelled, AgentFailed, AgentUnavailable
+from shared.ports.agents import Cancellation
 from shared.ports.clock import Clock
 from shared.use_cases.backoff import backoff
 
@@ -55,9 +56,9 @@ def converse(
     window: int,
     deadline: int,
     clock: Clock,
-    pause: Callable[[float], None],
+    cancellation: Cancellation,
 ) -> str:
-    """The answer to a transcript, in the first shape that the model accepts. Raises AgentUnavailable or AgentFailed.
+    """The answer to a transcript, in the first shape that the model accepts. Raises as `Agent.reply` does.
 
     Too long: send half of it. Refused with tool calls in it: send the calls as text. Empty answer: ask once more.
     """
@@ -65,7 +66,7 @@ def converse(
     for _ in range(SHAPES):
         given = prepare(messages, note=note, window=window, calls_as_text=calls_as_text)
         try:
-            return _retry_busy(lambda: ask(given), deadline=deadline, clock=clock, pause=pause)  # noqa: B023  # called at once
+            return _retry_busy(lambda: ask(given), deadline=deadline, clock=clock, cancellation=cancellation)  # noqa: B023  # called at once
         except TooLong as error:
             if sum(entry.messages for entry in given.entries) <= 1:
                 raise AgentFailed(TOO_LONG) from error
@@ -81,9 +82,13 @@ def converse(
     raise AgentFailed(TOO_LONG)
 
 
-def _retry_busy(ask: Callable[[], T], *, deadline: int, clock: Clock, pause: Callable[[float], None]) -> T:
-    """Ask up to `TRIES` times while the provider is busy. Raises AgentUnavailable when tries or time are used up."""
+def _retry_busy(ask: Callable[[], T], *, deadline: int, clock: Clock, cancellation: Cancellation) -> T:
+    """Ask up to `TRIES` times while the provider is busy.
+
+    Raises AgentUnavailable when tries or time are used up, AgentCancelled when cancelled.
+    """
     for tries in range(1, TRIES + 1):
+        cancellation.check()
         if clock.now() >= deadline:
             break
         try:
@@ -92,7 +97,8 @@ def _retry_busy(ask: Callable[[], T], *, deadline: int, clock: Clock, pause: Cal
             wait = backoff(tries, first=FIRST_WAIT, longest=LONGEST_WAIT) if busy.after is None else busy.after
             if tries == TRIES or wait > LONGEST_WAIT or clock.now() + wait * 1000 >= deadline:
                 raise AgentUnavailable(str(busy), after=busy.after) from busy
-            pause(wait)
+            if cancellation.wait(wait):
+                raise AgentCancelled from busy
     raise AgentUnavailable(OUT_OF_TIME)
 
 

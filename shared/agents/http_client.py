@@ -1,24 +1,27 @@
-"""How agents call a server over HTTP: one client per turn, every answer read before the turn's deadline."""
+"""How agents call a server over HTTP: every answer is read before the turn's deadline, or cancelled."""
 
 import json
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 
 from shared.agents.attempts import OUT_OF_TIME, ProviderBusy, converse
+from shared.agents.cancelling import Opened, cancellable
 from shared.agents.transcript.conversation import Conversation
 from shared.domain.messages import Message
 from shared.errors import AgentFailed
+from shared.ports.agents import Cancellation
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 30.0  # an answer that has begun and then stalls for so long was cut off
 LARGEST_BODY = 16 * 1024 * 1024
+LARGEST_STREAM = 64 * 1024 * 1024  # each word of a stream comes with some hundred bytes around it
 UNREACHABLE = "The agent's server cannot be reached."
 CUT_OFF = "The agent's server closed the connection in the middle of its answer."
 BAD_URL = "The agent's address is not usable. The operator must set HANDOFF_AGENT_URL to an http(s) URL."
@@ -42,40 +45,69 @@ class HttpResponse:
             return None
 
 
-Post = Callable[[str, bytes, Mapping[str, str]], HttpResponse]
-"""Sends a body with headers to a URL. Raises ProviderBusy for network errors, AgentFailed for an unusable URL."""
+class Hearing(Protocol):
+    """Reads the body of a success while it arrives."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the answer itself has begun. Before that, the server may be silent until the deadline."""
+
+    def hear(self, piece: bytes) -> bool:
+        """Take the next bytes; True if nothing more needs to be read."""
+
+
+class Post(Protocol):
+    """Sends a body with headers to a URL; the answer is given to `hearing` while it arrives."""
+
+    def __call__(
+        self, url: str, body: bytes, headers: Mapping[str, str], hearing: Hearing | None = None, /
+    ) -> HttpResponse:
+        """Raises ProviderBusy for network errors, AgentFailed for an unusable URL, AgentCancelled."""
 
 
 class HttpConversations:
     """Asks an agent's server over HTTP. Opens nothing before the first turn."""
 
-    def __init__(self, window: int, clock: Clock, pause: Callable[[float], None]) -> None:
+    def __init__(self, window: int, clock: Clock) -> None:
         self._window = window
         self._clock = clock
-        self._pause = pause
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
         return httpx.create_ssl_context()
 
     def reply(
-        self, ask: Callable[[Conversation, Post], str], messages: Sequence[Message], *, note: str | None, deadline: int
+        self,
+        ask: Callable[[Conversation, Post], str],
+        messages: Sequence[Message],
+        *,
+        note: str | None,
+        deadline: int,
+        cancellation: Cancellation,
     ) -> str:
         """The answer of `ask` to a transcript, retried as `attempts.converse` does. Raises as that does."""
-        with _client(self._context) as client:
 
-            def post(url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
-                return _post(client, url, body, headers, deadline=deadline, clock=self._clock)
+        def post(url: str, body: bytes, headers: Mapping[str, str], hearing: Hearing | None = None, /) -> HttpResponse:
+            reader = _Reader(deadline, self._clock, hearing)
 
-            return converse(
-                lambda given: ask(given, post),
-                messages,
-                note=note,
-                window=self._window,
-                deadline=deadline,
-                clock=self._clock,
-                pause=self._pause,
-            )
+            def call(opened: Opened) -> HttpResponse:
+                with _client(self._context) as client:
+                    return _post(client, url, body, headers, reader=reader, opened=opened)
+
+            try:
+                return cancellable(call, cancellation, left=reader.left)
+            except TimeoutError as error:
+                raise ProviderBusy(reader.why_late) from error
+
+        return converse(
+            lambda given: ask(given, post),
+            messages,
+            note=note,
+            window=self._window,
+            deadline=deadline,
+            clock=self._clock,
+            cancellation=cancellation,
+        )
 
 
 def agent_key(secrets: Secrets) -> str | None:
@@ -87,7 +119,7 @@ def agent_key(secrets: Secrets) -> str | None:
 
 
 def _client(context: ssl.SSLContext) -> httpx.Client:
-    """A client for one turn: Lambda freezes the process between turns, which kills open connections.
+    """A client for one request: Lambda freezes the process between turns, which kills open connections.
 
     A proxy of the environment is used, except for servers on this machine.
     """
@@ -96,33 +128,68 @@ def _client(context: ssl.SSLContext) -> httpx.Client:
 
 
 def _post(
-    client: httpx.Client, url: str, body: bytes, headers: Mapping[str, str], *, deadline: int, clock: Clock
+    client: httpx.Client,
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    reader: "_Reader",
+    opened: Opened,
 ) -> HttpResponse:
-    seconds = max(0.001, (deadline - clock.now()) / 1000)
+    def trace(event: str, info: Mapping[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            opened(info["return_value"].get_extra_info("socket"))
+
+    seconds = max(0.001, reader.left())
     timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
     sent = {"content-type": "application/json", "user-agent": "handoff", **headers}
+    traced = {"trace": trace}
     try:
-        with client.stream("POST", url, content=body, headers=sent, timeout=timeout) as response:
-            # httpx restarts its time-out for each read: from here on, limit silence; `_read` checks the deadline.
-            response.request.extensions["timeout"]["read"] = min(seconds, SILENCE_SECONDS)
-            whole = _read(response, deadline, clock)
+        with client.stream("POST", url, content=body, headers=sent, timeout=timeout, extensions=traced) as response:
+            # httpx restarts its time-out for each read: from here on, limit silence; the reader checks the deadline.
+            if reader.hearing is None:
+                response.request.extensions["timeout"]["read"] = min(seconds, SILENCE_SECONDS)
+            whole = reader.read(response)
             return HttpResponse(response.status_code, {k.lower(): v for k, v in response.headers.items()}, whole)
     except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
         raise AgentFailed(BAD_URL) from error
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
         raise ProviderBusy(UNREACHABLE) from error
     except httpx.TimeoutException as error:
-        raise ProviderBusy(OUT_OF_TIME if clock.now() >= deadline else CUT_OFF) from error
+        raise ProviderBusy(reader.why_late) from error
     except (httpx.TransportError, httpx.DecodingError) as error:
         raise ProviderBusy(CUT_OFF) from error
 
 
-def _read(response: httpx.Response, deadline: int, clock: Clock) -> bytes:
-    whole = bytearray()
-    for piece in response.iter_bytes():
-        whole += piece
-        if clock.now() >= deadline:
-            raise ProviderBusy(OUT_OF_TIME)
-        if len(whole) > LARGEST_BODY:
-            raise AgentFailed(ENDLESS)
-    return bytes(whole)
+class _Reader:
+    """Reads one answer before a deadline. One that is heard in pieces must not pause for long once it has begun."""
+
+    def __init__(self, deadline: int, clock: Clock, hearing: Hearing | None) -> None:
+        self.hearing = hearing
+        self._deadline = deadline
+        self._clock = clock
+        self._silent_until = deadline
+
+    def left(self) -> float:
+        """The seconds until the deadline, or until a silence is too long."""
+        return (min(self._deadline, self._silent_until) - self._clock.now()) / 1000
+
+    @property
+    def why_late(self) -> str:
+        return OUT_OF_TIME if self._clock.now() >= self._deadline else CUT_OFF
+
+    def read(self, response: httpx.Response) -> bytes:
+        whole = bytearray()
+        hearing = self.hearing if response.status_code == httpx.codes.OK else None
+        limit = LARGEST_STREAM if hearing else LARGEST_BODY
+        for piece in response.iter_bytes():
+            whole += piece
+            if self._clock.now() >= self._deadline:
+                raise ProviderBusy(OUT_OF_TIME)
+            if len(whole) > limit:
+                raise AgentFailed(ENDLESS)
+            if hearing and hearing.hear(piece):
+                break
+            if hearing is None or hearing.has_begun:
+                self._silent_until = self._clock.now() + int(SILENCE_SECONDS * 1000)
+        return bytes(whole)

@@ -3,24 +3,37 @@
 from collections.abc import Sequence
 
 from shared.domain.messages import Message
-from shared.errors import AgentError
-from shared.ports.agents import Agent
+from shared.errors import AgentCancelled, AgentError
+from shared.ports.agents import Agent, Cancellation, Listener
 from shared.ports.clock import Clock
 from shared.ports.metrics import Metric, Metrics
 
 
 class MeasuredAgent:
-    """Notes how long the agent takes, and how often it fails."""
+    """Notes how long the agent takes, and how often it fails or is cancelled."""
 
     def __init__(self, agent: Agent, clock: Clock, metrics: Metrics) -> None:
         self._agent = agent
         self._clock = clock
         self._metrics = metrics
 
-    def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
+    def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        note: str | None,
+        deadline: int,
+        cancellation: Cancellation,
+        progress: Listener | None = None,
+    ) -> str:
         began = self._clock.now()
         try:
-            reply = self._agent.reply(messages, note=note, deadline=deadline)
+            reply = self._agent.reply(
+                messages, note=note, deadline=deadline, cancellation=cancellation, progress=progress
+            )
+        except AgentCancelled:
+            self._metrics.put((Metric.TURNS_CANCELLED, 1))
+            raise
         except AgentError as error:
             self._metrics.put((Metric.TURNS_FAILED, 1), reason=type(error).__name__)
             raise

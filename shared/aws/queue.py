@@ -1,15 +1,16 @@
-"""The Turns queue on SQS FIFO: one group per place, so that each place is served in order, one message at a time."""
+"""Turns on SQS FIFO (one group per place: in order, one message at a time), and Runs on a standard queue."""
 
 import contextlib
 import hashlib
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from shared.ports.queue import DeadTurn, TurnMessage
-from shared.ports.queue_text import body_of, message_of
+from shared.ports.queue import MAX_DELAY, DeadTurn, Run, TurnMessage
+from shared.ports.queue_text import body_of, message_of, run_body_of
 
 log = logging.getLogger(__name__)
 _MOST_BATCHES = 50
@@ -30,6 +31,18 @@ class SqsTurnQueue:
             MessageGroupId=_token(line or message.place.route),
             MessageDeduplicationId=_token(dedupe),
         )
+
+
+class SqsRunQueue:
+    """The `RunQueue` port."""
+
+    def __init__(self, client: Any, url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def send(self, run: Run, *, delay: float = 0.0) -> None:
+        seconds = math.ceil(max(0.0, min(delay, MAX_DELAY)))
+        self._client.send_message(QueueUrl=self._url, MessageBody=run_body_of(run), DelaySeconds=seconds)
 
 
 class SqsDeadTurns:

@@ -1,4 +1,4 @@
-"""Secrets as SSM SecureString parameters, read once per container.
+"""Secrets as SSM SecureString parameters, read once per container, and again if one is missing.
 
     <prefix>/telegram/bot_token     platforms, one path for all of them: every function that checks or calls them
     <prefix>-agent/key              the agent: only the function that runs it may read this path
@@ -7,10 +7,13 @@ IAM grants a whole path, so what only one function may read must not lie below t
 """
 
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 AGENT = "agent/"
+MISSING_SECONDS = 60.0
+"""How long a secret that was not there is taken to be missing."""
 
 
 def parameter_of(prefix: str, name: str) -> str:
@@ -20,20 +23,30 @@ def parameter_of(prefix: str, name: str) -> str:
 
 
 class SsmSecrets:
-    """The `Secrets` port. Nothing is read before the first `get`; a changed secret is seen by new containers only."""
+    """The `Secrets` port. Nothing is read before the first `get`.
 
-    def __init__(self, client: Any, prefix: str) -> None:
+    A secret that was added is seen within a minute, so that a bot can be set up while functions run; a changed one is
+    seen by new containers only.
+    """
+
+    def __init__(self, client: Any, prefix: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
+        self._clock = clock
         self._prefix = prefix.rstrip("/")
         self._lock = threading.Lock()
         self._read: dict[str, Mapping[str, str]] = {}
+        self._read_at: dict[str, float] = {}
 
     def get(self, name: str) -> str | None:
         path = f"{self._prefix}-agent" if name.startswith(AGENT) else self._prefix
+        parameter, now = parameter_of(self._prefix, name), self._clock()
         with self._lock:
-            if path not in self._read:
-                self._read[path] = self._values(path)
-            return self._read[path].get(parameter_of(self._prefix, name))
+            is_old = now - self._read_at.get(path, now) > MISSING_SECONDS
+            if path not in self._read or (is_old and parameter not in self._read[path]):
+                # What was read before stays: clients are made with it.
+                self._read[path] = {**self._values(path), **self._read.get(path, {})}
+                self._read_at[path] = now
+            return self._read[path].get(parameter)
 
     def _values(self, path: str) -> Mapping[str, str]:
         """Pages by hand: a botocore paginator first lists every service on disk."""

@@ -87,6 +87,15 @@ class DynamoTables:
         last = answer.get("LastEvaluatedKey")
         return Page([from_item(row) for row in answer["Items"]], from_item(last) if last else None)
 
+    def scan(self, table: Table) -> Iterator[Item]:
+        request: dict[str, Any] = {"TableName": self._names[table], "ConsistentRead": True}
+        while True:
+            answer = self._client.scan(**request)
+            yield from map(from_item, answer["Items"])
+            if "LastEvaluatedKey" not in answer:
+                return
+            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
     def put(self, write: Put) -> None:
         with translated():
             self._client.put_item(**self._request(write))

@@ -39,11 +39,25 @@ COMMANDS: Mapping[str, ChatCommand] = MappingProxyType(
             ChatCommand("sethome", "Let your handoffs arrive in this chat"),
             ChatCommand("status", "Show which session lives here"),
             ChatCommand("stop", "Stop the agent's current turn"),
+            ChatCommand("approve", "Allow what your agent asks for", Argument("number", "The number of the question")),
+            ChatCommand("deny", "Refuse what your agent asks for", Argument("number", "The number of the question")),
+            ChatCommand("cloud", "Let the model of this service answer here"),
+            ChatCommand("machine", "Let your own agent on your machine answer here"),
+            ChatCommand(
+                "link",
+                "Link your account here to your terminal",
+                Argument("code", "The code that `handoff link` shows; only in a private chat with the bot"),
+            ),
             ChatCommand("help", "List these commands"),
             ChatCommand(
                 "handoff",
-                "Explain how to move a session here from a terminal",
-                Argument("platform", "Where the session should go"),
+                "Move this session to a new thread on another platform",
+                Argument("platform", "Where to, such as slack; first words for the agent may follow"),
+            ),
+            ChatCommand(
+                "share",
+                "Let other people talk in this thread",
+                Argument("off", "Write off to end it; without it, begin"),
             ),
             # Telegram sends it when a person opens the chat with the bot for the first time.
             ChatCommand("start", "List these commands", listed=False),

@@ -47,7 +47,6 @@ TRANSITIONS: Mapping[str, Transition] = MappingProxyType(
         "claim": Transition(frozenset({State.PENDING}), State.RUNNING),
         "step": Transition(frozenset({State.RUNNING}), None),
         "rebind": Transition(frozenset({State.RUNNING}), None),
-        "kickoff_sent": Transition(frozenset({State.RUNNING}), None),
         "confirm": Transition(OPEN, None),
         "complete": Transition(OPEN, State.COMPLETED),
         "fail": Transition(OPEN, State.FAILED),
@@ -129,7 +128,8 @@ class Handoff:
     """One request to move one session.
 
     `fence` grows with each claim, and a writer with an older fence is refused. A failed handoff moves its session back
-    to `origin`, but only while the session has `bound_epoch`, the epoch that the rebind wrote.
+    to `origin`, but only while the session has `bound_epoch`, the epoch that the rebind wrote. `command` is the event of
+    the `/handoff` at `origin` that asked for it, if a chat did. `share`: other people may speak in the thread.
     """
 
     id: str
@@ -147,6 +147,8 @@ class Handoff:
     message: str | None = None
     require_thread: bool = False
     replace: bool = False
+    share: bool = False
+    command: str | None = None
     attempt: int = 0
     fence: int = 0
     claimant: str | None = None
@@ -172,6 +174,11 @@ class Handoff:
     def is_bound(self) -> bool:
         """Whether the session has moved on behalf of this handoff."""
         return self.bound_epoch is not None
+
+    @property
+    def version(self) -> str:
+        """Another text after each change that users see. The steps tell apart what happened in one millisecond."""
+        return f"{self.updated_at}-{len(self.steps)}"
 
     @property
     def kickoff_turn(self) -> str:

@@ -1,14 +1,10 @@
 """Interrupted turns: when a session continues, when it is suspended, and what the agent is told."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 
 from shared.domain.messages import Message, ends_in_tool_results, ends_in_unfinished_tool_call
-from shared.domain.sessions import FailedTries, Interruption, ResumePending, Session, TurnLease
-
-RUN_PREFIX = "run-"
-"""Starts the id of a running turn; an accepted turn that waits in the queue has another prefix."""
+from shared.domain.sessions import Executor, Interruption, Session
 
 WHAT_HAPPENED = {
     Interruption.KILLED: "its process died (a crash or a restart)",
@@ -33,54 +29,19 @@ class Standing(StrEnum):
 
 
 def standing(session: Session, *, now: int, freshness: int) -> Standing:
-    """The standing of a session before its next turn. With a `freshness` of 0 an interruption never expires."""
+    """The standing of a session before its next turn. With a `freshness` of 0 an interruption never expires.
+
+    While a turn is alive the interruption is that turn's matter: it goes on, however old the mark is. Where the user's own
+    agent answers it never expires: the mark is of the deployment's agent.
+    """
     if session.suspended:
         return Standing.SUSPENDED
     if session.resume_pending is None:
         return Standing.GOOD
+    if session.turn is not None or session.answers is Executor.MACHINE:
+        return Standing.RESUMING
     is_fresh = not freshness or now - session.resume_pending.at <= freshness
     return Standing.RESUMING if is_fresh else Standing.EXPIRED
-
-
-def begin_turn(session: Session, *, run_id: str, now: int, lease: int, counts: bool) -> Session:
-    """The session once a turn has started: lease taken, strike counted, a killed last turn marked."""
-    last, pending = session.turn, session.resume_pending
-    # A killed kickoff leaves no strike: the handoff deals with it.
-    if last is not None and last.id.startswith(RUN_PREFIX) and session.strikes and not session.suspended:
-        pending = ResumePending(Interruption.KILLED, min(last.lease_until, now))
-    return replace(
-        session,
-        turn=TurnLease(f"{RUN_PREFIX}{run_id}", now + lease),
-        strikes=session.strikes + (1 if counts else 0),
-        resume_pending=pending,
-        updated_at=now,
-    )
-
-
-def end_turn(
-    session: Session,
-    *,
-    now: int,
-    uncount: bool = False,
-    interrupted: Interruption | None = None,
-    failed_turn: str | None = None,
-) -> Session:
-    """The session after a turn that committed nothing.
-
-    `uncount` removes the strike, after a rate limit or a conflict. A suspended session is not marked. `failed_turn` is
-    the turn that an agent could not answer; its tries are counted.
-    """
-    marked = interrupted is not None and not session.suspended
-    return replace(
-        session,
-        turn=None,
-        strikes=max(0, session.strikes - 1) if uncount else session.strikes,
-        resume_pending=ResumePending(interrupted, now) if marked and interrupted else session.resume_pending,
-        failed_tries=FailedTries(failed_turn, session.tries_of(failed_turn) + 1)
-        if failed_turn
-        else session.failed_tries,
-        updated_at=now,
-    )
 
 
 def note_for(session: Session, transcript: Sequence[Message], *, has_new_message: bool) -> str | None:

@@ -23,6 +23,26 @@ class Interruption(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Executor(StrEnum):
+    """What runs a turn.
+
+    CLOUD: the agent of this deployment.
+    MACHINE: the user's own agent, behind a runner on one of the user's machines.
+    """
+
+    CLOUD = "cloud"
+    MACHINE = "machine"
+
+
+@dataclass(frozen=True)
+class RunsOn:
+    """The user's own agent of a session: which runner, which agent there, and the agent's own id of the session."""
+
+    runner: str
+    agent: str
+    native_id: str
+
+
 @dataclass(frozen=True)
 class ResumePending:
     """The mark of an interrupted turn; the next turn tells the agent."""
@@ -32,24 +52,40 @@ class ResumePending:
 
 
 @dataclass(frozen=True)
-class TurnLease:
-    """The one turn of a session that is accepted or running, and when its lease expires."""
+class Turn:
+    """The one turn of a session that is alive: offered to an executor, or claimed by one.
+
+    `fence` grows with each claim; only the newest claimant may commit. Until `lease_until` no other one may claim it.
+    `begun` counts the runs that began and have not committed, `tries` those that ended because the agent was busy. What
+    the turn answers is in its `Offer`. Of a machine's turn, `words` counts the rows that its newest claim was given, and
+    `begun_fence` is the newest fence at which a run began.
+    """
 
     id: str
-    lease_until: int
+    by: Executor = Executor.CLOUD
+    fence: int = 0
+    is_claimed: bool = False
+    lease_until: int = 0
+    begun: int = 0
+    tries: int = 0
+    claim_id: str | None = None
+    words: int = 0
+    begun_fence: int = 0
 
-
-@dataclass(frozen=True)
-class FailedTries:
-    """How often an agent could not answer a turn. Tries of another turn do not count."""
-
-    turn: str
-    count: int
+    def may_be_claimed(self, now: int) -> bool:
+        """Whether no executor works on it, and none shall wait: a turn that was handed back may have a pause."""
+        return self.lease_until <= now
 
 
 @dataclass(frozen=True)
 class Session:
-    """A session without its transcript. Every write increments `version`, every move increments `epoch`."""
+    """A session without its transcript. Every write increments `version`, every move increments `epoch`.
+
+    `runs_on` names the user's own agent, if there is one; `cloud_chosen`: the user wants the deployment's agent all the
+    same, `cloud_kickoff`: the machine was away, so that one confirms the handoff. `native_seen` counts the messages that
+    the user's own agent has seen, `native_dirty`: a run of it began and did not end well. `shared`: other users may speak
+    where it lives; every move ends that.
+    """
 
     id: str
     user_id: str
@@ -65,12 +101,25 @@ class Session:
     model: str | None = None
     link: str | None = None
     active_handoff: str | None = None
-    turn: TurnLease | None = None
-    strikes: int = 0
+    turn: Turn | None = None
     resume_pending: ResumePending | None = None
     suspended: bool = False
     uploaded_bytes: int = 0
-    failed_tries: FailedTries | None = None
+    runs_on: RunsOn | None = None
+    cloud_chosen: bool = False
+    cloud_kickoff: bool = False
+    native_seen: int = 0
+    native_dirty: bool = False
+    shared: bool = False
+
+    def hears(self, user_id: str) -> bool:
+        """Whether words of this user reach the agent."""
+        return user_id in ("", self.user_id) or self.shared
+
+    @property
+    def answers(self) -> Executor:
+        """Who answers in a chat, as the user has chosen."""
+        return Executor.MACHINE if self.runs_on is not None and not self.cloud_chosen else Executor.CLOUD
 
     @property
     def cli(self) -> Place:
@@ -87,13 +136,9 @@ class Session:
         """The title, or the first 8 characters of the id."""
         return self.title or self.id[:8]
 
-    def tries_of(self, turn: str) -> int:
-        """How often an agent could not answer this turn."""
-        return self.failed_tries.count if self.failed_tries and self.failed_tries.turn == turn else 0
-
     def has_live_turn(self, now: int) -> bool:
-        """Whether a turn is accepted, queued or running and its lease has not expired."""
-        return self.turn is not None and self.turn.lease_until > now
+        """Whether a turn is offered, or claimed and its lease has not expired."""
+        return self.turn is not None and not (self.turn.is_claimed and self.turn.lease_until <= now)
 
 
 def new_session(session_id: str, user_id: str, *, now: int) -> Session:

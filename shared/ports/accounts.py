@@ -46,7 +46,7 @@ class Accounts(Protocol):
         """
 
     def forget_tokens(self, user_id: str) -> None:
-        """Revoke all tokens of a user, those included that are added by one of them at the same time."""
+        """Revoke all tokens and codes of a user, those included that are added by one of them at the same time."""
 
     def forget(self, user_id: str) -> None:
         """Remove identities, homes, and the user from `users`, after `forget_tokens` and the user's sessions."""
@@ -61,9 +61,18 @@ class Accounts(Protocol):
     def remove_identity(self, user_id: str, platform: str, person: str) -> bool:
         """Unlink a platform's user id. False if it is not linked to this user."""
 
+    def unlink(self, user_id: str, platform: str) -> bool:
+        """Unlink all of a user's accounts on a platform and remove the home there. False if there was nothing."""
+
     def identities(self, user_id: str, platform: str) -> Sequence[str]: ...
 
     def all_identities(self, user_id: str) -> Mapping[str, Sequence[str]]:
         """A user's ids on each platform where there is one."""
 
     def user_of(self, platform: str, person: str) -> str | None: ...
+
+    def heard(self, platform: str, person: str, at: int) -> None:
+        """Note that a person wrote at `at` (ms). The latest time stays; it is kept for two days."""
+
+    def heard_at(self, platform: str, person: str) -> int | None:
+        """When the person last wrote; None if that is long ago, or was never noted."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from shared.domain.handoffs import Handoff, Reason, Step, Thread
+from shared.domain.sessions import Session
 
 
 class Handoffs(Protocol):
@@ -15,7 +16,9 @@ class Handoffs(Protocol):
     def request(self, handoff: Handoff, *, now: int) -> Handoff:
         """Write a new pending handoff and mark its session; a repeat with the same id and body returns the first one.
 
-        Raises IdempotencyKeyReused, UnknownSession, Moved, HandoffInFlight, SessionBusy.
+        A session in a chat loses a turn that no executor works on; its words stay new. The row of the `command` that asks,
+        if one does, must be new. Raises IdempotencyKeyReused, UnknownSession, Moved, HandoffInFlight, SessionBusy, and
+        Conflict if that row was closed.
         """
 
     def get(self, handoff_id: str) -> Handoff | None: ...
@@ -31,14 +34,19 @@ class Handoffs(Protocol):
     ) -> Handoff | None:
         """Record a step under the handoff's fence: an intent before an external effect, its result right after."""
 
-    def kickoff_sent(self, handoff: Handoff, *, now: int) -> Handoff | None:
-        """The queue carries the work from now on: the lease runs to the deadline."""
-
     def complete(self, handoff: Handoff, *, now: int) -> Handoff | None:
         """confirmed and delivered → completed; releases the session and clears the error of an earlier attempt."""
 
     def fail(self, handoff: Handoff, reason: Reason, *, now: int, rejected_delivery: bool = False) -> Handoff | None:
         """→ failed; the session returns to where it came from. A confirmed handoff fails only on a rejected delivery."""
+
+    def fail_kickoff(
+        self, handoff: Handoff, reason: Reason, *, session: Session, now: int, abandoned: bool = False
+    ) -> Handoff | None:
+        """→ failed by the executor that holds the kickoff's turn, as `session` has it; `abandoned`: while none holds it.
+
+        None if the handoff has ended or is confirmed. Raises Conflict if the turn is over or another executor's.
+        """
 
     def expire(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
         """→ failed by the sweep: past its deadline or out of attempts, lease over, fence as read, not confirmed."""
@@ -55,10 +63,7 @@ class Handoffs(Protocol):
         """Touch a pending handoff so that the stream shows it again."""
 
     def drive(self, handoff: Handoff, *, now: int) -> bool:
-        """Reserve a sent or confirmed kickoff for the caller; one of several sweeps succeeds."""
-
-    def postpone(self, handoff: Handoff, *, until: int) -> None:
-        """Let the sweep leave a confirmed handoff alone while a retry of its delivery is pending at `until`."""
+        """Reserve a confirmed handoff that is not completed for the caller; one of several sweeps succeeds."""
 
     def due(self, *, now: int, limit: int) -> Sequence[Handoff]:
         """Open handoffs for the sweep, the earliest first. The list may lag by moments: every write checks again."""

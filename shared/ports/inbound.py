@@ -6,9 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shared.domain.routes import Place
+from shared.domain.text import MAX_TEXT, whole
 
 # Ids become parts of keys: neither empty nor longer than any platform's, without spaces, controls and half characters.
 _ID = re.compile(r"[!-~]{1,200}")
+_HANDLE = re.compile(r"[!-~]{1,2000}")
+MAX_NAME = 100
+BUTTON_ID = re.compile(r"[!-~]{1,64}")
+"""The id of a button; the longest that every platform returns."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,8 @@ class Inbound:
     `event_id` is the platform's id of the message: the same on every redelivery, and ids sort in the order of sending.
     `sender` is the platform's id of the person, which the person cannot change. `private`: only the sender and the bot are
     in the chat. `addressee` is the bot that a command names, if it names one. Raises ValueError or TypeError for ids that
-    no platform sends; half of a surrogate pair in `text` is replaced, because it can be neither stored nor sent.
+    no platform sends. `text` is made whole and cut to the length that can be stored. `name` is what the sender is called
+    there, if the webhook tells: only to be shown, because people choose and change it.
     """
 
     event_id: str
@@ -46,28 +52,103 @@ class Inbound:
     text: str
     private: bool = False
     addressee: str | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         _check_ids(self.event_id, self.sender, self.place)
-        whole = self.text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        object.__setattr__(self, "text", whole)
+        object.__setattr__(self, "text", whole(self.text)[:MAX_TEXT])
+        object.__setattr__(self, "name", whole(self.name)[:MAX_NAME] if isinstance(self.name, str) else "")
 
 
 @dataclass(frozen=True)
 class Invited:
-    """A person invited the bot to a chat. `Platform.join` accepts it, if the person is known."""
+    """A person invited the bot to a chat, or wrote where it cannot read. If the person is known, `Platform.join` follows.
+
+    `addressee` is the account that was invited, if it may be another one than the bot's.
+    """
 
     place: Place
     sender: str
+    addressee: str | None = None
 
     def __post_init__(self) -> None:
         _check_ids(self.sender, self.sender, self.place)
+
+
+@dataclass(frozen=True)
+class Announced:
+    """A person wrote a message in a chat, and the webhook only names it: `Platform.fetch` reads it.
+
+    `sender` is the person, if the webhook names one. Raises ValueError or TypeError for ids that no platform sends.
+    """
+
+    place: Place
+    message: str
+    sender: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_ids(self.message, self.sender or "-", self.place)
+
+
+@dataclass(frozen=True)
+class Pressed:
+    """A person pressed a button of the bot's message `message`.
+
+    `event_id` is the same on every redelivery and sorts in the order of presses. `button` is the `Button.id`; the person
+    may have pressed one that an edit has removed since. `handle` lets `Platform.acknowledge` answer this press for some
+    minutes; it may hold a token, so it is never shown. Raises ValueError or TypeError for what no platform sends.
+    """
+
+    event_id: str
+    place: Place
+    sender: str
+    button: str
+    message: str
+    handle: str = field(repr=False)
+    private: bool = False
+
+    def __post_init__(self) -> None:
+        _check_ids(self.event_id, self.sender, self.place)
+        if not (BUTTON_ID.fullmatch(self.button) and _ID.fullmatch(self.message) and _HANDLE.fullmatch(self.handle)):
+            raise ValueError("not a press that a platform would send")
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A person did something at `at` (ms) after which the bot may write to that person for a while. Any order, any repeat."""
+
+    place: Place
+    sender: str
+    at: int
+
+    def __post_init__(self) -> None:
+        _check_ids(self.sender, self.sender, self.place)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The platform accepted a message of the bot as `message_id`, or refused it for good (None). Any order, any repeat.
+
+    `key` is the one of `Platform.send`. Raises ValueError or TypeError for what no platform sends.
+    """
+
+    place: Place
+    key: str
+    message_id: str | None
+
+    def __post_init__(self) -> None:
+        if not _HANDLE.fullmatch(self.key) or not _ID.fullmatch(self.message_id or "-"):
+            raise ValueError("not a receipt that a platform would send")
+        _check_ids("-", "-", self.place)
 
 
 def _check_ids(event_id: str, sender: str, place: Place) -> None:
     for value in (event_id, sender, place.chat, "-" if place.thread is None else place.thread):
         if not _ID.fullmatch(value):
             raise ValueError("not an id that a platform would send")
+
+
+Event = Inbound | Invited | Announced | Pressed | Heard | Receipt
 
 
 @dataclass(frozen=True)
@@ -77,6 +158,6 @@ class Parsed:
     `ignored` says, fit for a log, why a webhook without events and answer needs no action.
     """
 
-    events: tuple[Inbound | Invited, ...] = ()
+    events: tuple[Event, ...] = ()
     answer: Answer | None = None
     ignored: str = ""

@@ -6,6 +6,9 @@ from typing import Protocol
 
 from shared.domain.routes import Place
 
+STOPPED = "stopped"
+"""What closed a row that was said before `/stop`."""
+
 
 @dataclass(frozen=True)
 class InboxRow:

@@ -15,6 +15,7 @@ class Metric(StrEnum):
     UNTIL_COMPLETED = "UntilCompleted"
     TURNS = "Turns"
     TURNS_FAILED = "TurnsFailed"
+    TURNS_CANCELLED = "TurnsCancelled"
     AGENT_SECONDS = "AgentSeconds"
     DELIVERIES = "Deliveries"
     DELIVERIES_DELAYED = "DeliveriesDelayed"

@@ -3,18 +3,24 @@
 from typing import Protocol
 
 from shared.domain.handoffs import Handoff
+from shared.domain.offers import Offer
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
 
 
 class Moves(Protocol):
-    """Moves of a session; each is one transaction that sets route and owner and adds 1 to the epoch."""
+    """Moves of a session; each is one transaction that sets route and owner and adds 1 to the epoch.
 
-    def rebind(self, handoff: Handoff, *, now: int) -> Handoff | None:
-        """Move the session into the handoff's thread; None if the handoff's fence or state changed.
+    A session arrives unshared, except in the thread of a handoff with `share`.
+    """
 
-        Raises Moved if the session moved since the request, PlaceBusy if another session lives in the thread: another
-        user's, or the same user's and the handoff does not say `replace`. Raises Conflict if the place changed.
+    def rebind(self, handoff: Handoff, kickoff: Offer, *, now: int, machine_is_away: bool = False) -> Handoff | None:
+        """Move the session into the handoff's thread and offer its kickoff turn; a turn that it had is over.
+
+        `machine_is_away`: the deployment's agent confirms in the place of the user's own, and the session notes it.
+        None if the handoff's fence or state changed. Raises Moved if the session moved since the request, PlaceBusy if
+        another session lives in the thread: another user's, or the same user's and the handoff does not say `replace`.
+        Raises Conflict if the place changed.
         """
 
     def to_terminal(self, session: Session, *, now: int) -> Session:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
+from urllib.parse import quote, unquote
 
 from shared.domain.routes import Place
 from shared.ports.platforms import Part
@@ -29,8 +30,20 @@ class OutPart:
 
     @property
     def key(self) -> str:
-        """The idempotency key of a send of this part."""
+        """The idempotency key of a send of this part: a turn's id is used for one place only, as a platform may compare
+        the keys of all its places."""
         return f"{self.turn_id}#{self.number}"
+
+    @property
+    def address(self) -> str:
+        """A key that also names the session, so that a receipt leads to the part."""
+        return "/".join(quote(text, safe="") for text in (self.session_id, self.turn_id, str(self.number)))
+
+
+def part_at(address: str) -> tuple[str, str, int]:
+    """Session, turn and number of the part with this address. Raises ValueError."""
+    session_id, turn_id, number = (unquote(text) for text in address.split("/"))
+    return session_id, turn_id, int(number)
 
 
 class Outbox(Protocol):
@@ -50,6 +63,12 @@ class Outbox(Protocol):
 
     def sent(self, part: OutPart, message_id: str) -> None: ...
     def rejected(self, part: OutPart) -> None: ...
+
+    def reported(self, address: str, place: Place, message_id: str | None) -> None:
+        """The platform itself says that a part of this place was sent, or with None refused. Decided parts stay as they are.
+
+        Ignores what is not the address of a part.
+        """
 
     def unsent(self, part: OutPart) -> None:
         """Withdraw the intent: the part was certainly not sent."""

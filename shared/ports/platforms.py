@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from shared.domain.routes import Place
-from shared.ports.inbound import Parsed, WebhookRequest
+from shared.ports.inbound import BUTTON_ID, Announced, Event, Parsed, Pressed, WebhookRequest
+
+MOST_BUTTONS = 25
+"""Of one message: Slack and Discord show no more."""
+Style = Literal["default", "primary", "danger"]
 
 
 @dataclass(frozen=True)
@@ -14,6 +18,10 @@ class Capabilities:
 
     `limit` is the longest part, in the units of `length`. The flags say how a send that may have arrived is made safe:
     `key`: a send with the same key posts once; `readback`: `find_message` finds it. Without both the repeat is marked.
+    `receipts`: the webhook reports each message that the platform accepted, with its key (`Receipt`), so that a doubtful
+    send waits for the report before it is repeated, marked. `buttons`: messages show the buttons of a part, `most_buttons`
+    of them; elsewhere they are left out. `edits`: messages can be edited. `tells_private`: a message says
+    whether its chat is private; elsewhere `is_private` is asked.
     """
 
     threads: bool
@@ -21,14 +29,43 @@ class Capabilities:
     length: Callable[[str], int] = len
     key: bool = False
     readback: bool = False
+    receipts: bool = False
+    buttons: bool = False
+    most_buttons: int = MOST_BUTTONS
+    edits: bool = True
+    tells_private: bool = True
+
+
+@dataclass(frozen=True)
+class Button:
+    """A button below a message. A press returns its `id`: 1 to 64 visible ASCII characters. A long label is cut.
+
+    Raises ValueError or TypeError for an id or a style that the platforms would refuse, and for a blank label.
+    """
+
+    id: str
+    label: str
+    style: Style = "default"
+
+    def __post_init__(self) -> None:
+        if not BUTTON_ID.fullmatch(self.id) or not self.label.strip() or self.style not in get_args(Style):
+            raise ValueError("not a button that every platform can show")
 
 
 @dataclass(frozen=True)
 class Part:
-    """One rendered piece of a reply, within the platform's limit; plain data, so that the journal can hold it."""
+    """One rendered piece of a reply, within the platform's limit; plain data, so that the journal can hold it.
+
+    Raises ValueError for more than MOST_BUTTONS buttons, or two with one id.
+    """
 
     text: str
     extra: Mapping[str, Any] = field(default_factory=dict)
+    buttons: tuple[Button, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not len({button.id for button in self.buttons}) == len(self.buttons) <= MOST_BUTTONS:
+            raise ValueError("too many buttons, or two with one id")
 
 
 @dataclass(frozen=True)
@@ -50,11 +87,23 @@ class ResolvedChat:
     private: bool = False
 
 
+@dataclass(frozen=True)
+class Pairing:
+    """How a person gives a pairing code to the bot: `url` opens the private chat with it, `text` is what to send there.
+
+    A platform whose links carry the code needs only the `url`. It is empty where there is no such link.
+    """
+
+    text: str
+    url: str = ""
+
+
 class Platform(Protocol):
     """A chat platform. Calls raise only the `PlatformError`s of shared/errors.py.
 
-    `typing`, `link`, `is_me` and `diagnose` raise nothing. `verify`, `parse` and `render` call no network: what a webhook
-    demands beyond reading it is done in `join` and `is_me`.
+    `typing`, `acknowledge`, `link`, `pairing`, `is_me` and `diagnose` raise nothing. `verify`, `parse` and `render` call no
+    network: what a webhook demands beyond reading it is done in `fetch`, `join`, `is_me` and
+    `acknowledge`.
     """
 
     name: str
@@ -73,10 +122,14 @@ class Platform(Protocol):
         """The message that an ambiguous `send` with this key posted; None where there is none or no way to know."""
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
-        """Replace the text of a message that the bot posted; an equal text is a success."""
+        """Replace text and buttons of a message that the bot posted; without buttons, remove them. Equal is a success."""
 
     def typing(self, place: Place) -> None:
         """Show that the agent is working. Best effort."""
+
+    def acknowledge(self, pressed: Pressed, text: str) -> None:  # noqa: ARG002  # platforms without buttons inherit this
+        """Show `text` to the person who pressed, and to no other. Best effort: a press can be answered for minutes only."""
+        return
 
     def render(self, markdown: str) -> list[Part]:
         """An agent's Markdown as parts: pure, deterministic, none over the limit, no code fence left open."""
@@ -84,11 +137,19 @@ class Platform(Protocol):
     def link(self, place: Place) -> str:
         """The URL that opens this place for a person. Less exact if the platform must be asked and does not answer."""
 
+    def pairing(self, code: str) -> Pairing:
+        """How to send this pairing code. May call the platform, for the name of the bot."""
+        return Pairing(f"/link {code}")
+
     def verify(self, request: WebhookRequest, *, now: int) -> bool:
         """Whether the platform sent this request. Always False while no secret is set."""
 
     def parse(self, request: WebhookRequest) -> Parsed:
         """The events and the answer of a verified webhook. Never raises: what cannot be read is ignored."""
+
+    def fetch(self, announced: Announced) -> Event | None:  # noqa: ARG002  # most webhooks hold the whole message
+        """Read the message that a webhook only names; None if it needs no answer. Repeating it is safe."""
+        return None
 
     def join(self, place: Place) -> None:  # noqa: ARG002  # platforms without invitations inherit this
         """Accept the invitation of a known person to this chat. May call the platform; repeating it is safe."""
@@ -97,6 +158,10 @@ class Platform(Protocol):
     def is_me(self, bot_name: str) -> bool:  # noqa: ARG002  # most platforms send a bot only what is meant for it
         """Whether a command that names this bot (`Inbound.addressee`) is for ours. May call the platform."""
         return True
+
+    def is_private(self, chat: Place, *, person: str) -> bool:  # noqa: ARG002  # most webhooks tell it: `Inbound.private`
+        """Whether only this person and the bot are in the chat, where a message does not tell. May call the platform."""
+        return False
 
     def resolve_chat(self, chat: Place, *, people: Sequence[str]) -> ResolvedChat:
         """The chat that the platform understands by this id, for a user with the accounts `people` there.
@@ -126,10 +191,19 @@ class Platforms(Protocol):
         """The required secrets that are not set, if others are set. Loads no SDK."""
 
     def has_threads(self, name: str) -> bool:
-        """Whether it has threads at all. Loads no SDK."""
+        """Whether it has threads at all. Loads no SDK. Raises UnknownPlatform."""
 
     def is_chat_id(self, name: str, chat: str) -> bool:
         """Whether this text has the form of a chat's id there. Loads no SDK; whether the chat exists is not checked."""
 
+    def window(self, name: str) -> int | None:
+        """The seconds after a person's last message in which the bot may write to them; None without such a limit."""
+
     def body_limit(self, name: str) -> int:
         """The largest webhook in bytes; the default for an unknown name, whose webhooks are refused anyway."""
+
+    def drops_oversized(self, name: str) -> bool:
+        """Whether a larger webhook is taken and dropped, because the platform would repeat a refused one for ever."""
+
+    def webhook_of(self, path: str) -> str | None:
+        """The name in the path of a webhook, `/webhooks/{name}` or one that a platform fixes; None for other paths."""

@@ -1,4 +1,4 @@
-"""The queue that starts turns, and its dead letters."""
+"""The queue of messages for places with its dead letters, and the queue of turns for the agent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from shared.domain.routes import Place
 
 @dataclass(frozen=True)
 class Kickoff:
-    """Run the kickoff turn of a handoff; while its session has not moved yet, check whether the handoff is due."""
+    """Look after a handoff: once its session has moved, as a wake-up does; before that, check whether it is due."""
 
     place: Place
     handoff_id: str
@@ -32,7 +32,24 @@ class Notice:
     text: str
 
 
-TurnMessage = Kickoff | InboxEvent | Notice
+@dataclass(frozen=True)
+class WakeUp:
+    """Settle the turns of a session that have ended, then look at the inbox of the place."""
+
+    place: Place
+    session_id: str
+
+
+@dataclass(frozen=True)
+class Show:
+    """Show what a turn at work reports and asks, at its place."""
+
+    place: Place
+    session_id: str
+    turn_id: str
+
+
+TurnMessage = Kickoff | InboxEvent | Notice | WakeUp | Show
 
 
 class TurnQueue(Protocol):
@@ -44,6 +61,25 @@ class TurnQueue(Protocol):
         Messages of one `line` are received in order, one at a time. The default line is the place. Another line is for
         messages that must not wait behind one whose reader has died.
         """
+
+
+@dataclass(frozen=True)
+class Run:
+    """Let the agent take a turn that was offered. A hint only: the claim decides whether there is a turn to take."""
+
+    session_id: str
+    turn_id: str
+
+
+MAX_DELAY = 900.0
+"""The longest delay of a `Run`, in seconds."""
+
+
+class RunQueue(Protocol):
+    """Turns for the agent, in no order. A run may be received several times, and by several workers at once."""
+
+    def send(self, run: Run, *, delay: float = 0.0) -> None:
+        """Queue a run. It is received after `delay` seconds, at most MAX_DELAY; a queue may round up to whole ones."""
 
 
 @dataclass(frozen=True)

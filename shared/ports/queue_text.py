@@ -1,12 +1,17 @@
-"""Turn messages as the JSON text that every queue carries."""
+"""Turn messages and runs as the JSON text that every queue carries."""
 
 import json
+from collections.abc import Mapping
 
 from shared.domain.routes import place_of
-from shared.ports.queue import InboxEvent, Kickoff, Notice, TurnMessage
+from shared.ports.queue import InboxEvent, Kickoff, Notice, Run, Show, TurnMessage, WakeUp
 
 VERSION = 1
 """Raised only when a worker of the release before must not run what this one sends. docs/upgrades.md has the rule."""
+
+NO_ROW = "wake-up"
+"""The event of a `WakeUp`, of which there is no row: the release before drops the message, where a text without an event
+would block the place."""
 
 
 def body_of(message: TurnMessage) -> str:
@@ -19,6 +24,19 @@ def body_of(message: TurnMessage) -> str:
             fields["event_id"] = event_id
         case Notice(event_id=event_id, text=text):
             fields |= {"event_id": event_id, "notice": text}
+        case WakeUp(session_id=session_id):
+            fields |= {"event_id": NO_ROW, "session_id": session_id}
+        case Show(session_id=session_id, turn_id=turn_id):
+            fields |= {"event_id": NO_ROW, "session_id": session_id, "show": turn_id}
+    return _text_of(fields)
+
+
+def run_body_of(run: Run) -> str:
+    """Serialise a run."""
+    return _text_of({"v": VERSION, "session_id": run.session_id, "turn_id": run.turn_id})
+
+
+def _text_of(fields: Mapping[str, object]) -> str:
     return json.dumps(fields, separators=(",", ":"))
 
 
@@ -27,18 +45,33 @@ def message_of(body: str) -> TurnMessage:
 
     Raises ValueError for a newer version or another kind: the message belongs back in the queue, for a newer worker.
     """
+    fields = _fields_of(body)
+    place = place_of(_text(fields, "place"))
+    if "handoff_id" in fields:
+        return Kickoff(place, _text(fields, "handoff_id"))
+    if "notice" in fields:
+        return Notice(place, _text(fields, "event_id"), _text(fields, "notice"))
+    if "show" in fields:
+        return Show(place, _text(fields, "session_id"), _text(fields, "show"))
+    if "session_id" in fields:
+        return WakeUp(place, _text(fields, "session_id"))
+    return InboxEvent(place, _text(fields, "event_id"))
+
+
+def run_of(body: str) -> Run:
+    """Parse a run; raises ValueError as `message_of` does."""
+    fields = _fields_of(body)
+    return Run(_text(fields, "session_id"), _text(fields, "turn_id"))
+
+
+def _fields_of(body: str) -> dict[str, object]:
     fields = json.loads(body)
     if not isinstance(fields, dict):
         raise ValueError("queue message that is not an object")  # noqa: TRY004  # one error for all that is unreadable
     version = fields.get("v", 0)  # the first messages had none
     if not isinstance(version, int) or version > VERSION:
         raise ValueError(f"queue message of version {version}, newer than {VERSION}")
-    place = place_of(_text(fields, "place"))
-    if "handoff_id" in fields:
-        return Kickoff(place, _text(fields, "handoff_id"))
-    if "notice" in fields:
-        return Notice(place, _text(fields, "event_id"), _text(fields, "notice"))
-    return InboxEvent(place, _text(fields, "event_id"))
+    return fields
 
 
 def _text(fields: dict[str, object], name: str) -> str:

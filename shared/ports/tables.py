@@ -48,6 +48,7 @@ class Index:
 HANDOFFS_BY_USER = Index("by_user", Table.HANDOFFS, "user_id", "created_at")
 SESSIONS_BY_USER = Index("by_user", Table.SESSIONS, "user_id", "created_at")
 DUE = Index("due", Table.HANDOFFS, "due_shard", "due_at")
+SESSIONS_DUE = Index("due", Table.SESSIONS, "due_shard", "due_at")
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,13 @@ class Tables(Protocol):
         """One page of the rows with this `value`, at most `limit`, behind the position `after`.
 
         `up_to` keeps those whose sort attribute is at most that.
+        """
+
+    def scan(self, table: Table) -> Iterator[Item]:
+        """Every item, page by page, in an order that means nothing. For operators: it reads the whole table, and the
+        functions may not.
+
+        An item that is written or deleted in the meantime may be seen or not; all others are seen once.
         """
 
     def put(self, write: Put) -> None: ...

@@ -21,6 +21,9 @@ class Usage(Protocol):
     def take_turn(self, user_id: str, turn_id: str, *, now: int) -> None:
         """Count a turn; a retry of the user's last one counts once. Raises TooManyTurns."""
 
+    def take_notice(self, user_id: str, notice_id: str, *, now: int) -> None:
+        """Count a notice: one a minute; a retry of the user's last one counts once. Raises TooManyNotices."""
+
     def take_bytes(self, user_id: str, size: int) -> None:
         """Count an upload. Raises StorageFull."""
 

@@ -1,17 +1,21 @@
 """Users: tokens, homes and identities on platforms."""
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from shared.domain.routes import Place, place_of
 from shared.domain.tokens import USUAL, Scope, Token
-from shared.ports.conditions import absent, either, equals
+from shared.ports.conditions import Condition, absent, at_most, either, equals
 from shared.ports.tables import ConditionFailed, Delete, Item, Put, Table, Tables
 from shared.store import tokens
 from shared.store.deletion import delete_traces, partition
 from shared.store.keys import (
     DIRECTORY,
+    LINK,
+    heard_key,
     home_key,
     identity_key,
+    login_key,
     person_key,
     token_key,
     use_key,
@@ -19,6 +23,8 @@ from shared.store.keys import (
     user_partition,
 )
 from shared.store.versions import stamped
+
+KEEP_HEARD_SECONDS = 48 * 3600
 
 
 class TableAccounts:
@@ -65,7 +71,11 @@ class TableAccounts:
         return sorted({row["sk"].partition("/")[0] for row in rows})
 
     def forget_tokens(self, user_id: str) -> None:
+        """A login may make a token until it is deleted, a token may make a code: in this order nothing is left."""
         tokens.remove_all(self._tables, user_id)
+        self._tables.delete(Delete(Table.SESSIONS, login_key(user_id)))
+        tokens.remove_all(self._tables, user_id)
+        self._delete_all(list(self._tables.query(user_partition(user_id), low=LINK)))
 
     def forget(self, user_id: str) -> None:
         """The rows of the directory go last: until then, a removal that was interrupted shows in the list of users."""
@@ -90,19 +100,26 @@ class TableAccounts:
         rows = self._tables.query(user_partition(user_id), low="HOME#")
         return {row["sk"].removeprefix("HOME#"): place_of(row["route"]) for row in rows}
 
+    def unlink(self, user_id: str, platform: str) -> bool:
+        """Accounts first: a home without an account receives nothing that anyone could answer."""
+        people = self.identities(user_id, platform)
+        removed = [self.remove_identity(user_id, platform, person) for person in people]
+        had_home = self.home(user_id, platform) is not None
+        self._tables.delete(Delete(Table.SESSIONS, home_key(user_id, platform)))
+        return had_home or any(removed)
+
     def set_home(self, user_id: str, home: Place) -> None:
         self._tables.put(Put(Table.SESSIONS, stamped({**home_key(user_id, home.platform), "route": home.route})))
 
     def add_identity(self, user_id: str, platform: str, person: str) -> None:
         """Written in both directions, so that each finds the other."""
-        not_of_another_user = either(absent("pk"), equals("user", user_id))
         try:
             self._tables.transact(
                 [
                     Put(
                         Table.SESSIONS,
                         stamped({**person_key(platform, person), "user": user_id}),
-                        [not_of_another_user],
+                        [not_of_another_user(user_id)],
                     ),
                     Put(Table.SESSIONS, stamped(identity_key(user_id, platform, person))),
                     Put(Table.SESSIONS, stamped(user_key(user_id))),
@@ -117,6 +134,7 @@ class TableAccounts:
                 [
                     Delete(Table.SESSIONS, person_key(platform, person), [equals("user", user_id)]),
                     Delete(Table.SESSIONS, identity_key(user_id, platform, person)),
+                    Delete(Table.SESSIONS, heard_key(platform, person)),
                 ]
             )
         except ConditionFailed:
@@ -137,3 +155,17 @@ class TableAccounts:
     def user_of(self, platform: str, person: str) -> str | None:
         item = self._tables.get(Table.SESSIONS, person_key(platform, person))
         return item["user"] if item else None
+
+    def heard(self, platform: str, person: str, at: int) -> None:
+        item = {**heard_key(platform, person), "at": at, "expires_at": at // 1000 + KEEP_HEARD_SECONDS}
+        with contextlib.suppress(ConditionFailed):  # a later time is known
+            self._tables.put(Put(Table.SESSIONS, stamped(item), [either(absent("pk"), at_most("at", at))]))
+
+    def heard_at(self, platform: str, person: str) -> int | None:
+        item = self._tables.get(Table.SESSIONS, heard_key(platform, person))
+        return int(item["at"]) if item else None
+
+
+def not_of_another_user(user_id: str) -> Condition:
+    """Of the item of a platform's user id."""
+    return either(absent("pk"), equals("user", user_id))

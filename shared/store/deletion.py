@@ -8,7 +8,8 @@ from shared.domain.sessions import Session
 from shared.ports.conditions import equals
 from shared.ports.tables import ConditionFailed, Delete, Item, Table, Tables
 from shared.store.handoff_queries import pages_by_user
-from shared.store.keys import handoff_key, inbox_partition, route_key, session_partition
+from shared.store.keys import OFFER, handoff_key, inbox_partition, route_key, session_partition
+from shared.store.offers import offer_of, remove_pointer
 
 
 def partition(tables: Tables, pk: str) -> Iterator[Item]:
@@ -24,6 +25,8 @@ def delete_contents(tables: Tables, session: Session) -> None:
     for place in routes:
         with contextlib.suppress(ConditionFailed):  # the route points to another session by now
             tables.delete(Delete(Table.SESSIONS, route_key(place), [equals("session_id", session.id)]))
+    for offer in filter(None, (offer_of(row) for row in children if row["sk"].startswith(OFFER))):
+        remove_pointer(tables, offer)
     _delete(tables, (*rows, *children))
 
 

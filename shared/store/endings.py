@@ -20,13 +20,15 @@ def end(
     now: int,
     back: bool = False,
     first: Mapping[str, Any] | None = None,
+    session_when: Sequence[Condition] = (),
 ) -> bool:
     """End a handoff and release its session; `back` also returns the session to where it came from.
 
-    False if `when` does not hold. Raises Conflict if the session changed since it was read.
+    False if `when` does not hold. Raises Conflict if the session changed since it was read, or if it still has this
+    handoff and `session_when` does not hold.
     """
     last = Update(Table.HANDOFFS, handoff_key(handoff.id), when=when, set=ended, first=first or {})
-    session = _give_back(tables, handoff, now) if back else [_release(handoff, now)]
+    session = _give_back(tables, handoff, now, session_when) if back else [_release(handoff, now)]
     try:
         tables.transact([last, *session])
     except ConditionFailed as failed:
@@ -55,7 +57,7 @@ def _release(handoff: Handoff, now: int) -> Update:
     )
 
 
-def _give_back(tables: Tables, handoff: Handoff, now: int) -> Sequence[Write]:
+def _give_back(tables: Tables, handoff: Handoff, now: int, when: Sequence[Condition]) -> Sequence[Write]:
     """Move the session back and end a turn in the thread; a session that has moved since only is released.
 
     It returns to its terminal if another session has taken its previous place.
@@ -69,12 +71,12 @@ def _give_back(tables: Tables, handoff: Handoff, now: int) -> Sequence[Write]:
     back = Update(
         Table.SESSIONS,
         meta_key(handoff.session_id),
-        when=[equals("active_handoff", handoff.id), equals("epoch", handoff.bound_epoch)],
+        when=[equals("active_handoff", handoff.id), equals("epoch", handoff.bound_epoch), *when],
         set={
             "owner": home.route,
             "link": still_its_own.get("link") if still_its_own else None,
             "updated_at": now,
-            **dict.fromkeys(("active_handoff", "turn_id", "turn_lease_until")),
+            **dict.fromkeys(("active_handoff", "turn", "shared")),
         },
         add={"version": 1, "epoch": 1},
     )

@@ -1,22 +1,14 @@
 """Handoffs as items of their table, and back."""
 
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.handoffs import Handoff, Reason, Receipt, State, Step, Thread
 from shared.domain.routes import place_of
 from shared.ports.tables import Item
+from shared.store.due import due_shard
 from shared.store.keys import handoff_key
 from shared.store.versions import is_newer, map_at, stamped
-
-DUE_SHARDS = 4
-"""Partitions of the due index: enough that none is hot, few enough to read all of them each minute."""
-
-
-def due_shard(handoff_id: str) -> int:
-    """The partition of the due index that holds this handoff."""
-    return zlib.crc32(handoff_id.encode()) % DUE_SHARDS
 
 
 def thread_value(thread: Thread) -> Mapping[str, str]:
@@ -52,6 +44,8 @@ def item_of(handoff: Handoff, *, due_at: int) -> Mapping[str, Any]:
         "message": handoff.message,
         "require_thread": handoff.require_thread or None,
         "replace": handoff.replace or None,
+        "share": handoff.share or None,
+        "command": handoff.command,
         "attempt": handoff.attempt,
         "fence": handoff.fence,
         "lease_until": handoff.lease_until,
@@ -83,6 +77,8 @@ def handoff_of(item: Item) -> Handoff:
         message=item.get("message"),
         require_thread=item.get("require_thread", False),
         replace=item.get("replace", False),
+        share=bool(item.get("share")),
+        command=item.get("command"),
         attempt=item.get("attempt", 0),
         fence=item.get("fence", 0),
         claimant=item.get("claimant"),

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from shared.domain.handoffs import Handoff
 from shared.ports.tables import DUE, HANDOFFS_BY_USER, Item, Key, Table, Tables
-from shared.store.handoff_items import DUE_SHARDS, handoff_of
+from shared.store.due import due_items
+from shared.store.handoff_items import handoff_of
 
 log = logging.getLogger(__name__)
 _FILTERED_PAGE = 100
@@ -38,11 +39,7 @@ def list_handoffs(
 
 def due_handoffs(tables: Tables, *, now: int, limit: int) -> list[Handoff]:
     """Up to `limit` open handoffs that are due, the earliest first."""
-    pages = [tables.index(DUE, shard, up_to=now, limit=limit) for shard in range(DUE_SHARDS)]
-    rows = sorted((row for page in pages for row in page.rows), key=lambda row: int(row["due_at"]))
-    items = tables.get_many(Table.HANDOFFS, [Table.HANDOFFS.key_of(row) for row in rows[:limit]])
-    # The index may lag behind, and another sweep may have handled an item since: the item itself decides.
-    found = [_readable(item) for item in items if item.get("due_at", now + 1) <= now]
+    found = [_readable(item) for item in due_items(tables, DUE, now=now, limit=limit)]
     return [handoff for handoff in found if handoff and handoff.is_open and not handoff.is_newer]
 
 

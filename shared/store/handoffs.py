@@ -1,6 +1,6 @@
 """Handoffs: each transition is one conditional write or one transaction.
 
-    request ──> pending ──claim──> running ──steps, rebind, kickoff_sent──> (queue) ──confirm──> ──> completed
+    request ──> pending ──claim──> running ──steps, rebind──> (turn) ──confirm──> ──> completed
                    ^  └─nudge         │ lease over, or a retryable error
                    └──back_to_pending─┘
                 pending | running ──fail, expire──> failed       pending | running ──cancel, resume──> cancelled
@@ -16,12 +16,14 @@ from dataclasses import replace
 from typing import Any
 
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step, Thread
-from shared.ports.conditions import Condition, at_least, at_most, either, equals, more_than, present
+from shared.domain.sessions import Session
+from shared.ports.conditions import Condition, at_least, at_most, either, equals, more_than
 from shared.ports.tables import ConditionFailed, Table, Tables, Update
 from shared.store import handoff_queries, requests
 from shared.store.endings import end
 from shared.store.handoff_items import handoff_of, reason_value, thread_value
 from shared.store.keys import handoff_key
+from shared.store.session_items import CLAIMED
 from shared.store.transitions import (
     CONFIRMED_DUE_AFTER,
     KEEP_SECONDS,
@@ -32,9 +34,11 @@ from shared.store.transitions import (
     ended_by,
     fence_is_mine,
     leads_to,
+    no_executor,
     not_bound,
     unconfirmed,
 )
+from shared.store.turns import is_at_fence
 
 
 class TableHandoffs:
@@ -97,22 +101,6 @@ class TableHandoffs:
             first={f"steps.{step}": now},
         )
 
-    def kickoff_sent(self, handoff: Handoff, *, now: int) -> Handoff | None:
-        mine = [allowed("kickoff_sent"), fence_is_mine(handoff)]
-        noted = {f"steps.{Step.KICKOFF_SENT}": now}
-        sent = self._update(
-            handoff,
-            when=[*mine, unconfirmed()],
-            set={
-                **noted,
-                "lease_until": handoff.deadline,
-                "due_at": min(handoff.lease_until, handoff.deadline),  # the turn must have begun by then
-                "updated_at": now,
-            },
-        )
-        # The turn may confirm before this write; then the sweep must not be postponed.
-        return sent or self._update(handoff, when=[*mine, present("confirmed")], set=noted)
-
     def complete(self, handoff: Handoff, *, now: int) -> Handoff | None:
         ended = {
             **leads_to("complete"),
@@ -132,17 +120,30 @@ class TableHandoffs:
         may_fail = [] if rejected_delivery else [unconfirmed()]
         return self._fail("fail", handoff, may_fail, reason, now=now)
 
+    def fail_kickoff(
+        self, handoff: Handoff, reason: Reason, *, session: Session, now: int, abandoned: bool = False
+    ) -> Handoff | None:
+        held = [*is_at_fence(session), no_executor(now) if abandoned else equals("turn.state", CLAIMED)]
+        return self._fail("fail", handoff, [unconfirmed()], reason, now=now, session=held)
+
     def expire(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
         not_held = either(equals("state", State.PENDING.value), at_most("lease_until", now))
         out_of_time_or_attempts = either(at_most("deadline", now), at_least("attempt", MAX_ATTEMPTS - 1))
         return self._fail("expire", handoff, [unconfirmed(), not_held, out_of_time_or_attempts], reason, now=now)
 
     def _fail(
-        self, transition: str, handoff: Handoff, conditions: Sequence[Condition], reason: Reason, *, now: int
+        self,
+        transition: str,
+        handoff: Handoff,
+        conditions: Sequence[Condition],
+        reason: Reason,
+        *,
+        now: int,
+        session: Sequence[Condition] = (),
     ) -> Handoff | None:
         may_end = [allowed(transition), fence_is_mine(handoff), *conditions, bound_as_read(handoff)]
         ended = ended_by(transition, reason, now)
-        done = end(self._tables, handoff, may_end, ended, now=now, back=handoff.is_bound)
+        done = end(self._tables, handoff, may_end, ended, now=now, back=handoff.is_bound, session_when=session)
         return self.get(handoff.id) if done else None
 
     def cancel(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
@@ -179,22 +180,13 @@ class TableHandoffs:
         return touched is not None
 
     def drive(self, handoff: Handoff, *, now: int) -> bool:
-        confirmed_or_sent = either(equals("confirmed", value=True), present(f"steps.{Step.KICKOFF_SENT}"))
-        later = now + CONFIRMED_DUE_AFTER
         touched = self._update(
             handoff,
-            when=[allowed("drive"), confirmed_or_sent, equals("nudges", handoff.nudges), fence_is_mine(handoff)],
-            set={"due_at": later if handoff.confirmed else min(later, handoff.deadline)},
+            when=[allowed("drive"), equals("confirmed", value=True), equals("nudges", handoff.nudges)],
+            set={"due_at": now + CONFIRMED_DUE_AFTER},
             add={"nudges": 1},
         )
         return touched is not None
-
-    def postpone(self, handoff: Handoff, *, until: int) -> None:
-        self._update(
-            handoff,
-            when=[allowed("drive"), equals("confirmed", value=True), fence_is_mine(handoff)],
-            set={"due_at": until + CONFIRMED_DUE_AFTER},
-        )
 
     def _update(self, handoff: Handoff, **changes: Any) -> Handoff | None:
         try:

@@ -31,6 +31,22 @@ def row_of(item: Item) -> InboxRow:
     )
 
 
+def new_row(row: InboxRow) -> Put:
+    """The write that adds a row that is not there yet."""
+    item = {
+        **inbox_key(row.place, row.event_id),
+        "sender": row.sender,
+        "text": row.text,
+        "received_at": row.received_at,
+        "user": row.user_id,
+        "epoch": row.epoch,
+        "private": row.private or None,
+        "status": "new",
+        "expires_at": row.received_at // 1000 + KEEP_SECONDS,
+    }
+    return Put(Table.SESSIONS, stamped(item), [absent("pk")])
+
+
 def close_row(row: InboxRow, by: str) -> Update:
     """new → done. The text is removed: it is in the transcript, or was never meant for it."""
     return Update(
@@ -48,19 +64,8 @@ class TableInbox:
         self._tables = tables
 
     def put(self, row: InboxRow) -> bool:
-        item = {
-            **inbox_key(row.place, row.event_id),
-            "sender": row.sender,
-            "text": row.text,
-            "received_at": row.received_at,
-            "user": row.user_id,
-            "epoch": row.epoch,
-            "private": row.private or None,
-            "status": "new",
-            "expires_at": row.received_at // 1000 + KEEP_SECONDS,
-        }
         try:
-            self._tables.put(Put(Table.SESSIONS, stamped(item), [absent("pk")]))
+            self._tables.put(new_row(row))
         except ConditionFailed:
             return False
         return True

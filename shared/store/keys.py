@@ -4,6 +4,18 @@ from shared.domain.routes import Place
 from shared.ports.tables import Key
 
 SEQUENCE_DIGITS = 10
+OFFER = "RT#"
+"""Begins the `sk` of an offer."""
+QUESTION = "Q#"
+"""Begins the `sk` of a question."""
+POINTER = "TURN#"
+"""Begins the `sk` of a pointer to a turn for a runner."""
+RUNNER = "RUNNER#"
+"""Begins the `sk` of a runner."""
+LINK = "LINK#"
+"""Begins the `pk` of a code, and the `sk` of what its maker sees of it."""
+LOGIN = "LOGIN"
+"""The `sk` of an invited user's first login."""
 DIRECTORY = "USERS"
 """The partition that lists all users, and for each of their tokens the day of its last use."""
 
@@ -35,6 +47,32 @@ def chunk_key(session_id: str, first: int) -> Key:
 
 def out_key(session_id: str, turn_id: str, number: int) -> Key:
     return {"pk": session_partition(session_id), "sk": f"OUT#{turn_id}#{number:04}"}
+
+
+def offer_key(session_id: str, turn_id: str) -> Key:
+    return {"pk": session_partition(session_id), "sk": f"{OFFER}{turn_id}"}
+
+
+def question_prefix(turn_id: str, fence: int | None = None) -> str:
+    """Begins the `sk` of the questions of a turn, or of those at one fence."""
+    return f"{QUESTION}{turn_id}#" if fence is None else f"{QUESTION}{turn_id}#{fence:06}#"
+
+
+def question_key(session_id: str, turn_id: str, fence: int, number: int) -> Key:
+    return {"pk": session_partition(session_id), "sk": f"{question_prefix(turn_id, fence)}{number:06}"}
+
+
+def runner_key(user_id: str, runner_id: str) -> Key:
+    return {"pk": user_partition(user_id), "sk": f"{RUNNER}{runner_id}"}
+
+
+def pointers_partition(user_id: str, runner_id: str) -> str:
+    """The `pk` of what a runner polls. A user's id contains no slash."""
+    return f"{RUNNER}{user_id}/{runner_id}"
+
+
+def pointer_key(user_id: str, runner_id: str, turn_id: str) -> Key:
+    return {"pk": pointers_partition(user_id, runner_id), "sk": f"{POINTER}{turn_id}"}
 
 
 def back_route_key(session_id: str, place: Place) -> Key:
@@ -75,5 +113,30 @@ def usage_key(user_id: str) -> Key:
     return {"pk": user_partition(user_id), "sk": "USAGE"}
 
 
+def heard_key(platform: str, person: str) -> Key:
+    return {"pk": f"PERSON#{platform}#{person}", "sk": "HEARD"}
+
+
 def person_key(platform: str, person: str) -> Key:
     return {"pk": f"PERSON#{platform}#{person}", "sk": "PERSON"}
+
+
+def code_key(platform: str, code_hash: str) -> Key:
+    return {"pk": f"{LINK}{platform}#{code_hash}", "sk": "LINK"}
+
+
+def pairing_key(platform: str) -> Key:
+    """Until when any code for the platform may be open."""
+    return {"pk": f"PAIRING#{platform}", "sk": "PAIRING"}
+
+
+def link_key(user_id: str, slot: str) -> Key:
+    return {"pk": user_partition(user_id), "sk": f"{LINK}{slot}"}
+
+
+def tries_key(platform: str, person: str) -> Key:
+    return {"pk": f"TRIES#{platform}#{person}", "sk": "TRIES"}
+
+
+def login_key(user_id: str) -> Key:
+    return {"pk": user_partition(user_id), "sk": LOGIN}

@@ -36,6 +36,12 @@ class MeasuredHandoffs(TableHandoffs):
         done = super().fail(handoff, reason, now=now, rejected_delivery=rejected_delivery)
         return self._ended(done, Metric.HANDOFFS_FAILED, handoff, reason)
 
+    def fail_kickoff(
+        self, handoff: Handoff, reason: Reason, *, session: Session, now: int, abandoned: bool = False
+    ) -> Handoff | None:
+        done = super().fail_kickoff(handoff, reason, session=session, now=now, abandoned=abandoned)
+        return self._ended(done, Metric.HANDOFFS_FAILED, handoff, reason)
+
     def expire(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
         done = super().expire(handoff, reason, now=now)
         return self._ended(done, Metric.HANDOFFS_FAILED, handoff, reason)

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.domain.handoffs import Handoff, Step
+from shared.domain.offers import Offer
 from shared.domain.routes import Place
-from shared.domain.sessions import Session
+from shared.domain.sessions import Session, Turn
 from shared.errors import Conflict, Moved, UnknownSession
 from shared.ports.conditions import equals
 from shared.ports.tables import ConditionFailed, Table, Tables, Update, Write
 from shared.store.keys import handoff_key, meta_key
-from shared.store.session_items import session_of
+from shared.store.offers import new_offer
+from shared.store.session_items import session_of, turn_value
 from shared.store.tenants import RETURNED, end_handoff, move_in
 from shared.store.transitions import allowed, fence_is_mine, not_bound
 
@@ -21,7 +23,7 @@ class TableMoves:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def rebind(self, handoff: Handoff, *, now: int) -> Handoff | None:
+    def rebind(self, handoff: Handoff, kickoff: Offer, *, now: int, machine_is_away: bool = False) -> Handoff | None:
         if handoff.thread is None:
             raise ValueError("the handoff has no thread to move its session to")
         place, link = handoff.thread.place, handoff.thread.url
@@ -39,22 +41,40 @@ class TableMoves:
             Table.HANDOFFS,
             handoff_key(handoff.id),
             when=[allowed("rebind"), fence_is_mine(handoff), not_bound(), equals("thread.route", place.route)],
-            set={"bound_epoch": epoch, f"steps.{Step.MOVED}": now, "updated_at": now},
+            set={
+                "bound_epoch": epoch,
+                f"steps.{Step.MOVED}": now,
+                f"steps.{Step.KICKOFF_SENT}": now,
+                "updated_at": now,
+                # From here on the turn carries the work, and the sweep looks after its offer.
+                "lease_until": handoff.deadline,
+                "due_at": handoff.deadline,
+            },
         )
         move = Update(
             Table.SESSIONS,
             meta_key(handoff.session_id),
             when=[equals("epoch", handoff.request_epoch), equals("active_handoff", handoff.id)],
-            set={"owner": place.route, "epoch": epoch, "link": link, "updated_at": now},
+            set={
+                "owner": place.route,
+                "epoch": epoch,
+                "link": link,
+                "updated_at": now,
+                "turn": turn_value(Turn(kickoff.id, by=kickoff.executor)),
+                # Else the sweep would take the kickoff back for the machine.
+                "cloud_kickoff": machine_is_away or None,
+                "shared": handoff.share or None,
+            },
             add={"version": 1},
         )
         try:
-            self._tables.transact([bind, move, *arrival])
+            self._tables.transact([bind, move, *new_offer(kickoff), *arrival])
         except ConditionFailed as failed:
             _explain_rebind(handoff, failed)
             return None
         # Not read back: a successor's newer fence must not reach this claimant.
-        return replace(handoff, bound_epoch=epoch, steps={**handoff.steps, Step.MOVED.value: now}, updated_at=now)
+        steps = {**handoff.steps, Step.MOVED.value: now, Step.KICKOFF_SENT.value: now}
+        return replace(handoff, bound_epoch=epoch, steps=steps, lease_until=handoff.deadline, updated_at=now)
 
     def to_terminal(self, session: Session, *, now: int) -> Session:
         move = Update(
@@ -79,15 +99,13 @@ class TableMoves:
                 "owner": place.route,
                 "link": link,
                 "updated_at": now,
-                **dict.fromkeys(
-                    ("active_handoff", "turn_id", "turn_lease_until", "suspended", "strikes", "resume_pending")
-                ),
+                **dict.fromkeys(("active_handoff", "turn", "suspended", "resume_pending", "shared")),
             },
             add={"version": 1, "epoch": 1},
         )
         self._move(session, [move, *arrival, *end_handoff(self._tables, session.active_handoff, now)])
         arrived = _arrived(session, place, link, now)
-        return replace(arrived, suspended=False, strikes=0, resume_pending=None)
+        return replace(arrived, suspended=False, resume_pending=None)
 
     def _move(self, session: Session, writes: Sequence[Write]) -> None:
         try:
@@ -107,6 +125,7 @@ def _arrived(session: Session, place: Place, link: str | None, now: int) -> Sess
         updated_at=now,
         active_handoff=None,
         turn=None,
+        shared=False,
     )
 
 

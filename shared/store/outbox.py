@@ -2,14 +2,14 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
+from typing import Any, get_args
 
-from shared.domain.routes import place_of
+from shared.domain.routes import Place, place_of
 from shared.ports.conditions import Condition, absent, at_most, both, either, equals, one_of
-from shared.ports.outbox import OutPart
-from shared.ports.platforms import Part
-from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update
+from shared.ports.outbox import OutPart, part_at
+from shared.ports.platforms import Button, Part, Style
+from shared.ports.tables import ConditionFailed, Item, Key, Put, Table, Tables, Update
 from shared.store.keys import out_key, session_partition
 from shared.store.versions import is_newer, map_at, stamped
 
@@ -23,6 +23,7 @@ def new_part(part: OutPart, now: int) -> Put:
         "route": part.place.route,
         "text": part.part.text,
         "extra": dict(part.part.extra) or None,
+        "buttons": [asdict(button) for button in part.part.buttons] or None,
         "state": part.state,
         "expires_at": now // 1000 + KEEP_SECONDS,
     }
@@ -39,7 +40,7 @@ def _part_of(item: Item) -> OutPart:
         turn_id=turn_id,
         number=int(number),
         place=place_of(item["route"]),
-        part=Part(item.get("text", ""), map_at(item, "extra")),
+        part=Part(item.get("text", ""), map_at(item, "extra"), _buttons_of(item)),
         state=item["state"] if item.get("state") in _STATES and not is_newer(item) else "unknown",
         message_id=item.get("message_id"),
         sending_until=item.get("sending_until", 0),
@@ -48,12 +49,24 @@ def _part_of(item: Item) -> OutPart:
     )
 
 
+def _buttons_of(item: Item) -> tuple[Button, ...]:
+    """The buttons of a part; an unknown style is the default one, and a list with an unknown kind of button is empty."""
+    try:
+        return tuple(Button(entry["id"], entry["label"], _style_of(entry)) for entry in item.get("buttons") or ())
+    except (TypeError, ValueError, LookupError, AttributeError):
+        return ()
+
+
+def _style_of(entry: Item) -> Style:
+    return next((style for style in get_args(Style) if style == entry.get("style")), "default")
+
+
 class TableOutbox:
     """The `Outbox` port.
 
     waiting ──sending──> sending(until) ──sent──> sent
        ^                   │    └──rejected──> rejected
-       └─────unsent────────┤
+       └─────unsent────────┤  `reported` decides a part that is waiting or sending, as the platform says
                            └── `until` passes: the next sender must first find out whether the part arrived
     """
 
@@ -99,16 +112,26 @@ class TableOutbox:
     def rejected(self, part: OutPart) -> None:
         self._decide(part, {"state": "rejected", **_FORGOTTEN}, when=_UNDECIDED)
 
+    def reported(self, address: str, place: Place, message_id: str | None) -> None:
+        try:
+            key = out_key(*part_at(address))
+        except ValueError:
+            return
+        state = {"state": "rejected"} if message_id is None else {"state": "sent", "message_id": message_id}
+        self._write(key, {**state, **_FORGOTTEN}, when=[*_UNDECIDED, equals("route", place.route)])
+
     def unsent(self, part: OutPart) -> None:
         claim_is_mine = [equals("state", "sending"), equals("sending_until", part.sending_until)]
         self._decide(part, {"state": "waiting"}, when=claim_is_mine)
 
     def _decide(self, part: OutPart, change: Mapping[str, Any], *, when: Sequence[Condition]) -> None:
-        key = out_key(part.session_id, part.turn_id, part.number)
+        self._write(out_key(part.session_id, part.turn_id, part.number), change, when=when)
+
+    def _write(self, key: Key, change: Mapping[str, Any], *, when: Sequence[Condition]) -> None:
         with contextlib.suppress(ConditionFailed):
             self._tables.update(Update(Table.SESSIONS, key, when=when, set={**change, "sending_until": None}))
 
 
 _UNDECIDED = [one_of("state", ["waiting", "sending"])]
-_FORGOTTEN = {"text": None, "extra": None}
+_FORGOTTEN = {"text": None, "extra": None, "buttons": None}
 """A decided part is never sent again. Notices name sessions, so their words must not outlive those in the journal."""

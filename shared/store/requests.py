@@ -3,15 +3,18 @@
 from shared.domain.handoffs import Handoff
 from shared.errors import Conflict, HandoffInFlight, IdempotencyKeyReused, Moved, SessionBusy, UnknownSession
 from shared.ports.conditions import absent, equals
-from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update
+from shared.ports.tables import Check, ConditionFailed, Item, Put, Table, Tables, Update
 from shared.store.handoff_items import handoff_of, item_of
-from shared.store.keys import meta_key
+from shared.store.keys import inbox_key, meta_key
 from shared.store.session_items import session_of
-from shared.store.transitions import NUDGE_AFTER, no_live_turn
+from shared.store.transitions import NUDGE_AFTER, no_live_turn, not_claimed
 
 
 def request(tables: Tables, handoff: Handoff, *, now: int) -> Handoff:
-    """Write a pending handoff, or return the one that the same request wrote before."""
+    """Write a pending handoff, or return the one that the same request wrote before.
+
+    A command in a chat that was closed since (`/stop`) asks for nothing any more: Conflict.
+    """
     new = Put(
         Table.HANDOFFS,
         item_of(handoff, due_at=min(now + NUDGE_AFTER, handoff.deadline)),
@@ -24,24 +27,35 @@ def request(tables: Tables, handoff: Handoff, *, now: int) -> Handoff:
             equals("user_id", handoff.user_id),
             equals("epoch", handoff.request_epoch),
             absent("active_handoff"),
-            no_live_turn(now),
+            no_live_turn(now) if handoff.origin.is_cli else not_claimed(now),
         ],
-        set={"active_handoff": handoff.id, "updated_at": now},
+        # Of a chat, words that no executor works on are withdrawn; they are told where the session went.
+        set={"active_handoff": handoff.id, "updated_at": now, "turn": None},
         add={"version": 1},
     )
+    said = [] if handoff.command is None else [_not_closed(handoff, handoff.command)]
     try:
-        tables.transact([new, mark_session])
+        tables.transact([new, mark_session, *said])
     except ConditionFailed as failed:
-        return _explain(handoff, *failed.items)
+        return _explain(handoff, *failed.items[:2])
     return handoff
 
 
+def _not_closed(handoff: Handoff, command: str) -> Check:
+    return Check(Table.SESSIONS, inbox_key(handoff.origin, command), [equals("status", "new")])
+
+
 def _explain(handoff: Handoff, earlier: Item | None, meta: Item | None) -> Handoff:
-    """Raise the reason of a failed request; an earlier request with the same key comes first."""
+    """Raise the reason of a failed request; an earlier request with the same key comes first.
+
+    None instead of an item: its conditions hold.
+    """
     if earlier:
         if earlier["body_hash"] != handoff.body_hash or earlier["user_id"] != handoff.user_id:
             raise IdempotencyKeyReused
         return handoff_of(earlier)
+    if meta is None:
+        raise Conflict("the command that asks for it was closed")
     if not meta or meta["user_id"] != handoff.user_id:
         raise UnknownSession(handoff.session_id)
     if meta["epoch"] != handoff.request_epoch:

@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.routes import place_of
-from shared.domain.sessions import FailedTries, Interruption, ResumePending, Session, TurnLease
+from shared.domain.sessions import Executor, Interruption, ResumePending, RunsOn, Session, Turn
 from shared.ports.tables import Item
 from shared.store.keys import meta_key
 from shared.store.versions import map_at, stamped
 
+OFFERED = "offered"
+CLAIMED = "claimed"
+
 
 def session_of(item: Item) -> Session:
     """A META item as a session."""
-    turn_id = item.get("turn_id")
-    tries = map_at(item, "failed_tries")
     return Session(
         id=item["session_id"],
         user_id=item["user_id"],
@@ -29,13 +30,30 @@ def session_of(item: Item) -> Session:
         model=item.get("model"),
         link=item.get("link"),
         active_handoff=item.get("active_handoff"),
-        turn=TurnLease(turn_id, item.get("turn_lease_until", 0)) if turn_id else None,
-        strikes=item.get("strikes", 0),
+        turn=_turn(map_at(item, "turn")),
         resume_pending=_resume_pending(item),
         suspended=item.get("suspended", False),
         uploaded_bytes=item.get("uploaded_bytes", 0),
-        failed_tries=FailedTries(tries["turn"], tries.get("count", 0)) if "turn" in tries else None,
+        runs_on=runs_on_of(item),
+        cloud_chosen=item.get("answers") == Executor.CLOUD,
+        cloud_kickoff=bool(item.get("cloud_kickoff")),
+        native_seen=item.get("native_seen", 0),
+        native_dirty=bool(item.get("native_dirty")),
+        shared=bool(item.get("shared")),
     )
+
+
+def runs_on_of(item: Item) -> RunsOn | None:
+    """The user's own agent that an item names; None if it names none, or not completely."""
+    value = map_at(item, "runs_on")
+    named = [value.get(name) for name in ("runner", "agent", "native_id")]
+    return RunsOn(*named) if all(isinstance(name, str) for name in named) else None  # type: ignore[arg-type]  # checked
+
+
+def runs_on_value(runs_on: RunsOn | None) -> Mapping[str, str] | None:
+    if runs_on is None:
+        return None
+    return {"runner": runs_on.runner, "agent": runs_on.agent, "native_id": runs_on.native_id}
 
 
 def _resume_pending(item: Item) -> ResumePending | None:
@@ -47,9 +65,46 @@ def _resume_pending(item: Item) -> ResumePending | None:
     return ResumePending(known, pending.get("at", item["updated_at"]))
 
 
+def _turn(value: Mapping[str, Any]) -> Turn | None:
+    if "id" not in value:
+        return None
+    return Turn(
+        id=value["id"],
+        by=Executor.MACHINE if value.get("by") == Executor.MACHINE else Executor.CLOUD,
+        fence=value.get("fence", 0),
+        is_claimed=value.get("state") == CLAIMED,
+        lease_until=value.get("lease_until", 0),
+        begun=value.get("begun", 0),
+        tries=value.get("tries", 0),
+        claim_id=value.get("claim_id"),
+        words=value.get("words", 0),
+        begun_fence=value.get("begun_fence", 0),
+    )
+
+
+def turn_value(turn: Turn) -> Mapping[str, Any]:
+    """A turn as the map in META."""
+    of_machines = {"words": turn.words, "begun_fence": turn.begun_fence} if turn.by is Executor.MACHINE else {}
+    return {
+        "id": turn.id,
+        "by": turn.by.value,
+        "fence": turn.fence,
+        "state": CLAIMED if turn.is_claimed else OFFERED,
+        "lease_until": turn.lease_until,
+        "begun": turn.begun,
+        "tries": turn.tries,
+        "claim_id": turn.claim_id,
+        **of_machines,
+    }
+
+
+def pending_value(pending: ResumePending) -> Mapping[str, Any]:
+    return {"reason": pending.reason.value, "at": pending.at}
+
+
 def item_of(session: Session) -> Mapping[str, Any]:
     """A session as its META item. `user_id` and `created_at` are also the keys of the `by_user` index."""
-    pending, tries = session.resume_pending, session.failed_tries
+    pending = session.resume_pending
     values = {
         **meta_key(session.id),
         "session_id": session.id,
@@ -66,12 +121,15 @@ def item_of(session: Session) -> Mapping[str, Any]:
         "model": session.model,
         "link": session.link,
         "active_handoff": session.active_handoff,
-        "turn_id": session.turn.id if session.turn else None,
-        "turn_lease_until": session.turn.lease_until if session.turn else None,
-        "strikes": session.strikes or None,
-        "resume_pending": {"reason": pending.reason.value, "at": pending.at} if pending else None,
+        "turn": turn_value(session.turn) if session.turn else None,
+        "resume_pending": pending_value(pending) if pending else None,
         "suspended": session.suspended or None,
         "uploaded_bytes": session.uploaded_bytes or None,
-        "failed_tries": {"turn": tries.turn, "count": tries.count} if tries else None,
+        "runs_on": runs_on_value(session.runs_on),
+        "answers": Executor.CLOUD.value if session.cloud_chosen else None,
+        "cloud_kickoff": session.cloud_kickoff or None,
+        "native_seen": session.native_seen or None,
+        "native_dirty": session.native_dirty or None,
+        "shared": session.shared or None,
     }
     return stamped(values)

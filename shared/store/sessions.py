@@ -90,7 +90,7 @@ class TableSessions:
 
     def _end(self, session: Session) -> None:
         try:
-            self.replace(session, replace(session, epoch=session.epoch + 1, owner=session.cli))
+            self.replace(session, replace(session, epoch=session.epoch + 1, owner=session.cli, turn=None))
         except Conflict:
             if self.get(session.id) is not None:
                 raise

@@ -13,7 +13,7 @@ from shared.store.session_items import session_of
 from shared.store.transitions import allowed, allows, ended_by
 from shared.store.versions import stamped
 
-RETURNED = dict.fromkeys(("link", "active_handoff", "turn_id", "turn_lease_until"))
+RETURNED = dict.fromkeys(("link", "active_handoff", "turn", "shared"))
 """The attributes that a session loses when it returns to its terminal."""
 
 

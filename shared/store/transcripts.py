@@ -61,13 +61,22 @@ class TableTranscripts:
             version=session.version + 1,
             updated_at=now,
             uploaded_bytes=session.uploaded_bytes + uploaded,
+            # What a terminal uploads is what the user's own agent there has seen.
+            native_seen=session.message_count + count
+            if session.runs_on and session.owner.is_cli
+            else session.native_seen,
         )
         as_read = equals("version", session.version)
         meta = Update(
             Table.SESSIONS,
             meta_key(session.id),
             when=[as_read],
-            set={"message_count": grown.message_count, "version": grown.version, "updated_at": now},
+            set={
+                "message_count": grown.message_count,
+                "version": grown.version,
+                "updated_at": now,
+                **({"native_seen": grown.native_seen} if grown.native_seen != session.native_seen else {}),
+            },
             add={"uploaded_bytes": uploaded} if uploaded else {},
         )
         try:

@@ -8,10 +8,11 @@ from shared.ports.conditions import Condition, absent, at_most, both, either, eq
 from shared.ports.tables import Item, Table, Update
 from shared.store.handoff_items import reason_value, receipt_value
 from shared.store.keys import handoff_key
+from shared.store.session_items import CLAIMED, OFFERED
 from shared.store.versions import not_newer
 
 NUDGE_AFTER = 30_000
-CONFIRMED_DUE_AFTER = 120_000
+CONFIRMED_DUE_AFTER = 900_000
 KEEP_SECONDS = 30 * 24 * 3600
 NOT_DUE: Mapping[str, Any] = {"due_shard": None, "due_at": None}
 
@@ -48,8 +49,17 @@ def bound_as_read(handoff: Handoff) -> Condition:
     return not_bound() if handoff.bound_epoch is None else equals("bound_epoch", handoff.bound_epoch)
 
 
+def no_executor(now: int) -> Condition:
+    """The turn may be claimed: the lease of its last executor, or the pause that it asked for, is over."""
+    return at_most("turn.lease_until", now)
+
+
 def no_live_turn(now: int) -> Condition:
-    return either(absent("turn_id"), at_most("turn_lease_until", now))
+    return either(absent("turn"), both(equals("turn.state", CLAIMED), no_executor(now)))
+
+
+def not_claimed(now: int) -> Condition:
+    return either(absent("turn"), equals("turn.state", OFFERED), no_executor(now))
 
 
 def confirm_write(handoff: Handoff, receipt: Receipt | None, *, now: int) -> Update:
@@ -63,7 +73,6 @@ def confirm_write(handoff: Handoff, receipt: Receipt | None, *, now: int) -> Upd
             "receipt": receipt_value(receipt) if receipt else None,
             f"steps.{Step.CONFIRMED}": now,
             "updated_at": now,
-            "due_at": now + CONFIRMED_DUE_AFTER,
         },
     )
 

@@ -1,19 +1,30 @@
-"""Turns: the lease and the commit."""
+"""Turns: each transition is one conditional write or one transaction on the session's META item.
 
+META alone says what is alive. The offer beside it says what the turn answers, and stays until the turn is settled.
+"""
+
+import contextlib
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from shared.domain.sessions import Session
+from shared.domain.handoffs import Handoff
+from shared.domain.offers import Offer
+from shared.domain.sessions import Executor, Interruption, ResumePending, Session, Turn
 from shared.errors import Conflict
-from shared.ports.conditions import equals
-from shared.ports.tables import ConditionFailed, Table, Tables, Update, Write
+from shared.ports.conditions import Condition, absent, differs, equals, present
+from shared.ports.inbox import InboxRow
+from shared.ports.tables import SESSIONS_DUE, Check, ConditionFailed, Delete, Table, Tables, Update, Write
 from shared.ports.turns import TurnCommit
-from shared.store.inbox import close_row
-from shared.store.keys import meta_key
+from shared.store.due import due_items
+from shared.store.inbox import close_row, new_row
+from shared.store.keys import OFFER, handoff_key, inbox_key, meta_key, offer_key, session_partition
+from shared.store.offers import new_offer, offer_of, offers_of, remove_pointer, result_value, settled_machine_turn
 from shared.store.outbox import new_part
+from shared.store.session_items import CLAIMED, pending_value, session_of, turn_value
 from shared.store.transcripts import chunk_puts
-from shared.store.transitions import confirm_write
-
-_ENDED_WITH_THE_TURN = ("turn_id", "turn_lease_until", "strikes", "resume_pending", "failed_tries")
+from shared.store.transitions import allowed, confirm_write, no_executor, unconfirmed
+from shared.store.versions import map_at
 
 
 class TableTurns:
@@ -22,64 +33,212 @@ class TableTurns:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
+    def offer(
+        self,
+        session: Session,
+        offer: Offer,
+        *,
+        rows: Sequence[InboxRow] = (),
+        accepted: InboxRow | None = None,
+        handoff: Handoff | None = None,
+    ) -> Session:
+        turn = Turn(offer.id, by=offer.executor)
+        writes: list[Write] = [
+            Update(
+                Table.SESSIONS,
+                meta_key(session.id),
+                when=[
+                    equals("version", session.version),
+                    equals("owner", offer.place.route),
+                    absent("turn"),
+                    *([] if handoff else [absent("suspended")]),
+                    *may_speak(session, *rows),
+                ],
+                set={"turn": turn_value(turn), "updated_at": offer.offered_at},
+                add={"version": 1},
+            ),
+            *new_offer(offer),
+            *(is_new(row) for row in rows),
+        ]
+        if accepted is not None:
+            writes.append(new_row(accepted))
+        if handoff is not None:
+            may_confirm = [allowed("confirm"), unconfirmed(), present("bound_epoch")]
+            writes.append(Check(Table.HANDOFFS, handoff_key(handoff.id), may_confirm))
+        self._transact(session, writes)
+        return replace(session, turn=turn, version=session.version + 1, updated_at=offer.offered_at)
+
+    def get(self, session_id: str, turn_id: str) -> Offer | None:
+        item = self._tables.get(Table.SESSIONS, offer_key(session_id, turn_id))
+        return offer_of(item) if item else None
+
+    def unsettled(self, session_id: str) -> Sequence[Offer]:
+        offers = offers_of(self._tables.query(session_partition(session_id), low=OFFER))
+        return sorted(offers, key=lambda offer: (offer.offered_at, offer.id))
+
+    def claim(
+        self, session: Session, rows: Sequence[InboxRow], *, claim_id: str, now: int, lease_until: int
+    ) -> Session:
+        before = turn_of(session)
+        turn = replace(
+            before,
+            fence=before.fence + 1,
+            is_claimed=True,
+            lease_until=lease_until,
+            begun=before.begun + 1,
+            claim_id=claim_id,
+        )
+        pending = session.resume_pending
+        if before.is_claimed and rows:
+            pending = ResumePending(Interruption.KILLED, min(before.lease_until, now))
+        claim = Update(
+            Table.SESSIONS,
+            meta_key(session.id),
+            when=[*is_at_fence(session), no_executor(now), differs("turn.by", Executor.MACHINE)],
+            set={"turn": turn_value(turn), "resume_pending": pending_value(pending) if pending else None},
+            add={"version": 1},
+        )
+        try:
+            self._tables.transact([claim, *map(is_new, rows)]) if rows else self._tables.update(claim)
+        except ConditionFailed as failed:
+            current = failed.items[0] or {}
+            answer_was_lost = map_at(current, "turn").get("claim_id") == claim_id
+            if answer_was_lost:
+                return session_of(current)
+            raise Conflict(f"turn {turn.id} is taken or over, or a row is done") from None
+        return replace(session, turn=turn, resume_pending=pending, version=session.version + 1)
+
+    def renew(self, session: Session, *, lease_until: int) -> bool:
+        return self._update(session, set={"turn.lease_until": lease_until})
+
+    def hand_back(
+        self, session: Session, *, now: int, until: int, interrupted: Interruption | None, marks: bool = True
+    ) -> bool:
+        held = turn_of(session)
+        turn = replace(held, fence=held.fence + 1, is_claimed=False, lease_until=until, claim_id=None)
+        if interrupted is None:
+            return self._update(
+                session, set={"turn": turn_value(replace(turn, begun=turn.begun - 1, tries=turn.tries + 1))}
+            )
+        mark = {"resume_pending": pending_value(ResumePending(interrupted, now))} if marks else {}
+        return self._update(session, set={"turn": turn_value(turn), **mark})
+
     def commit(self, commit: TurnCommit, *, now: int) -> Session:
         session = commit.session
-        if session.turn is None:
-            raise ValueError("a turn is committed under its lease")
-        unmoved = [equals("epoch", session.epoch), equals("owner", session.owner.route)]
-        lease_is_mine = equals("turn_id", session.turn.id)
-        transcript_as_read = equals("message_count", session.message_count)
         count = session.message_count + len(commit.messages)
+        mine = [no_executor(now)] if commit.abandoned else [equals("turn.state", CLAIMED)]
         meta = Update(
             Table.SESSIONS,
             meta_key(session.id),
-            when=[*unmoved, lease_is_mine, transcript_as_read],
+            when=[*is_at_fence(session), *mine, equals("message_count", session.message_count)],
             set={
                 "message_count": count,
                 "suspended": commit.suspends or None,
                 "updated_at": now,
-                **dict.fromkeys(_ENDED_WITH_THE_TURN),
+                "turn": None,
+                "resume_pending": None,
+                **({"native_seen": count, "native_dirty": None} if commit.result else {}),
             },
             add={"version": 1},
         )
         writes: list[Write] = [
             meta,
             *chunk_puts(session.id, session.message_count, commit.messages),
-            *(close_row(row, f"{session.id}/{commit.turn_id}") for row in commit.rows),
+            *(close_row(row, f"{session.id}/{commit.journal}") for row in commit.rows),
             *(new_part(part, now) for part in commit.parts),
         ]
         if commit.handoff is not None:
             writes.append(confirm_write(commit.handoff, commit.receipt, now=now))
-        try:
-            self._tables.transact(writes)
-        except ConditionFailed:
-            raise Conflict(f"session {session.id} changed since the turn began") from None
+        if commit.result is not None:
+            offer = offer_key(session.id, turn_of(session).id)
+            writes.append(
+                Update(Table.SESSIONS, offer, when=[present("pk")], set={"result": result_value(commit.result)})
+            )
+        self._transact(session, writes)
         return replace(
             session,
             message_count=count,
             version=session.version + 1,
             updated_at=now,
             turn=None,
-            strikes=0,
             resume_pending=None,
             suspended=commit.suspends,
-            failed_tries=None,
+            native_seen=count if commit.result else session.native_seen,
+            native_dirty=session.native_dirty and commit.result is None,
         )
 
-    def extend(self, session: Session, *, until: int) -> bool:
-        if session.turn is None:
-            return False
-        lease_is_mine = equals("turn_id", session.turn.id)
+    def end(self, session: Session, *, now: int) -> bool:
+        ended = Update(
+            Table.SESSIONS,
+            meta_key(session.id),
+            when=[equals("turn.id", turn_of(session).id)],
+            set={"turn": None, "updated_at": now},
+            add={"version": 1},
+        )
+        return self._holds(ended)
+
+    def settled(self, offer: Offer) -> None:
+        if offer.runs_on is None:
+            self._tables.delete(Delete(Table.SESSIONS, offer_key(offer.session_id, offer.id)))
+            return
+        remove_pointer(self._tables, offer)
+        self._holds(settled_machine_turn(offer))
+
+    def due(self, *, now: int, limit: int) -> Sequence[Offer]:
+        return offers_of(due_items(self._tables, SESSIONS_DUE, now=now, limit=limit))
+
+    def postpone(self, offer: Offer, *, until: int, nudged_fence: int | None = None) -> bool:
+        when: list[Condition] = [present("pk")]
+        changes: dict[str, Any] = {"due_at": until}
+        if nudged_fence is not None:
+            when += _nudged_as_read(offer)
+            changes |= {"nudges": offer.nudges_at(nudged_fence) + 1, "nudged_fence": nudged_fence}
+        return self._holds(Update(Table.SESSIONS, offer_key(offer.session_id, offer.id), when=when, set=changes))
+
+    def _update(self, session: Session, *, set: dict[str, Any]) -> bool:  # noqa: A002  # named as in Update
+        when = [*is_at_fence(session), equals("turn.state", CLAIMED)]
+        return self._holds(Update(Table.SESSIONS, meta_key(session.id), when=when, set=set, add={"version": 1}))
+
+    def _holds(self, write: Update) -> bool:
+        with contextlib.suppress(ConditionFailed):
+            self._tables.update(write)
+            return True
+        return False
+
+    def _transact(self, session: Session, writes: Sequence[Write]) -> None:
         try:
-            self._tables.update(
-                Update(
-                    Table.SESSIONS,
-                    meta_key(session.id),
-                    when=[lease_is_mine],
-                    set={"turn_lease_until": until},
-                    add={"version": 1},
-                )
-            )
+            self._tables.transact(writes)
         except ConditionFailed:
-            return False
-        return True
+            raise Conflict(f"session {session.id} changed since it was read") from None
+
+
+def turn_of(session: Session) -> Turn:
+    """The session's turn. Raises ValueError where there is none."""
+    if session.turn is None:
+        raise ValueError(f"session {session.id} has no turn")
+    return session.turn
+
+
+def is_at_fence(session: Session) -> list[Condition]:
+    """The session has not moved, and its turn is the one that was read, at the same fence."""
+    turn = turn_of(session)
+    unmoved = [equals("epoch", session.epoch), equals("owner", session.owner.route)]
+    return [*unmoved, equals("turn.id", turn.id), equals("turn.fence", turn.fence)]
+
+
+def may_speak(session: Session, *rows: InboxRow) -> list[Condition]:
+    """Words of other users than the session's are heard only while it is shared."""
+    is_guests = any(row.user_id not in ("", session.user_id) for row in rows)
+    return [equals("shared", value=True)] if is_guests else []
+
+
+def _nudged_as_read(offer: Offer) -> list[Condition]:
+    """No other sweep was here. The count starts again at a new fence, so it may be the same; then the fence differs."""
+    if not offer.nudges:
+        return [absent("nudges")]
+    return [equals("nudges", offer.nudges), equals("nudged_fence", offer.nudged_fence)]
+
+
+def is_new(row: InboxRow) -> Check:
+    """The row is as it came in: no turn has answered it, and it was not closed."""
+    return Check(Table.SESSIONS, inbox_key(row.place, row.event_id), [equals("status", "new")])

@@ -1,6 +1,6 @@
 """The usage of a user: one item, changed by conditional updates only.
 
-    open: {handoff id: when it was taken}, open_count    hour, turns, last_turn    stored_bytes
+    open: {handoff id: when it was taken}, open_count    hour, turns, last_turn    stored_bytes    noticed_at, last_notice
 
 Ended handoffs stay in `open` until it is full; then their items say which of them have ended. So the end of a handoff
 costs no write, and a count that a dead process left behind corrects itself.
@@ -10,13 +10,14 @@ import math
 
 from shared.domain.handoffs import OPEN
 from shared.domain.limits import Limits
-from shared.errors import Conflict, StorageFull, TooManyOpenHandoffs, TooManyTurns
+from shared.errors import Conflict, StorageFull, TooManyNotices, TooManyOpenHandoffs, TooManyTurns
 from shared.ports.conditions import Condition, absent, at_least, at_most, differs, either, present
 from shared.ports.tables import ConditionFailed, Item, Key, Table, Tables, Update
 from shared.store.keys import handoff_key, usage_key
 from shared.store.versions import VERSION
 
 HOUR = 3_600_000
+NOTICE_EVERY = 60_000
 TRIES = 5
 WRITTEN_WITHIN = 60_000
 """Milliseconds after which a handoff that was taken and has no item was never written."""
@@ -83,6 +84,16 @@ class TableUsage:
                 raise _too_many_turns(self._limits, now)
             self._begin_hour(user_id, now)
         raise Conflict(f"the usage of {user_id} keeps changing")
+
+    def take_notice(self, user_id: str, notice_id: str, *, now: int) -> None:
+        found = self._try(
+            usage_key(user_id),
+            [either(absent("noticed_at"), at_most("noticed_at", now - NOTICE_EVERY))],
+            set={"noticed_at": now, "last_notice": notice_id},
+        )
+        if found is not None and found.get("last_notice") != notice_id:
+            wait = min(NOTICE_EVERY, found["noticed_at"] + NOTICE_EVERY - now)  # a clock may be ahead
+            raise TooManyNotices(every=NOTICE_EVERY // 1000, retry_after=max(1, math.ceil(wait / 1000)))
 
     def take_bytes(self, user_id: str, size: int) -> None:
         limit = self._limits.stored_bytes

@@ -1,16 +1,18 @@
 """A model on Amazon Bedrock through Converse, authorised by the function's role."""
 
-import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from shared.agents.answers import NO_MODEL
-from shared.agents.attempts import converse
-from shared.agents.bedrock.answers import error_of, read_answer
+from shared.agents.answers import NO_MODEL, said_so_far
+from shared.agents.attempts import ProviderBusy, converse
+from shared.agents.bedrock.answers import BUSY, error_of, read_answer, refuses_to_stream
 from shared.agents.bedrock.messages import to_converse
+from shared.agents.cancelling import Opened, cancellable
 from shared.agents.transcript.conversation import Conversation
 from shared.aws.bedrock import Bedrock, ConverseFailed
 from shared.domain.messages import Message
 from shared.errors import AgentFailed
+from shared.ports.agents import Cancellation, Listener
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
@@ -19,29 +21,73 @@ from shared.settings import Settings
 class BedrockAgent:
     """Any model of Converse. HANDOFF_AGENT_URL, if set, replaces the endpoint (for a VPC endpoint or a test)."""
 
-    def __init__(
-        self, settings: Settings, secrets: Secrets, clock: Clock, *, pause: Callable[[float], None] = time.sleep
-    ) -> None:
+    def __init__(self, settings: Settings, secrets: Secrets, clock: Clock) -> None:
         del secrets  # all agents take the same arguments; this one has a role instead
         self._model = settings.agent_model
         self._window = settings.agent_window
         self._bedrock = Bedrock(settings.agent_url)
         self._clock = clock
-        self._pause = pause
+        self._may_stream = True
 
-    def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
-        """Ask the model. Raises AgentUnavailable or AgentFailed."""
+    def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        note: str | None,
+        deadline: int,
+        cancellation: Cancellation,
+        progress: Listener | None = None,
+    ) -> str:
+        """Ask the model, which streams its answer if `progress` is given.
+
+        Raises AgentUnavailable, AgentFailed or AgentCancelled.
+        """
         if not self._model:
             raise AgentFailed(NO_MODEL)
 
         def ask(given: Conversation) -> str:
-            seconds = max(0.001, (deadline - self._clock.now()) / 1000)
+            request = {"modelId": self._model, **to_converse(given)}
             try:
-                answer = self._bedrock.converse({"modelId": self._model, **to_converse(given)}, seconds=seconds)
+                return read_answer(self._ask(request, deadline, cancellation, progress))
             except ConverseFailed as error:
                 raise error_of(error, now=self._clock.now()) from error
-            return read_answer(answer)
 
         return converse(
-            ask, messages, note=note, window=self._window, deadline=deadline, clock=self._clock, pause=self._pause
+            ask,
+            messages,
+            note=note,
+            window=self._window,
+            deadline=deadline,
+            clock=self._clock,
+            cancellation=cancellation,
         )
+
+    def _ask(
+        self, request: dict[str, Any], deadline: int, cancellation: Cancellation, progress: Listener | None
+    ) -> dict[str, Any]:
+        """The answer, streamed if it can be. Raises ConverseFailed, ProviderBusy or AgentCancelled."""
+        heard = _shown_to(progress) if progress and self._may_stream else None
+
+        def left() -> float:
+            return (deadline - self._clock.now()) / 1000
+
+        def call(opened: Opened) -> dict[str, Any]:
+            return self._bedrock.converse(request, seconds=max(0.001, left()), opened=opened, heard=heard)
+
+        try:
+            return cancellable(call, cancellation, left=left)
+        except TimeoutError as error:
+            raise ProviderBusy(BUSY["Unreachable"]) from error
+        except ConverseFailed as error:
+            if heard is None or not refuses_to_stream(error):
+                raise
+        self._may_stream = False
+        return self._ask(request, deadline, cancellation, None)
+
+
+def _shown_to(progress: Listener) -> Callable[[str], None]:
+    def heard(text: str) -> None:
+        if said := said_so_far(text):
+            progress(said)
+
+    return heard

@@ -16,6 +16,7 @@ STOPS: dict[str, Stop] = {
     "content_filtered": "filter",
 }
 TROUBLE = "Amazon Bedrock has an internal error."
+UNREADABLE = "Amazon Bedrock's answer could not be read."
 BUSY = {
     "Unreachable": "Amazon Bedrock cannot be reached, or did not answer in time.",
     "ThrottlingException": "Amazon Bedrock is over its rate limit.",
@@ -24,7 +25,7 @@ BUSY = {
     "ModelErrorException": "The model failed on the request.",
 }
 NOT_ALLOWED = (
-    "This service may not use the model. The operator must grant bedrock:InvokeModel to the turn function "
+    "This service may not use the model. The operator must grant bedrock:InvokeModel to the agent function "
     "and request access to the model in Amazon Bedrock."
 )
 UNKNOWN_MODEL = "Amazon Bedrock has no such model in this region. The operator must check HANDOFF_AGENT_MODEL."
@@ -36,17 +37,25 @@ FAILED = {
     "NoRegion": "No AWS region is set. The operator must set AWS_REGION.",
 }
 _TOO_LONG = re.compile(r"too long|context (length|window)|too many (input )?tokens|maximum.{0,40}tokens", re.IGNORECASE)
+_STREAM = re.compile(r"stream", re.IGNORECASE)
 _NO_MODEL = re.compile(r"model identifier is invalid|on-demand throughput isn.t supported", re.IGNORECASE)
 
 
 def read_answer(answer: Mapping[str, Any]) -> str:
-    """The reply. Raises ToolsRefused, EmptyAnswer or AgentFailed."""
-    blocks = answer.get("output", {}).get("message", {}).get("content", [])
-    text = "".join(block.get("text", "") for block in blocks)
+    """The reply. Raises the exceptions of attempts.py or AgentFailed."""
+    try:
+        text = "".join(block.get("text", "") for block in answer["output"]["message"]["content"])
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ProviderBusy(UNREADABLE) from error
     reason = str(answer.get("stopReason"))
     if not text.strip() and reason in ("tool_use", "malformed_tool_use"):
         raise ToolsRefused(WANTED_TOOL)
     return reply_text(text, STOPS.get(reason, "done"))
+
+
+def refuses_to_stream(error: ConverseFailed) -> bool:
+    """Whether the model cannot stream, or this service may not call `InvokeModelWithResponseStream`."""
+    return error.code in ("ValidationException", "AccessDeniedException") and bool(_STREAM.search(error.message))
 
 
 def error_of(error: ConverseFailed, *, now: int) -> Exception:

@@ -3,8 +3,7 @@
 import hashlib
 import hmac
 import json
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from shared.agents.answers import brief, reply_text
 from shared.agents.attempts import ProviderBusy, TooLong, seconds_to_wait
@@ -13,6 +12,7 @@ from shared.agents.openai.messages import to_openai
 from shared.agents.transcript.conversation import Conversation
 from shared.domain.messages import Message, digest
 from shared.errors import AgentFailed
+from shared.ports.agents import Cancellation, Listener
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
@@ -30,16 +30,23 @@ NO_REPLY = "The agent's answer has no `text`. The operator must compare it with 
 class HttpAgent:
     """Posts the conversation in OpenAI's message format. A repeated turn has the same idempotency key."""
 
-    def __init__(
-        self, settings: Settings, secrets: Secrets, clock: Clock, *, pause: Callable[[float], None] = time.sleep
-    ) -> None:
+    def __init__(self, settings: Settings, secrets: Secrets, clock: Clock) -> None:
         self._url = settings.agent_url
         self._secrets = secrets
         self._clock = clock
-        self._conversations = HttpConversations(settings.agent_window, clock, pause)
+        self._conversations = HttpConversations(settings.agent_window, clock)
 
-    def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
-        """Ask the agent. Raises AgentUnavailable or AgentFailed, never with the key in the text."""
+    def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        note: str | None,
+        deadline: int,
+        cancellation: Cancellation,
+        progress: Listener | None = None,
+    ) -> str:
+        """Ask the agent. Raises AgentUnavailable, AgentFailed or AgentCancelled, never with the key in the text."""
+        del progress  # the answer comes in one piece
         if not self._url:
             raise AgentFailed(NO_URL)
         key = agent_key(self._secrets)
@@ -57,7 +64,7 @@ class HttpAgent:
             }
             return read_answer(post(self._url, body, headers), key=key, now=self._clock.now())
 
-        return self._conversations.reply(ask, messages, note=note, deadline=deadline)
+        return self._conversations.reply(ask, messages, note=note, deadline=deadline, cancellation=cancellation)
 
 
 def request_body(given: Conversation, *, deadline: int, idempotency_key: str) -> bytes:

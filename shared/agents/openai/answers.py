@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 from shared.agents.answers import NOTHING, WANTED_TOOL, Stop, brief, refusal, reply_text
 from shared.agents.attempts import ProviderBusy, TooLong, ToolsRefused, seconds_to_wait
 from shared.agents.http_client import CUT_OFF, HttpResponse
+from shared.agents.openai.stream import completion_of, is_stream
 from shared.agents.transcript.repair import plain_text
 from shared.errors import AgentFailed
 
@@ -26,12 +27,13 @@ _TOO_LONG = re.compile(
 )
 _FILTERED = re.compile(r"content_filter|content management policy", re.IGNORECASE)
 _TEMPLATE = re.compile(r"jinja|template|roles must alternate|tool", re.IGNORECASE)
+_STREAM = re.compile(r"\bstream", re.IGNORECASE)
 _KEYS = re.compile(r"\b(sk|rk|gsk)-[\w*.-]{4,}|\bBearer\s+\S+", re.IGNORECASE)
 
 
 def read_completion(answer: HttpResponse, *, model: str, key: str | None, now: int) -> str:
     """The reply. Raises the exceptions of attempts.py or AgentFailed, never with the key in the text."""
-    body = answer.json()
+    body: Any = completion_of(answer.body) if is_stream(answer.body) else answer.json()
     error = body.get("error") if isinstance(body, dict) else None
     if answer.status != 200 or (error and not body.get("choices")):
         words = _words(body, key)
@@ -41,12 +43,18 @@ def read_completion(answer: HttpResponse, *, model: str, key: str | None, now: i
         status = inner if answer.status == 200 else answer.status
         _refuse(status, words, model=model, after=seconds_to_wait(answer.headers, now=now))
     if not isinstance(body, dict):
-        raise ProviderBusy(CUT_OFF) if answer.body.lstrip()[:1] in (b"{", b"") else AgentFailed(NO_COMPLETION)
+        is_cut_off = is_stream(answer.body) or answer.body.lstrip()[:1] in (b"{", b"")
+        raise ProviderBusy(CUT_OFF) if is_cut_off else AgentFailed(NO_COMPLETION)
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
         raise AgentFailed(NO_COMPLETION)
     return _spoken(choice)
+
+
+def refuses_to_stream(answer: HttpResponse) -> bool:
+    """Whether the provider streams nothing for this model or this account."""
+    return answer.status in (400, 403, 404, 405, 422, 501) and bool(_STREAM.search(_words(answer.json(), None)))
 
 
 def _spoken(choice: dict[str, Any]) -> str:

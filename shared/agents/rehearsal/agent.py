@@ -1,17 +1,20 @@
 """The built-in agent: no key, no network, no model. It reports what it was given, and fails on request."""
 
+import math
 import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 
 from shared.agents.rehearsal.long import LONG_ANSWER
 from shared.domain.messages import Message, count_by_role, text_of
-from shared.errors import AgentFailed, AgentUnavailable
+from shared.errors import AgentCancelled, AgentFailed, AgentUnavailable
+from shared.ports.agents import Cancellation, Listener
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
+SPEAKS_FROM = 5.0
+"""Seconds from which on an answer is said in pieces: a shorter one is there before its pieces would be shown."""
 _QUOTE = 160
 _COMMAND = re.compile(r"rehearse:\s*(long|fail|unavailable|slow)(?:\s+(\d+(?:\.\d+)?))?", re.IGNORECASE)
 
@@ -19,36 +22,58 @@ _COMMAND = re.compile(r"rehearse:\s*(long|fail|unavailable|slow)(?:\s+(\d+(?:\.\
 class RehearsalAgent:
     """Gives the same answer to the same messages, after `rehearsal_seconds` or as long as the user asks for.
 
+    Long `rehearsal_seconds` are spent speaking, so that progress can be seen without a model.
+
     The user's message may hold `rehearse: long` (a 20,000-character answer), `rehearse: slow 3` (seconds),
     `rehearse: fail` (AgentFailed), `rehearse: unavailable [5]` (AgentUnavailable, after so many seconds).
     """
 
-    def __init__(
-        self, settings: Settings, secrets: Secrets, clock: Clock, *, pause: Callable[[float], None] = time.sleep
-    ) -> None:
+    def __init__(self, settings: Settings, secrets: Secrets, clock: Clock) -> None:
         del secrets  # all agents take the same arguments; this one needs no key
         self._seconds = settings.rehearsal_seconds
         self._clock = clock
-        self._pause = pause
 
-    def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
+    def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        note: str | None,
+        deadline: int,
+        cancellation: Cancellation,
+        progress: Listener | None = None,
+    ) -> str:
         """Report how many messages came, by role, and the last one."""
         asked = _latest(messages)
         command, number = _command(" ".join(text_of(message) for message in asked))
-        self._work(number if command == "slow" and number is not None else self._seconds, deadline)
+        answer = _confirmation(messages) if asked and asked[-1].get("internal") else _answer(messages, asked, note)
+        if command == "slow" and number is not None:
+            self._work(number, deadline, cancellation)
+        elif progress and not command and self._seconds >= SPEAKS_FROM:
+            self._speak(answer, progress, deadline, cancellation)
+        else:
+            self._work(self._seconds, deadline, cancellation)
         if command == "fail":
             raise AgentFailed("The rehearsal agent was asked to fail. Ask it anything else and it answers.")
         if command == "unavailable":
             raise AgentUnavailable("The rehearsal agent was asked to be unavailable.", after=number)
         if command == "long":
             return LONG_ANSWER
-        return _confirmation(messages) if asked and asked[-1].get("internal") else _answer(messages, asked, note)
+        return answer
 
-    def _work(self, seconds: float, deadline: int) -> None:
+    def _speak(self, answer: str, progress: Listener, deadline: int, cancellation: Cancellation) -> None:
+        """Take `rehearsal_seconds`, and say more of the answer each second."""
+        said = 0.0
+        while said < self._seconds:
+            self._work(min(1.0, self._seconds - said), deadline, cancellation)
+            said += 1.0
+            progress(answer[: math.ceil(len(answer) * min(1.0, said / self._seconds))])
+
+    def _work(self, seconds: float, deadline: int, cancellation: Cancellation) -> None:
         left = max(0.0, (deadline - self._clock.now()) / 1000)
-        self._pause(min(seconds, left))
+        if cancellation.wait(min(seconds, left)):
+            raise AgentCancelled
         if seconds > left:
-            raise AgentUnavailable(f"The rehearsal agent takes {seconds:g} s, and the turn's time ran out.")
+            raise AgentUnavailable("The rehearsal agent was asked to be slow, and the turn's time ran out.")
 
 
 def _latest(messages: Sequence[Message]) -> list[Message]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from shared.agents.transcript.conversation import Call, Entry
 from shared.domain.messages import Message
+from shared.domain.text import whole
 
 NO_RESULT = "(no result: the call was interrupted)"
 NO_OUTPUT = "(no output)"
@@ -117,5 +118,4 @@ def plain_text(content: object, *, depth: int = 8) -> str:
 
 def _clean(text: str) -> str:
     """The text without lone surrogates and NUL, which JSON bodies must not contain."""
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return whole.replace("\x00", "\ufffd")
+    return whole(text).replace("\x00", "\ufffd")

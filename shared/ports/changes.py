@@ -1,0 +1,62 @@
+"""Hold a read until something has changed, instead of letting its client ask again and again."""
+
+from collections.abc import Callable
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+T = TypeVar("T")
+LONGEST_HOLD = 25.0
+"""Seconds. Below the time-outs of gateways and of clients, which are usually 30."""
+
+
+class Subject(NamedTuple):
+    """What a reader waits for, and what a write has changed."""
+
+    kind: str
+    id: str
+
+
+def of_handoff(handoff_id: str) -> Subject:
+    return Subject("handoff", handoff_id)
+
+
+def of_session(session_id: str) -> Subject:
+    """The session without its transcript: where it lives, its turn, how many messages it has."""
+    return Subject("session", session_id)
+
+
+def of_runner(user_id: str, runner_id: str) -> Subject:
+    """The turns that wait for a runner."""
+    return Subject("runner", f"{user_id}/{runner_id}")
+
+
+class Read(NamedTuple, Generic[T]):
+    """What was read last. `was_held`: this service holds reads, so the client may ask again at once."""
+
+    value: T
+    was_held: bool
+
+
+class Changes(Protocol):
+    """Wakes readers when a write has changed their subject."""
+
+    async def hold(
+        self, subject: Subject, seconds: float, read: Callable[[], T], may_wait: Callable[[T], float | None]
+    ) -> Read[T]:
+        """Read, and again whenever the subject has changed, until there is something to tell or the time is over.
+
+        `may_wait` says of a value how many seconds its answer may be delayed: None is no news, 0 is an answer at once,
+        a little lets news that come together be told together. Errors of `read` reach the caller.
+        """
+
+
+class NoChanges:
+    """Where a held request would be paid for, as on Lambda: each read is answered at once."""
+
+    async def hold(
+        self,
+        subject: Subject,  # noqa: ARG002  # the interface
+        seconds: float,  # noqa: ARG002
+        read: Callable[[], T],
+        may_wait: Callable[[T], float | None],  # noqa: ARG002
+    ) -> Read[T]:
+        return Read(read(), was_held=False)

@@ -1,0 +1,45 @@
+"""Leases of a process that has died, for the one that takes its place and knows that it is alone."""
+
+import contextlib
+from collections.abc import Iterable
+
+from shared.domain.sessions import Executor, Session
+from shared.ports.conditions import equals
+from shared.ports.tables import ConditionFailed, Item, Table, Tables, Update
+from shared.store.session_items import CLAIMED, session_of
+from shared.store.versions import map_at
+
+
+def void_leases(tables: Tables, held: Iterable[Item], *, now: int) -> int:
+    """Let claimed turns be claimed again and parts be sent again, from `now` on; returns how many.
+
+    A turn that waits for a pause keeps it, and so does one that a machine runs: that process lives elsewhere. What was
+    interrupted still counts: a turn that kills its process is given up.
+    """
+    return sum(_void(tables, item, now) for item in held)
+
+
+def claimed_sessions(held: Iterable[Item]) -> list[Session]:
+    """The sessions whose turn the deployment's agent runs."""
+    sessions = (session_of(item) for item in held if map_at(item, "turn").get("state") == CLAIMED)
+    return [session for session in sessions if session.turn and session.turn.by is Executor.CLOUD]
+
+
+def _void(tables: Tables, item: Item, now: int) -> bool:
+    turn = map_at(item, "turn")
+    if turn.get("by") == Executor.MACHINE:
+        return False
+    if turn.get("state") == CLAIMED:
+        when = [equals("turn.id", turn["id"]), equals("turn.fence", turn["fence"])]
+        over = Update(
+            Table.SESSIONS, Table.SESSIONS.key_of(item), when=when, set={"turn.lease_until": now}, add={"version": 1}
+        )
+    elif item.get("state") == "sending":
+        when = [equals("state", "sending"), equals("sending_until", item["sending_until"])]
+        over = Update(Table.SESSIONS, Table.SESSIONS.key_of(item), when=when, set={"sending_until": now})
+    else:
+        return False
+    with contextlib.suppress(ConditionFailed):
+        tables.update(over)
+        return True
+    return False

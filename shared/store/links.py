@@ -1,0 +1,201 @@
+"""Pairing codes and first logins.
+
+LINK#<platform>#<hash>  the code: who made it, and for whom         USER#<by>  LINK#<platform>#<user>  the newest one
+PAIRING#<platform>      until when a code may be open
+USER#<invited>  LOGIN   may log in once                             TRIES#<platform>#<person>  tries in this hour
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from shared.domain.links import LOGIN_LIFETIME, TRIES_PER_HOUR, Link, LinkState
+from shared.domain.routes import Place, place_of
+from shared.domain.tokens import Scope
+from shared.ports.conditions import absent, at_most, differs, either, equals, more_than, present
+from shared.ports.tables import Check, ConditionFailed, Item, Put, Table, Tables, Update, Write
+from shared.store.accounts import not_of_another_user
+from shared.store.keys import (
+    LINK,
+    code_key,
+    home_key,
+    identity_key,
+    link_key,
+    login_key,
+    pairing_key,
+    person_key,
+    token_key,
+    tries_key,
+    user_key,
+    user_partition,
+)
+from shared.store.versions import VERSION, stamped
+
+HOUR = 3_600_000
+KEEP_SECONDS = 24 * 3600
+"""After its end a code is kept for redeliveries, and for its maker to look at."""
+
+
+class TableLinks:
+    """The `Links` port."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def create(self, link: Link, *, token_hash: str) -> bool:
+        by_code = {**code_key(link.platform, link.code_hash), "by": link.by, "slot": link.slot, **_expiry(link)}
+        newest = {**link_key(link.by, link.slot), **_attributes(link), **_expiry(link)}
+        return self._all_or_nothing(
+            Put(Table.SESSIONS, stamped(by_code), [absent("pk")]),
+            Put(Table.SESSIONS, stamped(newest)),
+            Put(
+                Table.SESSIONS,
+                stamped({**pairing_key(link.platform), "valid_until": link.valid_until, **_expiry(link)}),
+            ),
+            Check(Table.SESSIONS, token_key(link.by, token_hash), [present("pk")]),
+        )
+
+    def is_pairing(self, platform: str, *, now: int) -> bool:
+        item = self._tables.get(Table.SESSIONS, pairing_key(platform))
+        return item is not None and item["valid_until"] > now
+
+    def made_by(self, user_id: str) -> Sequence[Link]:
+        return [_link_of(row) for row in self._tables.query(user_partition(user_id), low=LINK)]
+
+    def find(self, platform: str, code_hash: str) -> Link | None:
+        code = self._tables.get(Table.SESSIONS, code_key(platform, code_hash))
+        newest = self._tables.get(Table.SESSIONS, link_key(code["by"], code["slot"])) if code else None
+        return _link_of(newest) if newest and newest["hash"] == code_hash else None
+
+    def count_try(self, platform: str, account: str, event_id: str, *, now: int) -> bool:
+        """The usual case is one write. The first try of an hour meets a condition, and of two first ones one meets two."""
+        key, hour = tries_key(platform, account), now // HOUR
+        change = {"event": event_id, "expires_at": now // 1000 + KEEP_SECONDS, "v": VERSION}
+        in_this_hour = [equals("hour", hour), at_most("tries", TRIES_PER_HOUR - 1), differs("event", event_id)]
+        another = Update(Table.SESSIONS, key, in_this_hour, set=change, add={"tries": 1})
+        is_over = [either(absent("hour"), at_most("hour", hour - 1))]
+        first = Update(Table.SESSIONS, key, is_over, set={**change, "hour": hour, "tries": 1})
+        for write in (another, first, another):
+            try:
+                self._tables.update(write)
+            except ConditionFailed as failed:
+                found = failed.items[0] or {}
+                if write is another and found.get("hour") == hour:
+                    return bool(found.get("event") == event_id)
+            else:
+                return True
+        return False
+
+    def use(self, link: Link, account: str, home: Place, event_id: str, *, now: int, name: str = "") -> bool:
+        user, platform = link.user_id, link.platform
+        linked = {
+            "state": LinkState.LINKED.value,
+            "account": account,
+            "account_name": name or None,
+            "route": home.route,
+            "event": event_id,
+        }
+        writes: list[Write] = [
+            Update(Table.SESSIONS, link_key(link.by, link.slot), when=_still_open(link, now), set=linked),
+            Put(Table.SESSIONS, stamped({**person_key(platform, account), "user": user}), [not_of_another_user(user)]),
+            Put(Table.SESSIONS, stamped(identity_key(user, platform, account))),
+            Put(Table.SESSIONS, stamped({**home_key(user, platform), "route": home.route})),
+        ]
+        if link.is_invitation:
+            login = {
+                **login_key(user),
+                "valid_until": now + LOGIN_LIFETIME,
+                "expires_at": now // 1000 + KEEP_SECONDS,
+                "base_url": link.base_url or None,
+            }
+            writes.append(Put(Table.SESSIONS, stamped({**user_key(user), "invited": True}), [absent("pk")]))
+            writes.append(Put(Table.SESSIONS, stamped(login)))
+        else:
+            writes.append(Update(Table.SESSIONS, user_key(user), when=[], first={"v": VERSION}))
+        return self._all_or_nothing(*writes)
+
+    def void(self, link: Link) -> bool:
+        still = [equals("hash", link.code_hash), equals("state", LinkState.OPEN.value)]
+        change = {"state": LinkState.VOID.value}
+        return self._all_or_nothing(Update(Table.SESSIONS, link_key(link.by, link.slot), when=still, set=change))
+
+    def is_waiting(self, user_id: str) -> bool:
+        item = self._tables.get(Table.SESSIONS, user_key(user_id))
+        return item is not None and item.get("invited") is True
+
+    def login_url(self, user_id: str, *, now: int) -> str | None:
+        item = self._tables.get(Table.SESSIONS, login_key(user_id))
+        may = item is not None and "used_by" not in item and item["valid_until"] > now
+        return item.get("base_url", "") if item and may else None
+
+    def offer_login(self, user_id: str, code_hash: str, *, now: int) -> bool:
+        when = [more_than("valid_until", now), absent("used_by")]
+        return self._all_or_nothing(Update(Table.SESSIONS, login_key(user_id), when=when, set={"hash": code_hash}))
+
+    def login(
+        self, user_id: str, code_hash: str, *, by: str, token_hash: str, scopes: frozenset[Scope], label: str, now: int
+    ) -> bool:
+        mine = either(absent("used_by"), equals("used_by", by))
+        when = [equals("hash", code_hash), more_than("valid_until", now), mine]
+        token = {
+            **token_key(user_id, token_hash),
+            "scopes": sorted(scope.value for scope in scopes),
+            "label": label or None,
+            "created_at": now,
+        }
+        return self._all_or_nothing(
+            Update(Table.SESSIONS, login_key(user_id), when=when, set={"used_by": by}),
+            Put(Table.SESSIONS, stamped(token)),
+            Update(Table.SESSIONS, user_key(user_id), when=[], set={"invited": None}, first={"v": VERSION}),
+        )
+
+    def _all_or_nothing(self, *writes: Write) -> bool:
+        try:
+            self._tables.transact(writes)
+        except ConditionFailed:
+            return False
+        return True
+
+
+def _still_open(link: Link, now: int) -> list[Any]:
+    return [
+        equals("hash", link.code_hash),
+        equals("state", LinkState.OPEN.value),
+        more_than("valid_until", now),
+    ]
+
+
+def _expiry(link: Link) -> Item:
+    return {"expires_at": link.valid_until // 1000 + KEEP_SECONDS}
+
+
+def _attributes(link: Link) -> Item:
+    return {
+        "id": link.id,
+        "user": link.user_id,
+        "platform": link.platform,
+        "hash": link.code_hash,
+        "valid_until": link.valid_until,
+        "invitation": link.is_invitation,
+        "base_url": link.base_url or None,
+        "state": link.state.value,
+    }
+
+
+def _link_of(item: Item) -> Link:
+    """A state that only a later version knows is one in which the code is over."""
+    state = item.get("state")
+    return Link(
+        id=item["id"],
+        by=item["pk"].removeprefix(user_partition("")),
+        user_id=item["user"],
+        platform=item["platform"],
+        code_hash=item["hash"],
+        valid_until=item["valid_until"],
+        is_invitation=bool(item.get("invitation")),
+        base_url=item.get("base_url", ""),
+        state=LinkState(state) if state in list(LinkState) else LinkState.VOID,
+        account=item.get("account"),
+        account_name=item.get("account_name"),
+        home=place_of(item["route"]) if "route" in item else None,
+        event_id=item.get("event"),
+    )

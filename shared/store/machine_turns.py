@@ -1,0 +1,186 @@
+"""Turns of machines: transitions of META's turn and of the offer beside it that only they have."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shared.domain.offers import Offer
+from shared.domain.progress import Progress
+from shared.domain.sessions import Executor, Session
+from shared.errors import Conflict
+from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present
+from shared.ports.inbox import InboxRow
+from shared.ports.tables import Check, ConditionFailed, Table, Tables, Update
+from shared.store.keys import meta_key, offer_key, runner_key
+from shared.store.offers import offer_of, progress_value
+from shared.store.session_items import CLAIMED, OFFERED, session_of, turn_value
+from shared.store.transitions import no_executor
+from shared.store.turns import is_at_fence, is_new, may_speak, turn_of
+from shared.store.versions import map_at
+
+MAX_ROWS = 25
+
+
+class TableMachineTurns:
+    """The `MachineTurns` port."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def claim(
+        self,
+        session: Session,
+        rows: Sequence[InboxRow],
+        *,
+        claim_id: str,
+        now: int,
+        lease_until: int,
+        previous_fence: int | None = None,
+    ) -> Session:
+        before, runs_on = turn_of(session), session.runs_on
+        if runs_on is None:
+            raise Conflict(f"session {session.id} runs on no machine")
+        is_restart = before.is_claimed and previous_fence == before.fence
+        turn = replace(
+            before,
+            fence=before.fence + 1,
+            is_claimed=True,
+            lease_until=lease_until,
+            claim_id=claim_id,
+            words=len(rows),
+        )
+        claim = Update(
+            Table.SESSIONS,
+            meta_key(session.id),
+            when=[
+                *is_at_fence(session),
+                equals("turn.by", Executor.MACHINE),
+                equals("runs_on.runner", runs_on.runner),
+                *([] if is_restart else [no_executor(now)]),
+            ],
+            set={"turn": turn_value(turn)},
+            add={"version": 1},
+        )
+        known = Check(Table.SESSIONS, runner_key(session.user_id, runs_on.runner), [present("pk"), absent("revoked")])
+        try:
+            self._tables.transact([claim, known, *map(is_new, rows)])
+        except ConditionFailed as failed:
+            current = failed.items[0] or {}
+            if map_at(current, "turn").get("claim_id") == claim_id:  # the answer of the first try was lost
+                return session_of(current)
+            raise Conflict(f"turn {turn.id} is taken or over, or a row is done") from None
+        return replace(session, turn=turn, version=session.version + 1)
+
+    def begin(self, session: Session, *, lease_until: int) -> bool:
+        held = turn_of(session)
+        if held.begun_fence == held.fence:  # the answer of the first try was lost
+            return self._renew(session, lease_until)
+        turn = replace(held, begun=held.begun + 1, begun_fence=held.fence, lease_until=lease_until)
+        begin = Update(
+            Table.SESSIONS,
+            meta_key(session.id),
+            when=[
+                *is_at_fence(session),
+                equals("turn.state", CLAIMED),
+                differs("turn.begun_fence", held.fence),
+            ],
+            set={"turn": turn_value(turn), "native_dirty": True},
+            add={"version": 1},
+        )
+        try:
+            self._tables.update(begin)
+        except ConditionFailed as failed:
+            current = session_of(failed.items[0]).turn if failed.items[0] else None
+            # The client repeats a write whose answer was lost.
+            begun = (held.id, held.fence, held.fence)
+            return current is not None and (current.id, current.fence, current.begun_fence) == begun
+        return True
+
+    def steer(self, session: Session, row: InboxRow) -> bool:
+        turn = turn_of(session)
+        key = offer_key(session.id, turn.id)
+        item = self._tables.get(Table.SESSIONS, key)
+        offer = offer_of(item) if item else None
+        if offer is not None and row.event_id in offer.rows:
+            return True
+        if offer is None or offer.handoff_id or len(offer.rows) >= MAX_ROWS:
+            return False
+        added = Update(
+            Table.SESSIONS,
+            key,
+            when=[absent("settled"), equals("row_count", len(offer.rows))],  # another row may be added at the same time
+            set={"rows": [*offer.rows, row.event_id], "row_count": len(offer.rows) + 1},
+        )
+        alive = Check(Table.SESSIONS, meta_key(session.id), [*is_at_fence(session), *may_speak(session, row)])
+        with contextlib.suppress(ConditionFailed):
+            self._tables.transact([added, alive, is_new(row)])
+            return True
+        return False
+
+    def acknowledge(self, offer: Offer, rows: Sequence[str]) -> None:
+        given = tuple(dict.fromkeys((*offer.acknowledged, *(row for row in rows if row in offer.rows))))
+        if given != offer.acknowledged:
+            self._offer(offer, {"acknowledged": list(given)}, absent("settled"))
+
+    def report(self, offer: Offer, progress: Progress) -> bool:
+        older = either(
+            absent("progress"),
+            at_most("progress.fence", progress.fence - 1),
+            both(equals("progress.fence", progress.fence), at_most("progress.seq", progress.seq - 1)),
+        )
+        return self._offer(offer, {"progress": progress_value(progress)}, older, absent("settled"))
+
+    def choose(self, session: Session, executor: Executor, *, now: int) -> Session:
+        turn = session.turn
+        idle = turn is not None and turn.by is not executor and (not turn.is_claimed or turn.lease_until <= now)
+        chosen = replace(
+            session,
+            cloud_chosen=executor is Executor.CLOUD,
+            cloud_kickoff=session.cloud_kickoff and executor is Executor.CLOUD,
+            turn=None if idle else turn,
+            version=session.version + 1,
+            updated_at=now,
+        )
+        write = Update(
+            Table.SESSIONS,
+            meta_key(session.id),
+            when=[equals("version", session.version)],
+            set={
+                "answers": Executor.CLOUD.value if chosen.cloud_chosen else None,
+                "cloud_kickoff": chosen.cloud_kickoff or None,
+                "updated_at": now,
+                **({"turn": None} if idle else {}),
+            },
+            add={"version": 1},
+        )
+        if not self._holds(write):
+            raise Conflict(f"session {session.id} changed since it was read")
+        return chosen
+
+    def withdraw(self, session: Session, *, now: int, marks_kickoff: bool = False) -> bool:
+        write = Update(
+            Table.SESSIONS,
+            meta_key(session.id),
+            when=[*is_at_fence(session), either(equals("turn.state", OFFERED), no_executor(now))],
+            set={"turn": None, "updated_at": now, **({"cloud_kickoff": True} if marks_kickoff else {})},
+            add={"version": 1},
+        )
+        return self._holds(write)
+
+    def told_away(self, offer: Offer) -> bool:
+        return self._offer(offer, {"told_away": True}, absent("told_away"), absent("settled"))
+
+    def _renew(self, session: Session, lease_until: int) -> bool:
+        when = [*is_at_fence(session), equals("turn.state", CLAIMED)]
+        changes = {"turn.lease_until": lease_until}
+        return self._holds(Update(Table.SESSIONS, meta_key(session.id), when=when, set=changes, add={"version": 1}))
+
+    def _offer(self, offer: Offer, changes: dict[str, object], *when: Condition) -> bool:
+        key = offer_key(offer.session_id, offer.id)
+        return self._holds(Update(Table.SESSIONS, key, when=[present("pk"), *when], set=changes))
+
+    def _holds(self, write: Update) -> bool:
+        with contextlib.suppress(ConditionFailed):
+            self._tables.update(write)
+            return True
+        return False

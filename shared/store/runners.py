@@ -1,0 +1,83 @@
+"""Runners as items beside their user, and the turns that each of them polls."""
+
+import contextlib
+from collections.abc import Sequence
+
+from shared.domain.runners import Runner
+from shared.errors import Conflict
+from shared.ports.conditions import absent, present
+from shared.ports.runners import TurnPointer
+from shared.ports.tables import ConditionFailed, Delete, Item, Put, Table, Tables, Update
+from shared.store.keys import POINTER, RUNNER, pointer_key, pointers_partition, runner_key, user_partition
+from shared.store.versions import map_at, stamped
+
+
+class TableRunners:
+    """The `Runners` port."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def register(self, runner: Runner) -> bool:
+        item = {
+            **runner_key(runner.user_id, runner.id),
+            "name": runner.name,
+            "agents": dict(runner.agents),
+            "version": runner.version,
+            "seen_at": runner.seen_at,
+            "turn_at": runner.turn_at or None,
+        }
+        with contextlib.suppress(ConditionFailed):
+            self._tables.put(Put(Table.SESSIONS, stamped(item), [absent("revoked")]))
+            return True
+        return False
+
+    def get(self, user_id: str, runner_id: str) -> Runner | None:
+        item = self._tables.get(Table.SESSIONS, runner_key(user_id, runner_id))
+        return _runner_of(item) if item else None
+
+    def list(self, user_id: str) -> Sequence[Runner]:
+        return [_runner_of(item) for item in self._tables.query(user_partition(user_id), low=RUNNER)]
+
+    def seen(self, runner: Runner, *, now: int, ran_turn: bool = False) -> None:
+        changes = {"seen_at": now, **({"turn_at": now} if ran_turn else {})}
+        key = runner_key(runner.user_id, runner.id)
+        with contextlib.suppress(ConditionFailed, Conflict):
+            self._tables.update(Update(Table.SESSIONS, key, when=[present("pk")], set=changes))
+
+    def revoke(self, runner: Runner) -> bool:
+        key = runner_key(runner.user_id, runner.id)
+        with contextlib.suppress(ConditionFailed):
+            self._tables.update(Update(Table.SESSIONS, key, when=[present("pk")], set={"revoked": True}))
+            return True
+        return False
+
+    def pointers(self, user_id: str, runner_id: str) -> Sequence[TurnPointer]:
+        items = self._tables.query(pointers_partition(user_id, runner_id), low=POINTER)
+        return [_pointer_of(item) for item in items]
+
+    def remove_pointer(self, user_id: str, runner_id: str, turn_id: str) -> None:
+        self._tables.delete(Delete(Table.SESSIONS, pointer_key(user_id, runner_id, turn_id)))
+
+
+def _runner_of(item: Item) -> Runner:
+    return Runner(
+        id=item["sk"].removeprefix(RUNNER),
+        user_id=item["pk"].removeprefix("USER#"),
+        name=item.get("name", ""),
+        agents=map_at(item, "agents"),
+        version=item.get("version", ""),
+        seen_at=item.get("seen_at", 0),
+        turn_at=item.get("turn_at", 0),
+        revoked=bool(item.get("revoked")),
+    )
+
+
+def _pointer_of(item: Item) -> TurnPointer:
+    return TurnPointer(
+        session_id=item.get("session_id", ""),
+        turn_id=item["sk"].removeprefix(POINTER),
+        agent=item.get("agent", ""),
+        native_id=item.get("native_id", ""),
+        is_kickoff=bool(item.get("kickoff")),
+    )

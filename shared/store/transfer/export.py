@@ -1,0 +1,111 @@
+"""Reads everything that moves, each session as of one moment, also while the service runs."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from shared.domain.routes import place_of
+from shared.ports.tables import Item, Table, Tables
+from shared.store.keys import meta_key, route_key, session_partition, usage_key
+from shared.store.transfer.kinds import BLOCKING, IN_FLIGHT, Kind, at_rest, is_expired, kind_of
+from shared.store.versions import stamped
+
+TRIES = 5
+Record = tuple[Table, Item]
+
+
+class SessionChanging(Exception):
+    """A session is written again and again, so there is no moment to read it. Repeat it when it is idle."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"Session {session_id} keeps changing, or its transcript is not complete.")
+
+
+@dataclass
+class Export:
+    """One pass over both tables. Call `sessions` to its end, then `rest`; the counts are complete after that.
+
+    `is_foreign` decides about homes, identities and people that belong to this installation only.
+    """
+
+    tables: Tables
+    now: int
+    is_foreign: Callable[[Kind, Item], bool] = lambda _kind, _item: False
+    counts: Counter[Kind] = field(default_factory=Counter)
+    left_out: Counter[Kind] = field(default_factory=Counter)
+    messages: int = 0
+    _kept: dict[Kind, list[Record]] = field(default_factory=dict)
+    _stored: Counter[str] = field(default_factory=Counter)
+
+    def sessions(self) -> Iterator[Record]:
+        """Sessions with their transcripts. What else there is, is kept: it is small. Raises SessionChanging."""
+        for table in Table:
+            for item in self.tables.scan(table):
+                kind = kind_of(table, item)
+                if is_expired(item, self.now):
+                    continue
+                if kind is Kind.SESSION:
+                    yield from self._session(item)
+                elif kind in (Kind.CHUNK, Kind.BACK_ROUTE, Kind.ROUTE, Kind.USAGE):
+                    continue  # read with their session, or counted again
+                elif kind in (*BLOCKING, Kind.JOURNAL):
+                    self.left_out[kind] += 1
+                elif not self.is_foreign(kind, item):
+                    self._keep(kind, table, item)
+
+    def before(self) -> Iterator[Record]:
+        """Users, without their tokens."""
+        for user, size in sorted(self._stored.items()):
+            self._keep(Kind.USAGE, Table.SESSIONS, {**stamped({**usage_key(user), "stored_bytes": size})})
+        for kind in (Kind.USER, Kind.USE, Kind.HOME, Kind.IDENTITY, Kind.PERSON, Kind.USAGE):
+            yield from self._kept.pop(kind, [])
+
+    def after(self) -> Iterator[Record]:
+        """Where sessions are, what has ended, and the tokens."""
+        for kind in (Kind.BACK_ROUTE, Kind.ROUTE, Kind.HANDOFF, Kind.TOKEN):
+            yield from self._kept.pop(kind, [])
+
+    @property
+    def blocking(self) -> Counter[Kind]:
+        """What is under way and would be lost."""
+        return Counter({kind: count for kind, count in self.left_out.items() if kind in BLOCKING})
+
+    def _keep(self, kind: Kind, table: Table, item: Item) -> None:
+        self.counts[kind] += 1
+        self._kept.setdefault(kind, []).append((table, item))
+
+    def _session(self, meta: Item) -> Iterator[Record]:
+        read = self._read(meta)
+        if read is None:
+            return
+        meta, chunks, back_routes, routes = read
+        if any(name in meta for name in IN_FLIGHT):
+            self.left_out[Kind.OFFER] += "turn" in meta
+            self.left_out[Kind.OPEN_HANDOFF] += "active_handoff" in meta
+        for back_route in back_routes:
+            self._keep(Kind.BACK_ROUTE, Table.SESSIONS, back_route)
+        for route in routes:
+            self._keep(Kind.ROUTE, Table.SESSIONS, route)
+        if size := meta.get("uploaded_bytes"):
+            self._stored[meta["user_id"]] += size
+        self.counts[Kind.CHUNK] += len(chunks)
+        self.counts[Kind.SESSION] += 1
+        self.messages += meta["message_count"]
+        yield from ((Table.SESSIONS, chunk) for chunk in chunks)
+        yield Table.SESSIONS, at_rest(meta)
+
+    def _read(self, meta: Item) -> tuple[Item, list[Item], list[Item], list[Item]] | None:
+        """META, chunks, back routes and routes that belong together; None if the session was deleted."""
+        session_id = meta["session_id"]
+        for _ in range(TRIES):
+            chunks = list(self.tables.query(session_partition(session_id), low="CHUNK#"))
+            back_routes = list(self.tables.query(session_partition(session_id), low="ROUTE#"))
+            places = [place_of(row["sk"].removeprefix("ROUTE#")) for row in back_routes]
+            pointers = self.tables.get_many(Table.SESSIONS, [route_key(place) for place in places])
+            again = self.tables.get(Table.SESSIONS, meta_key(session_id))
+            if again is None:
+                return None
+            if again == meta and sum(chunk["count"] for chunk in chunks) == meta["message_count"]:
+                return meta, chunks, back_routes, [row for row in pointers if row["session_id"] == session_id]
+            meta = again
+        raise SessionChanging(session_id)
