@@ -11,7 +11,7 @@ from shared.agents.measured import MeasuredAgent
 from shared.agents.registry import build_agent, summary
 from shared.aws.clients import LazyClient
 from shared.aws.metrics import EmbeddedMetrics
-from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
+from shared.aws.queue import SqsDeadTurns, SqsRunQueue, SqsTurnQueue, SqsVisibility
 from shared.aws.secrets import SsmSecrets
 from shared.aws.tables import DynamoTables
 from shared.clock import SystemClock
@@ -55,6 +55,7 @@ def build_services(
         queue=SqsTurnQueue(sqs, settings.turns_queue_url),
         visibility=lambda receipt_handle: SqsVisibility(sqs, settings.turns_queue_url, receipt_handle),
         dead_turns=SqsDeadTurns(sqs, settings.dead_turns_queue_url),
+        runs=SqsRunQueue(sqs, settings.runs_queue_url),
         platforms=PlatformRegistry(settings, secrets, platforms),
         agent=agent,
         agent_summary=summary(settings),

@@ -3,17 +3,23 @@
 HandoffError
 ├── RequestRefused             the request cannot be granted; nothing was written; a retry gives the same answer
 │   ├── InvalidRequest · Unauthenticated · MissingScope · UnknownSession · UnknownHandoff
-│   ├── UnknownToken · UnknownUser · UserExists
-│   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · PlatformUnavailable · NoHome · ChatRefused
+│   ├── UnknownToken · UnknownUser · UserExists · LoginRefused
+│   ├── UnknownRunner · RunnerRevoked · RunnerTooOld · UnknownTurn · TurnTaken · TurnEnded · TurnSuperseded · OtherResult
+│   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · PlatformUnavailable · NoHome · ChatRefused · WriteFirst
 │   ├── Moved · OutOfSequence · SessionBusy · SessionSuspended · HandoffInFlight · PlaceBusy
 │   ├── IdempotencyKeyReused · TooLate
 │   └── LimitReached(retry_after)
-│       └── TooManyOpenHandoffs · TooManyTurns · StorageFull
+│       └── TooManyOpenHandoffs · TooManyTurns · TooManyNotices · StorageFull
 ├── Retryable                  the queue, the stream or the sweep tries again
 │   ├── Conflict               optimistic lock failed: the item changed since it was read
 │   └── NotYet(after)          not due before `after` seconds
 │       ├── Busy               another process works on it
 │       └── NewerVersion       a newer version of the service wrote it: left to a worker of that version
+├── DataFileError              the database file of a service on one machine cannot be used; what was committed stays
+│   ├── DataFileLocked         another process has been writing for too long
+│   ├── DiskFull               there is no room for a write
+│   ├── DataFileUnflushed      the disk did not confirm a write: restart
+│   └── DataFileUnavailable · DataFileReadOnly · DataFileCorrupt · DataFileForeign · DataFileNewer
 ├── PlatformError              a call to a chat platform failed
 │   ├── RateLimited(after)     not sent; retry after `after` seconds
 │   ├── NotSent                not sent; may be retried
@@ -24,7 +30,8 @@ HandoffError
 │       └── PlaceGone          the thread or chat no longer exists
 └── AgentError                 an agent did not answer
     ├── AgentUnavailable       temporary: retry
-    └── AgentFailed            permanent: tell the user
+    ├── AgentFailed            permanent: tell the user
+    └── AgentCancelled         its caller no longer wants the answer: drop it
 """
 
 import math
@@ -107,6 +114,18 @@ class UserExists(RequestRefused):
         super().__init__(f"There is a user {user_id} already. Nothing was changed. Choose another id.")
 
 
+class LoginRefused(RequestRefused):
+    """The code of a first login is wrong, was used, or is too old: the answer is the same."""
+
+    code = "login_refused"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This login link is wrong, was used already, or is too old. No token was created. Ask the person who invited "
+            "you for another invitation."
+        )
+
+
 class UnknownSession(RequestRefused):
     """No such session, or another user's: the answer is the same."""
 
@@ -150,7 +169,7 @@ class PlatformNotConfigured(RequestRefused):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name} is not configured on this service. Ask the operator to set the bot's token and secret."
+            f"{name} is not configured on this service. The operator sets up a bot with `handoff setup {name}`."
         )
 
 
@@ -177,9 +196,10 @@ class NoHome(RequestRefused):
 
     code = "no_home"
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str | None) -> None:
         super().__init__(
-            f"You have no home on {name}. Set one with `handoff config home {name} CHAT`, or send /sethome in the chat."
+            f"You have no home {f'on {name}' if name else 'chat'}. "
+            f"Link your account with `handoff link {name or 'PLATFORM'}`, or send /sethome in a chat with the bot."
         )
 
 
@@ -259,6 +279,18 @@ class PlaceBusy(RequestRefused):
         )
 
 
+class WriteFirst(RequestRefused):
+    """The platform delivers messages of a bot only for some time after the person wrote, and that time is over."""
+
+    code = "write_first"
+
+    def __init__(self, platform: str, window: int) -> None:
+        super().__init__(
+            f"A bot on {platform} may write to you only within {window // 3600} hours of your last message to it. "
+            f"Send it /status on {platform}, then hand off again. The session stays where it is."
+        )
+
+
 class IdempotencyKeyReused(RequestRefused):
     """The same key with a different body."""
 
@@ -279,6 +311,80 @@ class TooLate(RequestRefused):
             if state == "running"
             else f"Handoff {handoff_id} is already {state}. Nothing was changed."
         )
+
+
+class UnknownRunner(RequestRefused):
+    """The user has no runner with this id."""
+
+    code = "unknown_runner"
+
+    def __init__(self, runner_id: str) -> None:
+        super().__init__(f"You have no runner {runner_id}. Start `handoff run` on that machine, which registers it.")
+
+
+class RunnerRevoked(RequestRefused):
+    """The user has revoked the runner: it may claim nothing and commit nothing."""
+
+    code = "runner_revoked"
+
+    def __init__(self, runner_id: str) -> None:
+        super().__init__(f"Runner {runner_id} was revoked. Delete its id on that machine to register it as a new one.")
+
+
+class RunnerTooOld(RequestRefused):
+    """The runner speaks a version of the protocol that this service does not."""
+
+    code = "runner_too_old"
+
+    def __init__(self, protocol: int) -> None:
+        super().__init__(f"This service does not speak version {protocol} of the runner protocol. Update `handoff`.")
+
+
+class UnknownTurn(RequestRefused):
+    """The runner was never offered this turn."""
+
+    code = "unknown_turn"
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(f"Turn {turn_id} is not known, or was offered to another runner.")
+
+
+class TurnTaken(RequestRefused):
+    """Another process works on the turn."""
+
+    code = "taken"
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(f"Turn {turn_id} is taken by another process. Poll again.")
+
+
+class TurnEnded(RequestRefused):
+    """The turn is over: stopped, withdrawn, or its session has moved."""
+
+    code = "ended"
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(f"Turn {turn_id} is over. Cancel the agent; nothing more is taken for it.")
+
+
+class TurnSuperseded(RequestRefused):
+    """A newer claim of the turn exists, so this one may write nothing."""
+
+    code = "superseded"
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(
+            f"Turn {turn_id} was claimed again since. Cancel the agent; nothing more is taken from this claim."
+        )
+
+
+class OtherResult(RequestRefused):
+    """The claim has committed another result already."""
+
+    code = "other_result"
+
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(f"Turn {turn_id} has another result from the same claim already, which stands.")
 
 
 class LimitReached(RequestRefused):
@@ -316,6 +422,17 @@ class TooManyTurns(LimitReached):
             f"Try again in {math.ceil(retry_after / 60)} minutes.",
             limit=limit,
             retry_after=retry_after,
+        )
+
+
+class TooManyNotices(LimitReached):
+    """The user's last notice is too recent."""
+
+    code = "too_many_notices"
+
+    def __init__(self, *, every: int, retry_after: int) -> None:
+        super().__init__(
+            f"One notice in {every} seconds can be posted. This one was dropped.", limit=1, retry_after=retry_after
         )
 
 
@@ -362,6 +479,112 @@ class NewerVersion(NotYet):
 
     def __str__(self) -> str:
         return f"{self.what} was written by a newer version of the service"
+
+
+class DataFileError(HandoffError):
+    """The database file cannot be used. The failed operation changed nothing, and what was committed before it stays.
+
+    The message is for the operator: it has the path. `for_clients` has not.
+    """
+
+    for_clients = (
+        "The service cannot use its database file now. Nothing was changed, and everything stored before is safe. "
+        "The operator finds the cause in the service's log. Try again later."
+    )
+
+
+class DataFileLocked(DataFileError):
+    """Another process has been writing for too long. A retry may succeed."""
+
+    for_clients = (
+        "Another process on the service's machine has locked its database file for too long. Nothing was changed. "
+        "Try again in a moment."
+    )
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"Another process has locked {path} for too long. Nothing was changed. "
+            "Stop the other process (a backup, a shell of sqlite3, a second service) or wait for it, then try again."
+        )
+
+
+class DiskFull(DataFileError):
+    """There is no room for a write. A retry succeeds when there is room."""
+
+    for_clients = (
+        "The disk of the service is full. Nothing was changed, and everything stored before is safe. "
+        "Try again when the operator has freed some space."
+    )
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"The disk is full: {path} cannot grow. Nothing was changed, and everything stored before is safe. "
+            "Free some space; the service then goes on by itself."
+        )
+
+
+class DataFileUnavailable(DataFileError):
+    """The file cannot be opened, read or written."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be used: {why.rstrip('.')}. Nothing was changed. "
+            "Check that its directory exists, that you may write there, and that the disk works, then try again."
+        )
+
+
+class DataFileUnflushed(DataFileError):
+    """The disk did not confirm what was written. Only a new process can tell what it has."""
+
+    for_clients = (
+        "The disk of the service did not confirm the change, so it may be lost. "
+        "The operator finds the cause in the service's log. Try again after the service was restarted."
+    )
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"The disk did not confirm what was written to {path}: {why.rstrip('.')}. The last changes may be lost; all that "
+            "was answered before is safe. Check the disk, then restart the service. Until then it accepts nothing."
+        )
+
+
+class DataFileReadOnly(DataFileError):
+    """The file or its directory may not be written."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} cannot be written: the file, its directory or the disk is read-only for this user. "
+            "Nothing was changed. Give this user the right to write both, then start again."
+        )
+
+
+class DataFileCorrupt(DataFileError):
+    """The content of the file is damaged, or it is no database."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} is damaged or is not a database. It was left as it is. "
+            "Stop the service, keep a copy of the file, then restore the last backup in its place."
+        )
+
+
+class DataFileForeign(DataFileError):
+    """A database of another program."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} is a database of another program. It was left as it is. Choose another file or directory."
+        )
+
+
+class DataFileNewer(DataFileError):
+    """A newer version of the service wrote the file."""
+
+    def __init__(self, path: str, version: int, known: int) -> None:
+        super().__init__(
+            f"{path} was written by a newer version of the service (format {version}, this one knows {known}). "
+            "It was left as it is. Install that version again, or use the copy that it kept beside the file when it upgraded."
+        )
 
 
 class PlatformError(HandoffError):
@@ -417,3 +640,10 @@ class AgentUnavailable(AgentError):
 
 class AgentFailed(AgentError):
     """Permanent: a refusal, a wrong key, an unknown model."""
+
+
+class AgentCancelled(AgentError):
+    """The caller cancelled the request. The provider may have worked on it; there is no answer."""
+
+    def __init__(self) -> None:
+        super().__init__("The turn was cancelled before the agent answered.")

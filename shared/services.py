@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from shared.ports.agents import Agent
+from shared.ports.changes import Changes, NoChanges
 from shared.ports.clock import Clock
 from shared.ports.metrics import Metrics, NoMetrics
 from shared.ports.platforms import Platforms
-from shared.ports.queue import DeadTurns, TurnQueue, Visibility
+from shared.ports.queue import DeadTurns, RunQueue, TurnQueue, Visibility
 from shared.ports.store import Store
 from shared.settings import Settings
 
@@ -26,8 +27,10 @@ class Services:
     queue: TurnQueue
     visibility: Callable[[str], Visibility]
     dead_turns: DeadTurns
+    runs: RunQueue
     platforms: Platforms
     agent_summary: str
     agent: Callable[[], Agent]
     new_id: Callable[[], str]
     metrics: Metrics = field(default_factory=NoMetrics)
+    changes: Changes = field(default_factory=NoChanges)

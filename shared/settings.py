@@ -17,6 +17,7 @@ class Settings:
     sessions_table: str
     turns_queue_url: str
     dead_turns_queue_url: str = ""
+    runs_queue_url: str = ""
     secrets_prefix: str = "/handoff"
     public_url: str = ""
     agent: str = "rehearsal"
@@ -59,6 +60,7 @@ class Settings:
 
 _TEXTS = {
     "dead_turns_queue_url": "DEAD_TURNS_QUEUE_URL",
+    "runs_queue_url": "RUNS_QUEUE_URL",
     "secrets_prefix": "SECRETS_PREFIX",
     "public_url": "PUBLIC_URL",
     "agent": "HANDOFF_AGENT",
@@ -100,5 +102,5 @@ def _is_urls(urls: object) -> bool:
 
 
 def is_loaded_ahead(environment: Mapping[str, str]) -> bool:
-    """Whether Lambda loads this container before there is an event for it."""
-    return environment.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "provisioned-concurrency"
+    """Whether Lambda loads this container before there is an event for it, to keep it or to take a snapshot of it."""
+    return environment.get("AWS_LAMBDA_INITIALIZATION_TYPE") in ("provisioned-concurrency", "snap-start")

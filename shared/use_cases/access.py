@@ -12,16 +12,17 @@ from shared.errors import (
     PlaceBusy,
     PlatformNotConfigured,
     PlatformNotSupported,
+    Rejected,
+    RequestRefused,
     UnknownHandoff,
     UnknownPlatform,
     UnknownSession,
+    WriteFirst,
 )
 from shared.ports.inbox import InboxRow
-from shared.ports.platforms import Platforms, ResolvedChat
+from shared.ports.platforms import Platform, Platforms, ResolvedChat
 from shared.services import Services
 from shared.use_cases.retry import on_conflict
-
-ACCEPTED_PREFIX = "accepted-"
 
 
 def own_session(services: Services, user_id: str, session_id: str) -> Session:
@@ -58,6 +59,16 @@ def refuse_early(services: Services, user_id: str, chat: Place) -> None:
         raise PlaceBusy(chat.route, is_mine=False)
 
 
+def refuse_silent(services: Services, chat: Place) -> None:
+    """Raise WriteFirst where a bot may write only for some time after the person did, and that time is over."""
+    window = services.platforms.window(chat.platform)
+    if window is None:
+        return
+    heard_at = services.store.accounts.heard_at(chat.platform, chat.chat)
+    if heard_at is None or services.clock.now() >= heard_at + window * 1000:
+        raise WriteFirst(chat.platform, window)
+
+
 def open_to(services: Services, user_id: str, chat: Place) -> ResolvedChat:
     """The chat as its platform names it: every place that a request names is checked here before the bot uses it.
 
@@ -85,23 +96,43 @@ def evict_other_users(services: Services, user_id: str, place: Place) -> None:
     on_conflict(evict)
 
 
+def refuse_unknown_platform(platforms: Platforms, name: str) -> None:
+    """Raise UnknownPlatform."""
+    known = platforms.known()
+    if name not in known:
+        raise UnknownPlatform(name, [platform for platform, is_supported in known.items() if is_supported])
+
+
 def refuse_unusable_platform(platforms: Platforms, name: str) -> None:
     """Raise UnknownPlatform, PlatformNotSupported or PlatformNotConfigured. Loads no chat SDK."""
+    refuse_unknown_platform(platforms, name)
     known = platforms.known()
     supported = [platform for platform, is_supported in known.items() if is_supported]
-    if name not in known:
-        raise UnknownPlatform(name, supported)
     if not known[name]:
         raise PlatformNotSupported(name, supported)
     if not platforms.is_configured(name):
         raise PlatformNotConfigured(name)
 
 
-def is_taken_by_another_user(services: Services, row: InboxRow) -> bool:
-    """Whether the session that lives at the place of a message belongs to another user than its sender."""
-    session_id = services.store.sessions.at(row.place)
+def platform_of(services: Services, place: Place) -> Platform:
+    """The adapter for a place. Raises Rejected where there is none, because the operator removed its secrets."""
+    try:
+        return services.platforms.get(place.platform)
+    except RequestRefused as refused:
+        raise Rejected(f"{place.platform} is no longer configured on this service") from refused
+
+
+def is_taken_by_another_user(services: Services, place: Place, user_id: str) -> bool:
+    """Whether the session that lives at a place belongs to another user."""
+    session = session_at(services, place)
+    return session is not None and session.user_id != user_id
+
+
+def session_at(services: Services, place: Place) -> Session | None:
+    """The session that lives at a place."""
+    session_id = services.store.sessions.at(place)
     session = services.store.sessions.get(session_id) if session_id else None
-    return session is not None and session.owner == row.place and session.user_id != row.user_id
+    return session if session is not None and session.owner == place else None
 
 
 def id_for(user_id: str, key: str) -> str:
@@ -115,16 +146,11 @@ def session_id_at(row: InboxRow, seed: str) -> str:
 
 
 def turn_of(row: InboxRow) -> str:
-    """The id of the turn that answers this row first: the same on every attempt, another at every place.
+    """What a user's limit counts for the turn that answers this row first: the same on every attempt, another per place.
 
     Platforms count messages per chat, and a session may answer in several.
     """
     return f"turn-{hashlib.sha256(row.place.route.encode()).hexdigest()[:10]}-{row.event_id}"
-
-
-def accepted_turn(row: InboxRow) -> str:
-    """The id under which a terminal's turn is accepted, before it starts."""
-    return f"{ACCEPTED_PREFIX}{row.event_id}"
 
 
 def _digest(*parts: str) -> str:

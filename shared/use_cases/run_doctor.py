@@ -6,10 +6,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from shared.domain.handoffs import Handoff, State
 from shared.domain.routes import Place
-from shared.errors import PlaceBusy, PlatformError
+from shared.errors import PlaceBusy, PlatformError, WriteFirst
 from shared.ports.platforms import Finding
 from shared.services import Services
-from shared.use_cases.access import open_to
+from shared.use_cases.access import open_to, refuse_silent
 
 log = logging.getLogger(__name__)
 PLATFORM_SECONDS = 5.0
@@ -30,7 +30,7 @@ def run_doctor(
     findings = [Finding("agent", ok=True, detail=services.agent_summary), *_handoffs(services, user_id)]
     if not configured:
         detail = "No platform is configured, so no session can be handed off."
-        findings.append(Finding("platforms", ok=False, detail=detail, fix="Ask the operator to set up a bot."))
+        findings.append(Finding("platforms", ok=False, detail=detail, fix="handoff setup telegram"))
     wait(diagnoses.values(), timeout=patience)
     for name in supported:
         if name in diagnoses:
@@ -50,7 +50,7 @@ def _begin(
         try:
             home = open_to(services, user_id, home).place if home else None
         except PlaceBusy as refusal:
-            fix = f"Choose another chat: handoff config home {name} CHAT."
+            fix = f"Choose your own private chat with the bot: handoff link {name}"
             home, foreign = None, [Finding("home", ok=False, detail=refusal.message, fix=fix, platform=name)]
         except PlatformError:
             pass  # the diagnosis finds out why
@@ -110,17 +110,29 @@ def _person(services: Services, user_id: str, platform: str, homes: Mapping[str,
     known = services.store.accounts.identities(user_id, platform)
     if platform not in homes:
         detail = "You have no home here, so a handoff needs a target."
-        fix = f"Set one with `handoff config home {platform} CHAT`, or send /sethome in the chat."
+        fix = f"handoff link {platform}"
         # A user with a home elsewhere may not want to use this platform.
         findings.append(Finding("home", ok=None if homes else False, detail=detail, fix=fix, platform=platform))
+    if platform in homes and (silent := _silence(services, homes[platform])):
+        findings.append(silent)
     if known:
         detail = f"Your replies are read as {', '.join(known)}."
         findings.append(Finding("identity", ok=True, detail=detail, platform=platform))
     elif platform in homes:
         detail = "No account on this platform is linked to you, so your replies would be ignored."
-        fix = f"Ask the operator to link you: python -m local.operate.admin … identify {user_id} --{platform} YOUR_ID"
+        fix = f"handoff link {platform}"
         findings.append(Finding("identity", ok=False, detail=detail, fix=fix, platform=platform))
     return findings
+
+
+def _silence(services: Services, home: Place) -> Finding | None:
+    """A finding if the bot may not write to the user now, because the user has not written to it for too long."""
+    try:
+        refuse_silent(services, home)
+    except WriteFirst as refusal:
+        fix = f"Send /status to the bot on {home.platform}."
+        return Finding("window", ok=False, detail=refusal.message, fix=fix, platform=home.platform)
+    return None
 
 
 def _not_configured(services: Services, platform: str, homes: Mapping[str, Place]) -> Sequence[Finding]:
@@ -130,5 +142,5 @@ def _not_configured(services: Services, platform: str, homes: Mapping[str, Place
         detail = f"You have a home here, but the service has no bot for {platform}."
     else:
         return []
-    fix = f"Ask the operator to set the secrets; see docs/platforms/{platform}.md."
+    fix = f"handoff setup {platform}"
     return [Finding("secrets", ok=False, detail=detail, fix=fix, platform=platform)]

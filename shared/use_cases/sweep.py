@@ -1,19 +1,20 @@
-"""Runs each minute: expired leases, deadlines, lost queue messages, dead letters.
+"""Runs each minute: expired leases, deadlines, turns that do not start or are not settled, dead letters.
 
 Safe to run concurrently: every write checks on the item what the index said, so one of two sweeps wins.
 """
 
 import logging
+from collections.abc import Callable
 
-from shared.domain.handoffs import Handoff, Reason, State, Step
-from shared.errors import Busy, Conflict
+from shared.domain.handoffs import Handoff, Reason, State
+from shared.errors import Busy, Conflict, DataFileError
 from shared.ports.inbox import InboxRow
-from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice
+from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice, Show, WakeUp
 from shared.services import Services
-from shared.use_cases.chat.locate_session import NotAddressed, locate_session
+from shared.use_cases.chat.locate_session import Found, Located, NotAddressed, locate_session
 from shared.use_cases.handoffs.take_over import expire, take_over
-from shared.use_cases.retry import on_conflict
-from shared.use_cases.turns.accept_turn import release_accepted
+from shared.use_cases.offers import wake_place
+from shared.use_cases.turns.check_offer import check_offer
 
 log = logging.getLogger(__name__)
 LIMIT = 200
@@ -21,16 +22,27 @@ DEAD_LIMIT = 50
 
 
 def sweep(services: Services) -> int:
-    """Look at everything that is due, at most `LIMIT` handoffs and `DEAD_LIMIT` dead letters; returns how many."""
-    due = services.store.handoffs.due(now=services.clock.now(), limit=LIMIT)
-    for handoff in due:
-        try:
-            _check(services, handoff)
-        except Conflict:
-            log.info("handoff %s: left to the next sweep", handoff.id)
-        except Exception:  # one broken handoff must not block the others
-            log.exception("handoff %s: left to the next sweep", handoff.id)
-    return len(due) + _handle_dead_letters(services)
+    """Look at everything that is due, at most `LIMIT` handoffs and turns and `DEAD_LIMIT` dead letters; returns how many."""
+    now = services.clock.now()
+    handoffs = services.store.handoffs.due(now=now, limit=LIMIT)
+    for handoff in handoffs:
+        _guarded(f"handoff {handoff.id}", lambda: _check(services, handoff))  # noqa: B023  # called at once
+    offers = services.store.turns.due(now=now, limit=LIMIT)
+    for offer in offers:
+        _guarded(f"session {offer.session_id}", lambda: check_offer(services, offer))  # noqa: B023  # likewise
+    return len(handoffs) + len(offers) + _handle_dead_letters(services)
+
+
+def _guarded(name: str, check: Callable[[], None]) -> None:
+    """One broken item must not block the others. Raises DataFileError: no other item could be written either."""
+    try:
+        check()
+    except DataFileError:
+        raise
+    except Conflict:
+        log.info("%s: left to the next sweep", name)
+    except Exception:
+        log.exception("%s: left to the next sweep", name)
 
 
 def _check(services: Services, handoff: Handoff) -> None:
@@ -39,43 +51,35 @@ def _check(services: Services, handoff: Handoff) -> None:
         return
     if handoff.confirmed:
         if services.store.handoffs.drive(handoff, now=now):
-            _send_kickoff_again(services, handoff)
+            _drive(services, handoff)
     elif now >= handoff.deadline:
         expire(services, handoff, Reason("deadline", "It was not done in time. The session is where it was before."))
+        if handoff.thread is not None:
+            wake_place(services, handoff.thread.place, handoff.session_id, why=f"expired {handoff.id}")
     elif handoff.state == State.PENDING:
         if handoff.not_before <= now and services.store.handoffs.nudge(handoff, now=now):
             log.info("handoff %s: nudged", handoff.id)
     elif handoff.lease_until <= now:
         take_over(services, handoff)
-    elif handoff.has_done(Step.KICKOFF_SENT) and services.store.handoffs.drive(handoff, now=now):
-        _check_kickoff(services, handoff)
 
 
-def _check_kickoff(services: Services, handoff: Handoff) -> None:
-    """Send the kickoff again if no turn runs: one that died early blocks its line until the queue's long time-out."""
-    session = services.store.sessions.get(handoff.session_id)
-    if session is not None and not session.has_live_turn(services.clock.now()):
-        log.info("handoff %s: no turn runs its kickoff, sent again", handoff.id)
-        _send_kickoff_again(services, handoff)
-
-
-def _send_kickoff_again(services: Services, handoff: Handoff) -> None:
-    if handoff.thread is not None:
-        services.queue.send(
-            Kickoff(handoff.thread.place, handoff.id),
-            dedupe=f"again {handoff.id} {handoff.nudges}",
-            line=f"again {handoff.id}",
-        )
+def _drive(services: Services, handoff: Handoff) -> None:
+    """Let a confirmation be delivered whose turn has no offer: by an earlier release. An offer is due by itself."""
+    offers = services.store.turns.unsettled(handoff.session_id)
+    if handoff.thread is not None and not any(offer.handoff_id == handoff.id for offer in offers):
+        wake_place(services, handoff.thread.place, handoff.session_id, why=f"drive {handoff.id} {handoff.nudges}")
 
 
 def _handle_dead_letters(services: Services) -> int:
-    """Committed turn: deliver again. Unconfirmed kickoff: fail the handoff. Unanswered message: tell the user."""
+    """Committed turn: deliver again. Unanswered message: tell the user. Wake-ups are sent again by what is due."""
     answered = 0
     while answered < DEAD_LIMIT and (letters := services.dead_turns.receive(limit=10)):
         for dead in letters:
             answered += 1
             try:
                 _handle_dead(services, dead)
+            except DataFileError:
+                raise
             except Exception:  # it becomes visible again, for the next sweep
                 log.exception("a dead letter is left to the next sweep")
                 continue
@@ -85,25 +89,12 @@ def _handle_dead_letters(services: Services) -> int:
 
 def _handle_dead(services: Services, dead: DeadTurn) -> None:
     match dead.message:
-        case Kickoff(handoff_id=handoff_id):
-            _handle_dead_kickoff(services, handoff_id)
         case InboxEvent(event_id=event_id):
             _handle_dead_event(services, dead, event_id)
         case Notice():
             log.info("a notice could not be posted and is dropped")
-
-
-def _handle_dead_kickoff(services: Services, handoff_id: str) -> None:
-    handoff = services.store.handoffs.get(handoff_id)
-    if handoff is None or not handoff.is_open:
-        return
-    if handoff.confirmed:
-        if services.store.handoffs.drive(handoff, now=services.clock.now()):
-            _send_kickoff_again(services, handoff)
-        return
-    reason = Reason("turn_failed", "The agent's turn failed several times. The session is where it was before.")
-    on_conflict(lambda: services.store.handoffs.fail(handoff, reason, now=services.clock.now()))
-    log.info("handoff %s: failed, its kickoff became a dead letter", handoff.id)
+        case Kickoff() | WakeUp() | Show():
+            log.info("a wake-up is dropped: what it was sent for is due for the sweep")
 
 
 def _handle_dead_event(services: Services, dead: DeadTurn, event_id: str) -> None:
@@ -115,18 +106,20 @@ def _handle_dead_event(services: Services, dead: DeadTurn, event_id: str) -> Non
     if row.done_by is not None:
         services.queue.send(dead.message, dedupe=f"dead {dead.handle[-64:]}", line=line)
         return
-    if _is_addressed(services, row):
+    located = _located(services, row)
+    if isinstance(located, Found) and located.session.turn is not None:
+        return  # the end of that turn looks at the inbox
+    if not isinstance(located, NotAddressed):
         text = "I could not answer your last message: every attempt failed. Please send it again."
         # The notice goes first: if the sweep dies here it is sent again (once, by its key), but never lost.
         notice = Notice(place, f"dead-{event_id}", text)
         services.queue.send(notice, dedupe=f"dead {place.route} {event_id}", line=line)
     services.store.inbox.close([row], by="dead letter")
-    release_accepted(services, row)
 
 
-def _is_addressed(services: Services, row: InboxRow) -> bool:
-    """Whether the sender has a session or a home at the place of the message; other chats are not written to."""
+def _located(services: Services, row: InboxRow) -> Located:
+    """Where a message belongs. At a place where the sender has no session and no home nothing is written."""
     try:
-        return not isinstance(locate_session(services, row), NotAddressed)
+        return locate_session(services, row)
     except Busy:
-        return False
+        return NotAddressed()

@@ -5,14 +5,23 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from shared.domain.commands import help_text
-from shared.domain.sessions import Session
+from shared.domain.routes import Place
+from shared.domain.sessions import Executor, Session
 from shared.errors import PlaceBusy, PlatformError
 from shared.ports.inbox import InboxRow
 from shared.services import Services
 from shared.use_cases.access import is_taken_by_another_user, open_to
+from shared.use_cases.chat.close_earlier import close_earlier
+from shared.use_cases.chat.executor_commands import approve, choose_cloud, choose_machine, deny
+from shared.use_cases.chat.move_command import hand_off, stop_move
+from shared.use_cases.chat.pair import answer_link
+from shared.use_cases.chat.share_command import share
+from shared.use_cases.offers import wake_place
 from shared.use_cases.sessions.move_to_chat import move_to_chat, start_in_chat
 
 LISTED = 10
+MOVING = frozenset({"new", "resume", "handoff", "share"})
+"""Commands that may change which session lives at a place, or whom it hears: words wait behind them."""
 ANOTHER_USERS = "Another user's session lives here, so nothing was changed. Use your own chat or thread instead."
 
 
@@ -28,11 +37,14 @@ def _help(_: Services, __: InboxRow, ___: str) -> str:
     return help_text()
 
 
-def _handoff(_: Services, __: InboxRow, ___: str) -> str:
-    return "Type `/handoff` in a terminal to move its session here. In a chat, `/resume` brings a session here."
-
-
-def _stop(_: Services, __: InboxRow, ___: str) -> str:
+def _stop(services: Services, row: InboxRow, _: str) -> str:
+    """The webhook has stopped the turn already: this is the answer, and stops a move that has only been asked for."""
+    if (said := stop_move(services, row)) is not None:
+        return said
+    session_id = services.store.sessions.at(row.place)
+    session = services.store.sessions.get(session_id) if session_id else None
+    if session is not None and session.turn is not None and session.active_handoff:
+        return "The agent is still confirming the handoff: that is not stopped. What you said before is dropped."
     return "Stopped. The unfinished answer is dropped. Your next message continues the session."
 
 
@@ -48,18 +60,34 @@ def _sethome(services: Services, row: InboxRow, _: str) -> str:
 def _status(services: Services, row: InboxRow, _: str) -> str:
     session_id = services.store.sessions.at(row.place)
     session = services.store.sessions.get(session_id) if session_id else None
+    if session is not None and session.user_id != row.user_id and session.shared and session.owner == row.place:
+        return "A session of another user lives here and is shared: you may talk here, and only they can change it."
     if session is None or session.user_id != row.user_id:
         return "No session lives here. Send `/resume` to list yours, or `/new` to start one."
     where = "here" if session.owner == row.place else _whereabouts(session)
     busy = " The agent is working on it." if session.has_live_turn(services.clock.now()) else ""
-    return f"**{session.shown_title}** (`{session.id}`) lives {where}: {session.message_count} messages.{busy}"
+    shared = " It is shared." if session.shared and session.owner == row.place else ""
+    shown = f"**{session.shown_title}** (`{session.id}`) lives {where}: {session.message_count} messages."
+    return f"{shown}{shared}{_answers(session)}{busy}"
+
+
+def _answers(session: Session) -> str:
+    """Who answers, if the session has an agent of the user's own."""
+    if session.runs_on is None:
+        return ""
+    if session.answers is Executor.MACHINE:
+        return f" Your own {session.runs_on.agent} answers."
+    return f" The model of this service answers; `/machine` lets your own {session.runs_on.agent} answer again."
 
 
 def _new(services: Services, row: InboxRow, _: str) -> str:
-    if is_taken_by_another_user(services, row):
+    if is_taken_by_another_user(services, row.place, row.user_id):
         return ANOTHER_USERS
-    start_in_chat(services, row, seed=f"new {row.event_id}")
-    return "A new session starts here. The previous one is saved: send `/resume` to list your sessions."
+    left = close_earlier(services, row)
+    before = services.store.sessions.at(row.place)
+    fresh = start_in_chat(services, row, seed=f"new {row.event_id}")
+    _wake_left(services, row.place, before, fresh)
+    return f"A new session starts here. The previous one is saved: send `/resume` to list your sessions.{left}"
 
 
 def _resume(services: Services, row: InboxRow, wanted: str) -> str:
@@ -75,10 +103,18 @@ def _resume(services: Services, row: InboxRow, wanted: str) -> str:
     session = matches[0]
     if session.owner == row.place:
         return f"**{session.shown_title}** already lives here."
-    if is_taken_by_another_user(services, row):
+    if is_taken_by_another_user(services, row.place, row.user_id):
         return ANOTHER_USERS
-    move_to_chat(services, row.user_id, session.id, row.place)
-    return f"**{session.shown_title}** is here now, with {session.message_count} messages. Continue here."
+    left = close_earlier(services, row)
+    before = services.store.sessions.at(row.place)
+    _wake_left(services, row.place, before, move_to_chat(services, row.user_id, session.id, row.place))
+    return f"**{session.shown_title}** is here now, with {session.message_count} messages. Continue here.{left}"
+
+
+def _wake_left(services: Services, place: Place, before: str | None, now_here: Session) -> None:
+    """Let the turns of the session that left the place be settled."""
+    if before is not None and before != now_here.id:
+        wake_place(services, place, before, why=f"left {now_here.id} {now_here.epoch}")
 
 
 def _matching(sessions: Sequence[Session], wanted: str) -> list[Session]:
@@ -112,6 +148,12 @@ HANDLERS: Mapping[str, Callable[[Services, InboxRow, str], str]] = MappingProxyT
         "stop": _stop,
         "help": _help,
         "start": _help,
-        "handoff": _handoff,
+        "handoff": hand_off,
+        "share": share,
+        "cloud": choose_cloud,
+        "machine": choose_machine,
+        "approve": approve,
+        "deny": deny,
+        "link": answer_link,
     }
 )

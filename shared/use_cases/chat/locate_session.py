@@ -14,11 +14,12 @@ LONGEST_WAIT = 60.0
 """Seconds between two looks at a handoff that has not moved its session yet; the first looks follow sooner."""
 NEWEST_HANDOFFS = 10
 QUOTED = 80
+GOING_ON = (Standing.GOOD, Standing.RESUMING)
 
 
 @dataclass(frozen=True)
 class Found:
-    """The session lives here."""
+    """The session lives here, and hears the sender."""
 
     session: Session
 
@@ -68,7 +69,7 @@ def locate_session(services: Services, row: InboxRow) -> Located:
     session = services.store.sessions.get(session_id) if session_id else None
     if session is not None and session.user_id != row.user_id:
         if session.owner == place:
-            return NotAddressed()
+            return _for_guest(services, session)
         session = None  # another user's session lived here before: do not tell this user about it
     if session is None:
         return _without_session(services, row)
@@ -77,6 +78,12 @@ def locate_session(services: Services, row: InboxRow) -> Located:
     if row.epoch not in (None, session.epoch):
         return Outdated(_was_resumed(row))
     return _by_standing(services, row, session)
+
+
+def _for_guest(services: Services, session: Session) -> Found | NotAddressed:
+    """Another user's session that lives here. A broken one waits for its owner: a guest starts no new one."""
+    is_good = standing(session, now=services.clock.now(), freshness=services.settings.freshness) in GOING_ON
+    return Found(session) if session.shared and is_good else NotAddressed()
 
 
 def _by_standing(services: Services, row: InboxRow, session: Session) -> Found | Broken:

@@ -2,16 +2,24 @@
 
 import logging
 
-from shared.domain.commands import is_stop
-from shared.errors import Rejected, Unauthenticated
-from shared.ports.inbound import Answer, Inbound, Invited, WebhookRequest
-from shared.ports.inbox import InboxRow
+from shared.domain.commands import parse_command
+from shared.errors import PlatformError, Rejected, Unauthenticated
+from shared.ports.inbound import Announced, Answer, Event, Heard, Inbound, Invited, Pressed, Receipt, WebhookRequest
+from shared.ports.inbox import STOPPED, InboxRow
 from shared.ports.platforms import Platform
 from shared.ports.queue import InboxEvent
 from shared.services import Services
+from shared.use_cases.access import session_at
+from shared.use_cases.chat.pair import pair
+from shared.use_cases.chat.press_button import press_button
+from shared.use_cases.offers import wake_place
 
 log = logging.getLogger(__name__)
 RECEIVED = Answer({"ok": True})
+AT_ONCE = frozenset({"stop", "status", "help", "start", "cloud", "machine", "approve", "deny", "link"})
+"""Commands that wait for nothing that was said before them: they have a line of their own."""
+ALONE = frozenset({"handoff"})
+"""Commands that last for a while: each has a line of its own, so that nothing waits behind it."""
 
 
 def receive_message(services: Services, platform_name: str, request: WebhookRequest) -> Answer:
@@ -31,29 +39,72 @@ def receive_message(services: Services, platform_name: str, request: WebhookRequ
     return parsed.answer or RECEIVED
 
 
-def _handle(services: Services, platform: Platform, event: Inbound | Invited, now: int) -> None:
+def _handle(services: Services, platform: Platform, event: Event, now: int) -> None:
+    match event:
+        case Receipt():
+            services.store.outbox.reported(event.key, event.place, event.message_id)
+        case Announced():
+            fetched = _fetch(services, platform, event, now)
+            if fetched is not None and not isinstance(fetched, Announced):
+                _handle(services, platform, fetched, now)
+        case _:
+            _hear(services, platform, event, now)
+
+
+def _hear(services: Services, platform: Platform, event: Inbound | Invited | Pressed | Heard, now: int) -> None:
+    """Deal with what a person did, if the person is known here."""
     user_id = services.store.accounts.user_of(event.place.platform, event.sender)
-    if user_id is None:
+    if isinstance(event, Inbound):
+        event, user_id = pair(services, platform, event, user_id)
+    if isinstance(event, Invited):
+        _invited(services, platform, event, user_id, now)
+    elif user_id is None:
         log.info("%s: ignored, %s is not allowed here", event.place.platform, event.sender)
-    elif isinstance(event, Invited):
-        _join(platform, event)
+    elif isinstance(event, Heard):
+        services.store.accounts.heard(event.place.platform, event.sender, min(event.at, now))
+    elif isinstance(event, Pressed):
+        press_button(services, platform, event, user_id)
     elif event.addressee is not None and not platform.is_me(event.addressee):
-        log.info("%s: ignored, a command for another bot", event.place.platform)
+        log.info("%s: ignored, meant for another bot", event.place.platform)
     else:
         _take_in(services, event, user_id, now)
 
 
-def _join(platform: Platform, invited: Invited) -> None:
-    """A refusal is only logged: failing the webhook would make the platform repeat it, and hold back later ones."""
+def _is_pairing(services: Services, platform: Platform, now: int) -> bool:
+    """A person who is not known yet must be able to send a code: then invitations and announced messages are looked at."""
+    return services.store.links.is_pairing(platform.name, now=now)
+
+
+def _fetch(services: Services, platform: Platform, announced: Announced, now: int) -> Event | None:
+    """Read a message of a person who may be known. Raises PlatformErrors after which the platform announces it again."""
+    name, sender = announced.place.platform, announced.sender
+    is_stranger = sender is not None and services.store.accounts.user_of(name, sender) is None
+    if is_stranger and not _is_pairing(services, platform, now):
+        log.info("%s: ignored, %s is not allowed here", name, sender)
+        return None
     try:
-        platform.join(invited.place)
+        return platform.fetch(announced)
     except Rejected as error:
-        log.warning("%s: an invitation could not be accepted: %s", invited.place.platform, error)
+        log.warning("%s: a message could not be read: %s", name, error)
+        return None
+
+
+def _invited(services: Services, platform: Platform, invited: Invited, user_id: str | None, now: int) -> None:
+    """A failure is only logged: the person can invite again, and failing the webhook would hold back later events."""
+    if user_id is None and not _is_pairing(services, platform, now):
+        log.info("%s: ignored, %s is not allowed here", platform.name, invited.sender)
+    elif invited.addressee is not None and not platform.is_me(invited.addressee):
+        log.info("%s: ignored, meant for another bot", platform.name)
+    else:
+        try:
+            platform.join(invited.place)
+        except PlatformError as error:
+            log.warning("%s: an invitation could not be accepted: %s", platform.name, error)
 
 
 def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> None:
-    place = inbound.place
-    if is_stop(inbound.text):
+    place, command = inbound.place, parse_command(inbound.text)
+    if command and command[0] == "stop":
         _stop(services, inbound, user_id)
     row = InboxRow(place, inbound.event_id, inbound.sender, inbound.text, now, user_id, private=inbound.private)
     if not services.store.inbox.put(row):
@@ -63,15 +114,40 @@ def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> No
     services.queue.send(
         InboxEvent(place, inbound.event_id),
         dedupe=f"said {place.route} {inbound.event_id}",
-        line=f"stop {place.route}" if is_stop(inbound.text) else None,
+        line=_line(inbound, command[0]) if command else None,
     )
 
 
-def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
-    """Close the sender's earlier rows at once, because `/stop` cannot wait behind the turn that it stops.
+def _line(inbound: Inbound, command: str) -> str | None:
+    """The line in which a command runs; None: that of the place."""
+    if command in ALONE:
+        return f"{command} {inbound.place.route} {inbound.event_id}"
+    return f"command {inbound.place.route}" if command in AT_ONCE else None
 
-    That turn then fails to commit. `/stop` itself is answered in another line of the queue.
+
+def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
+    """Close what was said before `/stop`, then end the turn that answers any of it. A kickoff is not stopped.
+
+    A late copy of `/stop` stops nothing that was said after it. In a shared thread the owner's stops guests too, and a
+    guest's does nothing: their words may be part of a turn.
     """
-    waiting = services.store.inbox.new(inbound.place, limit=100)
-    earlier = [row for row in waiting if row.event_id < inbound.event_id and row.user_id == user_id]
-    services.store.inbox.close(earlier, by="stopped")
+    place, event_id = inbound.place, inbound.event_id
+    here = session_at(services, place)
+    if here is not None and here.user_id != user_id:
+        return
+    stopped = [
+        row
+        for row in services.store.inbox.new(place, limit=100)
+        if row.event_id < event_id and (here is not None or row.user_id == user_id)
+    ]
+    services.store.inbox.close(stopped, by=STOPPED)
+    session_id = services.store.sessions.at(place)  # again: a turn may have been offered for them
+    session = services.store.sessions.get(session_id) if session_id else None
+    if session is None or session.turn is None or session.user_id != user_id:
+        return
+    offer = services.store.turns.get(session.id, session.turn.id)
+    if offer is None or offer.place != place or not any(row < event_id for row in offer.rows):
+        return
+    if services.store.turns.end(session, now=services.clock.now()):
+        log.info("session %s: its turn was stopped", session.id)
+        wake_place(services, place, session.id, why=f"stopped {offer.id}")

@@ -4,6 +4,7 @@ from shared.domain.handoffs import Handoff, Reason, State
 from shared.errors import TooLate
 from shared.services import Services
 from shared.use_cases.access import own_handoff
+from shared.use_cases.handoffs.tell_origin import tell_origin
 from shared.use_cases.retry import on_conflict
 
 
@@ -12,9 +13,8 @@ def cancel_handoff(services: Services, user_id: str, handoff_id: str) -> Handoff
     handoff = own_handoff(services, user_id, handoff_id)
     reason = Reason("cancelled", "You cancelled the handoff. The session stayed where it was.")
     cancelled = on_conflict(lambda: services.store.handoffs.cancel(handoff, reason, now=services.clock.now()))
-    if cancelled is not None:
-        return cancelled
-    current = own_handoff(services, user_id, handoff_id)
+    current = cancelled or own_handoff(services, user_id, handoff_id)
     if current.state == State.CANCELLED:
+        tell_origin(services, current)
         return current
     raise TooLate(handoff_id, current.state.value)

@@ -1,14 +1,15 @@
-"""The fast part of a handoff: claim it, open its thread, move the session there, queue the kickoff turn.
+"""The fast part of a handoff: claim it, open its thread, move the session there, offer the kickoff turn.
 
 Each step is journalled, so that another attempt continues where this one stopped:
 
-    claim ──> open_thread ──> rebind ──> send_kickoff        (seconds; the agent runs in a turn, never here)
+    claim ──> open_thread ──> rebind and offer the kickoff turn        (seconds; no agent runs here)
 """
 
 import logging
 
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step, Thread
 from shared.domain.routes import Place
+from shared.domain.sessions import Executor
 from shared.errors import (
     Conflict,
     PlaceGone,
@@ -23,6 +24,8 @@ from shared.ports.queue import Kickoff
 from shared.services import Services
 from shared.use_cases.access import evict_other_users, open_to
 from shared.use_cases.backoff import backoff
+from shared.use_cases.handoffs.tell_origin import tell_origin
+from shared.use_cases.offers import kickoff_offer, machine_for, send_run, send_turn, wake_place
 from shared.use_cases.retry import on_conflict
 
 log = logging.getLogger(__name__)
@@ -49,8 +52,7 @@ def process_handoff(services: Services, handoff_id: str) -> None:
     log.info("handoff %s: claimed (fence %d)", handoff.id, handoff.fence)
     try:
         handoff = open_thread(services, handoff)
-        handoff = rebind(services, handoff)
-        send_kickoff(services, handoff)
+        rebind(services, handoff)
     except _FenceLost:
         log.info("handoff %s: another process continues it", handoff.id)
     except RateLimited as limited:
@@ -62,10 +64,21 @@ def process_handoff(services: Services, handoff_id: str) -> None:
 
 
 def _check_later(services: Services, handoff_id: str) -> None:
-    """Queue a check at the end of the current lease: the stream repeats a record when its process has died."""
+    """The stream repeats a record when its process has died: do what that one may have left undone.
+
+    Before the move that is a check at the end of the lease, after it the run of the kickoff.
+    """
     handoff = services.store.handoffs.get(handoff_id)
-    if handoff is not None and handoff.state is State.RUNNING and not handoff.has_done(Step.KICKOFF_SENT):
+    if handoff is None or handoff.state is not State.RUNNING or handoff.confirmed:
+        return
+    if not handoff.is_bound:
         _wake(services, handoff, "watch")
+        return
+    session = services.store.sessions.get(handoff.session_id)
+    if session is None or session.turn is None or session.turn.is_claimed:
+        return
+    if session.turn.by is Executor.CLOUD:
+        send_run(services, session.id, session.turn.id)
 
 
 def open_thread(services: Services, handoff: Handoff) -> Handoff:
@@ -106,27 +119,33 @@ def _find_or_open(
     return platform.open_thread(chat, title, key=handoff.id, people=people)
 
 
-def rebind(services: Services, handoff: Handoff) -> Handoff:
-    """Move the session: from now on the thread owns it, and writes of the terminal are refused."""
-    if handoff.is_bound:
-        return handoff
-    current = handoff
-    moved = on_conflict(lambda: services.store.moves.rebind(current, now=services.clock.now()))
-    if moved is None:
-        raise _FenceLost
-    log.info("handoff %s: session moved", handoff.id)
-    return moved
+def rebind(services: Services, handoff: Handoff) -> None:
+    """Move the session and offer its kickoff turn, in one write: from now on the thread owns it.
 
-
-def send_kickoff(services: Services, handoff: Handoff) -> None:
-    """Queue the kickoff turn, once per attempt: the dedupe id contains the fence."""
+    The executors are sent the turn at once. In a chat that the session leaves, words that wait are told so.
+    """
     if handoff.thread is None:
         raise _FenceLost
-    services.queue.send(
-        Kickoff(handoff.thread.place, handoff.id),
-        dedupe=f"kickoff {handoff.id} {handoff.fence}",
-    )
-    services.store.handoffs.kickoff_sent(handoff, now=services.clock.now())
+    place = handoff.thread.place
+    if handoff.is_bound:  # by an earlier release, which did not offer the kickoff with the move
+        services.queue.send(Kickoff(place, handoff.id), dedupe=f"kickoff {handoff.id} {handoff.fence}")
+        return
+    session = services.store.sessions.get(handoff.session_id)
+    runner = machine_for(services, session) if session else None
+    # A handoff that waits for a machine that is away would be confirmed too late.
+    is_away = runner is not None and not runner.is_online(services.clock.now())
+    runs_on = session.runs_on if session and runner and not is_away else None
+    kickoff = kickoff_offer(services, handoff, place, epoch=handoff.request_epoch + 1, runs_on=runs_on)
+
+    def move() -> Handoff | None:
+        return services.store.moves.rebind(handoff, kickoff, now=services.clock.now(), machine_is_away=is_away)
+
+    if on_conflict(move) is None:
+        raise _FenceLost
+    log.info("handoff %s: session moved", handoff.id)
+    send_turn(services, kickoff)
+    if not handoff.origin.is_cli:
+        wake_place(services, handoff.origin, handoff.session_id, why=f"left {handoff.id}")
 
 
 def try_later(services: Services, handoff: Handoff, reason: Reason, *, after: float | None, counts: bool) -> None:
@@ -172,6 +191,7 @@ def _fail(services: Services, handoff: Handoff, reason: Reason) -> None:
     now = services.clock.now()
     ended = on_conflict(lambda: services.store.handoffs.fail(handoff, reason, now=now))
     log.info("handoff %s: %s", handoff.id, f"failed ({reason.code})" if ended else "ended elsewhere")
+    tell_origin(services, handoff)
 
 
 def _reason_of(refusal: Rejected | RequestRefused) -> Reason:

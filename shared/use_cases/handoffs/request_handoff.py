@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from shared.domain.handoffs import Handoff, State, Step
@@ -10,7 +9,7 @@ from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import Conflict, IdempotencyKeyReused, Moved, NoHome, RequestRefused
 from shared.services import Services
-from shared.use_cases.access import id_for, own_session, refuse_early, refuse_unusable_platform
+from shared.use_cases.access import id_for, own_session, refuse_early, refuse_silent, refuse_unusable_platform
 from shared.use_cases.retry import on_conflict
 
 
@@ -18,7 +17,8 @@ from shared.use_cases.retry import on_conflict
 class HandoffRequest:
     """What the client asks for. `target` is a chat on the platform; without it, the user's home.
 
-    `content` identifies a transcript that came with the request, so that another transcript is another request.
+    `content` identifies a transcript that came with the request, so that another transcript is another request. `command`
+    is the event of the chat command that asks.
     """
 
     session_id: str
@@ -29,6 +29,15 @@ class HandoffRequest:
     require_thread: bool = False
     replace: bool = False
     content: str | None = None
+    share: bool = False
+    command: str | None = None
+
+    @property
+    def body_hash(self) -> str:
+        """Tells requests apart. Fields that came later count only if they are set: a repeat may cross an upgrade."""
+        later = ("share", "command")
+        body = {name: value for name, value in asdict(self).items() if value or name not in later}
+        return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,7 @@ def request_handoff(
 
 def accepted_before(services: Services, earlier: Handoff, asked: HandoffRequest) -> Accepted:
     """The handoff of an earlier request with the same key. Raises IdempotencyKeyReused if that request was different."""
-    if earlier.body_hash != _hash(asdict(asked)):
+    if earlier.body_hash != asked.body_hash:
         raise IdempotencyKeyReused
     return Accepted(earlier, services.store.sessions.get(earlier.session_id))
 
@@ -85,7 +94,7 @@ def write_request(
             target=target,
             origin=session.owner,
             request_epoch=asked.epoch,
-            body_hash=_hash(asdict(asked)),
+            body_hash=asked.body_hash,
             state=State.PENDING,
             deadline=now + services.settings.deadline,
             created_at=now,
@@ -93,10 +102,12 @@ def write_request(
             message=asked.message,
             require_thread=asked.require_thread,
             replace=asked.replace,
+            share=asked.share,
+            command=asked.command,
             steps={Step.REQUESTED.value: now},
         )
         accepted = services.store.handoffs.request(handoff, now=now)
-        is_another = accepted is not handoff  # a concurrent repeat of this request was written first
+        is_another = accepted != handoff  # a concurrent repeat of this request was written first, and may have moved on
         return Accepted(accepted, services.store.sessions.get(session.id) if is_another else session)
 
     usage = services.store.usage
@@ -118,12 +129,10 @@ def destination(services: Services, user_id: str, platform: str, target: str | N
     if target:
         chat = Place(platform, target)
         refuse_early(services, user_id, chat)
-        return chat
-    home = services.store.accounts.home(user_id, platform)
-    if home is None:
-        raise NoHome(platform)
-    return home
-
-
-def _hash(body: Mapping[str, object]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+    else:
+        home = services.store.accounts.home(user_id, platform)
+        if home is None:
+            raise NoHome(platform)
+        chat = home
+    refuse_silent(services, chat)
+    return chat

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shared.domain.messages import Message, digest
-from shared.domain.sessions import Session, new_session
+from shared.domain.sessions import RunsOn, Session, new_session
 from shared.errors import HandoffInFlight, RequestRefused, SessionBusy, UnknownSession
 from shared.services import Services
 from shared.use_cases.access import id_for, own_session, refuse_elsewhere
@@ -16,7 +16,7 @@ from shared.use_cases.handoffs.request_handoff import (
     write_request,
 )
 from shared.use_cases.sessions.append_messages import append_messages, refuse_reserved
-from shared.use_cases.sessions.save_session import change_session
+from shared.use_cases.sessions.save_session import Details, change_session, refuse_unknown_runner
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class InlineTranscript:
     id: str | None = None
     title: str | None = None
     epoch: int | None = None
+    runs_on: RunsOn | None = None
 
 
 def request_inline(
@@ -57,6 +58,7 @@ def _request(
     services: Services, user_id: str, handoff_id: str, whole: InlineTranscript, asked: HandoffRequest
 ) -> Accepted:
     target = destination(services, user_id, asked.platform, asked.target)
+    refuse_unknown_runner(services, user_id, whole.runs_on)
     session = _store(services, user_id, asked.session_id, whole)
     return write_request(services, handoff_id, session, replace(asked, epoch=session.epoch), target)
 
@@ -68,7 +70,8 @@ def _store(services: Services, user_id: str, session_id: str, whole: InlineTrans
         if whole.epoch:
             raise UnknownSession(session_id)
         refuse_reserved(whole.messages)
-        fresh = replace(new_session(session_id, user_id, now=services.clock.now()), title=whole.title)
+        fresh = new_session(session_id, user_id, now=services.clock.now())
+        fresh = replace(fresh, title=whole.title, runs_on=whole.runs_on)
         session = fresh if services.store.sessions.create(fresh) else own_session(services, user_id, session_id)
     if session.user_id != user_id:
         raise UnknownSession(session_id)
@@ -77,8 +80,11 @@ def _store(services: Services, user_id: str, session_id: str, whole: InlineTrans
     session = append_messages(
         services, user_id, session_id, epoch=epoch, after=0, messages=whole.messages, known=session
     )
-    if whole.title and session.title != whole.title:
-        session = change_session(services, user_id, session_id, {"title": whole.title})
+    details: Details = {
+        name: value for name, value in (("title", whole.title), ("runs_on", whole.runs_on)) if value is not None
+    }
+    if any(getattr(session, name) != value for name, value in details.items()):
+        session = change_session(services, user_id, session_id, details)
         refuse_elsewhere(session, epoch)  # change_session has read it again
     return session
 

@@ -4,6 +4,7 @@ import logging
 
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason
 from shared.services import Services
+from shared.use_cases.handoffs.tell_origin import tell_origin
 from shared.use_cases.retry import on_conflict
 
 log = logging.getLogger(__name__)
@@ -24,3 +25,4 @@ def expire(services: Services, handoff: Handoff, reason: Reason) -> None:
     """Fail a handoff, unless it has ended already."""
     if on_conflict(lambda: services.store.handoffs.expire(handoff, reason, now=services.clock.now())):
         log.info("handoff %s: expired", handoff.id)
+        tell_origin(services, handoff)

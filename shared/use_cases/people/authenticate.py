@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from shared.domain.tokens import Scope, Token
-from shared.errors import MissingScope, Unauthenticated
+from shared.errors import DataFileError, MissingScope, Unauthenticated
 from shared.ports.accounts import Accounts
 
 log = logging.getLogger(__name__)
@@ -70,5 +70,7 @@ class LastUse:
         self._noted.add(caller.token_hash)
         try:
             self._accounts.mark_used(caller.user_id, caller.token.id, day)
+        except DataFileError as error:
+            log.warning("the day of a token's use could not be noted: %s", error)
         except Exception:
             log.exception("the day of a token's use could not be noted")

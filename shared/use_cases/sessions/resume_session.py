@@ -8,6 +8,7 @@ from shared.errors import Moved
 from shared.ports.queue import Notice
 from shared.services import Services
 from shared.use_cases.access import id_for, own_session
+from shared.use_cases.offers import wake_place
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.sessions.append_messages import upload
 
@@ -34,6 +35,8 @@ def resume_session(services: Services, user_id: str, session_id: str, *, epoch: 
             Notice(left.owner, f"resumed-{session_id}-{resumed.epoch}", text),
             dedupe=f"resumed {session_id} {resumed.epoch}",
         )
+    if left.turn is not None:
+        wake_place(services, left.owner, session_id, why=f"resumed {left.turn.id}")
     return resumed
 
 

@@ -3,17 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from shared.domain.sessions import Session, new_session
-from shared.errors import HandoffInFlight, SessionBusy
+from shared.domain.sessions import RunsOn, Session, new_session
+from shared.errors import HandoffInFlight, SessionBusy, UnknownRunner
 from shared.services import Services
 from shared.use_cases.access import own_session
 from shared.use_cases.retry import on_conflict
 
+Details = Mapping[str, str | RunsOn | None]
+"""What may be changed of a session: title, source, cwd, model, runs_on."""
 
-def save_session(
-    services: Services, user_id: str, session_id: str, details: Mapping[str, str | None]
-) -> tuple[Session, bool]:
-    """Create the session, or update the details given (title, source, cwd, model); True if it was created. Idempotent."""
+
+def save_session(services: Services, user_id: str, session_id: str, details: Details) -> tuple[Session, bool]:
+    """Create the session, or update the details given; True if it was created. Idempotent. Raises UnknownRunner."""
+    refuse_unknown_runner(services, user_id, details.get("runs_on"))
     fresh = _with(new_session(session_id, user_id, now=services.clock.now()), details)
     if services.store.sessions.create(fresh):
         return fresh, True
@@ -21,7 +23,7 @@ def save_session(
     return change_session(services, user_id, session_id, details), False
 
 
-def change_session(services: Services, user_id: str, session_id: str, details: Mapping[str, str | None]) -> Session:
+def change_session(services: Services, user_id: str, session_id: str, details: Details) -> Session:
     """Update the details given; writes nothing if they are unchanged."""
 
     def change() -> Session:
@@ -50,5 +52,17 @@ def delete_session(services: Services, user_id: str, session_id: str) -> None:
     on_conflict(delete)
 
 
-def _with(session: Session, details: Mapping[str, str | None]) -> Session:
-    return replace(session, **details)  # type: ignore[arg-type]  # the details are all texts
+def refuse_unknown_runner(services: Services, user_id: str, runs_on: str | RunsOn | None) -> None:
+    """Raise UnknownRunner unless the runner is one of the user's."""
+    if isinstance(runs_on, RunsOn):
+        runner = services.store.runners.get(user_id, runs_on.runner)
+        if runner is None or runner.revoked:
+            raise UnknownRunner(runs_on.runner)
+
+
+def _with(session: Session, details: Details) -> Session:
+    """The session with the details. An agent that is new to it has seen what the terminal has uploaded so far."""
+    changed: Session = replace(session, **details)  # type: ignore[arg-type]  # the names and types are those of Details
+    if changed.runs_on == session.runs_on:
+        return changed
+    return replace(changed, native_seen=session.message_count, native_dirty=False, cloud_chosen=False)

@@ -1,16 +1,19 @@
-"""Answer the inbox of a place: commands one by one, all other new messages of a user together."""
+"""Answer the inbox of a place: run a command, offer a turn for words, or say where the session is."""
 
+import contextlib
 import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from shared.domain.commands import parse_command
-from shared.errors import NewerVersion, NotYet, Rejected
-from shared.ports.inbox import InboxRow
+from shared.domain.routes import Place, notices_at
+from shared.domain.sessions import Executor, Session
+from shared.errors import Busy, Conflict, NewerVersion, PlatformError, Rejected
+from shared.ports.inbox import STOPPED, InboxRow
 from shared.ports.queue import InboxEvent
 from shared.services import Services
-from shared.use_cases.access import evict_other_users
-from shared.use_cases.chat.commands import run_command
+from shared.use_cases.access import evict_other_users, is_taken_by_another_user, platform_of, session_at
+from shared.use_cases.chat.commands import MOVING, run_command
 from shared.use_cases.chat.locate_session import (
     Broken,
     Elsewhere,
@@ -20,20 +23,27 @@ from shared.use_cases.chat.locate_session import (
     Vacant,
     locate_session,
 )
+from shared.use_cases.chat.move_command import outcome
+from shared.use_cases.chat.share_command import NOT_FOR_GUESTS, is_guests
+from shared.use_cases.offers import send_run
+from shared.use_cases.retry import on_conflict
 from shared.use_cases.sessions.move_to_chat import replace_broken, start_in_chat
-from shared.use_cases.turns.accept_turn import release_accepted
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.deliver import deliver_reply, platform_of, post_notice
-from shared.use_cases.turns.run_user_turn import run_user_turn
+from shared.use_cases.turns.deliver import deliver_done_row, post_notice, say
+from shared.use_cases.turns.offer_turn import HOUR, offer_kickoff, offer_words
+from shared.use_cases.turns.settle import settle
 
 log = logging.getLogger(__name__)
 ROWS_PER_TURN = 25
+COMMAND = "command"
+LONGEST_WAIT = 15.0
+"""Seconds between two looks at words that wait for the end of a handoff; the first looks follow sooner."""
 
 
 def answer_inbox(services: Services, message: InboxEvent, budget: TurnBudget) -> None:
-    """Answer the new rows of a place, or finish the delivery of the turn that has answered them. Safe to run twice.
+    """Run the command of an event, or look at the inbox of its place. Safe to run twice.
 
-    Raises NotYet(0) while earlier rows must be answered first, NewerVersion for a row that only a newer worker can answer.
+    Raises NotYet to be run again later, NewerVersion for a row that only a newer worker can answer.
     """
     row = services.store.inbox.get(message.place, message.event_id)
     if row is None:
@@ -41,70 +51,202 @@ def answer_inbox(services: Services, message: InboxEvent, budget: TurnBudget) ->
     if row.is_newer:
         raise NewerVersion("the inbox row")
     if row.done_by is not None:
-        _finish_delivery(services, row)
+        _finish(services, row, row.done_by, budget)
         return
-    if row.private:
+    if row.private or _is_private(services, row):
         evict_other_users(services, row.user_id, row.place)
-    rows = _new_rows(services, row)
-    if not _can_answer(services, row):
-        services.store.inbox.close(rows, by="platform removed")
-        return
-    if command := _command(rows[0]):
-        _run_command(services, rows[0], *command)
-        answered = rows[:1]
+    if not _can_answer(services, row.place):
+        services.store.inbox.close([row], by="platform removed")
+    elif command := _command(row):
+        _run_command(services, row, *command, budget)
     else:
-        # Rows of different users belong to different sessions: answer those that belong to the oldest row.
-        asking = row if _belong_together(row, rows[0]) else rows[0]
-        before_command = itertools.takewhile(lambda new: not _command(new), rows)
-        answered = [new for new in before_command if _belong_together(new, asking)]
-        _answer_rows(services, asking, answered, budget)
-    if row.event_id not in {done.event_id for done in answered}:
-        raise NotYet(0)
+        look_at_inbox(services, row.place, budget, expected=row.event_id)
 
 
-def _belong_together(row: InboxRow, other: InboxRow) -> bool:
-    """Whether one turn may answer both: one user, and in a terminal the same epoch."""
-    return (row.user_id, row.epoch) == (other.user_id, other.epoch)
+def _is_private(services: Services, row: InboxRow) -> bool:
+    """Whether the chat is private, where the message did not say. Asked only if another user's session is in the way."""
+    if row.place.is_cli:
+        return False
+    try:
+        platform = platform_of(services, row.place)
+        if platform.capabilities.tells_private or not is_taken_by_another_user(services, row.place, row.user_id):
+            return False
+        return platform.is_private(row.place.home, person=row.sender)
+    except PlatformError:
+        return False
 
 
-def _new_rows(services: Services, row: InboxRow) -> list[InboxRow]:
-    """The oldest new rows of the place, never empty; `row` is among them unless the page is full.
+def _finish(services: Services, row: InboxRow, done_by: str, budget: TurnBudget) -> None:
+    """Do what the first reader of a row that is done may have left: it died, or `/stop` has closed a `/handoff`."""
+    deliver_done_row(services, row, until=budget.deadline)
+    if done_by == STOPPED:
+        _tell_outcome(services, row)
+    if done_by in (COMMAND, STOPPED):  # words may have waited behind it
+        look_at_inbox(services, row.place, budget)
 
-    The store may have passed over `row`, which can be older than rows that are answered already.
+
+def _run_command(services: Services, row: InboxRow, name: str, argument: str, budget: TurnBudget) -> None:
+    if is_guests(services, row, name):
+        # Once in an hour: a guest cannot fill the thread with refusals.
+        with contextlib.suppress(Rejected):
+            hour = services.clock.now() // HOUR
+            say(services, row.place, NOT_FOR_GUESTS, key=f"guest-{row.user_id}-{row.place.route}-{hour}")
+    else:
+        # A command that moves has run once its answer is journalled, and the journal keeps the first answer: until that
+        # is posted, a session that was moved elsewhere since must not be pulled back.
+        has_run = name in MOVING and services.store.outbox.journal(notices_at(row.place), f"told-{row.event_id}")
+        post_notice(services, row, "…" if has_run else run_command(services, row, name, argument))
+        if name == "handoff":
+            _tell_outcome(services, row)
+    services.store.inbox.close([row], by=COMMAND)
+    # The wake-ups of words that were said after it may have come before it; `/stop` may have closed such a command.
+    if name in MOVING or name == "stop":
+        look_at_inbox(services, row.place, budget)
+
+
+def _tell_outcome(services: Services, row: InboxRow) -> None:
+    """Say how the handoff ended that a command asked for, if it asked for one. Raises Busy before the end.
+
+    The row stays new until then, so that words after it wait, and a chat that was told of a move is told of its end.
     """
-    rows = list(services.store.inbox.new(row.place, limit=ROWS_PER_TURN))
-    if len(rows) < ROWS_PER_TURN and row.event_id not in {new.event_id for new in rows}:
-        rows = sorted([row, *rows], key=lambda new: new.event_id)
-    return rows
+    told = outcome(services, row)
+    if told is not None:
+        post_notice(services, row, told, key="moved")
 
 
-def _answer_rows(services: Services, asking: InboxRow, rows: Sequence[InboxRow], budget: TurnBudget) -> None:
+def look_at_inbox(services: Services, place: Place, budget: TurnBudget, *, expected: str | None = None) -> None:
+    """Offer a turn for the new words at a place, unless one is alive: its end wakes the place. Safe to repeat.
+
+    `expected` is the event of a row that may be older than those that the store looks at. Raises NotYet.
+    """
+
+    def look() -> None:
+        rows = _new_words(services, place, expected)
+        for group in _conversations(services, place, rows):
+            _answer(services, group, budget)
+
+    on_conflict(look)
+
+
+def _conversations(services: Services, place: Place, rows: Sequence[InboxRow]) -> Iterator[list[InboxRow]]:
+    """Rows that one turn may answer: those of each user, or in a shared thread all of them, in their order."""
+    if len({row.user_id for row in rows}) > 1:
+        session = session_at(services, place)
+        if session is not None and session.shared:
+            yield list(rows)
+            return
+    for _, group in itertools.groupby(sorted(rows, key=_asker), key=_asker):
+        yield list(group)
+
+
+def _asker(row: InboxRow) -> tuple[str, int]:
+    """Rows with the same asker may be answered by one turn: one user, and in a terminal the same epoch."""
+    return row.user_id, -1 if row.epoch is None else row.epoch
+
+
+def _new_words(services: Services, place: Place, expected: str | None) -> list[InboxRow]:
+    """The oldest new rows of the place up to a command that moves its session; other commands run in their own line."""
+    rows = list(services.store.inbox.new(place, limit=ROWS_PER_TURN))
+    if expected is not None and len(rows) < ROWS_PER_TURN and expected not in {row.event_id for row in rows}:
+        row = services.store.inbox.get(place, expected)  # read again: a turn may have answered it since
+        if row is not None and row.done_by is None:
+            rows = sorted([row, *rows], key=lambda row: row.event_id)
+    before_move = itertools.takewhile(lambda row: (_command(row) or ("",))[0] not in MOVING, rows)
+    return [row for row in before_move if not _command(row)]
+
+
+def _answer(services: Services, rows: Sequence[InboxRow], budget: TurnBudget) -> None:
+    asking = _asking(services, rows)
     match locate_session(services, asking):
         case Found(session):
-            run_user_turn(services, session, rows, budget)
+            _go_on(services, session, rows, budget)
         case Vacant():
-            run_user_turn(services, start_in_chat(services, asking, seed="home"), rows, budget)
+            _go_on(services, start_in_chat(services, asking, seed="home"), rows, budget)
         case Broken(session, notice):
+            settle(services, session.id, until=budget.deadline)
             # The notice goes first: a repeat after a crash finds only the new session and would not send it.
             post_notice(services, asking, notice, key="fresh")
-            run_user_turn(services, replace_broken(services, asking, session), rows, budget)
+            _go_on(services, replace_broken(services, asking, session), rows, budget)
         case Elsewhere(notice):
-            post_notice(services, asking, notice)
-            services.store.inbox.close(rows, by="told")
-            release_accepted(services, asking)
+            _tell(services, rows, notice, by="told")
         case Outdated(notice):
-            post_notice(services, asking, notice)
-            services.store.inbox.close(rows, by="outdated")
-            release_accepted(services, asking)
+            _tell(services, rows, notice, by="outdated")
         case NotAddressed():
             services.store.inbox.close(rows, by="ignored")
 
 
-def _can_answer(services: Services, row: InboxRow) -> bool:
+def _asking(services: Services, rows: Sequence[InboxRow]) -> InboxRow:
+    """The row that decides how the session goes on: the owner's, if one of several speakers is the owner."""
+    if len({row.user_id for row in rows}) == 1:
+        return rows[0]
+    session = session_at(services, rows[0].place)
+    return next((row for row in rows if session is not None and row.user_id == session.user_id), rows[0])
+
+
+def _go_on(services: Services, located: Session, rows: Sequence[InboxRow], budget: TurnBudget) -> None:
+    """Offer a turn once everything earlier is delivered. A kickoff comes first."""
+    session = settle(services, located.id, until=budget.deadline)
+    if session is None or session.owner != rows[0].place:
+        raise Conflict(f"session {located.id} moved while its place was looked at")
+    services.store.inbox.close([row for row in rows if not session.hears(row.user_id)], by="ignored")
+    rows = [row for row in rows if session.hears(row.user_id)]
+    if not rows:
+        return
+    if session.turn is not None and session.turn.by is Executor.MACHINE:
+        _steer(services, session, rows)
+    elif session.turn is not None:
+        if budget.tries > 1 and not session.turn.is_claimed:
+            # An earlier reader of this message may have died before it sent the run.
+            send_run(services, session.id, session.turn.id)
+    elif not kickoff_comes_first(services, session):
+        if session.active_handoff and _is_leaving(services, session.active_handoff):
+            raise Busy(LONGEST_WAIT)
+        offer_words(services, session, rows)
+
+
+def _is_leaving(services: Services, handoff_id: str) -> bool:
+    """Whether a handoff is about to move the session away: what it does here would be cut off."""
+    handoff = services.store.handoffs.get(handoff_id)
+    return handoff is not None and handoff.is_open and not handoff.is_bound
+
+
+def _steer(services: Services, session: Session, rows: Sequence[InboxRow]) -> None:
+    """Give words to a machine's turn that is at work; those that it does not take are answered after it.
+
+    If the user has chosen the deployment's agent since, all of them are: the machine only finishes what it works on.
+    """
+    offer = services.store.turns.get(session.id, session.turn.id) if session.turn else None
+    if offer is None or session.answers is Executor.CLOUD:
+        return
+    for row in rows:
+        if row.event_id not in offer.rows and not services.store.machine_turns.steer(session, row):
+            return
+
+
+def kickoff_comes_first(services: Services, session: Session) -> bool:
+    """Offer the kickoff of a handoff that has moved the session without one; False if there is none. Raises Conflict."""
+    handoff = services.store.handoffs.get(session.active_handoff) if session.active_handoff else None
+    if handoff is None or not handoff.is_open or not handoff.is_bound or handoff.confirmed:
+        return False
+    offer_kickoff(services, session, handoff)
+    return True
+
+
+def _tell(services: Services, rows: Sequence[InboxRow], notice: str, *, by: str) -> None:
+    """Answer rows with a notice. A terminal's waits for the end of its session's turn, which looks at the inbox again."""
+    place = rows[0].place
+    session = services.store.sessions.get(place.chat) if place.is_cli else None
+    if session is not None and session.turn is not None:
+        return
+    post_notice(services, rows[0], notice)
+    services.store.inbox.close(rows, by=by)
+
+
+def _can_answer(services: Services, place: Place) -> bool:
     """Whether the platform is still configured: without it neither an agent nor a command is run in vain."""
     try:
-        if not row.place.is_cli:
-            platform_of(services, row.place)
+        if not place.is_cli:
+            platform_of(services, place)
     except Rejected as rejected:
         log.warning("messages are left unanswered: %s", rejected)
         return False
@@ -113,14 +255,3 @@ def _can_answer(services: Services, row: InboxRow) -> bool:
 
 def _command(row: InboxRow) -> tuple[str, str] | None:
     return None if row.place.is_cli else parse_command(row.text)
-
-
-def _run_command(services: Services, row: InboxRow, command: str, argument: str) -> None:
-    post_notice(services, row, run_command(services, row, command, argument))
-    services.store.inbox.close([row], by="command")
-
-
-def _finish_delivery(services: Services, row: InboxRow) -> None:
-    session_id, _, turn_id = (row.done_by or "").partition("/")
-    if turn_id:
-        deliver_reply(services, row, session_id, turn_id)

@@ -1,10 +1,11 @@
 """Deliver what the outbox holds: each part once, in order, across crashes and rate limits."""
 
+import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shared.domain.interruptions import RUN_PREFIX
+from shared.domain.offers import Offer
 from shared.domain.routes import Place, notices_at
 from shared.errors import (
     Ambiguous,
@@ -16,12 +17,12 @@ from shared.errors import (
     PlatformError,
     RateLimited,
     Rejected,
-    RequestRefused,
 )
 from shared.ports.inbox import InboxRow
 from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part, Platform
 from shared.services import Services
+from shared.use_cases.access import platform_of
 from shared.use_cases.backoff import backoff
 from shared.use_cases.retry import on_conflict
 
@@ -38,11 +39,11 @@ MAX_PARTS = 60
 REPEAT_MARK = "\n\n↻ Sent again: the first copy may have arrived too."
 
 
-def deliver(services: Services, session_id: str, turn_id: str) -> None:
+def deliver(services: Services, session_id: str, turn_id: str, *, until: int | None = None) -> None:
     """Send every part of a turn that is not sent yet. Safe to repeat.
 
-    Raises NotYet to be called again later (rate limit, platform down, another sender at work), and Rejected if the
-    platform refuses for good.
+    Raises NotYet to be called again later (rate limit, platform down, another sender at work, no time left: no part is
+    begun after `until`), and Rejected if the platform refuses for good.
     """
     for part in services.store.outbox.journal(session_id, turn_id):
         if part.state == "rejected":
@@ -50,30 +51,35 @@ def deliver(services: Services, session_id: str, turn_id: str) -> None:
         if part.state == "unknown":
             raise NewerVersion(f"part {part.key}")
         if part.state != "sent" and not part.place.is_cli:
+            if until is not None and services.clock.now() >= until:
+                raise NotYet(0)
             _deliver_part(services, platform_of(services, part.place), part)
 
 
-def platform_of(services: Services, place: Place) -> Platform:
-    """The adapter for a place. Raises Rejected where there is none, because the operator removed its secrets."""
+def deliver_reply(services: Services, offer: Offer, *, until: int) -> None:
+    """Deliver the reply of a turn that is over. If its thread is gone, tell the user in the chat that held it."""
+    session_id, place = offer.session_id, offer.place
     try:
-        return services.platforms.get(place.platform)
-    except RequestRefused as refused:
-        raise Rejected(f"{place.platform} is no longer configured on this service") from refused
-
-
-def deliver_reply(services: Services, row: InboxRow, session_id: str, turn_id: str) -> None:
-    """Deliver a committed reply to `row`. If its thread is gone, tell the user in the chat that held it."""
-    try:
-        deliver(services, session_id, turn_id)
+        deliver(services, session_id, offer.journal, until=until)
     except PlaceGone:
         log.info("session %s: its thread is gone; the reply is in the transcript", session_id)
         # Where a thread is a separate channel, its place names no parent chat: use the user's home instead.
-        home = row.place.home if row.place.thread else services.store.accounts.home(row.user_id, row.place.platform)
-        if home is not None and home != row.place:
+        home = place.home if place.thread else services.store.accounts.home(offer.user_id, place.platform)
+        if home is not None and home != place:
             notice = f"A thread of yours is gone. Its session is saved: send `/resume {session_id}` to bring it here."
-            post_notice(services, replace(row, place=home), notice, key="gone")
+            with contextlib.suppress(Rejected):
+                say(services, home, notice, key=f"gone-{offer.id}")
     except Rejected as rejected:
         log.info("session %s: a reply was rejected (%s); it is in the transcript", session_id, rejected)
+
+
+def deliver_done_row(services: Services, row: InboxRow, *, until: int) -> None:
+    """Finish the delivery of the turn that has answered a row, if there is one."""
+    session_id, _, turn_id = (row.done_by or "").partition("/")
+    if turn_id:
+        session = services.store.sessions.get(session_id)  # its user, not a guest who spoke, is told of a lost thread
+        owner = session.user_id if session else row.user_id
+        deliver_reply(services, Offer(turn_id, session_id, owner, row.place, 0, row.received_at), until=until)
 
 
 def say(services: Services, place: Place, markdown: str, *, key: str) -> None:
@@ -90,7 +96,7 @@ def say(services: Services, place: Place, markdown: str, *, key: str) -> None:
 
 
 def _append_notice(services: Services, session_id: str, text: str, key: str) -> None:
-    """Append a notice to the transcript of a session that lives in its terminal. Raises Busy while a turn runs."""
+    """Append a notice to the transcript of a session that lives in its terminal. Raises Busy while it has a turn."""
     notice = {"role": "assistant", "content": text, "id": key}
 
     def append() -> None:
@@ -98,8 +104,8 @@ def _append_notice(services: Services, session_id: str, text: str, key: str) -> 
         if session is None or not session.owner.is_cli:
             return
         now = services.clock.now()
-        if session.turn is not None and session.turn.id.startswith(RUN_PREFIX) and session.has_live_turn(now):
-            raise Busy((session.turn.lease_until - now) / 1000)  # its commit would fail on a longer transcript
+        if session.turn is not None:
+            raise Busy(services.settings.turn_lease / 1000)  # its commit would fail on a longer transcript
         last = services.store.transcripts.load(session_id, after=max(0, session.message_count - 1))
         if notice not in last:
             services.store.transcripts.append(session, [notice], now=now)
@@ -141,10 +147,13 @@ def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None
     may_have_arrived = part.state == "sending"
     for _ in range(TRIES):
         try:
-            if may_have_arrived and claimed.placeholder is None and _repeats_marked(platform):
+            if may_have_arrived and claimed.placeholder is None and _repeats_in_place(platform):
                 claimed = _place(services, platform, claimed)
             message_id = _send(platform, claimed, may_have_arrived=may_have_arrived)
         except Ambiguous:
+            if platform.capabilities.receipts:
+                # A receipt may decide this part before the claim ends.
+                raise Busy(max(limit / 1000, _pause(claimed, None))) from None
             may_have_arrived = True
             continue
         except (RateLimited, NotSent) as trouble:
@@ -168,24 +177,27 @@ def _pause(part: OutPart, trouble: PlatformError | None) -> float:
 
 def _send(platform: Platform, part: OutPart, *, may_have_arrived: bool) -> str:
     """Send a part. If it may have arrived already: by the same key, by reading back, or by one marked repeat."""
-    if not may_have_arrived:
-        return platform.send(part.place, part.part, key=part.key)
     can = platform.capabilities
+    key = part.address if can.receipts else part.key
+    if not may_have_arrived:
+        return platform.send(part.place, part.part, key=key)
     if can.readback and (found := platform.find_message(part.place, key=part.key)):
         return found
     log.info("part %s: sent again (key=%s, readback=%s)", part.number, can.key, can.readback)
     if part.placeholder is None:
-        return platform.send(part.place, part.part, key=part.key)
+        is_safe = can.key or can.readback
+        return platform.send(part.place, part.part if is_safe else _marked(part.part), key=key)
     platform.edit(part.place, part.placeholder, _marked(part.part))
     return part.placeholder
 
 
-def _repeats_marked(platform: Platform) -> bool:
-    """Whether the platform cannot tell what arrived. Then a repeat is a placeholder with the text edited into it.
+def _repeats_in_place(platform: Platform) -> bool:
+    """Whether the platform cannot tell what arrived, but edits. Then a repeat is a placeholder with the text edited into it.
 
     Edits are idempotent, so lost answers lead to one repeat at most.
     """
-    return not (platform.capabilities.key or platform.capabilities.readback)
+    can = platform.capabilities
+    return can.edits and not (can.key or can.readback)
 
 
 def _place(services: Services, platform: Platform, part: OutPart) -> OutPart:
@@ -195,4 +207,4 @@ def _place(services: Services, platform: Platform, part: OutPart) -> OutPart:
 
 def _marked(part: Part) -> Part:
     """The mark follows the text, so that formatting offsets stay valid; adapters leave room for it."""
-    return Part(part.text + REPEAT_MARK, part.extra)
+    return replace(part, text=part.text + REPEAT_MARK)

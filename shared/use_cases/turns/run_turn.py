@@ -1,21 +1,24 @@
-"""Run one message of the Turns queue: a kickoff, the inbox of a place, or a notice."""
+"""Run one message of the Turns queue: the inbox of a place, the end of a turn, a handoff to look after, or a notice."""
 
 import contextlib
 import logging
 import math
-from dataclasses import replace
 
-from shared.errors import Busy, Conflict, NotYet, Rejected
-from shared.ports.queue import InboxEvent, Kickoff, Notice, TurnMessage
+from shared.domain.handoffs import Handoff, State
+from shared.domain.routes import Place
+from shared.errors import Busy, Conflict, NewerVersion, NotYet, Rejected
+from shared.ports.queue import InboxEvent, Kickoff, Notice, Show, TurnMessage, WakeUp
 from shared.services import Services
 from shared.use_cases.backoff import backoff
-from shared.use_cases.turns.answer_inbox import answer_inbox
-from shared.use_cases.turns.budget import MessageHold, TurnBudget
+from shared.use_cases.handoffs.take_over import take_over
+from shared.use_cases.turns.answer_inbox import answer_inbox, kickoff_comes_first, look_at_inbox
+from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.deliver import say
-from shared.use_cases.turns.hold_turn import hold_seconds
-from shared.use_cases.turns.run_kickoff import run_kickoff
+from shared.use_cases.turns.settle import settle
+from shared.use_cases.turns.show_turn import show_turn
 
 log = logging.getLogger(__name__)
+DELIVERY_SECONDS = 40
 CONFLICT_PAUSE = 1
 UNREADABLE_PAUSE = 2.0
 UNREADABLE_LONGEST = 300.0
@@ -24,22 +27,19 @@ UNREADABLE_LONGEST = 300.0
 def run_turn(services: Services, message: TurnMessage, budget: TurnBudget) -> bool:
     """Run a message. True: done, delete it. False: leave it in the queue; it becomes visible again when it is due.
 
-    The visibility time-out is shortened first, so that the message of a killed turn comes back soon, not at the
-    function's limit. Raises unexpected errors only; the queue retries those too.
+    No agent is waited for. Raises unexpected errors only; the queue retries those too.
     """
-    hold = MessageHold(budget.visibility)
-    hold.set(hold_seconds(services))
     try:
-        _dispatch(services, message, replace(budget, visibility=hold))
+        _dispatch(services, message, budget)
     except Busy as busy:
-        # The other worker is mostly done long before its lease ends, so look soon and then less often.
-        hold.end(backoff(budget.tries, first=1.0, longest=busy.after))
+        # The other worker is mostly done long before its claim ends, so look soon and then less often.
+        budget.visibility.set(math.ceil(backoff(budget.tries, first=1.0, longest=busy.after)))
         return False
     except NotYet as later:
-        hold.end(later.after)
+        budget.visibility.set(math.ceil(later.after))
         return False
     except Conflict:
-        hold.end(CONFLICT_PAUSE)
+        budget.visibility.set(CONFLICT_PAUSE)
         return False
     return True
 
@@ -56,10 +56,51 @@ def leave_to_newer(budget: TurnBudget, message_id: str) -> bool:
 
 def _dispatch(services: Services, message: TurnMessage, budget: TurnBudget) -> None:
     match message:
-        case Kickoff(handoff_id=handoff_id):
-            run_kickoff(services, handoff_id, budget)
         case InboxEvent():
             answer_inbox(services, message, budget)
+        case WakeUp(place, session_id):
+            _wake_up(services, place, session_id, budget)
+        case Show():
+            with contextlib.suppress(Rejected):
+                show_turn(services, message, until=budget.deadline)
+        case Kickoff(handoff_id=handoff_id):
+            _look_after(services, handoff_id, budget)
         case Notice(place, event_id, text):
             with contextlib.suppress(Rejected):  # a notice that the platform refuses for good is dropped
                 say(services, place, text, key=f"notice-{event_id}")
+
+
+def _wake_up(services: Services, place: Place, session_id: str, budget: TurnBudget) -> None:
+    """Settle what is over, then look at the inbox, whatever the wake-up was sent for."""
+    session = settle(services, session_id, until=budget.deadline)
+    if session is not None and session.turn is None and session.owner == place:
+        kickoff_comes_first(services, session)
+    look_at_inbox(services, place, budget)
+
+
+def _look_after(services: Services, handoff_id: str, budget: TurnBudget) -> None:
+    """Look after a handoff: one that has moved its session is woken, one that waits is checked when it is due."""
+    handoff = services.store.handoffs.get(handoff_id)
+    if handoff is None or not handoff.is_open:
+        return
+    if handoff.is_newer:
+        raise NewerVersion(f"handoff {handoff.id}")
+    if handoff.is_bound and handoff.thread is not None:
+        _wake_up(services, handoff.thread.place, handoff.session_id, budget)
+    else:
+        _wake_when_due(services, handoff)
+
+
+def _wake_when_due(services: Services, handoff: Handoff) -> None:
+    """Check a handoff whose session has not moved yet: it waits for a rate limit, or its process has died.
+
+    A due one is put on the stream again, one with an expired lease is taken over. Raises NotYet before that.
+    """
+    now = services.clock.now()
+    due = handoff.not_before if handoff.state is State.PENDING else handoff.lease_until
+    if due > now:
+        raise NotYet((due - now) / 1000)
+    if handoff.state is State.PENDING:
+        services.store.handoffs.nudge(handoff, now=now)
+    else:
+        take_over(services, handoff)

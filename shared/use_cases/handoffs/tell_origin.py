@@ -1,0 +1,37 @@
+"""Let the chat that a session left, or was about to leave, be told how its handoff ended."""
+
+from shared.domain.handoffs import Handoff
+from shared.ports.queue import InboxEvent, Notice
+from shared.services import Services
+from shared.use_cases.offers import wake_place
+
+
+def tell_origin(services: Services, handoff: Handoff) -> None:
+    """For every end of a handoff, right after it; of a handoff from a terminal nothing is said. Safe to repeat.
+
+    The command that asked for it tells the chat, and looks by itself from time to time: this only saves the wait.
+    """
+    if handoff.origin.is_cli:
+        return
+    if handoff.command is not None:
+        told = InboxEvent(handoff.origin, handoff.command)
+        services.queue.send(told, dedupe=f"ended {handoff.id}", line=f"ended {handoff.id}")
+        return
+    wake_place(services, handoff.origin, handoff.session_id, why=f"ended {handoff.id}")
+
+
+def say_moved(services: Services, handoff: Handoff) -> None:
+    """Leave a link in the chat that a completed handoff has moved its session from, if a terminal asked for it."""
+    if handoff.origin.is_cli or handoff.command is not None:
+        return
+    notice = Notice(handoff.origin, f"left-{handoff.id}", moved_text(handoff))
+    services.queue.send(notice, dedupe=f"left {handoff.id}", line=f"ended {handoff.id}")
+
+
+def moved_text(handoff: Handoff) -> str:
+    """What the old chat says of a completed handoff."""
+    where = f": {handoff.thread.url}" if handoff.thread and handoff.thread.url else "."
+    return (
+        f"This session moved to {handoff.platform}{where}\n"
+        f"Continue there, or send `/resume {handoff.session_id}` to bring it back here."
+    )

@@ -1,0 +1,74 @@
+"""Make pairing codes: for the user's own accounts on platforms, and for people who are invited."""
+
+import hashlib
+from dataclasses import dataclass
+
+from shared.domain.links import LIFETIME, Link, new_code, shown
+from shared.errors import Unauthenticated, UserExists
+from shared.ports.platforms import Pairing
+from shared.services import Services
+from shared.use_cases.access import refuse_unusable_platform
+from shared.use_cases.people.authenticate import Caller
+from shared.use_cases.people.remove_user import remove_user
+
+
+@dataclass(frozen=True)
+class NewLink:
+    """A link with its code, which is not stored, and how to send it."""
+
+    link: Link
+    code: str
+    pairing: Pairing
+
+
+def hash_of_code(platform: str, code: str) -> str:
+    """The hash that is stored. A slow one: a code has 39 bits, and who can read the table must not find it in time."""
+    return hashlib.scrypt(code.encode(), salt=f"handoff {platform}".encode(), n=2**13, r=8, p=1, dklen=32).hex()
+
+
+def create_link(services: Services, caller: Caller, platform: str) -> NewLink:
+    """A code for an account of the caller on a platform. An earlier one is void.
+
+    Raises UnknownPlatform, PlatformNotSupported, PlatformNotConfigured, or Unauthenticated if the token was revoked.
+    """
+    return _create(services, caller, platform, caller.user_id)
+
+
+def invite(services: Services, caller: Caller, name: str, platform: str, *, base_url: str) -> NewLink:
+    """A code with which another person becomes the user `name`. The name is taken when it is used. Raises UserExists, too.
+
+    A person who used an earlier code and never logged in is removed first: two people must not become one user.
+    """
+    store = services.store
+    is_waiting = store.links.is_waiting(name)
+    if store.accounts.tokens(name) or (name in store.accounts.users() and not is_waiting):
+        raise UserExists(name)
+    if is_waiting:
+        remove_user(store, name)
+    return _create(services, caller, platform, name, base_url=base_url)
+
+
+def unlink(services: Services, user_id: str, platform: str) -> None:
+    """Unlink the user's accounts on a platform, remove the home there, and void codes that would link one again."""
+    for link in services.store.links.made_by(user_id):
+        if link.platform == platform and not link.is_invitation:
+            services.store.links.void(link)
+    services.store.accounts.unlink(user_id, platform)
+
+
+def _create(services: Services, caller: Caller, platform: str, user_id: str, *, base_url: str | None = None) -> NewLink:
+    refuse_unusable_platform(services.platforms, platform)
+    code = new_code()
+    link = Link(
+        id=services.new_id(),
+        by=caller.user_id,
+        user_id=user_id,
+        platform=platform,
+        code_hash=hash_of_code(platform, code),
+        valid_until=services.clock.now() + LIFETIME,
+        is_invitation=base_url is not None,
+        base_url=base_url or "",
+    )
+    if not services.store.links.create(link, token_hash=caller.token_hash):
+        raise Unauthenticated
+    return NewLink(link, shown(code), services.platforms.get(platform).pairing(shown(code)))

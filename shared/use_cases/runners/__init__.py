@@ -1,0 +1,1 @@
+"""What runners ask for: the machines on which users' own agents run turns."""
