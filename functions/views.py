@@ -1,12 +1,15 @@
 """Response bodies: sessions and handoffs as clients see them."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from pydantic import BaseModel
 
 from functions.http.fields import Time
 from shared.domain.handoffs import Handoff, State
-from shared.domain.sessions import Session
+from shared.domain.links import Link, LinkState
+from shared.domain.runners import Runner
+from shared.domain.sessions import Executor, Session
 from shared.domain.tokens import Token
 
 _POLL_STEPS = ((100, 100), (300, 200), (700, 400))
@@ -23,8 +26,20 @@ def poll_after_ms(age: int) -> int:
     return next((pause for until, pause in _POLL_STEPS if age < until), _POLL_AT_REST)
 
 
+class RunsOnView(BaseModel):
+    """The user's own agent: the runner, the agent there, and the agent's own id of the session."""
+
+    runner: str
+    agent: str
+    native_id: str
+
+
 class SessionView(BaseModel):
-    """A session. `owner` is `cli` or a route such as `telegram:7001:17`; `link` opens the thread where it lives."""
+    """A session. `owner` is `cli` or a route such as `telegram:7001:17`; `link` opens the thread where it lives.
+
+    In a chat your own agent answers it (`answers` is `machine`, `runs_on` says which), or the service's (`cloud`).
+    `shared`: other people may talk where it lives. `version` is another one after each change.
+    """
 
     id: str
     title: str | None
@@ -38,6 +53,11 @@ class SessionView(BaseModel):
     link: str | None
     suspended: bool
     turn_running: bool
+    runs_on: RunsOnView | None
+    answers: Executor
+    native_seen: int
+    shared: bool
+    version: str
     created_at: Time
     updated_at: Time
 
@@ -56,8 +76,42 @@ class SessionView(BaseModel):
             link=session.link,
             suspended=session.suspended,
             turn_running=session.has_live_turn(now),
+            runs_on=RunsOnView(**asdict(session.runs_on)) if session.runs_on else None,
+            answers=session.answers,
+            native_seen=session.native_seen,
+            shared=session.shared,
+            version=str(session.version),
             created_at=iso(session.created_at),
             updated_at=iso(session.updated_at),
+        )
+
+
+class AgentVersion(BaseModel):
+    name: str
+    version: str
+
+
+class RunnerView(BaseModel):
+    """A machine of yours that runs turns with your own agents."""
+
+    id: str
+    name: str
+    agents: list[AgentVersion]
+    version: str
+    last_seen: Time
+    online: bool
+    revoked: bool
+
+    @classmethod
+    def of(cls, runner: Runner, *, now: int) -> "RunnerView":
+        return cls(
+            id=runner.id,
+            name=runner.name,
+            agents=[AgentVersion(name=name, version=version) for name, version in sorted(runner.agents.items())],
+            version=runner.version,
+            last_seen=iso(runner.seen_at),
+            online=runner.is_online(now),
+            revoked=runner.revoked,
         )
 
 
@@ -80,6 +134,38 @@ class TokenView(BaseModel):
             created_at=iso(token.created_at) if token.created_at is not None else None,
             expires_at=iso(token.expires_at) if token.expires_at is not None else None,
             last_used=token.last_used,
+        )
+
+
+class LinkView(BaseModel):
+    """A pairing code without its plaintext. `state` is `open`, `linked`, `void` (seen by others) or `expired`.
+
+    `user` is the one who is linked: you, or the person whom you invited. `account` and `home` are ids on the platform;
+    `account_name` is what that person is called there, if the platform tells: people choose it themselves.
+    """
+
+    id: str
+    platform: str
+    user: str
+    invitation: bool
+    state: str
+    account: str | None
+    account_name: str | None
+    home: str | None
+    expires_at: Time
+
+    @classmethod
+    def of(cls, link: Link, *, now: int) -> "LinkView":
+        return cls(
+            id=link.id,
+            platform=link.platform,
+            user=link.user_id,
+            invitation=link.is_invitation,
+            state="expired" if link.state is LinkState.OPEN and not link.is_open(now) else link.state,
+            account=link.account,
+            account_name=link.account_name,
+            home=link.home.chat if link.home else None,
+            expires_at=iso(link.valid_until),
         )
 
 
@@ -120,10 +206,14 @@ class HandoffSession(BaseModel):
     epoch: int
     message_count: int
     title: str | None
+    shared: bool
 
 
 class HandoffView(BaseModel):
-    """A handoff. A client needs only `done` and `error`; show the rest as it comes."""
+    """A handoff. A client needs only `done` and `error`; show the rest as it comes.
+
+    `version` is another one after each change. `poll_after_ms` is 0 if the request was held: ask again at once.
+    """
 
     id: str
     session_id: str
@@ -141,11 +231,14 @@ class HandoffView(BaseModel):
     attempt: int
     status_url: str
     poll_after_ms: int
+    version: str
     created_at: Time
     updated_at: Time
 
     @classmethod
-    def of(cls, handoff: Handoff, session: Session | None, *, base_url: str, now: int) -> "HandoffView":
+    def of(
+        cls, handoff: Handoff, session: Session | None, *, base_url: str, now: int, was_held: bool = False
+    ) -> "HandoffView":
         steps = [StepView(name=step["name"], at=iso(step["at"]), label=step["label"]) for step in handoff.shown_steps()]
         thread, error, receipt = handoff.thread, handoff.error, handoff.receipt
         return cls(
@@ -169,13 +262,15 @@ class HandoffView(BaseModel):
                 epoch=session.epoch,
                 message_count=session.message_count,
                 title=session.title,
+                shared=session.shared,
             )
             if session
             else None,
             resume_hint=f"To bring the session back to the terminal: handoff resume {handoff.session_id}",
             attempt=handoff.attempt,
             status_url=f"{base_url}/handoffs/{handoff.id}",
-            poll_after_ms=poll_after_ms(now - handoff.created_at),
+            poll_after_ms=0 if was_held else poll_after_ms(now - handoff.created_at),
+            version=handoff.version,
             created_at=iso(handoff.created_at),
             updated_at=iso(handoff.updated_at),
         )

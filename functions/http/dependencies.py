@@ -45,6 +45,8 @@ Reader = Annotated[str, Depends(_user_with(Scope.READ))]
 """The id of a user who may see what is theirs."""
 Writer = Annotated[str, Depends(_user_with(Scope.HANDOFF))]
 """The id of a user who may change what is theirs."""
+RunningUser = Annotated[str, Depends(_user_with(Scope.RUN))]
+"""The id of a user whose machine may run turns."""
 ReadingCaller = Annotated[Caller, Depends(_with(Scope.READ))]
 WritingCaller = Annotated[Caller, Depends(_with(Scope.HANDOFF))]
 Admin = Annotated[Caller, Depends(_with(Scope.ADMIN))]

@@ -1,20 +1,25 @@
 """What happens before routing and parsing: authenticate the caller, then read a body within the limit."""
 
+import logging
 from collections.abc import Callable
 from http import HTTPStatus
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from functions.http.problems import Problem, internal_error, problem_of
+from functions.http.problems import Json, Problem, internal_error, problem_of
 from shared.errors import Unauthenticated
 from shared.ports.metrics import Metric
 from shared.services import Services
 from shared.use_cases.people.authenticate import Caller, LastUse, authenticate
 
+log = logging.getLogger(__name__)
+
 BodyLimit = Callable[[str], int]
 MAX_BODY = 1024 * 1024
-OPEN_PATHS = ("/health", "/webhooks/")
-"""Paths without a bearer token. Webhooks carry the platform's signature instead, checked on the raw body."""
+OPEN_PATHS = ("/health", "/webhooks/", "/logins")
+"""Paths without a bearer token, beside those that platforms fix. A webhook is verified by its raw body and headers, and a
+first login has the code that gives the token."""
 
 
 class Guard:
@@ -54,7 +59,8 @@ class Guard:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        if not scope["path"].startswith(OPEN_PATHS):
+        platform = self._services.platforms.webhook_of(scope["path"])
+        if platform is None and not scope["path"].startswith(OPEN_PATHS):
             try:
                 caller = self._authenticate(headers.get("authorization"))
             except Unauthenticated as error:
@@ -62,7 +68,15 @@ class Guard:
                 return
             scope.setdefault("state", {})["caller"] = caller
         limit = self._body_limit(scope["path"])
-        body = await _read(receive, headers.get("content-length"), limit)
+        try:
+            body = await _read(receive, headers.get("content-length"), limit)
+        except ClientDisconnect:
+            await Problem("malformed_json", "The body was not sent to its end.")(scope, receive, send)
+            return
+        if body is None and platform is not None and self._services.platforms.drops_oversized(platform):
+            log.warning("%s: a webhook over %s KiB is dropped", platform, limit // 1024)
+            await Json({})(scope, receive, send)
+            return
         if body is None:
             detail = f"The body is larger than {limit // 1024} KiB. Send a transcript in several parts."
             await Problem("body_too_large", detail)(scope, receive, send)
@@ -77,12 +91,14 @@ class Guard:
 
 
 async def _read(receive: Receive, declared: str | None, limit: int) -> bytes | None:
-    """The whole body, or None if it is over the limit."""
+    """The whole body, or None if it is over the limit. Raises ClientDisconnect: a part of a body must not be used."""
     if declared is not None and declared.isdigit() and int(declared) > limit:
         return None
     body, more = b"", True
     while more:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > limit:

@@ -11,17 +11,19 @@ from functions.request.bodies import (
     HandoffBody,
     HomeBody,
     MessagesBody,
+    NoticeBody,
     ResumeBody,
     SessionBody,
     TurnBody,
     checked,
 )
-from functions.request.views import AcceptedTurn, AppendedView, HomeView, TurnView
+from functions.request.views import AcceptedTurn, AppendedView, HomeView, NoticeView, TurnView
 from functions.views import HandoffView, SessionView, poll_after_ms
 from shared.domain.routes import Place
 from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
 from shared.use_cases.handoffs.request_handoff import request_handoff
 from shared.use_cases.handoffs.request_inline import request_inline
+from shared.use_cases.people.post_notice import post_notice
 from shared.use_cases.people.set_home import set_home
 from shared.use_cases.sessions.append_messages import append_messages
 from shared.use_cases.sessions.resume_session import fork_session, resume_session
@@ -35,12 +37,12 @@ BODY = (*WRITE, "malformed_json", "body_too_large")
 PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configured", "place_busy")
 
 
-@router.put("/sessions/{session_id}", responses=CREATED | refusals(*BODY, "unknown_session"))
+@router.put("/sessions/{session_id}", responses=CREATED | refusals(*BODY, "unknown_session", "unknown_runner"))
 async def put_session(
     session_id: PathId, body: SessionBody, response: Response, services: AppServices, user_id: Writer
 ) -> SessionView:
     """Create a session (201), or change its details (200). You choose the id."""
-    session, created = save_session(services, user_id, session_id, body.model_dump(exclude_unset=True))
+    session, created = save_session(services, user_id, session_id, body.details())
     response.status_code = 201 if created else 200
     return SessionView.of(session, now=services.clock.now())
 
@@ -115,6 +117,15 @@ async def put_home(platform: str, body: HomeBody, services: AppServices, user_id
     return HomeView(platform=platform, chat=home.chat)
 
 
+@router.post("/notices", status_code=202, responses=refusals(*BODY, *PLATFORM[:3], "no_home", "too_many_notices"))
+async def post_notices(
+    *, body: NoticeBody, services: AppServices, user_id: Writer, idempotency_key: IdempotencyKey = None
+) -> NoticeView:
+    """Post a short text in your home chat, at most one a minute; others are dropped."""
+    posted = post_notice(services, user_id, body.text, platform=body.platform, idempotency_key=idempotency_key)
+    return NoticeView(id=posted.id, platform=posted.home.platform, chat=posted.home.chat, link=posted.link)
+
+
 @router.post(
     "/handoffs",
     status_code=202,
@@ -122,6 +133,7 @@ async def put_home(platform: str, body: HomeBody, services: AppServices, user_id
         *BODY,
         *PLATFORM,
         "no_home",
+        "write_first",
         "idempotency_key_reused",
         "unknown_session",
         "moved",
@@ -131,6 +143,7 @@ async def put_home(platform: str, body: HomeBody, services: AppServices, user_id
         "too_many_open_handoffs",
         "too_many_turns",
         "storage_full",
+        "unknown_runner",
     ),
 )
 async def post_handoff(

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel
 
-from functions.views import SessionView
+from functions.views import IssuedToken, LinkView, SessionView
 
 
 class AppendedView(BaseModel):
@@ -24,6 +24,32 @@ class AcceptedTurn(BaseModel):
     poll_after_ms: int
 
 
+class NoticeView(BaseModel):
+    """A notice that is queued, and the chat where it will appear."""
+
+    id: str
+    platform: str
+    chat: str
+    link: str
+
+
 class HomeView(BaseModel):
     platform: str
     chat: str
+
+
+class NewLinkView(LinkView):
+    """A new link. The bot gets `text` in a private chat; `url` opens that chat, where the platform has such a link.
+
+    The `code` is shown only here.
+    """
+
+    code: str
+    url: str | None
+    text: str
+
+
+class LoginView(IssuedToken):
+    """Your first token with its plaintext, which is shown only here, and your id."""
+
+    user: str

@@ -4,8 +4,8 @@ from fastapi import APIRouter
 
 from functions.http.dependencies import Admin, AppServices, ReadingCaller
 from functions.http.problems import Json, refusals
-from functions.status.views import TokensList, UsersList, UserView
-from functions.views import TokenView
+from functions.status.views import LinksList, TokensList, UsersList, UserView
+from functions.views import LinkView, TokenView
 
 router = APIRouter(default_response_class=Json)
 READ = ("unauthenticated", "missing_scope", "internal")
@@ -16,6 +16,13 @@ async def get_tokens(services: AppServices, caller: ReadingCaller) -> TokensList
     """Your tokens, without their plaintext. `current` is the id of the one that this request carries."""
     tokens = services.store.accounts.tokens(caller.user_id)
     return TokensList(tokens=[TokenView.of(token) for token in tokens], current=caller.token.id)
+
+
+@router.get("/links", responses=refusals(*READ))
+async def get_links(services: AppServices, caller: ReadingCaller) -> LinksList:
+    """Your pairing codes, without their plaintext, and whether they were used."""
+    now = services.clock.now()
+    return LinksList(links=[LinkView.of(link, now=now) for link in services.store.links.made_by(caller.user_id)])
 
 
 @router.get("/users", responses=refusals(*READ))

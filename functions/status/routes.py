@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Response
 
 from functions.http.dependencies import AppServices, BaseUrl, Reader
 from functions.http.fields import PathId
+from functions.http.holding import News, Seen, Wait
 from functions.http.problems import Json, refusals
 from functions.status.pages import first_page
 from functions.status.views import (
@@ -18,11 +19,13 @@ from functions.status.views import (
     MessagesPage,
     PlatformsList,
     PlatformView,
+    RunnersList,
     SessionsPage,
 )
-from functions.views import HandoffView, SessionView, iso
+from functions.views import HandoffView, RunnerView, SessionView, iso
 from shared.domain.handoffs import State
 from shared.errors import InvalidRequest
+from shared.ports.changes import of_handoff, of_session
 from shared.use_cases.access import own_handoff, own_session
 from shared.use_cases.run_doctor import run_doctor
 
@@ -39,14 +42,16 @@ async def get_health() -> Health:
 
 @router.get("/platforms", responses=refusals(*READ))
 async def get_platforms(services: AppServices, user_id: Reader) -> PlatformsList:
-    """All platforms, and your home on each."""
+    """All platforms, and your home and accounts on each."""
     homes = services.store.accounts.homes(user_id)
+    accounts = services.store.accounts.all_identities(user_id)
     platforms = [
         PlatformView(
             name=name,
             supported=supported,
             configured=supported and services.platforms.is_configured(name),
             home=HomeChat(chat=homes[name].chat) if name in homes else None,
+            accounts=list(accounts.get(name, ())),
             threads=services.platforms.has_threads(name),
         )
         for name, supported in services.platforms.known().items()
@@ -59,6 +64,13 @@ async def get_doctor(services: AppServices, user_id: Reader, base_url: BaseUrl) 
     """What would keep your handoffs from working, each with a fix. Changes nothing."""
     findings = run_doctor(services, user_id, base_url=base_url)
     return DoctorReport(checks=[CheckView(**asdict(finding)) for finding in findings], now=iso(services.clock.now()))
+
+
+@router.get("/runners", responses=refusals(*READ))
+async def get_runners(services: AppServices, user_id: Reader) -> RunnersList:
+    """Your machines that run turns with your own agents."""
+    now = services.clock.now()
+    return RunnersList(runners=[RunnerView.of(runner, now=now) for runner in services.store.runners.list(user_id)])
 
 
 @router.get("/sessions", responses=refusals(*READ, "invalid_request"))
@@ -75,9 +87,18 @@ async def get_sessions(
 
 
 @router.get("/sessions/{session_id}", responses=refusals(*READ, "invalid_request", "unknown_session"))
-async def get_session(session_id: PathId, services: AppServices, user_id: Reader) -> SessionView:
-    """One of your sessions."""
-    return SessionView.of(own_session(services, user_id, session_id), now=services.clock.now())
+async def get_session(
+    session_id: PathId, services: AppServices, user_id: Reader, wait: Wait = 0, seen: Seen = None
+) -> SessionView:
+    """One of your sessions. It changes when it moves and when a turn begins or ends, but also without a visible change."""
+    news = News(seen)
+    found = await services.changes.hold(
+        of_session(session_id),
+        wait,
+        lambda: own_session(services, user_id, session_id),
+        lambda session: news.delay(str(session.version), is_urgent=session.turn is None),
+    )
+    return SessionView.of(found.value, now=services.clock.now())
 
 
 @router.get(
@@ -121,12 +142,27 @@ async def get_handoffs(
 
 @router.get("/handoffs/{handoff_id}", responses=refusals(*READ, "invalid_request", "unknown_handoff"))
 async def get_handoff(
-    handoff_id: PathId, response: Response, services: AppServices, user_id: Reader, base_url: BaseUrl
+    *,
+    handoff_id: PathId,
+    response: Response,
+    services: AppServices,
+    user_id: Reader,
+    base_url: BaseUrl,
+    wait: Wait = 0,
+    seen: Seen = None,
 ) -> HandoffView:
     """One of your handoffs. `Retry-After` is set while it is not done."""
-    handoff = own_handoff(services, user_id, handoff_id)
+    news = News(seen)
+    found = await services.changes.hold(
+        of_handoff(handoff_id),
+        wait,
+        lambda: own_handoff(services, user_id, handoff_id),
+        lambda handoff: news.delay(handoff.version, is_urgent=False) if handoff.is_open else 0.0,
+    )
+    handoff = found.value
     session = services.store.sessions.get(handoff.session_id)
-    view = HandoffView.of(handoff, session, base_url=base_url, now=services.clock.now())
+    now = services.clock.now()
+    view = HandoffView.of(handoff, session, base_url=base_url, now=now, was_held=found.was_held)
     if not view.done:
         response.headers["Retry-After"] = view.retry_after
     return view

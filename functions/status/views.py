@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from functions.http.fields import Message, Time
-from functions.views import HandoffView, SessionView, TokenView
+from functions.views import HandoffView, LinkView, RunnerView, SessionView, TokenView
 
 
 class SessionsPage(BaseModel):
@@ -28,20 +28,33 @@ class HandoffsList(BaseModel):
     handoffs: list[HandoffView]
 
 
+class RunnersList(BaseModel):
+    runners: list[RunnerView]
+
+
 class HomeChat(BaseModel):
     chat: str
 
 
 class PlatformView(BaseModel):
+    """A platform. `accounts` are your ids there, whose messages are read."""
+
     name: str
     supported: bool
     configured: bool
     home: HomeChat | None
+    accounts: list[str]
     threads: bool
 
 
 class PlatformsList(BaseModel):
     platforms: list[PlatformView]
+
+
+class LinksList(BaseModel):
+    """Your newest pairing code for each platform and each person whom you invited, for about a day."""
+
+    links: list[LinkView]
 
 
 class CheckView(BaseModel):

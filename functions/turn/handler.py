@@ -6,8 +6,8 @@ from shared.bootstrap import Handler, on_lambda
 from shared.log_redaction import redacted
 from shared.ports.queue_text import message_of
 from shared.services import Services
-from shared.use_cases.turns.budget import turn_budget
-from shared.use_cases.turns.run_turn import leave_to_newer, run_turn
+from shared.use_cases.turns.budget import TurnBudget
+from shared.use_cases.turns.run_turn import DELIVERY_SECONDS, leave_to_newer, run_turn
 
 
 def build(services: Services) -> Handler:
@@ -21,10 +21,10 @@ def build(services: Services) -> Handler:
 
 
 def _run(services: Services, record: Any, context: Any) -> bool:
-    budget = turn_budget(
-        services,
+    most = DELIVERY_SECONDS * 1000
+    budget = TurnBudget(
         services.visibility(record["receiptHandle"]),
-        remaining=context.get_remaining_time_in_millis(),
+        deadline=services.clock.now() + min(most, context.get_remaining_time_in_millis() // 2),
         tries=int(record["attributes"]["ApproximateReceiveCount"]),
     )
     try:

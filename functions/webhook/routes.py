@@ -4,9 +4,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
 from functions.http.dependencies import AppServices
-from functions.http.guard import BodyLimit
+from functions.http.guard import MAX_BODY, BodyLimit
 from functions.http.problems import Json, Problem, refusals
 from shared.errors import RequestRefused
+from shared.platforms import PLATFORMS
 from shared.ports.inbound import WebhookRequest
 from shared.services import Services
 from shared.use_cases.chat.receive_message import receive_message
@@ -21,11 +22,29 @@ OTHER_METHODS = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"]
 @router.api_route("/webhooks/{platform}/{rest:path}", methods=["POST", *OTHER_METHODS], include_in_schema=False)
 async def receive_webhook(request: Request, platform: str, services: AppServices) -> Response:
     """200 when all messages are durable. A request that the platform did not send is a 401, without a reason."""
+    return await _receive(request, services, platform, request.path_params.get("rest", ""))
+
+
+def _at_fixed_path(platform: str, path: str) -> None:
+    """Receive the platform's webhooks also at a path that its protocol demands."""
+
+    async def receive(request: Request, services: AppServices) -> Response:
+        return await _receive(request, services, platform, path.removeprefix("/"))
+
+    router.add_api_route(path, receive, methods=["POST"], include_in_schema=False)
+
+
+for _spec in PLATFORMS:
+    for _path in _spec.webhook_paths:
+        _at_fixed_path(_spec.name, _path)
+
+
+async def _receive(request: Request, services: Services, platform: str, rest: str) -> Response:
     webhook = WebhookRequest(
         body=await request.body(),
         headers={name.lower(): value for name, value in request.headers.items()},
         method=request.method,
-        rest=request.path_params.get("rest", ""),
+        rest=rest,
         query=dict(request.query_params),
     )
     try:
@@ -41,6 +60,7 @@ def body_limit(services: Services) -> BodyLimit:
     """A webhook may be as large as its platform sends it: the limit of each path."""
 
     def limit(path: str) -> int:
-        return services.platforms.body_limit(path.removeprefix("/webhooks/").partition("/")[0])
+        platform = services.platforms.webhook_of(path)
+        return MAX_BODY if platform is None else services.platforms.body_limit(platform)
 
     return limit

@@ -1,0 +1,42 @@
+"""Reads that may be held until there is news: their query parameters, and what they mean."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from shared.ports.changes import LONGEST_HOLD
+
+TOGETHER = 0.05
+"""Seconds. The steps of a handoff come in bursts; told together they cost one answer, and no person sees the delay."""
+
+Wait = Annotated[
+    float,
+    Query(
+        ge=0,
+        le=LONGEST_HOLD,
+        description="Hold the request for up to so many seconds until there is a change. A service on one machine does, "
+        "others answer at once.",
+    ),
+]
+Seen = Annotated[
+    str | None,
+    Query(
+        max_length=64,
+        description="The `version` that you have: with `wait`, any other one is answered at once. Without it the request "
+        "is held until the next change.",
+    ),
+]
+
+
+class News:
+    """What a client has seen: the version that it names, or the first one that is read."""
+
+    def __init__(self, seen: str | None) -> None:
+        self._seen = seen
+
+    def delay(self, version: str, *, is_urgent: bool) -> float | None:
+        """How long the answer with this version may be delayed; None if the client has it (see `Changes.hold`)."""
+        self._seen = self._seen or version
+        if version == self._seen:
+            return None
+        return 0.0 if is_urgent else TOGETHER
