@@ -1,0 +1,145 @@
+"""The directory of a service on one machine: what is in it, and who may use it."""
+
+import fcntl
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.env_file import read_env, write_private
+
+SIMULATED = "simulated/"
+"""Begins the names of the simulated bots' secrets in the database, so that they never stand for a real one."""
+PATIENCE_SECONDS = 0.5
+"""How long a start waits for a lock that is held for a moment only, as by `running`."""
+
+
+class Unusable(Exception):
+    """The service cannot start. The text is for a person."""
+
+
+class Refused(Unusable):
+    """It cannot start, and another try would not help: a person must change something first."""
+
+
+class InUse(Refused):
+    """Another process has the directory."""
+
+
+def default_directory(environment: Mapping[str, str]) -> Path:
+    """Where programs keep the data of their user."""
+    given = environment.get("XDG_DATA_HOME", "")
+    base = Path(given) if given.startswith("/") else Path.home() / ".local" / "share"
+    return base / "handoff"
+
+
+@dataclass(frozen=True)
+class DataDirectory:
+    """`handoff.db` holds everything that counts. `settings` is written by its user, `env` for clients,
+    `log` and `state` for people, `chats` for the simulator.
+    """
+
+    path: Path
+
+    @classmethod
+    def at(cls, given: Path) -> "DataDirectory":
+        """The directory that an option names."""
+        return cls(given.expanduser().absolute())
+
+    def is_usual(self, environment: Mapping[str, str]) -> bool:
+        """Whether clients look here by themselves."""
+        return self.path == default_directory(environment)
+
+    @property
+    def database(self) -> Path:
+        return self.path / "handoff.db"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log"
+
+    @property
+    def chats(self) -> Path:
+        return self.path / "chats"
+
+    @property
+    def settings(self) -> Path:
+        return self.path / "settings"
+
+    @property
+    def state(self) -> Path:
+        return self.path / "state"
+
+    def names(self) -> set[str]:
+        """The files that the service itself reads or writes."""
+        database = [f"{self.database.name}{end}" for end in ("", "-wal", "-shm", "-journal", ".restoring")]
+        return {*database, "env", "lock", self.log.name, self.chats.name, self.settings.name, self.state.name}
+
+    def create(self) -> None:
+        """Make it, for this user only. Raises Unusable."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.path.stat().st_mode & 0o077:
+                self.path.chmod(0o700)
+        except OSError as error:
+            raise Unusable(f"{self.path} cannot be used: {error.strerror}. Choose another one with --data.") from error
+
+    def lock(self) -> int:
+        """Keep other processes out until the returned descriptor is closed. Raises InUse, with the other's id."""
+        descriptor = self._open_lock(os.O_CREAT | os.O_RDWR)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not _takes(descriptor, fcntl.LOCK_EX):
+            if time.monotonic() < deadline:
+                time.sleep(0.02)
+                continue
+            other = _holder(descriptor)
+            os.close(descriptor)
+            raise InUse(
+                f"Handoff runs on {self.path} already (process {other or 'unknown'}), and one file has one process. "
+                "Nothing was started. Stop the other one first, or choose another directory with --data."
+            )
+        with suppress(OSError):  # a full disk: the lock holds without the id, too
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        return descriptor
+
+    def running(self) -> str | None:
+        """The id of the process that has the directory, None if there is none."""
+        if not (self.path / "lock").exists():
+            return None
+        descriptor = self._open_lock(os.O_RDONLY)
+        try:
+            return None if _takes(descriptor, fcntl.LOCK_SH) else _holder(descriptor) or "unknown"
+        finally:
+            os.close(descriptor)
+
+    def _open_lock(self, flags: int) -> int:
+        try:
+            return os.open(self.path / "lock", flags | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Unusable(f"{self.path}/lock cannot be used: {error.strerror}. Nothing was started.") from error
+
+    def read_env(self) -> dict[str, str]:
+        """The variables of the last run; empty if there are none."""
+        return read_env(self.path / "env")
+
+    def write_env(self, values: Mapping[str, str]) -> None:
+        """For clients: where the service is, and tokens for it. It stays when the service stops. Raises Unusable."""
+        try:
+            write_private(self.path / "env", "".join(f"{name}={value}\n" for name, value in values.items()))
+        except OSError as error:
+            raise Unusable(f"{self.path}/env cannot be written: {error.strerror}. Nothing was started.") from error
+
+
+def _takes(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _holder(descriptor: int) -> str:
+    return os.pread(descriptor, 20, 0).decode(errors="replace").strip()

@@ -1,0 +1,81 @@
+"""Reads that wait for a write: on the event loop, without a thread and without asking the database again and again."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from shared.ports.changes import LONGEST_HOLD, Read, Subject
+
+T = TypeVar("T")
+MOST_READERS = 2000
+"""More than these are answered at once, so that clients that never end cannot fill the memory."""
+
+
+class HeldReads:
+    """The `Changes` port in one process. `changed` may be called in any thread, after the commit.
+
+    `count` readers wait at the moment.
+    """
+
+    def __init__(self, *, most: int = MOST_READERS) -> None:
+        self._most = most
+        self._readers: dict[Subject, set[_Reader]] = {}
+        self.count = 0
+        self._is_closed = False
+
+    def changed(self, subject: Subject) -> None:
+        """Wake the readers of a subject. Returns at once, and costs next to nothing if there are none."""
+        for reader in tuple(self._readers.get(subject, ())):
+            reader.wake()
+
+    def close(self) -> None:
+        """Answer all readers now, and later ones at once: the service stops."""
+        self._is_closed = True
+        for subject in tuple(self._readers):
+            self.changed(subject)
+
+    async def hold(
+        self, subject: Subject, seconds: float, read: Callable[[], T], may_wait: Callable[[T], float | None]
+    ) -> Read[T]:
+        if seconds <= 0 or self._is_closed or self.count >= self._most:
+            return Read(read(), was_held=False)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + min(seconds, LONGEST_HOLD)
+        with self._reader(subject) as reader:  # before the first read, so that no write falls between
+            while True:
+                reader.changed.clear()
+                value = read()
+                delay = may_wait(value)
+                if delay is not None:
+                    end = min(end, loop.time() + delay)
+                if self._is_closed or loop.time() >= end:
+                    return Read(value, was_held=not self._is_closed)
+                try:
+                    async with asyncio.timeout_at(end):
+                        await reader.changed.wait()
+                except TimeoutError:
+                    return Read(value, was_held=True)
+
+    @contextmanager
+    def _reader(self, subject: Subject) -> Iterator["_Reader"]:
+        reader = _Reader()
+        self._readers.setdefault(subject, set()).add(reader)
+        self.count += 1
+        try:
+            yield reader
+        finally:
+            self.count -= 1
+            others = self._readers[subject]
+            others.discard(reader)
+            if not others:
+                del self._readers[subject]
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.changed = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def wake(self) -> None:
+        self._loop.call_soon_threadsafe(self.changed.set)

@@ -1,0 +1,88 @@
+"""Threads that take work: made when needed, kept for a while, and no obstacle to the end of the process."""
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class Pool:
+    """At most `size` threads. Unlike those of ThreadPoolExecutor they are daemons: a hanging call delays no exit.
+
+    `freed` is called whenever one becomes free. A thread that had nothing to do for `idle_seconds` ends; None: never.
+    """
+
+    def __init__(
+        self, size: int, name: str, freed: Callable[[], None] = lambda: None, *, idle_seconds: float | None = None
+    ) -> None:
+        self.size = size
+        self._idle_seconds = idle_seconds
+        self._name = name
+        self._freed = freed
+        self._work: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self._changed = threading.Condition()
+        self._open = 0
+        self._threads = 0
+
+    @property
+    def free(self) -> int:
+        """How much work would begin at once."""
+        return self.size - self._open
+
+    def submit(self, work: Callable[[], object]) -> None:
+        """Run `work` in a thread, now or when one is free. Its errors are logged."""
+        with self._changed:
+            self._open += 1
+            if self._threads < min(self._open, self.size):
+                self._threads += 1
+                threading.Thread(target=self._run, name=f"{self._name}-{self._threads}", daemon=True).start()
+        self._work.put(work)
+
+    def call(self, work: Callable[[], T]) -> "Future[T]":
+        """Run `work` in a thread; the result or error is in the future."""
+        future: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001  # it belongs to the caller
+                future.set_exception(error)
+
+        self.submit(run)
+        return future
+
+    def wait_idle(self, seconds: float) -> bool:
+        """Wait until all work is done; False if some is not in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._open == 0, max(0.0, seconds))
+
+    def _may_end(self) -> bool:
+        """Whether a thread is superfluous: all work, also what is about to be put, has one without it."""
+        with self._changed:
+            if self._open >= self._threads:
+                return False
+            self._threads -= 1
+            return True
+
+    def _run(self) -> None:
+        while True:
+            try:
+                work = self._work.get(timeout=self._idle_seconds)
+            except Empty:
+                if self._may_end():
+                    return
+                continue
+            try:
+                work()
+            except Exception:
+                log.exception("work in a thread failed unexpectedly")
+            del work  # its result must not live as long as the thread is idle
+            with self._changed:
+                self._open -= 1
+                self._changed.notify_all()
+            self._freed()

@@ -1,0 +1,77 @@
+"""All work that goes on beside requests: pending handoffs, turns, runs of the agent, the sweep."""
+
+import time
+
+from local.server.composition import Engine
+from local.server.memory import trim
+from local.server.messages import run_message, turn_message
+from local.server.outage import Outage
+from local.server.pool import Pool
+from local.server.workers import HandoffWorkers, QueueWorkers, Sweeper
+from shared.use_cases.handoffs.process_handoff import process_handoff
+from shared.use_cases.sweep import sweep
+
+TURN_THREADS = RUN_THREADS = 128
+HANDOFF_THREADS = 64
+"""Most of the time they wait for a platform or an agent."""
+IDLE_SECONDS = 10.0
+"""An idle thread keeps the memory of its stack."""
+
+
+class Work:
+    """The workers of one engine. `handoffs` takes handoffs before the engine is there, and before `start`."""
+
+    def __init__(self) -> None:
+        self._handoff_pool = Pool(HANDOFF_THREADS, "handoff", idle_seconds=IDLE_SECONDS)
+        self._outage = Outage()
+        self.handoffs = HandoffWorkers(self._handoff_pool, self._process, self._outage)
+
+    def attach(self, engine: Engine) -> None:
+        """Before `start`. The engine tells `handoffs` what it writes, so it is built second."""
+        services = self._services = engine.services
+        self._turn_pool = Pool(TURN_THREADS, "turn", engine.turns_changed.set, idle_seconds=IDLE_SECONDS)
+        self._run_pool = Pool(RUN_THREADS, "agent", engine.runs_changed.set, idle_seconds=IDLE_SECONDS)
+        self._queues = [
+            QueueWorkers(
+                engine.turns,
+                services.clock,
+                engine.turns_changed,
+                self._turn_pool,
+                lambda received: turn_message(services, engine.turns, received),
+                outage=self._outage,
+            ),
+            QueueWorkers(
+                engine.runs,
+                services.clock,
+                engine.runs_changed,
+                self._run_pool,
+                lambda received: run_message(services, engine.runs, received),
+                outage=self._outage,
+            ),
+        ]
+
+        def tidy() -> None:
+            sweep(services)
+            engine.expire()
+            trim()
+
+        self._sweeper = Sweeper(tidy, self._outage)
+
+    def start(self) -> None:
+        """Handoffs that are told to `handoffs` are processed from now on; messages in the queues are run."""
+        for queue in self._queues:
+            queue.start()
+        self._sweeper.start()
+
+    def stop(self, seconds: float) -> bool:
+        """Begin nothing more, and wait for what runs; False if some of it still does."""
+        deadline = time.monotonic() + seconds
+        self.handoffs.stop()
+        for queue in self._queues:
+            queue.stop()
+        pools = (self._handoff_pool, self._turn_pool, self._run_pool)
+        has_swept = self._sweeper.stop(deadline - time.monotonic())
+        return all([has_swept, *(pool.wait_idle(deadline - time.monotonic()) for pool in pools)])
+
+    def _process(self, handoff_id: str) -> None:
+        process_handoff(self._services, handoff_id)
