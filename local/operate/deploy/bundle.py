@@ -1,8 +1,10 @@
-"""Builds the deployment artefact of all functions without a container: `make bundle`.
+"""Builds the deployment artefact of all functions without a container: `make bundle`, and for `handoff deploy`.
 
-The same checkout and lock file give the same bytes: a deploy without a change uploads and replaces nothing.
+The same code and lock file give the same bytes: a deploy without a change uploads and replaces nothing. uv installs the
+packages, because pip evaluates the markers of packages for the Python that runs it, not for the one on Lambda.
 """
 
+import errno
 import os
 import shutil
 import stat
@@ -12,12 +14,10 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from samtranslator.yaml_helper import yaml_parse
-
 from local.interruptible import interruptible
+from local.operate.deploy.template import load, runtime
 from local.paths import ROOT
 
-UV = Path(sys.executable).with_name("uv")
 SOURCES = ("functions", "shared")
 AWS_SERVICES = ("bedrock-runtime", "dynamodb", "sqs", "ssm")
 """The services whose clients the functions create; botocore describes 400 more, in 25 MB."""
@@ -36,16 +36,18 @@ class BundleTooLargeError(RuntimeError):
         )
 
 
-def build(root: Path = ROOT) -> Path:
-    """Rebuild .build/artefact and return its path. Raises if a package has no wheel for the platform.
+def build(root: Path = ROOT, into: Path | None = None) -> Path:
+    """Rebuild the artefact, by default as .build/artefact, and return its path.
 
-    Without a Python of the runtime's version nothing is compiled, and Lambda compiles at each cold start.
+    Raises if uv is missing or a package has no wheel for the platform. Without a Python of the runtime's version nothing
+    is compiled, and Lambda compiles at each cold start.
     """
-    target = root / ".build" / "artefact"
+    target = (into or root / ".build") / "artefact"
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    version, platform = runtime((root / "template.yaml").read_text())
-    command = [str(UV), "pip", "install", "--quiet", "--system-certs", "--target", str(target)]
+    version, architecture = runtime(load())
+    platform = PLATFORMS[architecture]
+    command = [uv(), "pip", "install", "--quiet", "--system-certs", "--target", str(target)]
     command += ["--no-deps", "--require-hashes"]
     # The wheels are for Lambda's platform, so nothing may be built or compiled on this one.
     command += ["--python-version", version, "--python-platform", platform, "--only-binary", ":all:"]
@@ -61,17 +63,19 @@ def build(root: Path = ROOT) -> Path:
     return target
 
 
-def runtime(template: str) -> tuple[str, str]:
-    """Return the Python version and the platform that the template requires."""
-    function = yaml_parse(template)["Globals"]["Function"]
-    (architecture,) = function["Architectures"]
-    return function["Runtime"].removeprefix("python"), PLATFORMS[architecture]
+def uv() -> str:
+    """The installer: beside this Python, or where the shell finds it. Raises FileNotFoundError."""
+    beside = Path(sys.executable).with_name("uv")
+    found = str(beside) if beside.exists() else shutil.which("uv")
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, "The installer uv is missing. Install it: pip install uv", "uv")
+    return found
 
 
 def remove_what_lambda_ignores(target: Path) -> None:
     """Remove console scripts, notes of the installer (they differ between builds) and services that no function calls."""
     shutil.rmtree(target / "bin", ignore_errors=True)
-    for pattern in ("*.dist-info/RECORD", "*.dist-info/uv_cache.json", ".lock"):
+    for pattern in ("*.dist-info/RECORD", "*.dist-info/INSTALLER", "*.dist-info/uv_cache.json", ".lock"):
         for note in target.glob(pattern):
             note.unlink()
     for service in (target / "botocore" / "data").glob("*/"):
