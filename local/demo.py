@@ -1,5 +1,6 @@
 """`make demo`: one whole handoff, printed step by step; exits with 0 only if it completed."""
 
+import argparse
 import logging
 import os
 import re
@@ -20,6 +21,8 @@ TRANSCRIPT = ROOT / "examples" / "session.jsonl"
 
 def main() -> int:
     """Uses free ports and separate state, so it can run beside another service."""
+    description = "Runs one whole handoff on this machine and explains each step. It takes no options."
+    argparse.ArgumentParser(prog="python -m local.demo", description=description).parse_args()
     logging.getLogger().setLevel(logging.ERROR)
     count = len(TRANSCRIPT.read_text().splitlines())
     show(f"1. Starting a separate service for this demo ({count}-message session in examples/session.jsonl) ...")

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import socket
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,13 +18,13 @@ def env_file(path: Path, values: Mapping[str, str]) -> Iterator[None]:
     text = "".join(f"{name}={value}\n" for name, value in values.items())
     path.parent.mkdir(mode=0o700, exist_ok=True)
     before = _read(path)
-    _write(path, text)
+    write_private(path, text)
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
             if _read(path) == text:
-                _write(path, before) if _still_runs(before) else path.unlink()
+                write_private(path, before) if _still_runs(before) else path.unlink()
 
 
 def _read(path: Path) -> str:
@@ -33,11 +34,18 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _write(path: Path, text: str) -> None:
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+def read_env(path: Path) -> dict[str, str]:
+    """The variables in a file of this form; empty if it cannot be read."""
+    pairs = (line.partition("=") for line in _read(path).splitlines())
+    return {name: value for name, mark, value in pairs if mark}
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file in one step, readable by its owner only."""
+    descriptor, fresh = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)  # readable by its owner only
+    with os.fdopen(descriptor, "w") as file:
         file.write(text)
-    fresh.replace(path)
+    Path(fresh).replace(path)
 
 
 def _still_runs(text: str) -> bool:

@@ -1,11 +1,16 @@
 """Programs that Ctrl-C ends with a message and no traceback, even during imports."""
 
+import os
 import signal
+import socket
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+RESTART = signal.SIGUSR1
+"""Asks the service on one machine to start again in the same process, with what was set up since."""
 INTERRUPTED = 130
 
 
@@ -17,7 +22,44 @@ def interruptible(program: Callable[[], int], message: str) -> int:
         return program()
     except KeyboardInterrupt:
         sys.stdout.write(f"\n{message}\n")
+        # An interrupt inside exec() of a string, as dataclasses use it, would change the exit status to that of SIGINT:
+        # CPython remembers it until the next string.
+        exec("")  # noqa: S102 - a constant
         return INTERRUPTED
+
+
+_restart_wanted = threading.Event()
+
+
+def heed_restarts() -> None:
+    """From now on a RESTART that comes before `wait_for_signal` is kept for it, and does not end the process."""
+    signal.signal(RESTART, lambda *_: _restart_wanted.set())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {RESTART})
+
+
+def start_again(environment: Mapping[str, str]) -> NoReturn:
+    """Replace this process with its program in the same directory. A RESTART that comes in between waits for `heed_restarts`."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {RESTART})
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], dict(environment))  # noqa: S606  # our own program
+
+
+def wait_for_signal() -> int:
+    """Block until SIGINT, SIGTERM or a heeded RESTART, and return which. From here on signals interrupt nothing.
+
+    Whichever thread the system gives the signal to, a byte arrives here. A lock would not do: Python handles a signal in
+    the main thread only, and a lock that it waits for need not end because of one.
+    """
+    woken, wake = socket.socketpair()
+    wake.setblocking(False)  # noqa: FBT003  # so it is called
+    with woken, wake:
+        signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+        for signum in SIGNALS:
+            signal.signal(signum, lambda *_: None)
+        received = 0
+        while received not in SIGNALS and not _restart_wanted.is_set():
+            received = woken.recv(1)[0]
+        signal.set_wakeup_fd(-1)
+        return received if received in SIGNALS else RESTART
 
 
 def _interrupt(*_: object) -> NoReturn:

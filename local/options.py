@@ -37,7 +37,7 @@ def faults(environment: Mapping[str, str]) -> Iterator[str]:
     local = {spec.name: spec for spec in AGENTS if not spec.needs_aws}
     if agent not in local:
         is_known = any(agent == spec.name for spec in AGENTS)
-        why = "works only in a deployment, because AWS is simulated here" if is_known else "is not a known agent"
+        why = "works only in a deployment on AWS" if is_known else "is not a known agent"
         yield f"HANDOFF_AGENT={agent} {why}. Choose one of: {', '.join(local)}."
     for variable in local[agent].required if agent in local else ():
         if not environment.get(variable):

@@ -2,15 +2,13 @@
 
 import logging
 import os
-import signal
 import sys
-import threading
 import time
 from pathlib import Path
 
 from local.chats.real import RealBots
 from local.env_file import env_file
-from local.interruptible import SIGNALS
+from local.interruptible import wait_for_signal
 from local.options import faults, parameters_from, secrets_from
 from local.paths import ROOT
 from local.service import LocalService
@@ -50,14 +48,6 @@ def run(started: float) -> int:
     return 0
 
 
-def wait_for_signal() -> None:
-    """Block until SIGINT or SIGTERM. From here on signals interrupt nothing: the service stops in order."""
-    stop = threading.Event()
-    for signum in SIGNALS:
-        signal.signal(signum, lambda *_: stop.set())
-    stop.wait()
-
-
 def connection(service: LocalService) -> dict[str, str]:
     """The variables that a client needs."""
     return {
@@ -70,8 +60,8 @@ def connection(service: LocalService) -> dict[str, str]:
 
 def greeting(service: LocalService, seconds: float) -> str:
     """The addresses, and the commands to copy."""
-    agent = describe(Settings.from_environment(service.stack.functions["TurnFunction"].environment))
-    real = "".join(f"  Real   {line}\n" for line in service.real.described())
+    agent = describe(Settings.from_environment(service.stack.functions["AgentFunction"].environment))
+    real = "".join(f"  Real   {line}\n" for line in service.real.described(service.store))
     *others, last = (chat.spec.title for chat in service.chats)
     titles = f"{', '.join(others)} and {last}" if others else last
     return f"""\

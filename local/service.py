@@ -16,16 +16,18 @@ from local.cloud.invoke import Invoker
 from local.cloud.stack import Stack
 from local.functions import InProcessFunctions, Interceptors
 from local.paths import ROOT, TEMPLATE, TRANSLATED
-from local.seed import put_secrets, seed_users, store_of
+from local.seed import put_secrets, store_of
+from local.users import seed_users
 from local.watcher import Watcher
 from shared.platforms import PLATFORMS
 from shared.platforms.spec import PlatformSpec
 from shared.ports.store import Store
 
 T = TypeVar("T")
-WARM = {"StatusFunction": 1, "RequestFunction": 1, "ProcessFunction": 1, "TurnFunction": 1, "WebhookFunction": 1}
+WARM = {f"{name}Function": 1 for name in ("Status", "Request", "Process", "Turn", "Agent", "Webhook")}
 CAPACITY = {
     "MaxConcurrentTurns": "50",
+    "MaxConcurrentPlaces": "50",
     "ParallelHandoffs": "10",
     "MaxOpenHandoffs": "0",
     "MaxTurnsPerHour": "0",

@@ -33,13 +33,14 @@ class RealBot:
     def name(self) -> str:
         return self.chat.name
 
-    def described(self) -> str:
+    def described(self, store: Store) -> str:
         """One line for a person, with the next step if one is missing."""
-        if not self.user_id:
-            return f"{self.name}: ignores all messages until you set {self.name.upper()}_USER_ID to your id there"
-        if not self.home:
+        if not store.accounts.identities(USER, self.name):
+            return f"{self.name}: no account of yours is linked yet: handoff link {self.name}"
+        home = store.accounts.home(USER, self.name)
+        if home is None:
             return f"{self.name}: send /sethome to the bot in the chat where handoffs are to arrive"
-        return f"{self.name}: handoffs arrive in chat {self.home}"
+        return f"{self.name}: handoffs arrive in chat {home.chat}"
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,8 @@ class RealBots:
             if bot.home and not bot.chat.spec.is_chat_id(bot.home):
                 yield f"{bot.name.upper()}_HOME={bot.home} is not the id of a chat on {bot.chat.spec.title}."
 
-    def described(self) -> list[str]:
-        return [bot.described() for bot in self.bots]
+    def described(self, store: Store) -> list[str]:
+        return [bot.described(store) for bot in self.bots]
 
 
 def _bot(chat: LocalChat, environment: Mapping[str, str]) -> RealBot | None:

@@ -77,6 +77,7 @@ class LocalChat:
     `mentions` are texts that would notify people if the bot sent them. `webhook_text` is what a person writes so that the
     platform posts `{text}` to the webhook, without a relay.
     `user_id_is_home`: a user's private chat with the bot has the user's id, so it is the home if no other is set.
+    `looks_up_chats`: a bot can ask the platform whether a chat exists. `has_token`: the first secret of the spec is a token.
     """
 
     spec: PlatformSpec
@@ -93,6 +94,8 @@ class LocalChat:
     options: Any = None
     make_secrets: Callable[[], Mapping[str, str]] | None = None
     user_id_is_home: bool = False
+    looks_up_chats: bool = True
+    has_token: bool = True
     mentions: tuple[str, ...] = ("@everyone", "@here")
     webhook_text: str = "{text}"
 

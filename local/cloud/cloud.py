@@ -105,6 +105,11 @@ class Cloud:
         for schedule in self._schedules:
             schedule.fire_now()
 
+    def stop_schedules(self) -> None:
+        """From now on, schedules fire only on request. May be called twice."""
+        for schedule in self._schedules:
+            schedule.stop()
+
     def serve(self, port: int = 0, on_answer: OnAnswer | None = None) -> HttpApi:
         """Serve the routes of the stack. Raises OSError if the port is taken; port 0 takes a free one."""
         api = HttpApi(self.stack.routes, self.invoker, port=port, account=self.engine.account_id, on_answer=on_answer)

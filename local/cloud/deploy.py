@@ -21,6 +21,13 @@ class DeployError(RuntimeError):
 def deploy(engine: Engine, path: Path, parameters: Mapping[str, str], *, name: str, cache: Path | None = None) -> Stack:
     """Create the stack. Raises UnknownResourceError before anything is created, DeployError if moto rejects the template."""
     translated = template.translate(path.read_text(), engine.region, cache=cache)  # moto resolves the parameters
+    return deploy_translated(engine, translated, parameters, name=name)
+
+
+def deploy_translated(
+    engine: Engine, translated: Mapping[str, Any], parameters: Mapping[str, str], *, name: str
+) -> Stack:
+    """Create the stack from CloudFormation instead of SAM. Raises as `deploy` does."""
     template.refuse_unknown(translated)
     outputs = _create(engine, name, template.for_moto(translated), parameters)
     deployed = _read(engine, name, translated, outputs)

@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from local.chats.discord.slash_commands import SLASH_COMMANDS
 from shared.errors import PlatformError
 from shared.platforms.discord import SPEC
 from shared.platforms.discord.rest import DiscordHttp
+from shared.platforms.discord.slash_commands import SLASH_COMMANDS
 
 
 async def register(token: str, *, api_url: str) -> list[str]:

@@ -14,6 +14,7 @@ from local.chats.discord.relay_client import Event, GatewayClient, point_at
 from local.chats.relays.base import Backoff, Relay, Target, Unusable
 from local.chats.relays.redaction import quiet
 from local.chats.relays.webhook import Outcome, Webhook
+from shared.platforms.discord.errors import ALREADY_ANSWERED
 from shared.platforms.discord.signatures import relay_headers
 
 log = logging.getLogger(__name__)
@@ -25,11 +26,18 @@ _READABLE = frozenset({0, 2, 5, 10, 11, 12, 13})  # channels that hold messages;
 _CATCH_UP_ATTEMPTS = 5
 _AUTHENTICATION_FAILED = 4004
 
+_KNOWN = "Application has an interaction endpoint URL set"
+"""A warning of the library. Where Discord posts interactions to is what `handoff doctor` tells."""
+
 _Received = tuple[GatewayClient, Event]
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith(_KNOWN)
+
+
 class DiscordRelay(Relay):
-    """Posts each message and slash command to the webhook, in order, signed with the relay's secret.
+    """Posts each message, slash command and press to the webhook, in order, signed with the relay's secret.
 
     After a lost connection Discord replays the missed events; after a restart it does not, so the relay fetches the
     last minutes of every channel. The service ignores duplicates by their id.
@@ -66,6 +74,7 @@ class DiscordRelay(Relay):
     async def run(self) -> None:
         """See Relay."""
         quiet("discord", "aiohttp", "asyncio", without_traceback="discord.client")
+        logging.getLogger("discord.client").addFilter(_is_news)
         events: asyncio.Queue[_Received] = asyncio.Queue()
         async with aiohttp.ClientSession() as session:
             tasks = {asyncio.ensure_future(work) for work in (self._listen(events), self._forward_all(session, events))}
@@ -105,7 +114,7 @@ class DiscordRelay(Relay):
             elif event["t"] == "MESSAGE_CREATE":
                 await self._forward_message(session, event["d"], direct="guild_id" not in event["d"])
             else:
-                await self._forward_command(session, client, event["d"])
+                await self._forward_interaction(session, client, event["d"])
 
     async def _forward_message(
         self, session: aiohttp.ClientSession, message: Mapping[str, Any], *, direct: bool = False
@@ -116,17 +125,21 @@ class DiscordRelay(Relay):
         self._warn_if_hidden(message)
         await self._forward(session, "MESSAGE_CREATE", message, direct=direct)
 
-    async def _forward_command(
+    async def _forward_interaction(
         self, session: aiohttp.ClientSession, client: GatewayClient, interaction: Mapping[str, Any]
     ) -> None:
-        """Slash commands arrive here if no interactions URL is set; the webhook's answer is sent back as theirs."""
+        """Interactions arrive here if no interactions URL is set; the webhook's answer is sent back as theirs.
+
+        The service may have answered it already.
+        """
         outcome = await self._forward(session, "INTERACTION_CREATE", interaction)
         try:
             answer = json.loads(outcome.body)
             if "type" in answer:
                 await client.answer(interaction, answer)
         except (discord.DiscordException, aiohttp.ClientError, OSError, ValueError, TypeError, RuntimeError) as error:
-            log.warning("a slash command was accepted but not answered (%s)", type(error).__name__)
+            if getattr(error, "code", None) != ALREADY_ANSWERED:
+                log.warning("an interaction was accepted but not answered (%s)", type(error).__name__)
 
     async def _forward(
         self, session: aiohttp.ClientSession, kind: str, data: Mapping[str, Any], **more: Any

@@ -16,6 +16,7 @@ class GatewayClient(discord.Client):
     """Calls `on_event` with each event of the wanted kinds, unchanged and in order. Keeps no caches."""
 
     def __init__(self, on_event: Callable[["GatewayClient", Event], None], wanted: frozenset[str]) -> None:
+        discord.VoiceClient.warn_dave = discord.VoiceClient.warn_nacl = False  # no voice is wanted
         super().__init__(
             intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True),
             enable_debug_events=True,  # the only way to receive raw events

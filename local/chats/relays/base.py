@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from shared.use_cases.backoff import backoff
+
 log = logging.getLogger(__name__)
 
 
@@ -40,8 +42,8 @@ class Backoff:
 
     def next(self) -> float:
         """Seconds until the next attempt."""
-        pause = min(self._longest, self._first * 2.0 ** min(self._attempts, 16))
         self._attempts += 1
+        pause = backoff(self._attempts, first=self._first, longest=self._longest)
         return pause * random.uniform(0.5, 1)  # noqa: S311  # jitter, not a secret
 
     async def pause(self, *, at_least: float = 0.0) -> None:

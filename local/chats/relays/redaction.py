@@ -45,7 +45,7 @@ def quiet(*loggers: str, without_traceback: str | None = None) -> None:
     """Stop libraries from logging at DEBUG: at that level they log whole events, and so what people write."""
     for name in loggers:
         logger = logging.getLogger(name)
-        if logger.level < logging.INFO:
+        if logger.getEffectiveLevel() < logging.INFO:  # a level of its own would let more through than the root's
             logger.setLevel(logging.INFO)
     if without_traceback:
         logging.getLogger(without_traceback).addFilter(_WITHOUT_TRACEBACK)  # a logger takes a filter only once

@@ -1,4 +1,4 @@
-"""The simulator's own HTTP interface: read the state, write as a person, arm faults, delete threads and chats."""
+"""The simulator's own HTTP interface: read the state, write and press as a person, arm faults, delete threads and chats."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,7 +11,7 @@ from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import KINDS, OPERATIONS, SECONDS, Fault, Faults
 from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.protocol import Wire
-from local.chats.simulator.store import NotFound, Store
+from local.chats.simulator.store import Chat, NotFound, Store, Thread
 
 
 class Invalid(ValueError):
@@ -34,12 +34,28 @@ class Control:
         if not isinstance(text, str) or not text.strip():
             raise Invalid("text is missing: give the message to write")
         person = _person(backend, str(body.get("user", "owner")))
-        thread_id = str(body["thread"]) if body.get("thread") not in (None, "") else None
+        thread_id = _thread_id(body)
         chat, thread = wire.place(str(body.get("chat", "")), thread_id)
-        if person.key not in (there := chat.who_sees(thread)):
-            raise Invalid(f"{person.key} cannot write there; members are {', '.join(there) or 'the bot only'}")
+        _check_presence(person, chat, thread)
         message = wire.say(chat, thread, person, text)
         return {"platform": backend.name, "chat": chat.id, "thread": thread_id, **snapshot.message_state(message)}
+
+    def press(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Press a button of a message as `user`."""
+        backend, wire = self._platform(body)
+        person = _person(backend, str(body.get("user", "owner")))
+        thread_id = _thread_id(body)
+        chat, _ = wire.place(str(body.get("chat", "")), thread_id)
+        thread, message = self._store.find(chat, str(body.get("message", "")))
+        # A thread is also shown with the message that it hangs on, which may be outside.
+        if thread_id not in (None, thread.id if thread else message.id):
+            raise NotFound(f"thread {thread_id} has no message {message.id}")
+        _check_presence(person, chat, thread)
+        ids = [button["id"] for button in message.buttons]
+        if body.get("button") not in ids:
+            raise Invalid(f"button must be one of {', '.join(ids)}" if ids else "the message has no buttons")
+        wire.press(chat, thread, person, message, str(body["button"]))
+        return {}
 
     def arm(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Arm a fault for the next `count` calls; a count of zero disarms it."""
@@ -76,6 +92,7 @@ class Control:
         return [
             web.get("/state", show),
             web.post("/say", _endpoint(self.say)),
+            web.post("/press", _endpoint(self.press)),
             web.post("/faults", _endpoint(self.arm)),
             web.post("/remove", _endpoint(self.remove)),
         ]
@@ -85,6 +102,16 @@ class Control:
         if not isinstance(name, str) or name not in self._platforms:
             raise Invalid(f"platform must be one of {', '.join(self._platforms)}")
         return self._platforms[name]
+
+
+def _thread_id(body: Mapping[str, Any]) -> str | None:
+    """A thread that is named as its chat is the chat itself."""
+    return str(body["thread"]) if body.get("thread") not in (None, "", body.get("chat")) else None
+
+
+def _check_presence(person: Person, chat: Chat, thread: Thread | None) -> None:
+    if person.key not in (there := chat.who_sees(thread)):
+        raise Invalid(f"{person.key} cannot write there; members are {', '.join(there) or 'the bot only'}")
 
 
 def _person(backend: Backend, key: str) -> Person:

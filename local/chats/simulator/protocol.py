@@ -33,6 +33,9 @@ class Wire(Protocol):
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
         """Store what a person writes and send the event for it."""
 
+    def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
+        """Send the event for a press of one of the message's buttons. The answer goes to `Store.acknowledge`."""
+
     def remove_thread(self, chat: Chat, thread_id: str) -> None:
         """Delete a thread as a person would; raises NotFound."""
 

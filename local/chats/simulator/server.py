@@ -4,6 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 from aiohttp import web
@@ -13,6 +14,7 @@ from local.chats.simulator.backend import Backend, MadeCall
 from local.chats.simulator.control import Control
 from local.chats.simulator.deliveries import Deliveries
 from local.chats.simulator.faults import Faults
+from local.chats.simulator.journal import Journal
 from local.chats.simulator.live import Live
 from local.chats.simulator.protocol import Handshake, Wire
 from local.chats.simulator.same_origin import same_origin
@@ -25,12 +27,13 @@ KEPT_CALLS = 2000
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """`service_url` is read for each event: it may change while the server runs."""
+    """`service_url` is read for each event: it may change while the server runs. `journal` keeps the chats in a file."""
 
     platforms: Sequence[LocalChat]
     secrets: Mapping[str, str]
     service_url: Callable[[], str | None]
     retry_scale: float
+    journal: Path | None = None
 
 
 class Server:
@@ -38,6 +41,7 @@ class Server:
 
     def __init__(self, settings: ServerSettings) -> None:
         faults, store = Faults(), Store(settings.platforms, time.time)
+        self._journal = Journal(settings.journal, store) if settings.journal else None
         self.port = 0
         self.calls: deque[MadeCall] = deque(maxlen=KEPT_CALLS)
         self.deliveries = Deliveries(faults, retry_scale=settings.retry_scale)
@@ -85,6 +89,8 @@ class Server:
     async def close(self) -> None:
         await self.deliveries.close()
         await self._runner.cleanup()
+        if self._journal is not None:
+            self._journal.close()
 
     async def disconnect(self, platform: str) -> None:
         await self._platforms[platform][1].disconnect()

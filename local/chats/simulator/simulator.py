@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
@@ -27,12 +28,16 @@ class Simulator:
         webhook_url: str | None = None,
         secrets: Mapping[str, str] | None = None,
         retry_scale: float = 1.0,
+        journal: Path | None = None,
     ) -> None:
-        """`secrets` are those of the simulated bots, new ones by default; `retry_scale` shortens the pauses of retries."""
+        """`secrets` are those of the simulated bots, new ones by default; `retry_scale` shortens the pauses of retries.
+
+        With a `journal` the chats of an earlier simulator with the same file are there, too.
+        """
         self._platforms = {chat.name: chat for chat in chats}
         self.secrets = secrets or {name: value for chat in chats for name, value in chat.new_secrets().items()}
         self._webhook_url = webhook_url
-        self._settings = ServerSettings(chats, self.secrets, lambda: self._webhook_url, retry_scale)
+        self._settings = ServerSettings(chats, self.secrets, lambda: self._webhook_url, retry_scale, journal)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="chat-simulator", daemon=True)
         self._server: Server | None = None
@@ -117,6 +122,13 @@ class Simulator:
         body = {"platform": platform, "chat": chat, "thread": thread, "user": user, "text": text}
         said: str = self._call(self._running.control.say, body)["id"]
         return said
+
+    def press(
+        self, platform: str, chat: str, message: str, button: str, *, thread: str | None = None, user: str = "owner"
+    ) -> None:
+        """The same as POST /press."""
+        body = {"platform": platform, "chat": chat, "thread": thread, "user": user}
+        self._call(self._running.control.press, {**body, "message": message, "button": button})
 
     def arm(self, platform: str, kind: str, count: int = 1, **more: Any) -> None:
         """The same as POST /faults."""

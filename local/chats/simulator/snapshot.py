@@ -18,7 +18,13 @@ def instant(seconds: float) -> str:
 
 
 def message_state(message: Message) -> JSON:
-    return {"id": message.id, "from": message.author, "text": message.text, "at": instant(message.at)}
+    """A message; `buttons`, and the answers to their presses, only where there are any."""
+    result: JSON = {"id": message.id, "from": message.author, "text": message.text, "at": instant(message.at)}
+    if message.buttons:
+        result["buttons"] = [{"id": button["id"], "label": button["label"]} for button in message.buttons]
+    if message.acknowledged:
+        result["acknowledged"] = [dict(answer) for answer in message.acknowledged]
+    return result
 
 
 def thread_state(thread: Thread) -> JSON:
@@ -72,8 +78,9 @@ def scene(store: Store, backends: Iterable[Backend], faults: Faults) -> JSON:
 
 
 def message_scene(message: Message) -> JSON:
-    """A message with its format, and whether it was edited or is visible to one person only."""
+    """A message with its format, its buttons' styles, and whether it was edited or is visible to one person only."""
     return message_state(message) | {
+        "buttons": list(message.buttons),
         "edited": message.edited_at is not None,
         "entities": message.extra.get("entities") or [],
         "private": bool(message.extra.get("private")),

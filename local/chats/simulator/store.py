@@ -6,6 +6,9 @@ from typing import Any
 
 from local.chats.spec import LocalChat, SeededChat
 
+Button = dict[str, str]
+"""`id`, `label` and `style` (default, primary or danger)."""
+
 
 class NotFound(LookupError):
     """There is no such chat, thread or message."""
@@ -13,13 +16,18 @@ class NotFound(LookupError):
 
 @dataclass
 class Message:
-    """`author` is a person's key; `extra` belongs to the platform's protocol."""
+    """`author` is a person's key; `extra` belongs to the platform's protocol.
+
+    `acknowledged` are the answers to presses of its buttons, each to one person.
+    """
 
     id: str
     author: str
     text: str
     at: float
     edited_at: float | None = None
+    buttons: list[Button] = field(default_factory=list)
+    acknowledged: list[dict[str, str]] = field(default_factory=list)  # the person's key, and the text
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -92,6 +100,15 @@ class Store:
         self._notify(Change("chat", chat, title=chat.title))
         return chat
 
+    def all_chats(self) -> list[Chat]:
+        return list(self._chats.values())
+
+    def restore(self, chat: Chat) -> None:
+        """Put back a chat of an earlier run, in place of the one that has its id. Listeners are not told."""
+        known = self._chats.get((chat.platform, chat.id))
+        if known is None or not (known.messages or known.threads):
+            self._chats[chat.platform, chat.id] = chat
+
     def chats(self, platform: str) -> list[Chat]:
         return [chat for chat in self._chats.values() if chat.platform == platform]
 
@@ -136,9 +153,19 @@ class Store:
         """Notify listeners of a new title, of members or of other data of the thread."""
         self._notify(Change("thread", chat, thread.id, title=thread.title, people=tuple(chat.who_sees(thread))))
 
-    def post(self, chat: Chat, thread: Thread | None, message_id: str, author: str, text: str, **extra: Any) -> Message:
+    def post(
+        self,
+        chat: Chat,
+        thread: Thread | None,
+        message_id: str,
+        author: str,
+        text: str,
+        *,
+        buttons: Iterable[Button] = (),
+        **extra: Any,
+    ) -> Message:
         """Adds a message and ends its author's typing there."""
-        message = Message(message_id, author, text, self._clock(), extra=extra)
+        message = Message(message_id, author, text, self._clock(), buttons=list(buttons), extra=extra)
         (thread or chat).messages.append(message)
         if thread is not None:
             thread.members.add(author)
@@ -146,9 +173,24 @@ class Store:
         self._notify(Change("message", chat, _id(thread), message))
         return message
 
-    def edit(self, chat: Chat, thread: Thread | None, message: Message, text: str, **extra: Any) -> None:
-        message.text, message.edited_at = text, self._clock()
+    def edit(
+        self,
+        chat: Chat,
+        thread: Thread | None,
+        message: Message,
+        text: str,
+        *,
+        buttons: Iterable[Button] = (),
+        **extra: Any,
+    ) -> None:
+        """Replaces text and buttons; of the other data only what is given."""
+        message.text, message.buttons, message.edited_at = text, list(buttons), self._clock()
         message.extra.update(extra)
+        self._notify(Change("edit", chat, _id(thread), message))
+
+    def acknowledge(self, chat: Chat, thread: Thread | None, message: Message, person: str, text: str) -> None:
+        """Show a person the answer to their press."""
+        message.acknowledged.append({"to": person, "text": text})
         self._notify(Change("edit", chat, _id(thread), message))
 
     def remove_message(self, chat: Chat, thread: Thread | None, message: Message) -> None:

@@ -74,12 +74,20 @@ class SlackRelay(Relay):
         """One SDK client, which reconnects by itself; returns when it fails to."""
         web = AsyncWebClient(base_url=self._api_url)
         client = SocketModeClient(self._app_token, web_client=web, ping_interval=self._ping_seconds)
-        in_order = asyncio.Lock()
+        in_order, waiting = asyncio.Lock(), set[str]()
 
         async def listen(_: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
-            # The SDK starts listeners in order but runs them concurrently: the lock keeps the order.
-            async with in_order:
-                await self._forward(client, session, request)
+            # Slack sends an envelope again after three seconds: in a long line the copies would soon be most of it.
+            # The acknowledgement of the first one answers all.
+            if request.envelope_id in waiting:
+                return
+            waiting.add(request.envelope_id)
+            try:
+                # The SDK starts listeners in order but runs them concurrently: the lock keeps the order.
+                async with in_order:
+                    await self._forward(client, session, request)
+            finally:
+                waiting.discard(request.envelope_id)
 
         client.socket_mode_request_listeners.append(listen)
         try:

@@ -70,7 +70,7 @@ class TelegramRelay(Relay):
         seconds = (
             self._poll_seconds if self.connected.is_set() else 0
         )  # the first poll answers at once and sets `connected`
-        asked = {"offset": offset, "timeout": seconds, "allowed_updates": ["message"]}
+        asked = {"offset": offset, "timeout": seconds, "allowed_updates": ["message", "callback_query"]}
         answer = await self._call(session, "getUpdates", asked)
         if answer.get("ok"):
             updates: list[dict[str, Any]] = answer["result"]

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
-from local.cloud.loopback import is_loopback
+from local.web_pages import REFUSAL, is_other_page
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -98,11 +98,11 @@ class _Handler(BaseHTTPRequestHandler):
 
         environ = self._environ()
         try:
-            if is_loopback(self.head.get("host", "")):
-                body = b"".join(self.server.application(environ, start_response))
-            else:
-                body = b"The Host header must name this machine."
+            if is_other_page(self.head.get):
+                body = REFUSAL.encode()
                 start_response("403 Forbidden", [("Content-Type", "text/plain")])
+            else:
+                body = b"".join(self.server.application(environ, start_response))
         except Exception:  # noqa: BLE001 - a defect in moto or in a patch: print it, and answer with an error for SDKs
             traceback.print_exc()
             body = b'{"__type": "InternalServerError", "message": "The local cloud failed; see its traceback."}'

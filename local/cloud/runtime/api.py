@@ -9,7 +9,8 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple, Protocol
 
-from local.cloud.loopback import is_loopback
+from local.cloud.runtime.peers import is_this_user
+from local.web_pages import REFUSAL, is_other_page
 
 _PREFIX = "/2018-06-01/runtime/"
 
@@ -65,6 +66,8 @@ class RuntimeApi:
                 super().__init__(connection, peer, None)  # type: ignore[arg-type]  # the server is not used
 
         with connection, suppress(OSError):  # the process may exit at any time
+            if not is_this_user(connection):
+                return  # events hold tokens: another user of this machine must not take them
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             Connection()
 
@@ -77,8 +80,8 @@ class _Connection(BaseHTTPRequestHandler):
     wbufsize = 65536  # one packet per response: unbuffered, each header line would wait for an acknowledgement
 
     def do_GET(self) -> None:
-        if not is_loopback(self.headers.get("Host", "")):
-            return self._answer(403)
+        if is_other_page(self.headers.get):
+            return self._answer(403, json.dumps({"errorMessage": REFUSAL}).encode())
         if self.path != _PREFIX + "invocation/next":
             return self._answer(404)
         event = self.runtime.next_event(alive=self._alive)
@@ -94,8 +97,8 @@ class _Connection(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if not is_loopback(self.headers.get("Host", "")):
-            return self._answer(403)
+        if is_other_page(self.headers.get):
+            return self._answer(403, json.dumps({"errorMessage": REFUSAL}).encode())
         match self.path.removeprefix(_PREFIX).split("/"):
             case ["invocation", event_id, "response"]:
                 known = self.runtime.answered(event_id, body)
@@ -112,8 +115,9 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _alive(self) -> bool:
         """Whether the process still has the connection open: a killed one must not take an event."""
-        readable, _, _ = select.select([self.connection], [], [], 0)
-        return not readable or bool(self.connection.recv(1, socket.MSG_PEEK))
+        poll = select.poll()  # select() refuses descriptors above 1023, and a run has many connections
+        poll.register(self.connection, select.POLLIN)
+        return not poll.poll(0) or bool(self.connection.recv(1, socket.MSG_PEEK))
 
     def _answer(self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> None:
         self.send_response_only(status)

@@ -41,12 +41,15 @@ def _serve(control: socket.socket) -> None:
     wakeup.setblocking(False)  # noqa: FBT003 - signature of the standard library
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakeup.fileno())
+    poll = select.poll()  # the control socket keeps its parent's number, and select() refuses those above 1023
+    poll.register(control, select.POLLIN)
+    poll.register(wakeups, select.POLLIN)
     while True:
-        ready, _, _ = select.select([control, wakeups], [], [])
-        if wakeups in ready:
+        ready = {descriptor for descriptor, _ in poll.poll()}
+        if wakeups.fileno() in ready:
             wakeups.recv(4096)
             _reap_children(control)
-        if control not in ready:
+        if control.fileno() not in ready:
             continue
         request, outputs, _, _ = socket.recv_fds(control, 1 << 20, 1)
         if not request:

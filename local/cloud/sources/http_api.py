@@ -12,11 +12,11 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from local.cloud.invoke import Invoker
-from local.cloud.loopback import is_loopback
 from local.cloud.sources.http_answer import FAILED, FORBIDDEN, NOT_FOUND, TOO_LARGE, UNAVAILABLE, Answer, http_answer
 from local.cloud.sources.http_event import Request, http_event
 from local.cloud.sources.routing import Match, Router
 from local.cloud.stack import Route
+from local.web_pages import is_other_page
 
 LOG = logging.getLogger(__name__)
 BODY_LIMIT = 10 * 1024 * 1024
@@ -109,7 +109,7 @@ class HttpApi:
 
     async def _answer(self, incoming: web.BaseRequest) -> tuple[Answer, bool]:
         """Return the answer, and whether the request was read to its end."""
-        if not is_loopback(incoming.headers.get("Host", "")):
+        if is_other_page(incoming.headers.get):
             return FORBIDDEN, False
         request = await self._read(incoming)
         if request is None:

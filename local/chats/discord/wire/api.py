@@ -93,6 +93,9 @@ class Discord:
             raise NotFound(f"discord forum {chat.id} has posts, not messages: name one as the thread")
         return self._backend.store.post(chat, thread, self._channels.next_id(), person.key, text)
 
+    def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
+        self._interactions.press(chat, thread, person, message, button)
+
     def remove_thread(self, chat: Chat, thread_id: str) -> None:
         self._backend.store.remove_thread(chat, self._backend.store.thread(chat, thread_id))
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from local.chats.discord.wire import errors, payloads
+from local.chats.discord.wire import components, errors, payloads
 from local.chats.discord.wire.errors import DiscordError
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.people import BOT, Person
@@ -95,15 +95,26 @@ class Channels:
             thread.extra["archived"] = False  # a message reopens an archived thread
         flags = int(body.get("flags") or 0)
         private = bool(flags & payloads.EPHEMERAL)
+        rows = components.checked(body.get("components") or [])
         extra = {"nonce": nonce, "mention_everyone": everyone, "flags": flags, "private": private, **extra}
-        return self._backend.store.post(chat, thread, message_id, BOT, content, **extra)
+        buttons = components.buttons_in(rows)
+        return self._backend.store.post(
+            chat, thread, message_id, BOT, content, buttons=buttons, components=rows, **extra
+        )
 
     def edit(self, channel: str, message: str, body: JSON) -> JSON:
         chat, thread, found = self._message(channel, message)
         if found.author != BOT:
             raise DiscordError(403, 50005, "Cannot edit a message authored by another user")
-        self._backend.store.edit(chat, thread, found, self.content(body))
+        self.rewrite(chat, thread, found, body)
         return payloads.message(found, chat, thread, self._backend)
+
+    def rewrite(self, chat: Chat, thread: Thread | None, message: Message, body: JSON) -> None:
+        """Components that are not named stay as they are."""
+        given = body.get("components")
+        rows = message.extra.get("components", []) if given is None else components.checked(given)
+        buttons = components.buttons_in(rows)
+        self._backend.store.edit(chat, thread, message, self.content(body), buttons=buttons, components=rows)
 
     def typing(self, channel_id: str) -> None:
         chat, thread = self.find(channel_id)

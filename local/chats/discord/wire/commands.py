@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from local.chats.discord.slash_commands import SLASH_COMMANDS, TEXT_OPTION
 from local.chats.discord.wire import errors
 from local.chats.simulator.backend import Backend
+from shared.platforms.discord.slash_commands import SLASH_COMMANDS, TEXT_OPTION
 
 JSON = dict[str, Any]
+CHAT_INPUT, STRING = 1, 3
 
 
 class Commands:
@@ -31,6 +32,12 @@ class Commands:
         name = self._name(command)
         self.options[name] = _option(command)
         return self._shown(name)
+
+    def used(self, name: str, rest: str) -> JSON:
+        """The data of an interaction: the command, with the rest of the line as its option."""
+        data: JSON = {"id": self.id_of(name), "name": name, "type": CHAT_INPUT}
+        option = self.options[name]
+        return data | ({"options": [{"name": option, "type": STRING, "value": rest}]} if option and rest else {})
 
     def id_of(self, name: str) -> str:
         return str(5 * 10**18 + sorted(self.options).index(name))

@@ -1,4 +1,4 @@
-"""Slash commands: sent signed to the application; its answer and follow-ups."""
+"""Slash commands and presses of buttons: sent signed to the application; its answer and follow-ups."""
 
 import json
 import secrets
@@ -9,42 +9,57 @@ from nacl.signing import SigningKey
 from local.chats.discord.wire import errors, payloads
 from local.chats.discord.wire.channels import Channels
 from local.chats.discord.wire.commands import Commands
+from local.chats.discord.wire.components import BUTTON
 from local.chats.discord.wire.gateway import Gateway
 from local.chats.discord.wire.interaction import Interaction, payload
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.deliveries import Event, Policy
-from local.chats.simulator.people import Person
+from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.protocol import Handshake, ask
 from local.chats.simulator.store import Chat, Message, Thread
 
 JSON = dict[str, Any]
-PING, PONG, MESSAGE, DEFERRED = 1, 1, 4, 5
+PING, PONG, MESSAGE, DEFERRED, DEFERRED_UPDATE = 1, 1, 4, 5, 6
 TOKEN_SECONDS = 900.0
 # A time-out of three seconds and no retry: the person sees that the application did not respond.
 POLICY = Policy(timeout=3.0, retries=tuple, in_order=False)
 _NO_RESPONSE = {"content": "The application did not respond", "flags": payloads.EPHEMERAL}
+_FAILED = {"content": "This interaction failed", "flags": payloads.EPHEMERAL}
 
 
 class Interactions:
-    """The commands that people used, and the application's ways to answer."""
+    """The commands that people used and the buttons that they pressed, and the application's ways to answer."""
 
     def __init__(self, backend: Backend, channels: Channels, gateway: Gateway, commands: Commands) -> None:
         self._backend, self._channels, self._gateway, self._commands = backend, channels, gateway, commands
         self._open: dict[str, Interaction] = {}
 
     def use(self, chat: Chat, thread: Thread | None, person: Person, name: str, rest: str) -> Message:
-        """A person uses a command. It goes to the endpoint if one is set, else through the Gateway."""
+        """A person uses a command."""
+        interaction = self._begin(chat, thread, person, self._commands.used(name, rest))
+        return Message(interaction.id, person.key, f"/{name} {rest}".rstrip(), self._backend.clock())
+
+    def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
+        """A person presses a button of a message."""
+        rows = message.extra["components"]
+        number = next(c["id"] for row in rows for c in row["components"] if c["custom_id"] == button)
+        data = {"component_type": BUTTON, "custom_id": button, "id": number}
+        self._begin(chat, thread, person, data, pressed=message)
+
+    def _begin(
+        self, chat: Chat, thread: Thread | None, person: Person, data: JSON, *, pressed: Message | None = None
+    ) -> Interaction:
+        """It goes to the endpoint if one is set, else through the Gateway."""
         until = self._backend.clock() + TOKEN_SECONDS
-        interaction = Interaction(
-            self._channels.next_id(), secrets.token_urlsafe(48), chat, thread, person, name, rest, until
-        )
+        number, token = self._channels.next_id(), secrets.token_urlsafe(48)
+        interaction = Interaction(number, token, chat, thread, person, data, until, pressed)
         self._open[interaction.token] = interaction
-        shown = payload(interaction, self._backend, self._commands)
+        shown = payload(interaction, self._backend)
         if self._backend.webhook() is None and self._gateway.connected:
             self._gateway.dispatch("INTERACTION_CREATE", shown)
         else:
             self._send(interaction, json.dumps(shown, ensure_ascii=False).encode())
-        return Message(interaction.id, person.key, f"/{name} {rest}".rstrip(), self._backend.clock())
+        return interaction
 
     def _send(self, interaction: Interaction, body: bytes) -> None:
         event = Event(
@@ -79,13 +94,14 @@ class Interactions:
         return Handshake(ok=ok, detail=f"PING was answered with {status}, a forged one with {forged}")
 
     def callback(self, token: str, body: JSON) -> None:
-        """The answer to an interaction that was sent through the Gateway."""
+        """The answer to an interaction by a call: the only way for one that was sent through the Gateway."""
         self._respond(self._by_token(token), body)
 
     def follow_up(self, token: str, body: JSON) -> JSON:
         interaction = self._by_token(token)
-        message = self._channels.write(interaction.chat, interaction.thread, body)
-        return self._shown(interaction, message)
+        if not interaction.answered:
+            raise errors.unknown("Webhook")
+        return self._shown(interaction, self._write(interaction, body))
 
     def edit(self, token: str, message_id: str, body: JSON) -> JSON:
         """Edit the answer, or write it if it was deferred."""
@@ -96,7 +112,7 @@ class Interactions:
             interaction.original = self._channels.write(interaction.chat, interaction.thread, body)
             return self._shown(interaction, interaction.original)
         message = self._message(interaction, message_id)
-        self._backend.store.edit(interaction.chat, interaction.thread, message, self._channels.content(body))
+        self._channels.rewrite(interaction.chat, interaction.thread, message, body)
         return self._shown(interaction, message)
 
     def show(self, token: str, message_id: str) -> JSON:
@@ -109,6 +125,8 @@ class Interactions:
         self._backend.store.remove_message(interaction.chat, interaction.thread, message)
 
     def _answered(self, interaction: Interaction, answer: bytes) -> None:
+        if interaction.answered:
+            return  # by a call, before the webhook's answer
         try:
             self._respond(interaction, json.loads(answer))
         except (ValueError, TypeError, AttributeError, errors.DiscordError):
@@ -119,7 +137,9 @@ class Interactions:
             raise errors.DiscordError(400, 40060, "Interaction has already been acknowledged.")
         if body.get("type") == MESSAGE:
             data = body.get("data") or {}
-            interaction.original = self._channels.write(interaction.chat, interaction.thread, data)
+            interaction.original = self._write(interaction, data)
+        elif body.get("type") == DEFERRED_UPDATE and interaction.pressed:
+            interaction.original = interaction.pressed
         elif body.get("type") == DEFERRED:
             where = interaction.thread.id if interaction.thread else None
             self._backend.store.typing(interaction.chat, where, TOKEN_SECONDS)
@@ -127,8 +147,18 @@ class Interactions:
             raise errors.form("type", "BASE_TYPE_CHOICES", "Value must be one of {1, 4, 5, 6, 7, 8, 9, 10, 12}.")
         interaction.answered = True
 
+    def _write(self, interaction: Interaction, body: JSON) -> Message:
+        """A message; one for the person who pressed is shown with the pressed message, and does not last."""
+        chat, thread, pressed = interaction.chat, interaction.thread, interaction.pressed
+        if pressed is None or not int(body.get("flags") or 0) & payloads.EPHEMERAL:
+            return self._channels.write(chat, thread, body)
+        text = self._channels.content(body)
+        self._backend.store.acknowledge(chat, thread, pressed, interaction.person.key, text)
+        extra = {"flags": payloads.EPHEMERAL}
+        return Message(self._channels.next_id(), BOT, text, self._backend.clock(), extra=extra)
+
     def _no_response(self, interaction: Interaction) -> None:
-        self._channels.write(interaction.chat, interaction.thread, _NO_RESPONSE)
+        self._write(interaction, _FAILED if interaction.pressed else _NO_RESPONSE)
 
     def _by_token(self, token: str) -> Interaction:
         interaction = self._open.get(token)

@@ -65,7 +65,7 @@ def message(item: Message, chat: Chat, thread: Thread | None, backend: Backend) 
         "timestamp": instant(item.at),
         "edited_timestamp": None if item.edited_at is None else instant(item.edited_at),
         "flags": item.extra.get("flags", 0),
-        "components": [],
+        "components": item.extra.get("components", []),
         "id": item.id,
         "channel_id": thread.id if thread else chat.id,
         "author": user(backend.person(item.author)),

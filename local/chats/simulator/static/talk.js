@@ -1,4 +1,4 @@
-// One conversation: its messages, the typing indicator, and the message box.
+// One conversation: its messages and their buttons, the typing indicator, and the message box.
 
 import { byId, clock, h, keyed } from "./dom.js";
 import { href } from "./route.js";
@@ -78,6 +78,10 @@ function bubble(scene, open, chat, message) {
       message.edited && h("span", { class: "note" }, "edited"),
       message.private && h("span", { class: "note" }, "only you can see this")),
     h("div", { class: "text" }, ...formatted(scene, open.platform, message)),
+    message.buttons.length > 0 && h("div", { class: "buttons" }, message.buttons.map((button) =>
+      h("button", { type: "button", class: button.style, "data-focus": `${message.id} ${button.id}`, onclick: () => press(open, message, button) }, button.label))),
+    message.acknowledged && h("ul", { class: "answers", role: "status", "aria-label": "Answers to presses" }, message.acknowledged.map(({ to, text }) =>
+      h("li", {}, h("span", { class: "note" }, `only ${scene.people[to] ?? to} sees this: `), text))),
     (threads || (count > 0 && !open.thread)) &&
       h("a", { class: "replies", href: link }, count ? `${count} ${count === 1 ? "reply" : "replies"}` : "Reply in thread"));
 }
@@ -95,18 +99,30 @@ export async function send(open) {
   const words = byId("words");
   const text = words.value;
   if (!text.trim() || !open.chat) return;
-  const body = { platform: open.platform, chat: open.chat, thread: open.thread, user: byId("speaker").value, text };
-  const problem = byId("problem");
+  const failed = await post("/say", open, { text });
+  if (!failed) { words.value = ""; grow(); }
+  complain(failed && `Not sent: ${failed}. Your text is still in the box.`);
+}
+
+async function press(open, message, button) {
+  const failed = await post("/press", open, { message: message.id, button: button.id });
+  complain(failed && `Not pressed: ${failed}.`);
+}
+
+/** Does something as the chosen person at the open place; returns why it failed, if it did. */
+async function post(path, { platform, chat, thread }, what) {
+  const body = JSON.stringify({ platform, chat, thread, user: byId("speaker").value, ...what });
   try {
-    const answer = await fetch("/say", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body });
     if (!answer.ok) throw new Error((await answer.json()).error);
-    words.value = "";
-    grow();
-    problem.hidden = true;
   } catch (error) {
-    problem.textContent = `Not sent: ${error.message}. Your text is still in the box.`;
-    problem.hidden = false;
+    return error.message;
   }
+}
+
+function complain(words) {
+  byId("problem").textContent = words ?? "";
+  byId("problem").hidden = !words;
 }
 
 /** The box is as high as its text, up to a third of the window. */

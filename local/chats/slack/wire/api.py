@@ -15,6 +15,7 @@ from local.chats.slack.wire.arguments import Arguments, SlackError, arguments_of
 from local.chats.slack.wire.conversations import Conversations
 from local.chats.slack.wire.events import Events
 from local.chats.slack.wire.posting import Posting
+from local.chats.slack.wire.presses import Presses
 from local.chats.slack.wire.sockets import Sockets
 
 Call = Callable[[Arguments], dict[str, Any]]
@@ -45,6 +46,7 @@ class Slack:
         self._conversations = conversations = Conversations(backend)
         self._events = Events(backend, self._sockets)
         self._posting = posting = Posting(backend, conversations, self._events)
+        self._presses = Presses(backend, self._events, self._sockets, posting.next_ts)
         self._methods: dict[str, tuple[Operation, Call]] = {
             "auth.test": ("read", self._auth_test),
             "chat.postMessage": ("send", posting.post),
@@ -61,7 +63,12 @@ class Slack:
 
     def routes(self) -> list[web.RouteDef]:
         path = "/slack/api/{method}"
-        return [web.get(path, self._call), web.post(path, self._call), web.get("/slack/link", self._sockets.accept)]
+        return [
+            web.get(path, self._call),
+            web.post(path, self._call),
+            web.post("/slack/actions/{team}/{ticket}", self._presses.respond),
+            web.get("/slack/link", self._sockets.accept),
+        ]
 
     def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
         chat = self._backend.chat(chat_id)
@@ -73,6 +80,9 @@ class Slack:
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
         return self._posting.say(chat, thread, person.key, text)
+
+    def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
+        self._presses.press(chat, thread, person, message, button)
 
     def remove_thread(self, chat: Chat, thread_id: str) -> None:
         """A thread is deleted with the message that started it."""

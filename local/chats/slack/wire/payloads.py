@@ -16,6 +16,11 @@ def escaped(text: str, backend: Backend) -> str:
     return html.escape(text, quote=False).replace(f"@{bot.handle}", f"<@{bot.id}>")
 
 
+def unescaped(text: str) -> str:
+    """A bot's text as people see it."""
+    return html.unescape(text)
+
+
 def message(item: Message, backend: Backend, *, thread: Thread | None = None, metadata: bool = False) -> JSON:
     """A message; `thread` is the thread that it belongs to or started."""
     options, person = backend.options, backend.person(item.author)
@@ -24,7 +29,7 @@ def message(item: Message, backend: Backend, *, thread: Thread | None = None, me
         result |= {
             "bot_id": options.bot,
             "app_id": options.app,
-            "text": item.text,
+            "text": item.extra.get("summary", item.text),
             "bot_profile": {
                 "id": options.bot,
                 "app_id": options.app,

@@ -9,11 +9,11 @@ from local.chats.simulator.people import BOT
 from local.chats.simulator.store import Chat, Message, NotFound, Thread
 from local.chats.slack.wire import payloads
 from local.chats.slack.wire.arguments import Arguments, SlackError
+from local.chats.slack.wire.blocks import MAX_MARKDOWN, buttons_in, checked, text_of
 from local.chats.slack.wire.conversations import Conversations
 from local.chats.slack.wire.events import Events
 
 JSON = dict[str, Any]
-MAX_MARKDOWN = 12_000
 MAX_TEXT = 40_000  # longer text is cut, not rejected
 STATUS_SECONDS = 120.0
 _TS = re.compile(r"\d{10}\.\d{6}")
@@ -66,7 +66,7 @@ class Posting:
         self._backend.store.edit(chat, thread, message, text, **extra)
         self._events.changed(chat, thread, message, before)
         shown = payloads.message(message, self._backend, thread=thread, metadata=True)
-        return {"channel": chat.id, "ts": message.id, "text": text, "message": shown}
+        return {"channel": chat.id, "ts": message.id, "text": shown["text"], "message": shown}
 
     def delete(self, arguments: Arguments) -> JSON:
         chat = self._conversations.channel(arguments.text("channel"))
@@ -92,7 +92,7 @@ class Posting:
         return thread, message
 
     def _content(self, arguments: Arguments) -> tuple[str, JSON]:
-        text, extra = arguments.text("text")[:MAX_TEXT], _metadata(arguments)
+        text, extra = arguments.text("text")[:MAX_TEXT], {**_metadata(arguments), "blocks": None}
         blocks = arguments.parsed("blocks", "invalid_blocks_format")
         if arguments.given("markdown_text"):
             if text or blocks:
@@ -102,10 +102,11 @@ class Posting:
                 raise SlackError("msg_too_long")
             extra["blocks"] = [{"type": "markdown", "block_id": "b1", "text": text}]
         elif blocks:
-            extra["blocks"] = blocks
+            extra |= {"blocks": checked(blocks), "buttons": buttons_in(blocks)}
+            text, extra["summary"] = text_of(blocks) or text, text
         if not text.strip() and not blocks:
             raise SlackError("no_text")
-        return text, extra
+        return text, {"summary": text, **extra}
 
 
 def _metadata(arguments: Arguments) -> JSON:

@@ -31,8 +31,8 @@ class Sockets:
         self._tickets.add(ticket)
         return f"{self._backend.base_url().replace('http', 'ws', 1)}/slack/link?ticket={ticket}"
 
-    def send(self, payload: dict[str, Any]) -> None:
-        self._backend.deliveries.background(self._deliver(payload))
+    def send(self, payload: dict[str, Any], kind: str = "events_api") -> None:
+        self._backend.deliveries.background(self._deliver(payload, kind))
 
     async def disconnect(self) -> None:
         """Ask the app to reconnect, as Slack does every few hours, and close."""
@@ -40,12 +40,12 @@ class Sockets:
             await socket.send_json({"type": "disconnect", "reason": "refresh_requested", "debug_info": {}})
             await socket.close()
 
-    async def _deliver(self, payload: dict[str, Any]) -> None:
+    async def _deliver(self, payload: dict[str, Any], kind: str) -> None:
         envelope_id = str(uuid.uuid4())
         envelope = {
             "envelope_id": envelope_id,
             "payload": payload,
-            "type": "events_api",
+            "type": kind,
             "accepts_response_payload": False,
         }
         attempt, acknowledged = 0, asyncio.Event()

@@ -13,6 +13,7 @@ from local.chats.simulator.protocol import Handshake
 from local.chats.simulator.store import Chat, Message, Thread
 from local.chats.telegram.wire import payloads
 from local.chats.telegram.wire.arguments import Arguments, TelegramError, arguments_of
+from local.chats.telegram.wire.buttons import Presses
 from local.chats.telegram.wire.methods import Methods
 from local.chats.telegram.wire.updates import Updates
 
@@ -44,6 +45,7 @@ class Telegram:
         self._backend = backend
         self._bot = bot = Methods(backend)
         self._updates = updates = Updates(backend)
+        self._presses = presses = Presses(backend, updates)
         # Telegram accepts method names in any case.
         self._methods: dict[str, tuple[Operation, Call]] = {
             "getme": ("read", bot.get_me),
@@ -54,6 +56,7 @@ class Telegram:
             "sendmessage": ("send", bot.send_message),
             "editmessagetext": ("edit", bot.edit_message_text),
             "sendchataction": ("typing", bot.send_chat_action),
+            "answercallbackquery": ("read", presses.answer),
             "getupdates": ("read", updates.get),
             "setwebhook": ("read", updates.set_webhook),
             "deletewebhook": ("read", updates.set_webhook),
@@ -72,6 +75,9 @@ class Telegram:
         message = self._backend.store.post(chat, thread, self._bot.next_id(chat), person.key, text)
         self._updates.add("message", payloads.message(message, chat, thread, self._backend))
         return message
+
+    def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
+        self._presses.press(chat, thread, person, message, button)
 
     def remove_thread(self, chat: Chat, thread_id: str) -> None:
         self._backend.store.remove_thread(chat, self._backend.store.thread(chat, thread_id))

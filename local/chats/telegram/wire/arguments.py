@@ -35,6 +35,9 @@ class Arguments:
         """All arguments; JSON that a form carries as text is parsed."""
         return {name: _parsed(value) for name, value in self._values.items()}
 
+    def given(self, name: str) -> bool:
+        return self._values.get(name) is not None
+
     def text(self, name: str) -> str:
         value = self._values.get(name)
         return "" if value is None else str(value)
@@ -47,6 +50,13 @@ class Arguments:
 
     def flag(self, name: str) -> bool:
         return self.text(name).lower() in {"true", "1", "yes"}
+
+    def object(self, name: str) -> dict[str, Any]:
+        """A JSON object, which forms carry as text."""
+        value = _parsed(self._values.get(name) or {})
+        if not isinstance(value, dict):
+            raise TelegramError(f"Bad Request: can't parse {name} JSON object")
+        return value
 
     def items(self, name: str) -> list[Any]:
         """A JSON list, which forms carry as text."""

@@ -6,7 +6,7 @@ from typing import Any
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.people import BOT
 from local.chats.simulator.store import Chat, Message, NotFound, Thread
-from local.chats.telegram.wire import payloads
+from local.chats.telegram.wire import buttons, payloads
 from local.chats.telegram.wire.arguments import Arguments, TelegramError, to_integer
 
 MAX_TEXT = 4096
@@ -28,8 +28,12 @@ class Methods:
         self._numbers: dict[str, itertools.count[int]] = {}
 
     def next_id(self, chat: Chat) -> str:
-        key = chat.id if chat.kind == "forum" else "shared"
-        return str(next(self._numbers.setdefault(key, itertools.count(2))))
+        is_forum = chat.kind == "forum"
+        key = chat.id if is_forum else "shared"
+        if key not in self._numbers:
+            sharing = [chat] if is_forum else [other for other in self._backend.chats() if other.kind != "forum"]
+            self._numbers[key] = itertools.count(1 + max(map(_last_number, sharing), default=1))
+        return str(next(self._numbers[key]))
 
     def get_me(self, _: Arguments) -> Any:
         return payloads.me(self._backend)
@@ -66,7 +70,17 @@ class Methods:
         chat = self.chat(arguments)
         thread = self._place(chat, arguments)
         text, entities = self._content(arguments, too_long="Bad Request: message is too long")
-        message = self._backend.store.post(chat, thread, self.next_id(chat), BOT, text, entities=entities)
+        keyboard = buttons.keyboard_of(arguments)
+        message = self._backend.store.post(
+            chat,
+            thread,
+            self.next_id(chat),
+            BOT,
+            text,
+            buttons=buttons.in_keyboard(keyboard),
+            entities=entities,
+            keyboard=keyboard,
+        )
         return payloads.message(message, chat, thread, self._backend)
 
     def edit_message_text(self, arguments: Arguments) -> Any:
@@ -75,9 +89,19 @@ class Methods:
         if message.author != BOT:
             raise TelegramError("Bad Request: message can't be edited")
         text, entities = self._content(arguments, too_long="Bad Request: MESSAGE_TOO_LONG")
-        if (text, entities) == (message.text, message.extra.get("entities")):
+        keyboard = buttons.keyboard_of(arguments)
+        shown = (message.text, message.extra.get("entities"), message.extra.get("keyboard", []))
+        if (text, entities, keyboard) == shown:
             raise TelegramError(NOT_MODIFIED)
-        self._backend.store.edit(chat, thread, message, text, entities=entities)
+        self._backend.store.edit(
+            chat,
+            thread,
+            message,
+            text,
+            buttons=buttons.in_keyboard(keyboard),
+            entities=entities,
+            keyboard=keyboard,
+        )
         return payloads.message(message, chat, thread, self._backend)
 
     def send_chat_action(self, arguments: Arguments) -> Any:
@@ -147,3 +171,10 @@ class Methods:
                     f"ends after the end of the text at UTF-16 offset {entity['offset'] + entity['length']}"
                 )
         return text, [{**e, "length": min(e["length"], length - e["offset"])} for e in entities]
+
+
+def _last_number(chat: Chat) -> int:
+    """The greatest id in a chat, which may be from an earlier run; 1 if it is empty."""
+    threads = list(chat.threads.values())
+    messages = [*chat.messages, *(message for thread in threads for message in thread.messages)]
+    return max([1, *(int(message.id) for message in messages), *(int(thread.id) for thread in threads)])

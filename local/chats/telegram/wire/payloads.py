@@ -78,6 +78,8 @@ def message(item: Message, where: Chat, thread: Thread | None, backend: Backend)
     entities = item.extra.get("entities") or commands(item.text)
     if entities:
         result["entities"] = entities
+    if item.extra.get("keyboard"):
+        result["reply_markup"] = {"inline_keyboard": item.extra["keyboard"]}
     return result
 
 

@@ -36,6 +36,7 @@ class Updates:
         self._polled = False  # deleteWebhook was called: the bot polls, even if the simulator has a URL
         self._own_url: str | None = None
         self._own_secret: str | None = None
+        self._allowed: list[str] = []  # the kinds that the bot asked for; empty for all
         self._in_flight: set[int] = set()
         self._last_error: dict[str, Any] = {}
 
@@ -45,6 +46,8 @@ class Updates:
         return self._own_url or (None if self._polled else self._backend.webhook())
 
     def add(self, kind: str, content: dict[str, Any]) -> None:
+        if self._allowed and kind not in self._allowed:
+            return
         update = {"update_id": next(self._ids), kind: content}
         self._waiting.append(update)
         self._arrived.set()
@@ -66,7 +69,7 @@ class Updates:
             Event(
                 platform=self._backend.name,
                 id=str(number),
-                lane=str(next(c["chat"]["id"] for c in update.values() if isinstance(c, dict))),
+                lane=str(next(c.get("message", c)["chat"]["id"] for c in update.values() if isinstance(c, dict))),
                 url=lambda: self.webhook_url,
                 body=json.dumps(update, ensure_ascii=False).encode(),
                 sign=self._headers,
@@ -95,6 +98,7 @@ class Updates:
             self._poll.set_result(_SET)
         self._own_url, self._own_secret = url or None, arguments.text("secret_token") or None
         self._polled = not url
+        self._allow(arguments)
         self._last_error = {}
         if arguments.flag("drop_pending_updates"):
             self._waiting.clear()
@@ -106,7 +110,8 @@ class Updates:
         url = self.webhook_url
         waiting = len(self._waiting) + len(self._in_flight)
         result = {"url": url or "", "has_custom_certificate": False, "pending_update_count": waiting}
-        return result | ({"max_connections": 40, "ip_address": "127.0.0.1", **self._last_error} if url else {})
+        result |= {"max_connections": 40, "ip_address": "127.0.0.1", **self._last_error} if url else {}
+        return result | ({"allowed_updates": self._allowed} if self._allowed else {})
 
     async def get(self, arguments: Arguments) -> list[dict[str, Any]]:
         """Long polling: unconfirmed updates, or those that arrive within `timeout`. A newer poll ends an older one."""
@@ -115,6 +120,7 @@ class Updates:
         if self._poll is not None and not self._poll.done():
             self._poll.set_result(_OTHER)
         self._poll = ended = asyncio.get_running_loop().create_future()
+        self._allow(arguments)
         self._confirm(arguments.integer("offset"))
         limit = min(max(arguments.integer("limit", 100), 1), 100)
         if not self._waiting and not self._again:
@@ -130,6 +136,11 @@ class Updates:
         found = (self._again + self._waiting)[:limit]
         self._again = []
         return found
+
+    def _allow(self, arguments: Arguments) -> None:
+        """A call without the argument keeps the list of the call before."""
+        if arguments.given("allowed_updates"):
+            self._allowed = [str(kind) for kind in arguments.items("allowed_updates")]
 
     def _confirm(self, offset: int) -> None:
         """Drop updates below the offset, except those that a fault redelivers."""
