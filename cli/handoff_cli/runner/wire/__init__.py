@@ -1,0 +1,1 @@
+"""The runner's calls to the service, and what each answer means."""

@@ -1,0 +1,110 @@
+"""The six calls of the runner. No call raises for an answer or for a missing one: see `Answer`."""
+
+import json
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+
+from handoff_cli import __version__
+from handoff_cli.api.transport import trust
+from handoff_cli.config.sources import Configuration, is_loopback
+from handoff_cli.runner.wire.verdicts import Answer
+
+PROTOCOL = 1
+WAIT_SECONDS = 25
+_SECONDS = 30.0
+_CONNECT_SECONDS = 10.0
+_CONNECTIONS = 100
+
+
+class RunnerService:
+    """A connection pool to one service, as one runner."""
+
+    def __init__(self, configuration: Configuration, runner_id: str) -> None:
+        self._runner = f"/runners/{quote(runner_id, safe='')}"
+        headers = {"accept": "application/json", "user-agent": f"handoff-runner/{__version__}"}
+        if configuration.token:
+            headers["authorization"] = f"Bearer {configuration.token}"
+        self._client = httpx.AsyncClient(
+            base_url=configuration.url,
+            headers=headers,
+            timeout=httpx.Timeout(_SECONDS, connect=_CONNECT_SECONDS),
+            limits=httpx.Limits(max_connections=_CONNECTIONS),
+            verify=trust(configuration.url),
+            # Never use a proxy to reach this machine.
+            trust_env=not is_loopback(configuration.url),
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.aclose()
+
+    async def register(self, *, name: str, agents: list[dict[str, str]]) -> Answer:
+        """Say who this is and which agents it has. Idempotent."""
+        about = {"name": name, "version": __version__, "protocol": PROTOCOL, "agents": agents}
+        return await self._call("PUT", self._runner, about)
+
+    async def turns(self, *, wait: int) -> Answer:
+        """Turns that may be claimed; the service may hold the request for `wait` seconds."""
+        return await self._call("GET", f"{self._runner}/turns?wait={wait}", seconds=wait + _SECONDS)
+
+    async def claim(self, turn_id: str, body: Mapping[str, Any]) -> Answer:
+        """Take a turn. The same `claim_id` gets the same answer again."""
+        return await self._call("POST", self._turn(turn_id, "claim"), body)
+
+    async def begin(self, turn_id: str, body: Mapping[str, Any]) -> Answer:
+        """Only an accepted one permits the prompt."""
+        return await self._call("POST", self._turn(turn_id, "begin"), body)
+
+    async def events(self, turn_id: str, body: Mapping[str, Any]) -> Answer:
+        """Heartbeat, progress and questions; the answer has decisions and steered words."""
+        return await self._call("POST", self._turn(turn_id, "events"), body)
+
+    async def result(self, turn_id: str, body: Mapping[str, Any]) -> Answer:
+        """Commit the turn. Repeated, it is accepted again."""
+        return await self._call("POST", self._turn(turn_id, "result"), body)
+
+    async def messages(self, session_id: str, *, after: int) -> Answer:
+        """One page of the transcript."""
+        path = f"/sessions/{quote(session_id, safe='')}/messages?limit=200&after={after}"
+        return await self._call("GET", path)
+
+    def _turn(self, turn_id: str, what: str) -> str:
+        return f"{self._runner}/turns/{quote(turn_id, safe='')}/{what}"
+
+    async def _call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = _SECONDS
+    ) -> Answer:
+        content = None if body is None else json.dumps(body).encode()
+        headers = {} if content is None else {"content-type": "application/json"}
+        try:
+            timeout = httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
+            answer = await self._client.request(method, path, content=content, headers=headers, timeout=timeout)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError):
+            return Answer(0)
+        return _answer(answer)
+
+
+def _answer(answer: httpx.Response) -> Answer:
+    try:
+        body = answer.json()
+    except (ValueError, RecursionError):
+        body = None
+    if answer.is_success and not isinstance(body, dict):
+        # Not from the service, whatever the status says: a page of a hotel's network, for example.
+        return Answer(0)
+    return Answer(answer.status_code, body if isinstance(body, dict) else {}, _seconds(answer))
+
+
+def _seconds(answer: httpx.Response) -> float:
+    try:
+        return max(0.0, min(300.0, float(str(answer.headers.get("retry-after", "")))))
+    except ValueError:
+        return 0.0

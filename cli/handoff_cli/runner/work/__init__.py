@@ -1,0 +1,1 @@
+"""Turns at work: claim, run the agent, exchange with the service, deliver the result."""
