@@ -1,0 +1,104 @@
+"""`handoff hook AGENT`: what the hooks of agents call. Reads one event from stdin, answers on stdout, ends with 0."""
+
+import json
+import os
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from handoff_cli.context import Context
+from handoff_cli.errors import CliError
+from handoff_cli.inside.events import Answer, Block, Event, Tell, read_event, rendered
+from handoff_cli.inside.hook import answer
+from handoff_cli.inside.notify import notify
+from handoff_cli.inside.quick import nothing_to_do
+
+_SECONDS = 9.0
+_POST_SECONDS = 30.0
+_LATE = "Handoff did not answer in time. Look with `handoff status`, and try again."
+
+
+def hook(context: Context) -> int:
+    """Always 0: some agents take another exit code for a refusal of the prompt."""
+    if context.args.move:
+        _move(context)
+        return 0
+    if context.args.notify is not None:
+        _notify(context)
+        return 0
+    raw = context.terminal.stdin.buffer.read()
+    event = None if nothing_to_do(context.args.agent, raw, context.environ) else _event(context, raw)
+    if event is None:
+        return 0
+    context = replace(context, directory=event.directory)
+    reply = _Reply(context, event)
+    watchdog = threading.Timer(_SECONDS, reply.give_up)
+    watchdog.daemon = True
+    watchdog.start()
+    reply.send(_answer(context, event))
+    watchdog.cancel()
+    return 0
+
+
+def _answer(context: Context, event: Event) -> Answer:
+    try:
+        return answer(context, event)
+    except (CliError, OSError) as error:
+        return _problem(context, event, str(error))
+    except Exception as error:  # noqa: BLE001 - a traceback would be shown in the agent, or be taken for a refusal
+        return _problem(context, event, f"Internal error of Handoff ({type(error).__name__}: {error}).")
+
+
+def _problem(context: Context, event: Event, text: str) -> Answer:
+    if event.prompt is None and not event.compacts:
+        return Tell(shown=f"Handoff: {context.terminal.to_copy(text)}")
+    return Block(context.terminal.to_copy(text))
+
+
+def _move(context: Context) -> None:
+    from handoff_cli.inside.move import Job, move  # noqa: PLC0415 - only in the process that moves
+
+    move(context, Job(**json.loads(context.terminal.stdin.buffer.read())))
+
+
+def _notify(context: Context) -> None:
+    args, raw = context.args, context.terminal.stdin.buffer.read()
+    if not args.post:
+        notify(args.agent, args.notify, raw, context.environ)
+        return
+    from handoff_cli.inside.post_notice import post_notice  # noqa: PLC0415 - only in the process that posts
+
+    told = json.loads(raw)
+    # Nothing waits for this process, so nothing would end it if the service hangs.
+    watchdog = threading.Timer(_POST_SECONDS, os._exit, [0])
+    watchdog.daemon = True
+    watchdog.start()
+    post_notice(replace(context, directory=Path(told["directory"])), args.agent, args.notify, told)
+
+
+def _event(context: Context, raw: bytes) -> Event | None:
+    return read_event(context.args.agent, json.loads(raw))
+
+
+class _Reply:
+    """One answer, either in time or when the time is over."""
+
+    def __init__(self, context: Context, event: Event) -> None:
+        self._context, self._event = context, event
+        self._lock = threading.Lock()
+
+    def send(self, found: Answer) -> None:
+        with self._lock:
+            self._write(found)
+            if isinstance(found, Tell) and found.told:
+                found.told.remove()
+
+    def give_up(self) -> None:
+        """End the process: what it waits for may be a call that nothing else can interrupt."""
+        with self._lock:
+            self._write(Block(_LATE) if self._event.prompt is not None else Tell(shown=_LATE))
+            os._exit(0)
+
+    def _write(self, found: Answer) -> None:
+        if value := rendered(self._event, found):
+            self._context.terminal.raw(json.dumps(value) + "\n")

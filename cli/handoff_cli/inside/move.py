@@ -1,0 +1,150 @@
+"""Hand over the session of an agent, in a process that outlives the hook which started it."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from handoff_cli.api.client import Service
+from handoff_cli.api.transport import Json
+from handoff_cli.context import Context
+from handoff_cli.errors import CliError, HandoffFailed
+from handoff_cli.handoff.destination import check_destination
+from handoff_cli.handoff.outcome import failure
+from handoff_cli.handoff.prepare import checked_title
+from handoff_cli.handoff.upload import new_session, upload
+from handoff_cli.inside.state import State, StateFile
+from handoff_cli.readers.read import read_session
+from handoff_cli.readers.source import Source
+from handoff_cli.runner.answerer import Answerer, choose_answerer
+from handoff_cli.transcripts import likely_secrets
+from handoff_cli.transcripts.messages import Transcript
+from handoff_cli.ui.text import one_line
+
+_TITLE_LIMIT = 200
+_MESSAGE_LIMIT = 4000
+_SECONDS = 120.0
+_PAUSE = 0.1
+# Agents whose hook does not name the file of the session: it is found by its id.
+_BY_ID = ("opencode", "hermes")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be moved, and where."""
+
+    agent: str
+    native_id: str
+    transcript: str
+    directory: str
+    session_id: str
+    platform: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where a session goes, with which first message, and under which id of the service."""
+
+    platform: str
+    words: str
+    session_id: str
+    directory: str
+
+
+def start(job: Job, environ: dict[str, str]) -> int:
+    """Start the process; returns its number. Its session is its own: the end of the hook does not end it."""
+    # -P: a file in the current directory must not be imported.
+    process = subprocess.Popen(  # noqa: S603 - this very program
+        [sys.executable, "-P", "-m", "handoff_cli", "hook", job.agent, "--move"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environ,
+        start_new_session=True,
+    )
+    assert process.stdin  # noqa: S101 - it is a pipe
+    process.stdin.write(json.dumps(asdict(job)).encode())
+    process.stdin.close()
+    return process.pid
+
+
+def move(context: Context, job: Job) -> None:
+    """Move the session and note the result for the hook. A repeated run requests no second handoff."""
+    file = StateFile.of(context.environ, job.agent, job.native_id)
+    state = State("moving", job.session_id, platform=job.platform, began=time.time())
+    state = replace(file.read() or state, pid=os.getpid())
+    try:
+        file.write(state)
+        url = context.configuration().url
+        state = replace(state, url=url)
+        transcript = _read(context, job)
+        with context.service() as service:
+            check_destination(service, job.platform, target=None)
+            state = replace(state, sent=len(transcript.messages), note=secrets_note(transcript))
+            file.write(state)
+            where = Destination(job.platform, job.words, job.session_id, job.directory)
+            moved, answerer = hand_over(context, service, transcript, where)
+        answers = context.terminal.to_copy(answerer.sentence) if answerer else ""
+        own = answerer is not None and answerer.runs_on is not None
+        link = str((moved.get("thread") or {}).get("url") or "")
+        note = "\n".join(filter(None, [answers, state.note]))
+        file.write(replace(state, phase="away", link=link, note=note, own=own))
+    except CliError as error:
+        file.write(replace(state, phase="failed", note=str(error)))
+
+
+def _read(context: Context, job: Job) -> Transcript:
+    path = Path(job.transcript) if job.transcript and job.agent not in _BY_ID else None
+    source = Source(Path(job.directory), context.environ, path, None if path else job.native_id)
+    # The agent itself names its session, so that it is certain.
+    return replace(read_session(job.agent, source), native_id=job.native_id)
+
+
+def hand_over(
+    context: Context, service: Service, transcript: Transcript, where: Destination
+) -> tuple[Json, Answerer | None]:
+    """Upload, request, and wait until the session is in the chat; returns the handoff, and who answers there.
+
+    Raises CliError. Repeated with the same id, it requests nothing twice.
+    """
+    title = checked_title(one_line(transcript.title, _TITLE_LIMIT) if transcript.title else None)
+    answerer = choose_answerer(context, service, transcript, where.session_id)
+    session = new_session(
+        service,
+        transcript,
+        title=title,
+        cwd=where.directory,
+        session_id=where.session_id,
+        runs_on=answerer.runs_on if answerer else None,
+    )
+    session = upload(service, session, transcript.messages, progress=lambda _: None)
+    body = {"session_id": session["id"], "platform": where.platform, "epoch": session["epoch"]}
+    if where.words:
+        body["message"] = where.words[:_MESSAGE_LIMIT]
+    handoff = _wait(context, service, service.request_handoff(body, key=where.session_id))
+    return handoff, answerer
+
+
+def _wait(context: Context, service: Service, handoff: Json) -> Json:
+    """The handoff when the session is in the chat; its first answer there may still be on the way."""
+    began = context.clock()
+    while context.clock() - began < _SECONDS:
+        if handoff.get("error"):
+            raise HandoffFailed(failure(handoff))
+        owner = (handoff.get("session") or {}).get("owner")
+        if handoff["done"] or (handoff.get("thread") and owner not in {None, "cli"}):
+            return handoff
+        context.sleep(max(_PAUSE, float(handoff.get("poll_after_ms") or 0) / 1000))
+        handoff = service.handoff(handoff["id"])
+    return handoff
+
+
+def secrets_note(transcript: Transcript) -> str:
+    """What the user should know about what was sent; empty if there is nothing."""
+    found = likely_secrets.find(transcript.messages)
+    kinds = ", ".join(f"{count} × {kind}" for kind, count in found.items())
+    return f"The conversation has likely secrets: {kinds}." if kinds else ""
