@@ -7,6 +7,7 @@ CliError
 ├── HandoffFailed     1  the handoff failed, or the receipt does not match
 ├── StillRunning      3  time-out; the handoff is still running
 ├── Unreachable       4  no answer, or the answer is not from a Handoff service
+├── NotAccepted       5  the service does not accept this runner; restarting it does not help
 └── Interrupted     130  Ctrl-C
 """
 
@@ -80,6 +81,13 @@ class Unreachable(CliError):
 
     exit_code = 4
     code = "unreachable"
+
+
+class NotAccepted(CliError):
+    """The service does not accept this runner: its token or itself was revoked, or it is too old."""
+
+    exit_code = 5
+    code = "not_accepted"
 
 
 class Interrupted(CliError):

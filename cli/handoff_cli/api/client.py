@@ -9,6 +9,7 @@ from handoff_cli.api.transport import Json, Transport
 from handoff_cli.errors import Refused
 
 _SESSION = ("id", "owner", "epoch", "message_count")
+_LINK = ("id", "platform", "user", "code", "text")
 _HANDOFF = ("id", "session_id", "platform", "done")
 
 
@@ -27,13 +28,38 @@ class Service(Transport):
         """Set the chat where handoffs to this platform arrive."""
         return self.call("PUT", f"/platforms/{_quoted(platform)}/home", {"chat": chat}, needs=("platform", "chat"))
 
+    def create_link(self, platform: str) -> Json:
+        """A code that links the account from which the bot gets it. A repeat replaces it."""
+        return self.call("POST", "/links", {"platform": platform}, needs=_LINK)
+
+    def links(self) -> list[Json]:
+        """The user's newest codes, without their plaintext."""
+        return list(self.call("GET", "/links", needs=("links",))["links"])
+
+    def unlink(self, platform: str) -> None:
+        """Unlink the user's accounts on a platform."""
+        self.call("DELETE", f"/links/{_quoted(platform)}")
+
+    def invite(self, name: str, platform: str) -> Json:
+        """A code with which another person becomes a user. A repeat replaces it."""
+        return self.call("POST", "/invitations", {"name": name, "platform": platform}, needs=_LINK)
+
+    def login(self, code: str, key: str) -> Json:
+        """The first token. A repeat with the same key gives the same one."""
+        return self.call("POST", "/logins", {"code": code, "key": key}, needs=("user", "token"))
+
+    def post_notice(self, text: str, platform: str | None, *, key: str) -> Json:
+        """Post a text in the home chat: on this platform, or on the first one with a home. Once per key."""
+        body = {"text": text, **({"platform": platform} if platform else {})}
+        return self.call("POST", "/notices", body, headers={"idempotency-key": key}, needs=("link",))
+
     def put_session(self, session_id: str, about: Mapping[str, Any]) -> Json:
         """Create the session, or change its metadata."""
         return self.call("PUT", f"/sessions/{_quoted(session_id)}", about, needs=_SESSION)
 
-    def session(self, session_id: str) -> Json:
-        """One session."""
-        return self.call("GET", f"/sessions/{_quoted(session_id)}", needs=_SESSION)
+    def session(self, session_id: str, *, wait: float = 0.0, seen: str | None = None) -> Json:
+        """One session. With `wait` a service that can holds the request, until there is a version other than `seen`."""
+        return self.call("GET", f"/sessions/{_quoted(session_id)}{_held(wait, seen)}", needs=_SESSION)
 
     def sessions(self) -> Iterator[Json]:
         """All sessions of the user, newest first, fetched page by page."""
@@ -63,9 +89,9 @@ class Service(Transport):
         """Request a handoff; repeated with the same key it returns the first one."""
         return self.call("POST", "/handoffs", body, headers={"idempotency-key": key}, needs=_HANDOFF)
 
-    def handoff(self, handoff_id: str) -> Json:
-        """One handoff."""
-        return self.call("GET", f"/handoffs/{_id(handoff_id)}", needs=_HANDOFF)
+    def handoff(self, handoff_id: str, *, wait: float = 0.0, seen: str | None = None) -> Json:
+        """One handoff. With `wait` a service that can holds the request, until there is a version other than `seen`."""
+        return self.call("GET", f"/handoffs/{_id(handoff_id)}{_held(wait, seen)}", needs=_HANDOFF)
 
     def handoffs(self, query: Mapping[str, str] | None = None) -> list[Json]:
         """The user's handoffs, newest first."""
@@ -91,6 +117,14 @@ class Service(Transport):
         """Revoke a token of the user."""
         self.call("DELETE", f"/tokens/{_quoted(token_id)}")
 
+    def runners(self) -> list[Json]:
+        """The user's runners with `id`, `name`, `agents`, `last_seen`, `online` and `revoked`."""
+        return list(self.call("GET", "/runners", needs=("runners",))["runners"])
+
+    def revoke_runner(self, runner_id: str) -> None:
+        """Revoke a runner of the user; its turns are taken back."""
+        self.call("DELETE", f"/runners/{_quoted(runner_id)}")
+
     def _pages(self, path: str, name: str, mark: str, *, start: int | str = "") -> Iterator[Json]:
         position: int | str | None = start
         while position is not None:
@@ -102,6 +136,13 @@ class Service(Transport):
 
 def _quoted(name: str) -> str:
     return quote(name, safe="")
+
+
+def _held(wait: float, seen: str | None) -> str:
+    """The query of a request that may be held. Older services ignore it."""
+    if wait <= 0:
+        return ""
+    return "?" + urlencode({"wait": f"{wait:g}", **({"seen": seen} if seen else {})})
 
 
 def _id(name: str) -> str:

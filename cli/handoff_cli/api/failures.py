@@ -13,6 +13,7 @@ from handoff_cli.errors import CliError, Refused, Unreachable
 # The service's texts are for programs; these replace them in the terminal.
 _TEXTS = {
     "unknown_handoff": "There is no such handoff. List yours with: handoff status",
+    "unknown_runner": "There is no such runner. List yours with: handoff runners",
     "unknown_session": "There is no such session. List yours with: handoff sessions",
 }
 _CHECK_URL = "Check the URL (`handoff config show` shows where it comes from)."
@@ -127,4 +128,4 @@ def _connect_problem(configuration: Configuration, error: httpx.ConnectError) ->
         return f"The proxy {configuration.proxy} for {url} cannot be reached. {_PROXY_HINT}"
     if "Name or service not known" in str(error) or "getaddrinfo" in str(error) or "resolution" in str(error):
         return f"The host name in {url} cannot be resolved. {_CHECK_URL}"
-    return f"Cannot reach the service at {url}. Is it running? Start it with `make run`, or check the URL."
+    return f"Cannot reach the service at {url}. Is it running? Start it with `handoff up`, or check the URL."

@@ -17,6 +17,7 @@ from handoff_cli.errors import Unreachable
 Json = dict[str, Any]
 
 READ_SECONDS = 30.0
+_LONGEST_HOLD = 25.0
 _CONNECT_SECONDS = 5.0
 _TRIES = 4
 _LONGEST_PAUSE = 30.0
@@ -24,7 +25,7 @@ _TRANSIENT = frozenset({429, 502, 503, 504})
 
 
 class Transport:
-    """A connection pool to one service with one token."""
+    """A connection pool to one service with one token. The service may hold a request for `longest_wait` seconds."""
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class Transport:
         self.configuration = configuration
         self._sleep = sleep
         self._answered = False
+        self.longest_wait = min(_LONGEST_HOLD, read_seconds * 0.8)
         headers = {"accept": "application/json", "user-agent": f"handoff-cli/{__version__}"}
         if configuration.token:
             headers["authorization"] = f"Bearer {configuration.token}"
@@ -44,7 +46,7 @@ class Transport:
                 base_url=configuration.url,
                 headers=headers,
                 timeout=httpx.Timeout(read_seconds, connect=min(_CONNECT_SECONDS, read_seconds)),
-                verify=_trust(configuration.url),
+                verify=trust(configuration.url),
                 # Never use a proxy to reach this machine.
                 trust_env=not is_loopback(configuration.url),
             )
@@ -88,7 +90,7 @@ class Transport:
         raise AssertionError("unreachable: the last try returns or raises")
 
 
-def _trust(url: str) -> ssl.SSLContext:
+def trust(url: str) -> ssl.SSLContext:
     """Trusted authorities: the system's (or SSL_CERT_FILE) and the ones that httpx brings."""
     if not url.startswith("https:"):
         # Loading authorities takes longer than the whole call; this empty context is never used.

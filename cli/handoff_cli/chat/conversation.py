@@ -30,10 +30,14 @@ class Conversation:
             self.session, self.seen = self.service.put_session(uuid.uuid4().hex, kept), 0
         return self.session
 
-    def refresh(self) -> Json | None:
-        """Read the session again. Keeps the epoch of this terminal: only /resume may take a newer one."""
+    def refresh(self, *, wait: float = 0.0, seen: str | None = None) -> Json | None:
+        """Read the session again, if the service holds requests only when it is another version than `seen`.
+
+        Keeps the epoch of this terminal: only /resume may take a newer one.
+        """
         if self.session is not None:
-            self.session = {**self.service.session(self.session["id"]), "epoch": self.session["epoch"]}
+            current = self.service.session(self.session["id"], wait=wait, seen=seen)
+            self.session = {**current, "epoch": self.session["epoch"]}
         return self.session
 
     def take_over(self, session: Json) -> None:

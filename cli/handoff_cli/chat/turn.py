@@ -8,6 +8,7 @@ from handoff_cli.context import Context
 from handoff_cli.errors import Interrupted, UsageProblem
 from handoff_cli.transcripts.messages import Message
 from handoff_cli.ui.messages import show
+from handoff_cli.ui.ticker import ticking
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TEXT_LIMIT = 60_000
@@ -23,9 +24,9 @@ def take_turn(context: Context, conversation: Conversation, text: str) -> None:
     session = conversation.ensure(text)
     turn_id = uuid.uuid4().hex
     started = conversation.service.start_turn(session["id"], epoch=session["epoch"], turn_id=turn_id, text=text)
-    before = int((started.get("session") or session)["message_count"])
+    accepted = started.get("session") or session
     try:
-        _wait(context, conversation, before, float(started.get("poll_after_ms") or 100) / 1000)
+        _wait(context, conversation, accepted, float(started.get("poll_after_ms") or 100) / 1000)
     except KeyboardInterrupt:
         raise Interrupted("Stopped waiting. The agent continues; /history shows its reply later.") from None
     finally:
@@ -38,26 +39,26 @@ def take_turn(context: Context, conversation: Conversation, text: str) -> None:
         context.terminal.warn("The agent did not answer. Try again, or see /status.")
 
 
-def _wait(context: Context, conversation: Conversation, before: int, pause: float) -> None:
+def _wait(context: Context, conversation: Conversation, accepted: Json, pause: float) -> None:
     """Wait until the turn is over; allow it some time to begin."""
-    began = context.clock()
-    while True:
-        _pause(context, pause, began)
-        session: Json = conversation.refresh() or {}
-        over = not session.get("turn_running")
-        if over and (session.get("message_count", 0) > before or context.clock() - began > _BEGIN_SECONDS):
-            return
-        if session.get("owner") != "cli":
-            return
-        pause = min(max(pause, _LONGEST_PAUSE), pause * 2)
+    began, session = context.clock(), accepted
 
-
-def _pause(context: Context, seconds: float, began: float) -> None:
-    until = context.clock() + seconds
-    while (left := until - context.clock()) > 0:
+    def thinking() -> str:
         passed = context.clock() - began
         frame = _FRAMES[int(passed / _FRAME_SECONDS) % len(_FRAMES)]
-        context.terminal.progress(
-            context.terminal.style(f"{frame} thinking, {passed:.0f} s (Ctrl-C stops waiting)", "dim")
-        )
-        context.sleep(min(left, _FRAME_SECONDS))
+        return context.terminal.style(f"{frame} thinking, {passed:.0f} s (Ctrl-C stops waiting)", "dim")
+
+    with ticking(context.terminal, thinking, every=_FRAME_SECONDS):
+        while True:
+            asked, seen = context.clock(), session.get("version")
+            wait = conversation.service.longest_wait if session.get("turn_running") else 0.0
+            session = conversation.refresh(wait=wait, seen=seen) or {}
+            is_over = not session.get("turn_running")
+            has_grown = session.get("message_count", 0) > int(accepted["message_count"])
+            if is_over and (has_grown or context.clock() - began > _BEGIN_SECONDS):
+                return
+            if session.get("owner") != "cli":
+                return
+            if wait == 0 or seen is None or session.get("version") == seen:  # without news, wait here
+                context.sleep(max(0.0, pause - (context.clock() - asked)))
+                pause = min(max(pause, _LONGEST_PAUSE), pause * 2)

@@ -40,6 +40,7 @@ def _mark(parser: argparse.ArgumentParser) -> None:
     """Tell shtab how to complete each argument."""
     completers = {
         arguments.FILE: shtab.FILE,
+        arguments.DIRECTORY: shtab.DIRECTORY,
         arguments.PLATFORM: _names(arguments.PLATFORM),
         arguments.SESSION: _names(arguments.SESSION),
     }

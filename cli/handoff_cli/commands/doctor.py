@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 
 from handoff_cli.api.client import Service
 from handoff_cli.api.transport import Json
+from handoff_cli.commands.machine import machine_checks, of_its_own_service
+from handoff_cli.commands.stack import stack_checks
 from handoff_cli.context import Context
-from handoff_cli.errors import CliError, Refused, Unreachable
+from handoff_cli.errors import CliError, Refused, Unreachable, UsageProblem
 
 _CLOCK_SECONDS = 60
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}
@@ -25,12 +27,27 @@ def doctor(context: Context) -> int:
 
 
 def _checks(context: Context) -> Iterator[Json]:
-    configuration = context.configuration()
+    of_stack = list(stack_checks(context))
+    yield from of_stack
+    of_machine = [] if of_stack else list(machine_checks(context))
+    yield from of_machine
+    found = of_its_own_service(context)
+    if found is None:
+        yield _check("service", ok=False, detail=f"{context.args.data} names no service that could be asked")
+        return
+    context = found
+    try:
+        configuration = context.configuration()
+    except UsageProblem as problem:
+        if not of_machine and not of_stack:
+            raise
+        yield _check("service", ok=False, detail=str(problem))
+        return
     with context.service() as service:
         try:
             service.health()
         except CliError as error:
-            yield _check("service", ok=False, detail=str(error))
+            yield _check("service", ok=False, detail=f"{error} (URL from {configuration.url_from})")
             return
         yield _check("service", ok=True, detail=f"{configuration.url} answers (URL from {configuration.url_from})")
         try:
@@ -60,9 +77,10 @@ def _service_side(context: Context, service: Service, platforms: list[Json]) -> 
 def _from_list(context: Context, platform: Json) -> Json:
     name = platform["name"]
     if not platform["configured"]:
-        return _check("bot", platform=name, ok=False, detail="the service has no bot for it", fix="configure it there")
+        fix = f"{context.prog} setup {name}"
+        return _check("bot", platform=name, ok=False, detail="the service has no bot for it", fix=fix)
     if not platform["home"]:
-        fix = f"{context.prog} config home {name} CHAT"
+        fix = f"{context.prog} link {name}"
         return _check("home", platform=name, ok=False, detail="no home chat is set", fix=fix)
     return _check("home", platform=name, ok=True, detail=f"home chat {platform['home']['chat']}")
 

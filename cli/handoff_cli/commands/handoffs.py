@@ -1,5 +1,7 @@
 """`handoff status`, `handoff wait` and `handoff cancel`."""
 
+from itertools import islice
+
 from handoff_cli.api.client import Service
 from handoff_cli.api.transport import Json
 from handoff_cli.context import Context
@@ -10,6 +12,7 @@ from handoff_cli.handoff.outcome import failure, report, show_success
 from handoff_cli.ui.text import aligned, one_line
 
 _SHOWN = 20
+_TITLES = 100  # sessions whose titles are read for the list: one page
 
 
 def status(context: Context) -> int:
@@ -30,7 +33,9 @@ def cancel(context: Context) -> int:
     """0 if the handoff is cancelled, 1 if it was too late."""
     with context.service() as service:
         handoff = service.cancel(context.args.id)
-    context.terminal.say("Cancelled. The session stays in the terminal.")
+    owner = (handoff.get("session") or {}).get("owner")
+    where = "in the terminal" if owner in {None, "cli"} else f"at {owner}"
+    context.terminal.say(f"Cancelled. The session stays {where}.")
     context.terminal.result(handoff)
     return 0
 
@@ -56,15 +61,16 @@ def _list(context: Context, service: Service) -> int:
     if not handoffs:
         context.terminal.say("No handoffs yet.")
         return 0
-    for line in aligned([_row(handoff) for handoff in handoffs]):
+    titles = {session["id"]: session.get("title") for session in islice(service.sessions(), _TITLES)}
+    for line in aligned([_row(handoff, titles.get(handoff["session_id"])) for handoff in handoffs]):
         context.terminal.say(line)
     return 0
 
 
-def _row(handoff: Json) -> list[str]:
+def _row(handoff: Json, title: str | None) -> list[str]:
     steps = handoff.get("steps") or [{}]
     error = handoff.get("error") or {}
     state = str(error.get("message") or steps[-1].get("label") or handoff.get("step"))
-    title = one_line(str((handoff.get("session") or {}).get("title") or handoff["session_id"][:8]), 40)
+    session = one_line(title or handoff["session_id"][:8], 40)
     when = str(handoff.get("created_at") or "")[:16].replace("T", " ")
-    return [handoff["id"], when, handoff["platform"], title, one_line(state, 60)]
+    return [handoff["id"], when, handoff["platform"], session, one_line(state, 60)]

@@ -19,8 +19,8 @@ def _state(platform: Json, prog: str) -> str:
     if not platform["supported"]:
         return "not supported yet"
     if not platform["configured"]:
-        return "not configured: the service has no bot for it"
+        return f"not configured: the service has no bot for it: {prog} setup {platform['name']}"
     if not platform["home"]:
-        return f"no home chat yet: {prog} config home {platform['name']} CHAT"
+        return f"no home chat yet: {prog} link {platform['name']}"
     threads = "one thread per handoff" if platform["threads"] else "no threads: handoffs arrive in the chat"
     return f"ready, home chat {platform['home']['chat']}, {threads}"

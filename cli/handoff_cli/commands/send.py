@@ -1,5 +1,7 @@
 """`handoff send`: hand over a session from a file, a tool or the service, and compare the receipt."""
 
+import uuid
+
 from handoff_cli.api.client import Service
 from handoff_cli.api.transport import Json
 from handoff_cli.context import Context
@@ -10,6 +12,8 @@ from handoff_cli.handoff.hand_over import before_request, request, wait_for_end
 from handoff_cli.handoff.outcome import report
 from handoff_cli.handoff.prepare import checked_title, first_message, present, read
 from handoff_cli.handoff.upload import new_session, upload
+from handoff_cli.inside.away import note_away
+from handoff_cli.runner.answerer import choose_answerer
 from handoff_cli.sessions.find import choose_session, display
 from handoff_cli.transcripts.messages import Transcript, digest
 
@@ -34,6 +38,8 @@ def send(context: Context) -> int:
                 else _upload(context, service, present(context, transcript))
             )
         handoff = request(context, service, _body(context, session, message))
+        if transcript is not None:
+            note_away(context, transcript, session, args.platform)
         if args.no_wait:
             terminal.say(f"Requested. Check with: {context.prog} status {handoff['id']}")
             terminal.result(handoff)
@@ -50,6 +56,7 @@ def _body(context: Context, session: Json, message: str | None) -> Json:
         "message": message,
         "require_thread": args.require_thread or None,
         "replace": args.replace or None,
+        "share": args.share or None,
     }
     return {**body, **{key: value for key, value in optional.items() if value is not None}}
 
@@ -57,13 +64,24 @@ def _body(context: Context, session: Json, message: str | None) -> Json:
 def _upload(context: Context, service: Service, transcript: Transcript) -> tuple[Json, str]:
     total = len(transcript.messages)
     title = checked_title(context.args.title or transcript.title)
-    session = new_session(service, transcript, title=title, cwd=str(context.directory))
+    session_id = uuid.uuid4().hex
+    answerer = choose_answerer(context, service, transcript, session_id)
+    session = new_session(
+        service,
+        transcript,
+        title=title,
+        cwd=str(context.directory),
+        session_id=session_id,
+        runs_on=answerer.runs_on if answerer else None,
+    )
     session = upload(
         service,
         session,
         transcript.messages,
         progress=lambda stored: context.terminal.progress(f"  … {stored} of {total} messages"),
     )
+    if answerer:
+        context.terminal.say(f"  {context.terminal.to_copy(answerer.sentence)}")
     return session, digest(transcript.messages)
 
 

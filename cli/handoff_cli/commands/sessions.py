@@ -6,6 +6,7 @@ from pathlib import Path
 
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
+from handoff_cli.runner.way_back import wait_for_agent
 from handoff_cli.sessions.bring_back import bring_back
 from handoff_cli.sessions.find import choose_session, display, session_lines
 from handoff_cli.transcripts.messages import Message
@@ -30,6 +31,7 @@ def resume(context: Context) -> int:
     with context.service() as service:
         returned = bring_back(service, choose_session(context, service, args.session), fork=args.fork)
     back = returned.session
+    native = None if args.fork else wait_for_agent(context, back["id"])
     returned.show_messages(terminal)
     name = display(back)
     terminal.say(
@@ -37,8 +39,12 @@ def resume(context: Context) -> int:
         if args.fork
         else f"{name[:1].upper()}{name[1:]} is back in the terminal."
     )
-    terminal.say(f"Continue with: {context.prog} chat --resume {back['id'][:12]}")
-    terminal.result({"session": back, "meanwhile": returned.messages if returned.was_away else []})
+    if native:
+        native.show(context)
+    else:
+        terminal.say(f"Continue with: {context.prog} chat --resume {back['id'][:12]}")
+    extra = {"continue_with": native.command} if native else {}
+    terminal.result({"session": back, "meanwhile": returned.messages if returned.was_away else [], **extra})
     return 0
 
 

@@ -32,18 +32,20 @@ def read_config(path: Path) -> dict[str, str]:
 
 def write_value(path: Path, key: str, value: str | None) -> None:
     """Set one value; None removes it. Raises UsageProblem if the file cannot be written."""
-    values = read_config(path)
-    if value is None:
-        values.pop(key, None)
-    else:
-        values[key] = value
+    write_values(path, {key: value})
+
+
+def write_values(path: Path, changed: Mapping[str, str | None]) -> None:
+    """Set several values in one step, so that a token is never beside the URL of another service."""
+    values: dict[str, str | None] = {**read_config(path), **changed}
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # mkstemp creates the file with mode 0600, and the rename keeps the mode.
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             # A JSON string without control characters is a TOML basic string.
-            file.writelines(f"{name} = {json.dumps(kept, ensure_ascii=False)}\n" for name, kept in values.items())
+            kept = {name: value for name, value in values.items() if value is not None}
+            file.writelines(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in kept.items())
         Path(name).replace(path)
     except OSError as error:
         raise UsageProblem(f"{path} cannot be written: {error.strerror}.") from error

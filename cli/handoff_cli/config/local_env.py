@@ -1,10 +1,28 @@
-"""`.local/env`, which `make run` writes: read it, and decide whether it may be trusted."""
+"""The env file of a service on this machine: where it is, what it says, and whether it may be trusted."""
 
 import os
 import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from handoff_cli.errors import UsageProblem
+
+_LOCAL_ENV = Path(".local") / "env"
+
+
+def env_files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]:
+    """The files that exist, nearest first: those of `make run` above the directory, then the one of `handoff up`."""
+    checkout = environ.get("HANDOFF_CHECKOUT")
+    roots = [directory, *directory.parents, *([Path(checkout)] if checkout else [])]
+    paths = [*(root / _LOCAL_ENV for root in roots), data_directory(environ) / "env"]
+    return (path for path in paths if path.is_file())
+
+
+def data_directory(environ: Mapping[str, str]) -> Path:
+    """Where `handoff up` keeps its data if it is not told another place."""
+    base = environ.get("XDG_DATA_HOME", "")
+    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".local" / "share"
+    return root / "handoff"
 
 
 def read_env(path: Path) -> dict[str, str]:
@@ -12,7 +30,7 @@ def read_env(path: Path) -> dict[str, str]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise UsageProblem(f"{path} cannot be read: {error}. Restart the service with `make run`.") from error
+        raise UsageProblem(f"{path} cannot be read: {error}. Restart the service that wrote it.") from error
     pairs = (line.strip().removeprefix("export ").partition("=") for line in lines if not line.lstrip().startswith("#"))
     return {key.strip(): value.strip().strip("\"'") for key, mark, value in pairs if mark}
 

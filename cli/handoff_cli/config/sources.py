@@ -1,4 +1,4 @@
-"""Find the service to talk to: flags, environment, config file, then the nearest trusted `.local/env`."""
+"""Find the service to talk to: flags, environment, config file, then the first trusted env file of this machine."""
 
 import ipaddress
 import re
@@ -8,10 +8,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from handoff_cli.config.file import KEYS, config_path, read_config
-from handoff_cli.config.local_env import distrust, read_env
+from handoff_cli.config.local_env import distrust, env_files, read_env
 from handoff_cli.errors import UsageProblem
-
-_LOCAL_ENV = Path(".local") / "env"
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,8 @@ def load(
     if found_url is None:
         ignored = "".join(f"{s.name} was ignored: {s.ignored}. " for s in sources if s.ignored)
         raise UsageProblem(
-            f"No service is configured. {ignored}Start one in a checkout with `make run`, or set yours with --url, "
-            "HANDOFF_URL or `handoff config set url https://…`."
+            f"No service is configured. {ignored}Start one on this machine with `handoff up`, or set yours with "
+            "--url, HANDOFF_URL or `handoff config set url https://…`."
         )
     address = checked_url(found_url.values["url"], found_url.name, insecure=insecure or _is_insecure(environ))
     found_token = next((s for s in sources if s.values.get("token") and _may_send(s, address)), None)
@@ -63,10 +61,7 @@ def _sources(*, url: str | None, token: str | None, environ: Mapping[str, str], 
     yield _Source("environment", _from_variables(environ))
     path = config_path(environ)
     yield _Source(str(path), read_config(path), is_file=True)
-    checkout = environ.get("HANDOFF_CHECKOUT")
-    for root in [directory, *directory.parents, *([Path(checkout)] if checkout else [])]:
-        if not (env := root / _LOCAL_ENV).is_file():
-            continue
+    for env in env_files(environ, directory):
         ignored = distrust(env)
         values = {} if ignored else _from_variables(read_env(env))
         ignored = ignored or _beyond(values["url"])

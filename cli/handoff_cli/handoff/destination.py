@@ -22,7 +22,7 @@ def check_destination(service: Service, platform: str, *, target: str | None) ->
         raise _refused(
             "no_home",
             f"You have no home chat on {platform} yet. Send /sethome in a chat there, "
-            f"or run `handoff config home {platform} CHAT`.",
+            f"or run `handoff link {platform}`.",
         )
 
 

@@ -36,6 +36,10 @@ def show_success(context: Context, handoff: Json, *, compared: bool) -> None:
         terminal.say(f"{arrived} arrived ({counts(roles)}{equal}).")
     if handoff.get("notice"):
         terminal.say(terminal.style(f"Note: {handoff['notice']}", "yellow"))
+    if (handoff.get("session") or {}).get("shared"):
+        terminal.say(
+            "Shared: other people there that the service knows may talk to the agent. /share off there ends it."
+        )
     if link := (handoff.get("thread") or {}).get("url"):
         terminal.say(f"Continue here: {terminal.style(str(link), 'bold')}")
         show_code(terminal, str(link))

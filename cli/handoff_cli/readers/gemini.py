@@ -31,6 +31,7 @@ def read(source: Source) -> Transcript:
         title=about["summary"] if isinstance(about.get("summary"), str) else None,
         model=next((model for model in models if isinstance(model, str)), None),
         cwd=None if source.path or source.session else str(source.directory),
+        native_id=str(about["sessionId"]) if about.get("sessionId") and not source.path else None,
     )
 
 

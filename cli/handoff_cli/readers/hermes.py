@@ -40,6 +40,7 @@ def _read(database: sqlite3.Connection, path: Path, source: Source) -> Transcrip
         title=session.get("title"),
         model=session.get("model"),
         cwd=session.get("cwd"),
+        native_id=None if source.path else str(session["id"]),
     )
 
 

@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def read(source: Source) -> Transcript:
     """The named session, or the newest one in the directory that is not a sub-agent's."""
     path = source.path or source.home("XDG_DATA_HOME", ".local/share") / "opencode" / "opencode.db"
     if source.path and not read_bytes(path).startswith(b"SQLite format 3"):
-        return _transcript(_exported(path), str(path))
+        return replace(_transcript(_exported(path), str(path)), native_id=None)
     if not path.is_file():
         raise UsageProblem(f"No opencode database at {path}. Export the session: {_EXPORT}.")
     try:
@@ -90,6 +91,7 @@ def _transcript(session: Record, shown: str) -> Transcript:
         title=title if isinstance(title, str) and not title.startswith("New session - ") else None,
         model=next((model for model in models if isinstance(model, str)), None),
         cwd=str(info["directory"]) if info.get("directory") else None,
+        native_id=str(info["id"]) if info.get("id") else None,
     )
 
 

@@ -32,7 +32,7 @@ def bring_back(service: Service, session: Json, *, fork: bool = False, seen: int
 
     `seen` is the number of messages that this terminal has shown, if known.
     """
-    back = _resume(service, session, fork=fork)
+    back = resume_session(service, session, fork=fork)
     was_away = session["owner"] != "cli"
     after = seen if seen is not None else _handed_over(service, session["id"]) if was_away else None
     if after is None:
@@ -40,7 +40,7 @@ def bring_back(service: Service, session: Json, *, fork: bool = False, seen: int
     return Return(back, list(service.messages(back["id"], after=after)), was_away or seen is not None)
 
 
-def _resume(service: Service, session: Json, *, fork: bool) -> Json:
+def resume_session(service: Service, session: Json, *, fork: bool = False) -> Json:
     """Resume; if the session moved since it was read, retry once with its new epoch."""
     try:
         return service.resume(session["id"], epoch=session["epoch"], fork=fork)

@@ -25,6 +25,8 @@ class Transcript:
     source: str | None = None
     cwd: str | None = None
     notes: tuple[str, ...] = ()
+    native_id: str | None = None
+    """The id under which the tool itself continues the session; None if that is not certain."""
 
 
 def canonical(message: Mapping[str, Any]) -> bytes:

@@ -8,7 +8,10 @@ from typing import Any, TextIO
 
 from handoff_cli.ui.text import STYLES, clean_styled, json_text, one_line
 
-_COMMANDS = re.compile(r"(?<![\w./-])handoff (chat|config|doctor|resume|send|sessions|status|wait)\b")
+_COMMANDS = re.compile(
+    r"(?<![\w./-])handoff (chat|config|deploy|destroy|doctor|homes|invite|link|login|resume|run|runners"
+    r"|send|sessions|setup|status|tokens|up|wait)\b"
+)
 
 
 class Terminal:
@@ -55,6 +58,12 @@ class Terminal:
         utf8 = (self.stdout.encoding or "").lower().replace("-", "") == "utf8"
         return self.stdout.isatty() and utf8 and not self._dumb and not self.json_output
 
+    @property
+    def shows_progress(self) -> bool:
+        """Is there a terminal that can overwrite a line?"""
+        stream = self._stream
+        return stream is not None and stream.isatty() and not self._dumb
+
     def style(self, text: str, style: str, *, to: TextIO | None = None) -> str:
         """The text in a style if the stream shows styles, else unchanged."""
         stream = to or self._stream
@@ -71,7 +80,7 @@ class Terminal:
     def progress(self, text: str) -> None:
         """Show progress that the next line overwrites; only on a terminal."""
         stream = self._stream
-        if stream is None or not stream.isatty() or self._dumb:
+        if stream is None or not self.shows_progress:
             return
         self._erase(stream)
         self._write(stream, clean_styled(text))

@@ -26,6 +26,7 @@ def read(source: Source) -> Transcript:
         title=_title(lines),
         model=_model(branch),
         cwd=next((str(line["cwd"]) for line in reversed(branch) if line.get("cwd")), None),
+        native_id=None if source.path else path.stem,
     )
 
 

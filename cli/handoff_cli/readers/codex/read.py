@@ -30,6 +30,7 @@ def read(source: Source) -> Transcript:
         model=_model(thread.records),
         cwd=str(meta["cwd"]) if meta.get("cwd") else None,
         notes=() if thread.complete else (_INCOMPLETE,),
+        native_id=str(meta["id"]) if meta.get("id") and not source.path else None,
     )
 
 

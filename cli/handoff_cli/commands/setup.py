@@ -1,0 +1,51 @@
+"""`handoff setup PLATFORM`: the service's program talks with the person about the bot, then this one pairs."""
+
+from handoff_cli.commands.link import pair
+from handoff_cli.commands.machine import of_its_own_service
+from handoff_cli.context import Context
+from handoff_cli.errors import CliError, UsageProblem
+from handoff_cli.server_program import MAINTAIN, SET_UP_STACK, options, run
+
+_NOT_RUNNING = 10
+"""The program has stored the secrets, and there is no service to pair with yet."""
+
+
+def setup(context: Context) -> int:
+    """Set up a bot on this machine or in a deployment, then link the user's account. Raises CliError."""
+    args = context.args
+    if args.stack is not None:
+        return _in_stack(context)
+    done = run(context, MAINTAIN, "setup", *options(vars(args), "data", "public_url", "replace"), "--", args.platform)
+    if done == _NOT_RUNNING:
+        return 0
+    if done != 0:
+        return done
+    found = of_its_own_service(context)
+    if found is None:
+        raise CliError("The bot is set up, but the service has told no address. See: handoff doctor")
+    return _pair(found)
+
+
+def _in_stack(context: Context) -> int:
+    args = context.args
+    if args.data is not None or args.public_url is not None:
+        raise UsageProblem("--data and --public-url are for this machine, --stack is on AWS: name one of them.")
+    done = run(context, SET_UP_STACK, *options(vars(args), "stack", "replace"), "--", args.platform)
+    return done if done != 0 else _pair(context)
+
+
+def _pair(context: Context) -> int:
+    if context.args.no_link:
+        return 0
+    context.terminal.say("")
+    with context.service() as service:
+        accounts = next(
+            (each.get("accounts") for each in service.platforms() if each["name"] == context.args.platform), None
+        )
+        if accounts:
+            say = context.terminal.say
+            say(
+                f"Your account {', '.join(accounts)} is linked already. Another one: `handoff link {context.args.platform}`"
+            )
+            return 0
+        return pair(context, service, context.args.platform)

@@ -1,0 +1,69 @@
+"""This client as a service of the user: installed, removed, and what the user is told."""
+
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+
+import handoff_cli
+from handoff_cli.context import Context
+from handoff_cli.errors import CliError
+from handoff_cli.service_unit.launchd import Launchd
+from handoff_cli.service_unit.systemd import Systemd
+from handoff_cli.service_unit.unit import Installed, ServiceUnit, Supervisor
+
+# A service does not get the user's shell: these say where agents and their files are. None of them is a secret.
+_PLACES = ("PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+
+
+def places(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a runner needs, to find the agents that this terminal finds."""
+    return {name: environ[name] for name in _PLACES if environ.get(name)}
+
+
+def supervisor(environ: Mapping[str, str], platform: str = sys.platform) -> Supervisor:
+    """What starts programs of a user here."""
+    return Launchd.of(environ) if platform == "darwin" else Systemd.of(environ)
+
+
+def program(*arguments: str) -> tuple[list[str], dict[str, str]]:
+    """This client as a service starts it: the command, and the variables that it needs in a checkout."""
+    home = Path(handoff_cli.__file__).resolve().parents[1]
+    is_installed = home in {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")}
+    return [sys.executable, "-P", "-m", "handoff_cli", *arguments], {} if is_installed else {"PYTHONPATH": str(home)}
+
+
+def install(context: Context, unit: ServiceUnit) -> Installed:
+    """Write the unit. Raises CliError."""
+    try:
+        return supervisor(context.environ).install(unit)
+    except (OSError, ValueError) as error:
+        raise CliError(f"The unit cannot be written: {error}.") from error
+
+
+def tell_commands(context: Context, installed: Installed, *, remove_with: str) -> None:
+    """What is left to do, and the commands for later."""
+    say = context.terminal.say
+    if installed.to_do:
+        say("\nIt could not be enabled from here (no systemd for this user is running). In a session of yours, run:\n")
+        say(f"  {' && '.join(installed.to_do)}")
+    say()
+    for name, command in {**installed.commands, "remove": remove_with}.items():
+        say(f"  {name:<7} {command}")
+    if installed.note:
+        say(f"\n{installed.note}")
+
+
+def remove(context: Context, name: str) -> int:
+    """Stop the service and delete its unit. Raises CliError."""
+    try:
+        removed = supervisor(context.environ).remove(name)
+    except OSError as error:
+        raise CliError(f"The unit cannot be removed: {error}.") from error
+    if removed.path:
+        context.terminal.say(f"Removed {removed.path}. The data is kept.")
+    elif removed.to_do:
+        raise CliError(f"It could not be stopped, so nothing was removed. Run: {' && '.join(removed.to_do)}")
+    else:
+        context.terminal.say("It is not installed as a service. Nothing was changed.")
+    return 0
