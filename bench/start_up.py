@@ -6,20 +6,24 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.figures import Figures
+
 ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 7
-FUNCTIONS = ("request", "status", "webhook", "process", "turn", "sweep")
+FUNCTIONS = ("request", "status", "webhook", "process", "turn", "agent", "sweep")
 
 
-def run() -> Iterator[tuple[str, str]]:
+def run(figures: Figures) -> Iterator[str]:
     """The fastest of several rounds, so that other load on the machine matters less."""
     bare = best(["-c", "pass"])
-    yield "bare interpreter", f"{bare * 1000:.0f} ms"
-    yield "handoff --help", ratio(best(["-P", "-m", "handoff_cli", "--help"]), bare)
+    yield f"bare interpreter: {bare * 1000:.0f} ms"
+    cli = best(["-P", "-m", "handoff_cli", "--help"])
+    figures.note("cli ratio", cli / bare)
+    yield f"handoff --help: {ratio(cli, bare)}"
     for name in FUNCTIONS:
-        yield f"import functions.{name}.handler", ratio(best(["-c", f"import functions.{name}.handler"]), bare)
+        yield f"import functions.{name}.handler: {ratio(best(['-c', f'import functions.{name}.handler']), bare)}"
     clients = "from shared.aws.clients import LazyClient; LazyClient('dynamodb', region_name='x').exceptions"
-    yield "boto3 and a DynamoDB client", ratio(best(["-c", clients]), bare)
+    yield f"boto3 and a DynamoDB client: {ratio(best(['-c', clients]), bare)}"
 
 
 def best(arguments: list[str]) -> float:
@@ -28,7 +32,7 @@ def best(arguments: list[str]) -> float:
 
 
 def ratio(seconds: float, bare: float) -> str:
-    return f"{seconds / bare:5.1f} × bare"
+    return f"{seconds / bare:.1f} × bare"
 
 
 def _once(arguments: list[str]) -> float:
