@@ -12,9 +12,9 @@ PICTURE = Path(__file__).resolve().parent.parent / "handoff.svg"
 
 
 def main() -> int:
-    desk, home, thread, private = play()
-    picture = draw(film(desk, home, thread))
-    if any(secret in picture for secret in (*private, socket.gethostname())):
+    played = play()
+    picture = draw(film(played))
+    if any(secret in picture for secret in (*played.private, socket.gethostname())):
         raise ValueError("details of this machine are in the picture; nothing was written")
     PICTURE.write_text(picture, "utf-8")
     sys.stdout.write(f"{PICTURE.name}: {len(picture.encode()) // 1024} KB.\n")

@@ -1,5 +1,6 @@
 """Play the story: a real service, the real CLI in a real pseudo-terminal, an answer in the simulated chat."""
 
+import colorsys
 import json
 import logging
 import re
@@ -16,6 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pexpect
 import pyte
 
@@ -28,11 +30,17 @@ ROOT = Path(__file__).resolve().parents[2]
 COLUMNS, ROWS = 76, 28
 FORUM = "-1001000000001"
 PROMPTS = {"shell": "$ ", "chat": "> "}
+NATIVE_ID = "8d1c2a64-5b1f-4f0e-9a3d-7c6b5e4f3a21"
+PATIENCE = 180.0
+SETTLES = 2.0
+"""Seconds in which the progress message shrinks, if there is one: a quick agent has none."""
 _KEY, _LINE, _THINKING = 42, 45, 800
 _SLOW_LINES = {"✓": 380, " arrived": 700}  # steps of the handoff, which people watch
 _ERASE = "\r\x1b[K"
 _PIECES = re.compile(rf"(?<=\n)|(?={re.escape(_ERASE)})")
 _BRACKETED_PASTE = 2004 << 5  # as pyte stores private modes; set while prompt_toolkit reads keys
+_HUES = ("red", "brown", "green", "cyan", "blue", "magenta")
+_GREY, _BRIGHT = 0.15, 0.65
 Span = tuple[int, str, str, str]
 """Column, text, CSS classes of the text, CSS class of its background."""
 
@@ -107,7 +115,9 @@ class Terminal:
                     self._keep(next((ms for words, ms in _SLOW_LINES.items() if words in written), _LINE))
 
     def _keep(self, ms: int) -> None:
-        shot = Shot(ms, tuple(map(self._spans, range(ROWS))), (self._screen.cursor.y, self._screen.cursor.x))
+        shot = Shot(
+            ms, tuple(spans(self._screen, row) for row in range(ROWS)), (self._screen.cursor.y, self._screen.cursor.x)
+        )
         is_spinning = ms == _THINKING and self.shots and self.shots[-1].ms == _THINKING
         if not is_spinning and (not self.shots or replace(shot, ms=self.shots[-1].ms) != self.shots[-1]):
             self.shots.append(shot)
@@ -121,57 +131,142 @@ class Terminal:
     def _before_cursor(self) -> str:
         return self._line(self._screen.cursor.y)[: self._screen.cursor.x]
 
-    def _spans(self, row: int) -> tuple[Span, ...]:
-        spans, column = [], 0
-        for css, cells in groupby((self._screen.buffer[row][column] for column in range(COLUMNS)), key=_css):
-            text = "".join(cell.data for cell in cells)
-            if text.strip() or css[1]:
-                spans.append((column, text, *css))
-            column += len(text)
-        return tuple(spans)
-
 
 def _css(cell: Any) -> tuple[str, str]:
     front, back = (cell.bg, cell.fg) if cell.reverse else (cell.fg, cell.bg)
+    front, back = named(front), "default" if back == "default" else named(back, is_back=True)
     flags = {"bold": cell.bold, "italic": cell.italics, "underlined": cell.underscore, f"f-{front}": front != "default"}
     return " ".join(name for name, on in flags.items() if on), "" if back == "default" else f"b-{back}"
 
 
-def play() -> tuple[list[Shot], list[Shot], dict[str, Any], list[str]]:
-    """The terminals at the desk and at home, the thread, and what no picture may show."""
-    with _service() as (service, environ):
+def named(colour: str, *, is_back: bool = False) -> str:
+    """A colour of the picture's palette, which follows the reader's light or dark theme."""
+    if len(colour) != 6 or not set(colour) <= set("0123456789abcdef"):
+        return colour
+    if is_back:
+        return "black"
+    hue, lightness, saturation = colorsys.rgb_to_hls(*(int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)))
+    if saturation < _GREY:
+        return "default" if lightness > _BRIGHT else "brightblack"
+    return _HUES[round(hue * 6) % 6]
+
+
+def spans(screen: pyte.Screen, row: int) -> tuple[Span, ...]:
+    """The runs of one look in a row of a screen."""
+    found, column = [], 0
+    for css, cells in groupby((screen.buffer[row][column] for column in range(screen.columns)), key=_css):
+        text = "".join(cell.data for cell in cells)
+        if text.strip() or css[1]:
+            found.append((column, text, *css))
+        column += len(text)
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Played:
+    """The terminals at the desk and at home, the thread at four moments, and what no picture may show."""
+
+    desk: list[Shot]
+    home: list[Shot]
+    confirmed: dict[str, Any]
+    asked: dict[str, Any]
+    answered: dict[str, Any]
+    left: dict[str, Any]
+    private: list[str]
+
+
+def play() -> Played:
+    with running_service(story.answer) as (service, environ), _runner(service, environ):
         desk = Terminal(environ)
-        desk.type(story.START, then="chat")
-        desk.type(story.FIRST, then="chat", read=1600)
-        desk.type(story.SECOND, then="chat", read=1900)
-        desk.type(story.LEAVE, then="shell")
-        service.simulator.say("telegram", FORUM, story.ON_THE_TRAIN, thread=_thread(service, messages=1)["id"])
-        _thread(service, messages=3)
+        desk.type(story.LEAVE, then="shell", read=1500)
+        confirmed = _thread(service, story.CONFIRMED)
+        service.simulator.say("telegram", FORUM, story.ON_THE_TRAIN, thread=confirmed["id"])
+        asked = _thread(service, "The agent asks")
+        _press(service, asked)
+        _thread(service, story.DONE)
+        _thread(service, "✓ Yes")
+        time.sleep(SETTLES)
+        answered = _thread(service, story.DONE)
         home = Terminal(environ)
         home.type(story.BACK, then="shell")
+        left = _thread(service, "went back to the terminal")
         ports = [url.rpartition(":")[2] for url in (service.url, service.simulator.url)]
         private = [*service.tokens.values(), *ports, environ["HOME"], str(ROOT), str(Path.home())]
-        return desk.close(), home.close(), _thread(service, messages=4), private
+        return Played(desk.close(), home.close(), confirmed, asked, answered, left, private)
 
 
-def _thread(service: LocalService, *, messages: int) -> dict[str, Any]:
-    """The thread in the forum, once it has so many messages."""
-    deadline = time.monotonic() + 60
+def _thread(service: LocalService, text: str) -> dict[str, Any]:
+    """The story's thread, once one of its messages has this text."""
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         chats = service.simulator.state()["platforms"]["telegram"]["chats"]
         for thread in next(chat["threads"] for chat in chats if chat["id"] == FORUM):
-            if len(thread["messages"]) >= messages:
+            is_ours = story.TITLE_OF_SESSION in thread["title"]
+            if is_ours and any(text in message["text"] for message in thread["messages"]):
                 return dict(thread)
         time.sleep(0.05)
-    raise TimeoutError(f"the thread has fewer than {messages} messages")
+    raise TimeoutError(f"no message of the thread has the text {text!r}")
+
+
+def _press(service: LocalService, thread: dict[str, Any]) -> None:
+    """Allow what is asked."""
+    question = next(message for message in thread["messages"] if message.get("buttons"))
+    where = {"platform": "telegram", "chat": FORUM, "thread": thread["id"], "user": "owner"}
+    button = {"message": question["id"], "button": question["buttons"][0]["id"]}
+    httpx.post(f"{service.simulator.url}/press", json={**where, **button}).raise_for_status()
 
 
 @contextmanager
-def _service() -> Iterator[tuple[LocalService, dict[str, str]]]:
-    """A service with the scripted agent, and the environment of a directory in which `handoff` is a command."""
+def _runner(service: LocalService, environ: dict[str, str]) -> Iterator[None]:
+    """The real runner, with the scripted agent in place of Claude Code, and a session of it in the terminal."""
+    home = Path(environ["HOME"])
+    _write_session(home)
+    config = home / ".config" / "handoff" / "runner.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f"agents.claude-code = {json.dumps([sys.executable, '-m', 'docs.recording.agent'])}\n")
+    own = {**environ, "PYTHONPATH": f"{ROOT}:{environ['PYTHONPATH']}"}
+    command = [sys.executable, "-m", "handoff_cli", "run", "--agent", "claude-code", "--name", "desk"]
+    runner = subprocess.Popen(command, env=own, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # noqa: S603  # see below
+    try:
+        _wait_online(service)
+        yield
+    finally:
+        runner.terminate()
+        runner.wait(30)
+
+
+def _wait_online(service: LocalService) -> None:
+    headers = {"Authorization": f"Bearer {service.tokens['owner']}"}
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if httpx.get(f"{service.url}/runners", headers=headers, timeout=30).json()["runners"]:
+            return
+        time.sleep(0.1)
+    raise TimeoutError("the runner does not start")
+
+
+def _write_session(directory: Path) -> None:
+    """A session as Claude Code stores it."""
+    folder = directory / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(directory))
+    folder.mkdir(parents=True)
+    lines, last = [], None
+    for number, text in enumerate(story.SAID):
+        role = "user" if number % 2 == 0 else "assistant"
+        content: Any = text if role == "user" else [{"type": "text", "text": text}]
+        record = {"type": role, "uuid": f"r{number}", "parentUuid": last, "sessionId": NATIVE_ID, "cwd": str(directory)}
+        lines.append(json.dumps({**record, "message": {"role": role, "content": content}}))
+        last = f"r{number}"
+    (folder / f"{NATIVE_ID}.jsonl").write_text("\n".join(lines) + "\n")
+
+
+@contextmanager
+def running_service(
+    answer: Callable[[list[dict[str, Any]], str | None], str],
+) -> Iterator[tuple[LocalService, dict[str, str]]]:
+    """A service with a scripted agent, and the environment of a directory in which `handoff` is a command."""
     logging.getLogger().setLevel(logging.ERROR)
     key = secrets.token_hex(16)
-    agent = serve(key, 0, story.answer)
+    agent = serve(key, 0, answer)
     threading.Thread(target=agent.serve_forever, daemon=True).start()
     parameters = {
         "Agent": "http",

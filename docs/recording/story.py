@@ -2,41 +2,38 @@
 
 from typing import Any
 
-START = 'handoff chat --title "Nightly export"'
-FIRST = "The nightly export takes an hour now. Where would you look?"
-SECOND = "What do I change first? My train leaves in ten minutes."
-LEAVE = "/handoff telegram"
-ON_THE_TRAIN = "On the train now. Do I need the index at all?"
+TITLE_OF_SESSION = "Nightly export"
+LEAVE = f'handoff send telegram --from claude-code --title "{TITLE_OF_SESSION}"'
+ON_THE_TRAIN = "On the train now. Run it for yesterday, and tell me how long it takes."
+COMMAND = "./export --day yesterday"
 BACK = "handoff resume nightly"
 
-_ANSWERS = {
-    FIRST: (
-        "At the query first: it has **no bound on the date**, so it reads every order ever made. Then at the index, "
-        "`orders(day)`."
-    ),
-    SECOND: "1. Bound the query to **yesterday**\n2. Add the index `orders(day)`\n3. Only then look at memory",
-    ON_THE_TRAIN: (
-        "Not on the first day: one day of orders is small. Measure after the first change, and add it only if the "
-        "export is still slow."
-    ),
-}
-
-
-def answer(messages: list[dict[str, Any]], _note: str | None) -> str:
-    """The agent's part. Any question that is not in the story is the kickoff of a handoff."""
-    return _ANSWERS.get(
-        str(messages[-1]["content"]),
-        f"I have all {len(messages) - 1} messages. The nightly export: first bound the query to yesterday, then the "
-        "index, then memory. Go on whenever you like.",
-    )
-
-
-TITLE = "A session moves from the terminal to Telegram and back"
-DESCRIPTION = (
-    f"In a terminal, a person asks an agent two questions, then types {LEAVE}. The steps of the handoff appear, then a "
-    "link and its QR code. Beside the terminal a fresh thread opens in Telegram, the agent confirms there that it has all "
-    "messages, and the conversation goes on. In another terminal, the command handoff resume brings the session back."
+SAID = (
+    "The nightly export takes an hour now. Where would you look?",
+    "At the query first: it has no bound on the date, so it reads every order ever made.",
+    "Then bound it to one day.",
+    "Done, in export.py: it takes the day as an option now. I have not run it yet.",
 )
-CAPTION = "Drawn by “make recording”: the real command line and service, a simulated Telegram, scripted answers."
+"""The session in the terminal: a person and an agent in turns."""
+CONFIRMED = "I am here, with the whole session: the export takes one day as an option now, and has not been run yet."
+DONE = "It took 41 s instead of an hour: 1,204 orders of yesterday, all written."
+REFUSED = "Then I leave it as it is."
+
+
+def answer(_messages: list[dict[str, Any]], _note: str | None) -> str:
+    """The service's own model; in this story it only confirms the warm-up."""
+    return "Ready."
+
+
+TITLE = "A session of Claude Code moves from the terminal to Telegram and back"
+DESCRIPTION = (
+    "In a terminal, a person hands the session of their own coding agent over to Telegram. The steps of the handoff appear, "
+    "then a link. Beside the terminal a fresh thread opens, and the agent confirms there. The person asks it to run a "
+    "command; the agent asks for permission with two buttons, one is pressed, and the result arrives. In another terminal, "
+    "the command handoff resume brings the session back and says how to go on in the agent itself."
+)
+CAPTION = (
+    "Drawn by “make recording”: the real command line, service and runner, a simulated Telegram, a scripted agent."
+)
 FIRST_TERMINAL = "at your desk"
 SECOND_TERMINAL = "at home, later"
