@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.support.tables import TableNames
 
 
-MUST_RUN_IN_CI = ("browser", "npm", "terminal")
+MUST_RUN_IN_CI = ("agents", "browser", "npm", "synapse", "terminal")
 
 hypothesis.settings.register_profile("handoff", deadline=None)  # a loaded machine is slow without a defect
 hypothesis.settings.load_profile("handoff")

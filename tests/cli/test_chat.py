@@ -86,7 +86,7 @@ def test_refusals_create_no_session(spawn: Spawn, proxy: FaultProxy, user: User)
     for line, said in (
         ("/handoff", "The platforms are: telegram, slack, discord"),
         ("/handoff nix", "no platform"),
-        ("/handoff matrix", "not supported yet"),
+        ("/handoff pigeon", "not supported yet"),
         ("/handoff discord", "not configured"),
         ("/handoff slack", "no home chat on slack"),
         ("/nonsense", "There is no /nonsense"),

@@ -9,7 +9,21 @@ import pytest
 from handoff_cli.arguments import SHELLS
 from tests.cli.conftest import CLI, Run, User
 
-COMMANDS = ("send", "status", "wait", "cancel", "resume", "sessions", "history", "export", "doctor")
+COMMANDS = (
+    "send",
+    "status",
+    "wait",
+    "cancel",
+    "resume",
+    "sessions",
+    "history",
+    "export",
+    "doctor",
+    "up",
+    "backup",
+    "restore",
+    "data",
+)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -45,7 +59,7 @@ class Complete:
 
 
 def test_bash_completes_commands_options_and_choices(complete: Complete) -> None:
-    assert complete("handoff", "se") == ["send", "sessions"]
+    assert complete("handoff", "se") == ["send", "sessions", "setup"]
     assert complete("handoff", "config", "h") == ["home"]
     assert complete("handoff", "send", "--re") == ["--redact", "--require-thread", "--replace"]
     assert complete("handoff", "send", "--from", "c") == ["claude-code", "codex"]

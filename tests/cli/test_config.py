@@ -26,6 +26,15 @@ def _local_env(directory: Path, url: str) -> Path:
     return path
 
 
+def _data_env(directory: Path, url: str) -> Path:
+    """The file that `handoff up` writes."""
+    path = directory / "handoff" / "env"
+    path.parent.mkdir(mode=0o700, parents=True)
+    path.write_text(f"HANDOFF_URL={url}\nHANDOFF_TOKEN=data\n")
+    path.chmod(0o600)
+    return path
+
+
 def _config(environ: dict[str, str], text: str) -> None:
     path = config_path(environ)
     path.parent.mkdir(parents=True)
@@ -53,6 +62,33 @@ def test_the_nearest_local_env_above_is_found(home: dict[str, str], tmp_path: Pa
     deep = tmp_path / "a" / "b" / "c"
     deep.mkdir(parents=True)
     assert load(url=None, token=None, environ=home, directory=deep).url.endswith(":2")
+
+
+def test_the_service_of_handoff_up_is_found(home: dict[str, str], tmp_path: Path) -> None:
+    usual = _data_env(Path(home["HOME"]) / ".local" / "share", "http://127.0.0.1:5")
+    found = load(url=None, token=None, environ=home, directory=tmp_path)
+    assert (found.url, found.token) == ("http://127.0.0.1:5", "data")
+    assert (found.url_from, found.token_from) == (str(usual), str(usual))
+    _data_env(tmp_path / "xdg", "http://127.0.0.1:6")
+    given = {**home, "XDG_DATA_HOME": str(tmp_path / "xdg")}
+    assert load(url=None, token=None, environ=given, directory=tmp_path).url.endswith(":6")
+
+
+def test_a_project_with_a_local_env_comes_before_handoff_up(home: dict[str, str], tmp_path: Path) -> None:
+    _data_env(Path(home["HOME"]) / ".local" / "share", "http://127.0.0.1:5")
+    _local_env(tmp_path / "project", "http://127.0.0.1:4")
+    found = [load(url=None, token=None, environ=home, directory=d) for d in (tmp_path / "project", tmp_path)]
+    assert [(c.url[-1], c.token) for c in found] == [("4", "local"), ("5", "data")]
+
+
+@pytest.mark.parametrize(("url", "mode"), [("https://attacker.example", 0o600), ("http://127.0.0.1:5", 0o666)])
+def test_the_env_file_of_handoff_up_is_trusted_no_more(
+    home: dict[str, str], tmp_path: Path, url: str, mode: int
+) -> None:
+    path = _data_env(Path(home["HOME"]) / ".local" / "share", url)
+    path.chmod(mode)
+    with pytest.raises(UsageProblem, match=f"{path} was ignored"):
+        load(url=None, token=None, environ=home, directory=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +200,7 @@ def test_an_invalid_config_file_is_named(home: dict[str, str], tmp_path: Path) -
 
 
 def test_without_a_url_it_says_what_to_do(home: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(UsageProblem, match="make run"):
+    with pytest.raises(UsageProblem, match="handoff up"):
         load(url=None, token=None, environ=home, directory=tmp_path)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.conftest import PROGRAM, Done, Run
+from tests.support.certificates import self_signed, server_context
 from tests.support.fault_proxy import FaultProxy
 from tests.support.servers import DROP, HANG, HttpServer, Response, json_response
 
@@ -38,24 +39,17 @@ def _free_port() -> int:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("tls") / "self-signed.pem"
-    make = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1"
-    files = ["-keyout", str(path), "-out", str(path.with_suffix(".crt"))]
-    subprocess.run([*make.split(), *files], check=True, capture_output=True)
-    path.write_text(path.read_text() + path.with_suffix(".crt").read_text())
-    return path
+    return self_signed(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
 def tls(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
+    return server_context(certificate)
 
 
 def test_no_service_listens(run_alone: Run) -> None:
     done = run_alone("status", "h1", HANDOFF_URL=f"http://127.0.0.1:{_free_port()}")
-    _one_line(done, 4, "Is it running?", "make run")
+    _one_line(done, 4, "Is it running?", "handoff up")
 
 
 def test_an_unknown_host(run_alone: Run) -> None:

@@ -59,7 +59,14 @@ def test_without_an_id_status_lists_the_newest(run: Run, user: User, session: st
     assert run("status").stdout == "No handoffs yet.\n"
     handoff = user.hand_over(session)
     (line,) = run("status").stdout.splitlines()
-    assert [part in line for part in (handoff["id"], "telegram", session[:8], "completed")] == [True] * 4
+    assert [part in line for part in (handoff["id"], "telegram", "Flaky upload", "completed")] == [True] * 4
+
+
+def test_a_session_without_a_title_is_listed_by_its_id(run: Run, user: User) -> None:
+    session = user.session(messages=MESSAGES)
+    user.hand_over(session)
+    (line,) = run("status").stdout.splitlines()
+    assert session[:8] in line
 
 
 def test_an_unknown_handoff_is_one_line(run: Run) -> None:

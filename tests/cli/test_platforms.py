@@ -22,9 +22,9 @@ def test_platforms_say_what_is_missing(run: Run, proxy: FaultProxy) -> None:
     proxy.fail("GET /platforms", change=without_discord)
     shown = {line.split()[0]: line for line in run("platforms").stdout.splitlines()}
     assert "home chat -1001000000001" in shown["telegram"]
-    assert "config home slack" in shown["slack"]
+    assert "handoff link slack" in shown["slack"]
     assert "not configured" in shown["discord"]
-    assert "not supported" in shown["matrix"]
+    assert "not supported" in shown["pigeon"]
 
 
 def test_a_new_platform_of_the_service_is_listed(run: Run, proxy: FaultProxy) -> None:

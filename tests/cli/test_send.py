@@ -156,9 +156,9 @@ def test_a_long_outage_while_waiting_ends_with_a_hint(run: Run, proxy: FaultProx
     ("platform", "said"),
     [
         ("nix", "no platform “nix”"),
-        ("matrix", "not supported yet"),
+        ("pigeon", "not supported yet"),
         ("discord", "not configured"),
-        ("slack", "./handoff config home slack"),
+        ("slack", "./handoff link slack"),
     ],
 )
 def test_an_unusable_platform_is_refused_before_writing(
@@ -173,7 +173,10 @@ def test_an_unusable_platform_is_refused_before_writing(
 
 
 def without_discord(answer: Any) -> None:
-    """The shared service has bots on all platforms: play one that has no bot on Discord."""
+    """The shared service has bots on all platforms: play one with no bot on Discord, and with a platform to come."""
+    answer["platforms"].append(
+        {"name": "pigeon", "supported": False, "configured": False, "home": None, "threads": False}
+    )
     for platform in answer["platforms"]:
         platform["configured"] = platform["configured"] and platform["name"] != "discord"
 
@@ -195,7 +198,8 @@ def test_a_stored_session_is_sent_with_all_options(run: Run, proxy: FaultProxy, 
     session_id = user.session("Flaky upload", _messages(2))
     words = tmp_path / "words.txt"
     words.write_text("Look at the diff first.\n")
-    options = ["--to", "C0GENERAL", "--require-thread", "--replace", "--message", str(words), "--no-wait", "--json"]
+    options = ["--to", "C0GENERAL", "--require-thread", "--replace", "--share"]
+    options += ["--message", str(words), "--no-wait", "--json"]
     done = run("send", "slack", "--session", "flaky", *options)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["id"] == user.api.handoffs()[0]["id"]
@@ -207,4 +211,5 @@ def test_a_stored_session_is_sent_with_all_options(run: Run, proxy: FaultProxy, 
         "message": "Look at the diff first.",
         "require_thread": True,
         "replace": True,
+        "share": True,
     }

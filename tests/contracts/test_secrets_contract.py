@@ -1,25 +1,36 @@
-"""What the Secrets port promises, on SSM and on the fake."""
+"""What the Secrets port promises, on SSM, SQLite and the fake."""
 
 import itertools
+from collections.abc import Iterator
 
 import pytest
 
 from shared.aws.secrets import SsmSecrets, parameter_of
 from shared.ports.secrets import Secrets
+from shared.sqlite.secrets import SqliteSecrets
 from tests.support.secrets import FakeSecrets
+from tests.support.table_backends import new_database
 
 NUMBERS = itertools.count()
 VALUES = {"telegram/bot_token": "123:abc", "agent/key": " ünïcode key "}
 
 
-@pytest.fixture(params=["ssm", "fake"])
-def secrets(request: pytest.FixtureRequest) -> Secrets:
+@pytest.fixture(params=["ssm", "sqlite", "fake"])
+def secrets(request: pytest.FixtureRequest) -> Iterator[Secrets]:
     if request.param == "fake":
-        return FakeSecrets(VALUES)
+        yield FakeSecrets(VALUES)
+        return
+    if request.param == "sqlite":
+        with new_database() as database:
+            sqlite = SqliteSecrets(database)
+            for name, value in VALUES.items():
+                sqlite.set(name, value)
+            yield sqlite
+        return
     client, prefix = request.getfixturevalue("engine").client("ssm"), f"/secrets-contract-{next(NUMBERS)}"
     for name, value in VALUES.items():
         client.put_parameter(Name=parameter_of(prefix, name), Value=value, Type="SecureString")
-    return SsmSecrets(client, prefix)
+    yield SsmSecrets(client, prefix)
 
 
 @pytest.mark.parametrize("name", VALUES)

@@ -13,7 +13,7 @@ COUNT = 10
 
 
 class BusyProcesses:
-    """The largest number of processes that worked on turns at the same time."""
+    """The largest number of processes that ran agents at the same time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -21,7 +21,7 @@ class BusyProcesses:
         self.most = 0
 
     def __call__(self, function: str, phase: str, pid: int) -> None:
-        if function == "TurnFunction":
+        if function == "AgentFunction":
             with self._lock:
                 (self._busy.add if phase == "taken" else self._busy.discard)(pid)
                 self.most = max(self.most, len(self._busy))

@@ -4,11 +4,11 @@ import uuid
 
 import pytest
 
-from local.service import LocalService
 from tests.support.api_user import ApiUser
 from tests.support.chat_thread import ChatThread
 from tests.support.kill_cases import MARK, WAIT_SECONDS
-from tests.support.platform_cases import CASES, HOMES, PLATFORMS, may_repeat
+from tests.support.platform_cases import CASES, HOMES, PLATFORMS, THREADED, may_repeat
+from tests.support.service import Service
 from tests.support.sweeping import sweeping
 from tests.support.waiting import eventually
 
@@ -60,7 +60,7 @@ def test_a_forbidden_reply_is_stored_and_the_session_goes_on(user: ApiUser, plat
     assert thread.replies("not for you") == []
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("platform", THREADED)
 def test_a_reply_to_a_deleted_thread_is_announced_in_the_chat(user: ApiUser, platform: str) -> None:
     thread = ChatThread(user, platform)
 
@@ -73,8 +73,8 @@ def test_a_reply_to_a_deleted_thread_is_announced_in_the_chat(user: ApiUser, pla
     eventually(lambda: [text for text in chat_texts(user, platform) if command in text])
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
-def test_a_handoff_to_a_deleted_chat_fails(service: LocalService, user: ApiUser, platform: str) -> None:
+@pytest.mark.parametrize("platform", [name for name, case in CASES.items() if len(case.threaded_chats) > 1])
+def test_a_handoff_to_a_deleted_chat_fails(service: Service, user: ApiUser, platform: str) -> None:
     """And a reply that was on its way there is stored. No other test of this folder uses the second chat."""
     thread = ChatThread(user, platform, CASES[platform].second_chat)
 
@@ -94,7 +94,7 @@ def test_a_handoff_to_a_deleted_chat_fails(service: LocalService, user: ApiUser,
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if "two" not in fault])
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_handoff_survives_a_fault_while_opening_its_thread(
-    service: LocalService, user: ApiUser, platform: str, fault: str
+    service: Service, user: ApiUser, platform: str, fault: str
 ) -> None:
     kind, count = FAULTS[fault]
     title = f"opening {uuid.uuid4().hex[:10]}"
@@ -112,11 +112,12 @@ def test_a_handoff_survives_a_fault_while_opening_its_thread(
     assert len(threads) <= 1 + may_be_lost
     owner = user.session(session_id)["owner"].rsplit(":", 1)[-1]
     confirmed = [thread["id"] for thread in threads for m in thread["messages"] if "Confirmed" in m["text"]]
-    assert confirmed == [owner]
+    assert set(confirmed) == {owner}
+    assert len(confirmed) <= 1 + (may_be_lost and platform not in THREADED), "the fault hits the confirmation there"
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-def test_a_forbidden_confirmation_fails_the_handoff(service: LocalService, user: ApiUser, platform: str) -> None:
+def test_a_forbidden_confirmation_fails_the_handoff(service: Service, user: ApiUser, platform: str) -> None:
     session_id = user.create_session()
     asked = user.request_handoff(session_id, platform, target=HOMES[platform], message="rehearse: slow 1")
     eventually(lambda: user.session(session_id)["turn_running"])

@@ -15,9 +15,11 @@ from local.service import LocalService
 from shared.bootstrap import build_services
 from shared.settings import Settings
 from tests.support.api_user import ApiUser
+from tests.support.engines import FUNCTIONS
 from tests.support.platform_cases import CASES, DEFAULT_PLATFORM
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.parametrize("faulty", [FUNCTIONS], indirect=True, scope="session")
 EVENT = Path(__file__).parents[1] / "events" / "http_telegram_webhook.json"
 WEBHOOKS = {name: webhook for case in CASES.values() for name, webhook in case.webhooks.items()}
 WITH_TIMESTAMP = [name for name, webhook in WEBHOOKS.items() if webhook.timestamp]
@@ -36,7 +38,7 @@ class Endpoint:
         self._before = self._state()
 
     def post(self, platform: str, raw: bytes, headers: Mapping[str, str]) -> int:
-        sent = [(name.encode(), value.encode()) for name, value in {**headers, "Authorization": ""}.items()]
+        sent = [(name.encode(), value.encode()) for name, value in {"Authorization": "", **headers}.items()]
         return self.user.http.post(f"/webhooks/{platform}", content=raw, headers=sent).status_code
 
     def signed(self, way: str, raw: bytes, *, age: int = 0) -> Mapping[str, str]:

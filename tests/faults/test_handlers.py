@@ -6,24 +6,25 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from functions.agent.handler import build as build_agent
 from functions.process.handler import build as build_process
 from functions.sweep.handler import build as build_sweep
 from functions.turn.handler import build as build_turn
 from shared.domain.handoffs import Handoff, State
-from shared.errors import AgentUnavailable, RateLimited
-from shared.ports.queue_text import body_of
+from shared.errors import AgentUnavailable, Conflict, RateLimited
+from shared.ports.queue_text import body_of, run_body_of
 from shared.ports.store import Store
-from shared.use_cases.sessions.resume_session import resume_session
-from shared.use_cases.turns.budget import RESERVE
-from shared.use_cases.turns.hold_turn import start_turn
+from shared.ports.turns import Turns
+from shared.use_cases.turns.execute_turn import RESERVE
 from shared.use_cases.turns.run_turn import CONFLICT_PAUSE
-from tests.support.use_case_world import TURN_LEASE, USER, World
+from tests.support.use_case_world import TURN_LEASE, World
 
 EVENTS = Path(__file__).parents[1] / "events"
+MESSAGE_ID = "059f36b4-87a3-44ab-83d2-661975830a7d"
 
 
 class Context:
@@ -61,64 +62,85 @@ def visibility() -> RecordedVisibility:
     return RecordedVisibility()
 
 
-def run_turn(world: World, visibility: RecordedVisibility, *, seconds: int = 900, tries: int = 1) -> Any:
+def queue_event(body: str, *, tries: int = 1) -> dict[str, Any]:
+    queued = event("queue_kickoff_turn")
+    queued["Records"][0]["body"] = body
+    queued["Records"][0]["attributes"]["ApproximateReceiveCount"] = str(tries)
+    return queued
+
+
+def run_turn(world: World, visibility: RecordedVisibility, *, tries: int = 1) -> Any:
     """Run the turn handler on the queue's next message."""
     received = world.queue.receive()
     assert received is not None
-    queued = event("queue_kickoff_turn")
-    queued["Records"][0]["body"] = body_of(received.message)
-    queued["Records"][0]["attributes"]["ApproximateReceiveCount"] = str(tries)
     services = replace(world.services, visibility=lambda _: visibility)
-    return build_turn(services)(queued, Context(seconds))
+    return build_turn(services)(queue_event(body_of(received.message), tries=tries), Context(60))
+
+
+def run_agent(world: World, *, seconds: int = 900) -> None:
+    """Run the agent handler on the next run."""
+    run = world.runs.receive()
+    assert run is not None
+    build_agent(world.services)(queue_event(run_body_of(run)), Context(seconds))
 
 
 def failed(answer: Any) -> list[str]:
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 
-def kickoff(world: World) -> None:
+def kickoff(world: World) -> Handoff:
     world.session()
-    world.process(world.ask())
+    world.process(handoff := world.ask())
+    return handoff
 
 
 def test_a_finished_turn_deletes_its_message(world: World, visibility: RecordedVisibility) -> None:
-    kickoff(world)
+    handoff = kickoff(world)
+    run_agent(world)
     assert failed(run_turn(world, visibility)) == []
-    assert visibility.seconds == [TURN_LEASE // 1000]
+    assert visibility.seconds == []
+    assert world.latest(handoff).state == State.COMPLETED
 
 
 def test_a_rate_limited_turn_sets_the_visibility_timeout(world: World, visibility: RecordedVisibility) -> None:
     kickoff(world)
+    run_agent(world)
     world.platform.next["send"].append(RateLimited(1234.5))
-    assert failed(run_turn(world, visibility)) == ["059f36b4-87a3-44ab-83d2-661975830a7d"]
-    assert visibility.seconds[-1] == 1235
+    assert failed(run_turn(world, visibility)) == [MESSAGE_ID]
+    assert visibility.seconds == [1235]
 
 
-@pytest.mark.parametrize(("tries", "seconds"), [(1, 1), (2, 2), (5, 16), (30, TURN_LEASE // 1000)])
-def test_a_turn_on_a_busy_session_backs_off(
-    world: World, visibility: RecordedVisibility, tries: int, seconds: int
+@pytest.mark.parametrize("tries", [1, 30])
+def test_a_message_for_a_busy_session_is_deleted_at_once(
+    world: World, visibility: RecordedVisibility, tries: int
 ) -> None:
-    session, place = world.moved()
+    _, place = world.moved()
     world.say(place, "And now?", "0001")
-    start_turn(world.services, session, counts=False)
+    run_turn(world, visibility)
+    world.queue.waiting.clear()
+    world.say(place, "And then?", "0002")
 
-    assert len(failed(run_turn(world, visibility, tries=tries))) == 1
-    assert visibility.seconds[-1] == seconds
-
-
-def test_a_turn_whose_session_moved_is_retried_soon(world: World, visibility: RecordedVisibility) -> None:
-    kickoff(world)
-
-    def resume() -> str:
-        resume_session(world.services, USER, "s-1", epoch=1)
-        return "too late"
-
-    world.agent.next.append(resume)
-    assert len(failed(run_turn(world, visibility))) == 1
-    assert visibility.seconds[-1] == CONFLICT_PAUSE
+    assert failed(run_turn(world, visibility, tries=tries)) == []
+    assert visibility.seconds == []
 
 
-def test_the_agents_deadline_reserves_time_for_delivery(world: World, visibility: RecordedVisibility) -> None:
+def test_a_message_whose_session_keeps_changing_is_retried_soon(world: World, visibility: RecordedVisibility) -> None:
+    _, place = world.moved()
+    world.say(place, "And now?", "0001")
+
+    class Changing:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(world.store.turns, name)
+
+        def offer(self, *_: Any, **__: Any) -> Any:
+            raise Conflict("changed since it was read")
+
+    world.services = replace(world.services, store=replace(world.store, turns=cast("Turns", Changing())))
+    assert failed(run_turn(world, visibility)) == [MESSAGE_ID]
+    assert visibility.seconds == [CONFLICT_PAUSE]
+
+
+def test_the_agents_deadline_reserves_time_for_the_commit(world: World) -> None:
     kickoff(world)
     deadlines: list[int] = []
 
@@ -128,22 +150,67 @@ def test_the_agents_deadline_reserves_time_for_delivery(world: World, visibility
             raise AgentUnavailable("busy")
 
     world.services = replace(world.services, agent=RecordingAgent)
-    run_turn(world, visibility)
-    world.queue.waiting[0].visible_at = world.clock.now()
-    run_turn(world, visibility, seconds=40)
+    run_agent(world)
+    world.wait(60)
+    run_agent(world, seconds=40)
 
     assert deadlines == [900_000 - RESERVE, 20_000]
+    assert RESERVE == 60_000
 
 
-def test_an_unexpected_error_does_not_quote_the_message(world: World, visibility: RecordedVisibility) -> None:
+def test_an_unexpected_error_of_the_agent_does_not_quote_the_message(
+    world: World, visibility: RecordedVisibility
+) -> None:
     _, place = world.moved()
     world.say(place, "a user's secret", "0001")
+    run_turn(world, visibility)
     world.agent.next.append(RuntimeError("a user's secret"))
+    world.runs.waiting = [one for one in world.runs.waiting if one[1] <= world.clock.now()]
+
+    with pytest.raises(Exception, match="RuntimeError") as raised:
+        run_agent(world)
+
+    assert "a user's secret" not in str(raised.value)
+    turn = world.current().turn
+    assert turn is not None
+    assert not turn.is_claimed, "it is offered again"
+    assert world.agents() == 1
+
+
+def test_an_unexpected_error_of_a_delivery_does_not_quote_the_message(
+    world: World, visibility: RecordedVisibility
+) -> None:
+    kickoff(world)
+    run_agent(world)
+    world.platform.next["send"].append(RuntimeError("a user's secret"))
 
     with pytest.raises(Exception, match="RuntimeError") as raised:
         run_turn(world, visibility)
 
     assert "a user's secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("body", ['{"v":99,"session_id":"s","turn_id":"t"}', '{"v":1}', "no JSON"])
+def test_an_unreadable_run_is_dropped(world: World, caplog: pytest.LogCaptureFixture, body: str) -> None:
+    """The sweep sends another one, which a newer worker may take."""
+    assert build_agent(world.services)(queue_event(body), Context()) is None
+    assert MESSAGE_ID in caplog.text
+    assert body not in caplog.text
+
+
+def test_a_run_that_finds_its_turn_over_wakes_the_place(world: World) -> None:
+    """The agent before it may have died between its commit and the wake-up."""
+    handoff = kickoff(world)
+    run_agent(world)
+    world.queue.waiting.clear()
+    world.queue.forget()
+
+    world.wait(TURN_LEASE / 1000)
+    run_agent(world)
+    world.turns()
+
+    assert world.latest(handoff).state == State.COMPLETED
+    assert len(world.agent.given) == 1
 
 
 def batch_of(world: World, count: int) -> dict[str, Handoff]:

@@ -22,6 +22,7 @@ FORBIDDEN = {
     "webhook": LATE,
     "process": LATE | WEB,
     "turn": LATE | WEB,
+    "agent": LATE | WEB,
     "sweep": LATE | WEB,
 }
 LOADED_AHEAD = {
@@ -30,6 +31,7 @@ LOADED_AHEAD = {
     "webhook": {"boto3"},
     "process": ADAPTERS | SDKS | {"boto3"},
     "turn": ADAPTERS | SDKS | {"boto3"},
+    "agent": ADAPTERS | SDKS | {"boto3"},
     "sweep": set(),
 }
 AHEAD = {

@@ -11,12 +11,14 @@ from local.cloud.engine import Engine
 from local.paths import TEMPLATE, TRANSLATED
 
 ACCOUNT_QUOTA = 10  # concurrent functions of a new account
-FUNCTIONS = {f"{name}Function" for name in ("Request", "Status", "Process", "Turn", "Webhook", "Sweep")}
+FUNCTIONS = {f"{name}Function" for name in ("Request", "Status", "Process", "Turn", "Agent", "Webhook", "Sweep")}
 WATCHED = {
     ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "DeadTurnsQueue"),
     ("AWS/SQS", "NumberOfMessagesReceived", "DeadTurnsQueue"),
     ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "FailedRecordsQueue"),
+    ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "DeadRunsQueue"),
     ("AWS/SQS", "ApproximateAgeOfOldestMessage", "TurnsQueue"),
+    ("AWS/SQS", "ApproximateAgeOfOldestMessage", "RunsQueue"),
     ("AWS/Lambda", "IteratorAge", "ProcessFunction"),
     *(("AWS/Lambda", metric, function) for metric in ("Errors", "Throttles") for function in FUNCTIONS),
     ("AWS/ApiGateway", "5xx", "Api"),
@@ -68,16 +70,19 @@ def test_the_dashboard_is_json_and_names_real_resources(resources: dict[str, Any
         assert named in resources or named == "AWS::StackName", (namespace, metric, dimension)
 
 
-def test_turns_and_handoffs_leave_a_new_account_room(translated: dict[str, Any]) -> None:
+def test_queues_and_handoffs_leave_a_new_account_room(translated: dict[str, Any]) -> None:
     parameters = translated["Parameters"]
-    turns, handoffs = (parameters[name]["Default"] for name in ("MaxConcurrentTurns", "ParallelHandoffs"))
-    assert turns + handoffs < ACCOUNT_QUOTA - 1  # webhook and one more
-    (mapping,) = [
-        r["Properties"]
-        for r in _of_type(translated["Resources"], "AWS::Lambda::EventSourceMapping").values()
-        if "ScalingConfig" in r["Properties"]
-    ]
-    assert mapping["ScalingConfig"]["MaximumConcurrency"] == {"Ref": "MaxConcurrentTurns"}
+    limits = ("MaxConcurrentTurns", "MaxConcurrentPlaces", "ParallelHandoffs")
+    assert sum(parameters[name]["Default"] for name in limits) < ACCOUNT_QUOTA - 1  # webhook and one more
+
+
+def test_no_queue_may_use_up_the_quota(resources: dict[str, Any]) -> None:
+    mappings = [r["Properties"] for r in _of_type(resources, "AWS::Lambda::EventSourceMapping").values()]
+    queues = {m["FunctionName"]["Ref"]: m for m in mappings if "Queue" in m["EventSourceArn"]["Fn::GetAtt"][0]}
+    assert {name: mapping["ScalingConfig"]["MaximumConcurrency"]["Ref"] for name, mapping in queues.items()} == {
+        "TurnFunction": "MaxConcurrentPlaces",
+        "AgentFunction": "MaxConcurrentTurns",
+    }
 
 
 def test_a_first_deploy_reserves_no_concurrency(translated: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from moto.events.models import EventPattern
 from functions.http.guard import OPEN_PATHS
 from local.cloud.stack import Schedule, Stack
 from local.paths import TEMPLATE
+from shared.platforms import PLATFORMS
 
 ROUTES = {
     "GET /health": "StatusFunction",
@@ -35,10 +36,25 @@ ROUTES = {
     "DELETE /tokens/{id}": "RequestFunction",
     "POST /users": "RequestFunction",
     "DELETE /users/{id}": "RequestFunction",
+    "POST /links": "RequestFunction",
+    "POST /notices": "RequestFunction",
+    "DELETE /links/{platform}": "RequestFunction",
+    "GET /links": "StatusFunction",
+    "POST /invitations": "RequestFunction",
+    "POST /logins": "RequestFunction",
+    "PUT /runners/{id}": "RequestFunction",
+    "DELETE /runners/{id}": "RequestFunction",
+    "GET /runners/{id}/turns": "RequestFunction",
+    "POST /runners/{id}/turns/{turn}/claim": "RequestFunction",
+    "POST /runners/{id}/turns/{turn}/begin": "RequestFunction",
+    "POST /runners/{id}/turns/{turn}/events": "RequestFunction",
+    "POST /runners/{id}/turns/{turn}/result": "RequestFunction",
+    "GET /runners": "StatusFunction",
     "ANY /webhooks/{platform}": "WebhookFunction",
     "ANY /webhooks/{platform}/{rest+}": "WebhookFunction",
+    "POST /{protocol}/push/{version}/notify": "WebhookFunction",
 }
-LIMITS = {"Request": 15, "Status": 15, "Process": 60, "Turn": 900, "Webhook": 10, "Sweep": 55}
+LIMITS = {"Request": 15, "Status": 15, "Process": 60, "Turn": 60, "Agent": 900, "Webhook": 10, "Sweep": 55}
 
 
 def test_the_routes_are_those_of_the_contract(stack: Stack) -> None:
@@ -46,11 +62,20 @@ def test_the_routes_are_those_of_the_contract(stack: Stack) -> None:
     assert len(stack.routes) == len(ROUTES)
 
 
+def test_fixed_paths_of_webhooks_are_routed(stack: Stack) -> None:
+    patterns = [re.sub(r"\{[a-z]+\}", "[^/]+", route.path) for route in stack.routes if route.method == "POST"]
+    paths = [path for spec in PLATFORMS for path in spec.webhook_paths]
+
+    assert paths
+    assert [path for path in paths if not any(re.fullmatch(pattern, path) for pattern in patterns)] == []
+
+
 def test_open_and_closed_routes_are_throttled_apart(resources: dict[str, Any]) -> None:
     (stage,) = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::ApiGatewayV2::Stage"]
     assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] == {"Ref": "ClosedRouteRate"}
     assert stage["DefaultRouteSettings"]["ThrottlingBurstLimit"] > 0
-    open_routes = {route for route in ROUTES if route.partition(" ")[2].startswith(OPEN_PATHS)}
+    open_paths = (*OPEN_PATHS, "/{protocol}/push/")
+    open_routes = {route for route in ROUTES if route.partition(" ")[2].startswith(open_paths)}
     assert stage["RouteSettings"].keys() == open_routes
     for settings in stage["RouteSettings"].values():
         assert settings["ThrottlingRateLimit"] == {"Ref": "OpenRouteRate"}
@@ -107,13 +132,14 @@ def test_only_records_that_are_pending_pass_the_filter(
     assert any(pattern.matches_event(record) for pattern in patterns) is passes
 
 
-def test_turns_come_one_by_one(stack: Stack) -> None:
-    (mapping,) = stack.queues
-    assert mapping.function == "TurnFunction"
-    assert mapping.queue_url == stack.resources["TurnsQueue"]
-    assert mapping.batch_size == 1
-    assert mapping.partial_failures
-    assert mapping.max_concurrency == 5
+def test_messages_and_runs_come_one_by_one(stack: Stack) -> None:
+    mappings = {mapping.function: mapping for mapping in stack.queues}
+    turn, agent = mappings["TurnFunction"], mappings["AgentFunction"]
+    assert len(stack.queues) == 2
+    assert (turn.queue_url, agent.queue_url) == (stack.resources["TurnsQueue"], stack.resources["RunsQueue"])
+    assert turn.batch_size == agent.batch_size == 1
+    assert turn.partial_failures
+    assert (turn.max_concurrency, agent.max_concurrency) == (2, 4)
 
 
 def test_sweep_comes_every_minute(stack: Stack) -> None:

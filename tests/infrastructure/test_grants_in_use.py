@@ -15,20 +15,24 @@ import pytest
 
 from local.cloud.moto_patches.access import Grant
 from local.service import LocalService
+from shared.domain.offers import Offer
 from shared.domain.routes import Place, cli_place
-from shared.domain.sessions import TurnLease
+from shared.domain.sessions import Session
 from shared.domain.tokens import Scope
 from shared.ports.inbox import InboxRow
-from shared.ports.queue import InboxEvent
-from shared.ports.queue_text import body_of
-from shared.use_cases.access import accepted_turn
+from shared.ports.queue import InboxEvent, Run
+from shared.ports.queue_text import body_of, run_body_of
+from shared.use_cases.turns.check_offer import NUDGES
 from tests.support.api_user import ApiUser, add_user
+from tests.support.http_machine import Machine, MachineThread
 from tests.support.waiting import eventually
 
 PATIENCE = 60.0
-# Grants that only races need, which the walk does not cause: ending a handoff while its session moves, and moving a session
-# to a place that another session has just left.
-RACES = {(name, "dynamodb:ConditionCheckItem", "SessionsTable") for name in ("Process", "Turn", "Sweep")}
+# Grants that only races and upgrades need, which the walk does not cause: ending a handoff while its session moves, and
+# offering the kickoff of a handoff that an earlier release has bound.
+RARE = {(name, "dynamodb:ConditionCheckItem", "SessionsTable") for name in ("Process", "Sweep")} | {
+    ("Turn", "dynamodb:ConditionCheckItem", "HandoffsTable")
+}
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +54,10 @@ def walked(service: LocalService) -> LocalService:
             _look_around,
             _hand_over_and_talk,
             _use_the_terminal,
+            _run_on_a_machine,
             _add_and_remove_a_user,
             _let_sweep_work,
+            _lose_runs,
             _lose_a_record,
         ):
             part(user)
@@ -99,11 +105,16 @@ def _hand_over_and_talk(user: ApiUser) -> None:
     user.service.store.inbox.put(InboxRow(place, "0", "7001", "never answered", 1, "owner"))
     say("telegram", thread["chat"], "/stop", thread=thread["id"])
     _wait_for_words(user, title, "Stopped")
+    say("telegram", thread["chat"], "/handoff slack", thread=thread["id"])
+    _wait_for_words(user, title, "moved to slack")
+    say("telegram", thread["chat"], "/new", thread=thread["id"])
+    _wait_for_words(user, title, "new session")
 
 
 def _use_the_terminal(user: ApiUser) -> None:
     http = user.http
     http.put("/platforms/telegram/home", json={"chat": "7001"}).raise_for_status()
+    http.post("/notices", json={"text": "done"}).raise_for_status()
     session_id = user.create_session(title="at the terminal")
     http.put(f"/sessions/{session_id}", json={"title": "renamed"}).raise_for_status()
     turn = {"epoch": 0, "id": "t1", "text": "What next?"}
@@ -120,6 +131,21 @@ def _use_the_terminal(user: ApiUser) -> None:
     http.delete(f"/sessions/{session_id}").raise_for_status()
     refused = user.hand_off(user.create_session(), target="-1002", require_thread=True)  # a group has no threads
     assert refused["error"] is not None
+
+
+def _run_on_a_machine(user: ApiUser) -> None:
+    machine = Machine(user)
+    thread = MachineThread(user, machine)
+    thread.say("write the file")
+    turn = machine.claim(thread.session_id).begin()
+    turn.ask()
+    thread.press(thread.question(), "Allow")
+    assert turn.decision() == "yes"
+    turn.reply("done").raise_for_status()
+    thread.wait_for("done", within=PATIENCE)
+    thread.say("/cloud")
+    thread.wait_for("The model of this service answers here now", within=PATIENCE)
+    user.http.delete(f"/runners/{machine.id}").raise_for_status()
 
 
 def _add_and_remove_a_user(user: ApiUser) -> None:
@@ -152,10 +178,6 @@ def _let_sweep_work(user: ApiUser) -> None:
     user.http.get("/handoffs").raise_for_status()
 
     row = InboxRow(cli_place(session_id), "dead", "owner", "Nobody will answer this", 1, "owner")
-    session = service.store.sessions.get(session_id)
-    assert session is not None
-    lease = TurnLease(accepted_turn(row), int(time.time() * 1000) + 60_000)
-    service.store.sessions.replace(session, replace(session, turn=lease))
     service.store.inbox.put(row)
     service.engine.client("sqs").send_message(
         QueueUrl=service.stack.resources["DeadTurnsQueue"],
@@ -164,7 +186,58 @@ def _let_sweep_work(user: ApiUser) -> None:
         MessageDeduplicationId="d",
     )
     service.sweep_now()
-    eventually(lambda: (session := service.store.sessions.get(session_id)) and session.turn is None, within=PATIENCE)
+    eventually(lambda: (found := service.store.inbox.get(row.place, row.event_id)) and found.done_by, within=PATIENCE)
+
+
+def _lose_runs(user: ApiUser) -> None:
+    """Turns whose runs are lost: sent again, taken by an executor that dies, given up, and left behind by a session."""
+    title = f"lost {uuid.uuid4().hex[:6]}"
+    session_id = user.create_session(title=title)
+    assert user.hand_off(session_id)["error"] is None
+    store = user.service.store
+
+    _offer(user, session_id, "Sent again", event_id="1")
+    user.service.sweep_now()
+    _wait_for_words(user, title, "Sent again")
+
+    offer = _offer(user, session_id, "Taken twice", event_id="2")
+    now = int(time.time() * 1000)
+    rows = store.inbox.new(offer.place, limit=9)
+    store.turns.claim(_session(user, session_id), rows, claim_id="dies", now=now, lease_until=now + 2_000)
+    user.service.engine.client("sqs").send_message(
+        QueueUrl=user.service.stack.outputs["RunsQueueUrl"], MessageBody=run_body_of(Run(session_id, offer.id))
+    )
+    _wait_for_words(user, title, "Taken twice")
+
+    given_up = _offer(user, session_id, "Given up", event_id="3")
+    for nudges in range(NUDGES):
+        store.turns.postpone(replace(given_up, nudges=nudges), until=1, nudged_fence=0)
+    user.service.sweep_now()
+    _wait_for_words(user, title, "did not start")
+
+    left = _offer(user, user.create_session(), "Left behind", event_id="4")
+    user.service.engine.client("dynamodb").delete_item(
+        TableName=user.service.stack.resources["SessionsTable"],
+        Key={"pk": {"S": f"SESSION#{left.session_id}"}, "sk": {"S": "META"}},
+    )
+    user.service.sweep_now()
+    assert store.turns.get(left.session_id, left.id) is None
+
+
+def _offer(user: ApiUser, session_id: str, text: str, *, event_id: str) -> Offer:
+    """Offer a turn that is due for the sweep, without a run."""
+    store, session = user.service.store, _session(user, session_id)
+    row = InboxRow(session.owner, f"lost-{event_id}", "7001", text, 1, "owner")
+    store.inbox.put(row)
+    offer = Offer(uuid.uuid4().hex, session_id, "owner", session.owner, session.epoch, 1, (row.event_id,))
+    store.turns.offer(session, offer, rows=[row])
+    return offer
+
+
+def _session(user: ApiUser, session_id: str) -> Session:
+    session = user.service.store.sessions.get(session_id)
+    assert session is not None
+    return session
 
 
 def _lose_a_record(user: ApiUser) -> None:
@@ -205,7 +278,7 @@ def _logical(service: LocalService, resource: str) -> str:
 
 
 def test_every_grant_is_used(walked: LocalService) -> None:
-    assert _unused(walked) == RACES
+    assert _unused(walked) == RARE
 
 
 def test_no_call_was_denied(walked: LocalService) -> None:

@@ -77,20 +77,20 @@ def test_status_may_write_the_directory_of_users_only(roles: dict[str, Any]) -> 
     assert limited["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [DIRECTORY]}}
 
 
-def test_only_turn_may_invoke_models_and_only_with_bedrock(roles: dict[str, Any], cloud: Engine, stack: Stack) -> None:
+def test_only_agent_may_invoke_models_and_only_with_bedrock(roles: dict[str, Any], cloud: Engine, stack: Stack) -> None:
     invoking = {
         name
         for name, role in roles.items()
         for statement in _statements(role)
         if any(action.startswith("bedrock:") for action in as_list(statement["Action"]))
     }
-    assert invoking == {"TurnRole"}
-    granted = {grant.action for grant in cloud.grants_unused(stack.functions["TurnFunction"].role_arn)}
-    assert "sqs:ChangeMessageVisibility" in granted
+    assert invoking == {"AgentRole"}
+    granted = {grant.action for grant in cloud.grants_unused(stack.functions["AgentFunction"].role_arn)}
+    assert "sqs:ReceiveMessage" in granted
     assert not any(action.startswith("bedrock:") for action in granted)
 
 
-def test_only_turn_may_read_the_key_of_the_agent(roles: dict[str, Any]) -> None:
+def test_only_agent_may_read_the_key_of_the_agent(roles: dict[str, Any]) -> None:
     paths = {
         name: [
             statement["Resource"]["Fn::Sub"].rpartition(":")[2] for statement in _statements(role) if _is_ssm(statement)
@@ -98,12 +98,14 @@ def test_only_turn_may_read_the_key_of_the_agent(roles: dict[str, Any]) -> None:
         for name, role in roles.items()
     }
     platforms, agent = "parameter${SecretsPrefix}", "parameter${SecretsPrefix}-agent"
-    assert paths.pop("TurnRole") == [platforms, agent]
+    assert paths.pop("AgentRole") == [platforms, agent]
     assert {name for name, granted in paths.items() if granted} == {
         "RequestRole",
         "StatusRole",
         "ProcessRole",
+        "TurnRole",
         "WebhookRole",
+        "SweepRole",
     }
     assert all(granted in ([], [platforms]) for granted in paths.values())
 
@@ -112,18 +114,19 @@ def _is_ssm(statement: dict[str, Any]) -> bool:
     return bool(statement["Action"] == "ssm:GetParametersByPath")
 
 
-def test_webhook_cannot_reach_the_key_of_the_agent(engine: Engine) -> None:
-    stack = deploy(engine, TEMPLATE, {"Agent": "openai"}, name="with-a-key", cache=TRANSLATED)
+@pytest.mark.parametrize("function", ["WebhookFunction", "TurnFunction"])
+def test_others_cannot_reach_the_key_of_the_agent(engine: Engine, function: str) -> None:
+    stack = deploy(engine, TEMPLATE, {"Agent": "openai"}, name=f"key-{function}", cache=TRANSLATED)
     prefix = stack.outputs["SecretsPrefix"]
     put_secrets(engine.client("ssm"), prefix, {"agent/key": "sk-secret", "telegram/bot_token": "1:abc"})
-    webhook, turn = (
+    other, agent = (
         SsmSecrets(engine.client("ssm", engine.assume(stack.functions[name].role_arn)), prefix)
-        for name in ("WebhookFunction", "TurnFunction")
+        for name in (function, "AgentFunction")
     )
-    assert webhook.get("telegram/bot_token") == turn.get("telegram/bot_token") == "1:abc"
-    assert turn.get("agent/key") == "sk-secret"
+    assert other.get("telegram/bot_token") == agent.get("telegram/bot_token") == "1:abc"
+    assert agent.get("agent/key") == "sk-secret"
     with pytest.raises(ClientError, match="AccessDeniedException"):
-        webhook.get("agent/key")
+        other.get("agent/key")
 
 
 def test_status_can_read_and_not_write(cloud: Engine, stack: Stack) -> None:

@@ -27,7 +27,7 @@ def test_the_defaults_of_template_and_settings_agree(translated: dict[str, Any],
     }
     environment = {name: defaults.get(reference, name) for name, reference in references.items()}
     read = Settings.from_environment(environment)
-    named = {name: getattr(read, name) for name in ("dead_turns_queue_url", "metrics_stack")}
+    named = {name: getattr(read, name) for name in ("dead_turns_queue_url", "runs_queue_url", "metrics_stack")}
     plain = Settings(read.handoffs_table, read.sessions_table, read.turns_queue_url, **named)
     assert dataclasses.asdict(read) == dataclasses.asdict(plain)
 
@@ -38,6 +38,7 @@ def test_parameters_reach_the_functions(stack: Stack) -> None:
         assert function.environment["HANDOFF_DEADLINE_SECONDS"] == "60"
         assert function.environment["HANDOFFS_TABLE"] == stack.resources["HandoffsTable"]
         assert function.environment["TURNS_QUEUE_URL"] == stack.resources["TurnsQueue"]
+        assert function.environment["RUNS_QUEUE_URL"] == stack.resources["RunsQueue"]
 
 
 def test_only_sweep_knows_the_dead_letters(stack: Stack) -> None:
@@ -47,7 +48,7 @@ def test_only_sweep_knows_the_dead_letters(stack: Stack) -> None:
 
 def test_functions_run_on_arm_with_python_3_13(resources: dict[str, Any]) -> None:
     functions = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::Lambda::Function"]
-    assert len(functions) == 6
+    assert len(functions) == 7
     for function in functions:
         assert function["Architectures"] == ["arm64"]
         assert function["Runtime"] == "python3.13"

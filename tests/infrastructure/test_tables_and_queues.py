@@ -17,6 +17,7 @@ KEYS = {
     "SessionsTable": {
         None: ("pk", "sk"),
         "by_user": ("user_id", "created_at"),
+        "due": ("due_shard", "due_at"),
     },
 }
 TYPES = {"created_at": "N", "due_shard": "N", "due_at": "N"}
@@ -58,21 +59,37 @@ def test_what_holds_data_is_encrypted_and_outlives_the_stack(resources: dict[str
         "AWS::SQS::Queue": lambda properties: properties["SqsManagedSseEnabled"],
     }
     found = {name: resource for name, resource in resources.items() if resource["Type"] in encrypted}
-    assert len(found) == 5
+    assert len(found) == 7
     for resource in found.values():
         assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Retain"
         assert encrypted[resource["Type"]](resource["Properties"]) is True
 
 
+def _attributes(cloud: Engine, stack: Stack, queue: str) -> dict[str, str]:
+    client, url = cloud.client("sqs"), stack.resources[queue]
+    attributes: dict[str, str] = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    return attributes
+
+
 def test_turns_wait_in_order_and_die_late(cloud: Engine, stack: Stack) -> None:
-    sqs = cloud.client("sqs")
-    (mapping,) = stack.queues
-    turns = sqs.get_queue_attributes(QueueUrl=mapping.queue_url, AttributeNames=["All"])["Attributes"]
-    dead = sqs.get_queue_attributes(QueueUrl=stack.resources["DeadTurnsQueue"], AttributeNames=["All"])["Attributes"]
-    redrive = json.loads(turns["RedrivePolicy"])
+    turns, dead = _attributes(cloud, stack, "TurnsQueue"), _attributes(cloud, stack, "DeadTurnsQueue")
     assert turns["FifoQueue"] == dead["FifoQueue"] == "true"
     assert turns["ContentBasedDeduplication"] == "false"
-    assert float(turns["VisibilityTimeout"]) >= stack.functions["TurnFunction"].timeout
-    assert redrive["deadLetterTargetArn"] == dead["QueueArn"]
-    assert redrive["maxReceiveCount"] >= 10 * int(stack.functions["TurnFunction"].environment["HANDOFF_STRIKES"])
-    assert int(dead["MessageRetentionPeriod"]) > int(turns["MessageRetentionPeriod"])
+    assert json.loads(turns["RedrivePolicy"])["maxReceiveCount"] >= 100
+
+
+def test_runs_wait_in_no_order_and_die_early(cloud: Engine, stack: Stack) -> None:
+    runs, dead = _attributes(cloud, stack, "RunsQueue"), _attributes(cloud, stack, "DeadRunsQueue")
+    assert "FifoQueue" not in runs.keys() | dead.keys()
+    assert json.loads(runs["RedrivePolicy"])["maxReceiveCount"] <= 10
+
+
+@pytest.mark.parametrize(("name", "function"), [("Turns", "TurnFunction"), ("Runs", "AgentFunction")])
+def test_a_queue_hides_messages_while_its_function_may_run(
+    cloud: Engine, stack: Stack, name: str, function: str
+) -> None:
+    queue, dead = _attributes(cloud, stack, f"{name}Queue"), _attributes(cloud, stack, f"Dead{name}Queue")
+    limit = stack.functions[function].timeout
+    assert limit <= float(queue["VisibilityTimeout"]) <= limit + 60
+    assert json.loads(queue["RedrivePolicy"])["deadLetterTargetArn"] == dead["QueueArn"]
+    assert int(dead["MessageRetentionPeriod"]) > int(queue["MessageRetentionPeriod"])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from local.service import LocalService
-from tests.support.api_user import ApiUser
+from tests.support.api_user import ApiUser, add_neighbour
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +18,21 @@ def service(request: pytest.FixtureRequest) -> Iterator[LocalService]:
 @pytest.fixture
 def user(service: LocalService) -> ApiUser:
     return ApiUser(service)
+
+
+@pytest.fixture(scope="module")
+def town() -> Iterator[LocalService]:
+    """A service with a second user who has accounts in the same chats."""
+    with LocalService(mode="in_process") as running:
+        add_neighbour(running)
+        yield running
+
+
+@pytest.fixture
+def owner(town: LocalService) -> ApiUser:
+    return ApiUser(town)
+
+
+@pytest.fixture
+def neighbour(town: LocalService) -> ApiUser:
+    return ApiUser(town, "neighbour")

@@ -39,6 +39,7 @@ def test_a_session_arrives_in_a_new_thread(user: ApiUser) -> None:
         "epoch": 1,
         "message_count": 42,
         "title": title,
+        "shared": False,
     }
     names = [step["name"] for step in done["steps"]]
     assert names[0] == "requested"

@@ -142,12 +142,12 @@ class Quoting:
 
 
 def test_an_unexpected_error_quotes_no_text() -> None:
-    """The status function's store and the turn function's agent fail; the answer is a problem without details."""
+    """The status function's store and the agent function's agent fail; the answer is a problem without details."""
     handler, root = LogLines(), logging.getLogger()
     interceptors = Interceptors(
         client=lambda function, client: Quoting() if function == "StatusFunction" else client,
         services=lambda function, services: (
-            replace(services, agent=Quoting) if function == "TurnFunction" else services
+            replace(services, agent=Quoting) if function == "AgentFunction" else services
         ),
     )
     watcher = Watcher(on_error=lambda error: handler.lines.append(repr(error)))
@@ -159,7 +159,9 @@ def test_an_unexpected_error_quotes_no_text() -> None:
             answer = user.http.get("/sessions")
             turn = user.http.post(f"/sessions/{session_id}/turns", json={"epoch": 0, "id": "t", "text": MARK})
             assert turn.status_code == 202
-            eventually(lambda: (session := running.store.sessions.get(session_id)) and session.strikes)
+            eventually(
+                lambda: (session := running.store.sessions.get(session_id)) and session.turn and session.turn.begun
+            )
     finally:
         root.removeHandler(handler)
 

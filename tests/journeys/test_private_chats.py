@@ -1,6 +1,5 @@
 """Two users, every private chat of every platform: no request of one touches a private chat of the other."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from local.chats.spec import SeededChat
 from local.service import LocalService
 from shared.domain.routes import Place
 from tests.contracts.platform.places import spellings
-from tests.support.api_user import ApiUser, add_neighbour
+from tests.support.api_user import ApiUser
 from tests.support.problems import problem_code
 from tests.support.snapshots import settled_snapshot, snapshot
 from tests.support.waiting import eventually
@@ -23,23 +22,6 @@ PRIVATE = {
 }
 PEOPLE = {chat.name: chat.people for chat in CHATS}
 every_private_chat = pytest.mark.parametrize("kind", PRIVATE)
-
-
-@pytest.fixture(scope="module")
-def town() -> Iterator[LocalService]:
-    with LocalService(mode="in_process") as running:
-        add_neighbour(running)
-        yield running
-
-
-@pytest.fixture
-def owner(town: LocalService) -> ApiUser:
-    return ApiUser(town)
-
-
-@pytest.fixture
-def neighbour(town: LocalService) -> ApiUser:
-    return ApiUser(town, "neighbour")
 
 
 def messages(town: LocalService, platform: str, chat_id: str) -> Any:
@@ -141,4 +123,4 @@ def test_my_own_private_chat_is_home_and_target(owner: ApiUser, kind: str) -> No
     done = owner.hand_off(owner.create_session(), platform, replace=True)
 
     assert done["state"] == "completed"
-    assert done["session"]["owner"].startswith(f"{platform}:{private.id}")
+    assert done["session"]["owner"].startswith(Place(platform, private.id).route)

@@ -10,8 +10,10 @@ from local.chats.real import RealBots
 from local.chats.simulator import Simulator
 from local.chats.spec import LocalChat
 from local.service import LocalService
+from shared.store.bundle import store_on
 from tests.support.api_user import ApiUser
-from tests.support.platform_cases import HOMES, PLATFORMS
+from tests.support.memory_tables import MemoryTables
+from tests.support.platform_cases import HOMES, RELAYED, THREADED
 from tests.support.waiting import eventually
 
 
@@ -23,7 +25,8 @@ def platforms() -> Iterator[Simulator]:
 
 @pytest.fixture(scope="module")
 def run(platforms: Simulator) -> Iterator[LocalService]:
-    environment = {name: value for chat in CHATS for name, value in variables(chat, platforms).items()}
+    bots = [chat for chat in CHATS if chat.relay]
+    environment = {name: value for chat in bots for name, value in variables(chat, platforms).items()}
     with LocalService(mode="in_process", real=RealBots.from_environment(environment)) as running:
         yield running
 
@@ -41,7 +44,7 @@ def variables(chat: LocalChat, platforms: Simulator) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("platform", RELAYED)
 def test_replies_come_back_without_a_tunnel(run: LocalService, platforms: Simulator, platform: str) -> None:
     user, title = ApiUser(run), f"real {uuid.uuid4().hex[:6]}"
     session_id = user.create_session(title=title)
@@ -50,15 +53,16 @@ def test_replies_come_back_without_a_tunnel(run: LocalService, platforms: Simula
 
     assert (done["state"], done["error"]) == ("completed", None)
     chats = platforms.state()["platforms"][platform]["chats"]
-    (thread,) = [thread["id"] for chat in chats for thread in chat["threads"] if title in thread["title"]]
-    platforms.say(platform, HOMES[platform], "from the couch", thread=thread)
+    threads = [thread["id"] for chat in chats for thread in chat["threads"] if title in thread["title"]]
+    assert len(threads) == (platform in THREADED)
+    platforms.say(platform, HOMES[platform], "from the couch", thread=next(iter(threads), None))
     eventually(lambda: "from the couch" in user.contents(session_id))
     assert user.threads(title, platform) == []
 
 
-def test_without_a_user_id_the_description_says_so() -> None:
+def test_without_a_linked_account_the_description_says_so() -> None:
     real = RealBots.from_environment({"TELEGRAM_BOT_TOKEN": "1:a"})
 
     assert real.platforms == ["telegram"]
-    (line,) = real.described()
-    assert "TELEGRAM_USER_ID" in line
+    (line,) = real.described(store_on(MemoryTables()))
+    assert "handoff link telegram" in line

@@ -2,7 +2,6 @@
 
 import hashlib
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,32 +10,15 @@ from local.chats import CHATS
 from local.service import LocalService
 from tests.shared.platforms.telegram.case import CASE as TELEGRAM
 from tests.shared.platforms.telegram.case import FORUM, update
-from tests.support.api_user import ApiUser, add_neighbour, add_user
+from tests.support.api_user import ApiUser, add_user
 from tests.support.chat_thread import shared_thread
-from tests.support.platform_cases import HOMES, PLATFORMS, SHARED_CHATS
+from tests.support.platform_cases import HOMES, PLATFORMS, SHARED, SHARED_CHATS
 from tests.support.problems import problem_code
 from tests.support.snapshots import settled_snapshot, snapshot
 from tests.support.waiting import eventually
 
 PLAIN_GROUP = "-1002"
 PEOPLE = {chat.name: chat.people for chat in CHATS}
-
-
-@pytest.fixture(scope="module")
-def town() -> Iterator[LocalService]:
-    with LocalService(mode="in_process") as running:
-        add_neighbour(running)
-        yield running
-
-
-@pytest.fixture
-def owner(town: LocalService) -> ApiUser:
-    return ApiUser(town)
-
-
-@pytest.fixture
-def neighbour(town: LocalService) -> ApiUser:
-    return ApiUser(town, "neighbour")
 
 
 def session_at(user: ApiUser, route: str) -> dict[str, Any] | None:
@@ -49,7 +31,7 @@ def post_update(user: ApiUser, event: dict[str, Any]) -> None:
     user.http.post(f"/webhooks/{TELEGRAM.name}", json=event, headers=headers).raise_for_status()
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("platform", SHARED)
 def test_the_neighbours_messages_reach_no_session(owner: ApiUser, neighbour: ApiUser, platform: str) -> None:
     thread = shared_thread(owner, platform)
     before = {session["id"] for session in neighbour.sessions()}
@@ -64,7 +46,7 @@ def test_the_neighbours_messages_reach_no_session(owner: ApiUser, neighbour: Api
     assert {session["id"] for session in neighbour.sessions()} == before
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("platform", SHARED)
 def test_the_neighbours_commands_do_not_move_my_session(owner: ApiUser, neighbour: ApiUser, platform: str) -> None:
     thread = shared_thread(owner, platform)
     theirs = neighbour.create_session(title=f"theirs {uuid.uuid4().hex[:6]}")

@@ -1,50 +1,49 @@
-"""Every kill point on every platform; tests/faults/test_kill_points.py takes a sample of them."""
+"""Every kill point on every platform and engine; tests/faults/test_kill_points.py takes a sample of them."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from local.service import LocalService
-from tests.support.api_user import ApiUser
-from tests.support.kill_cases import SHORT_LEASES, KillCase, find_points, run_cases
-from tests.support.kill_points import KillPoints
-from tests.support.platform_cases import PLATFORMS
+from local.chats.simulator import Simulator
+from tests.support.engines import ENGINES, ONE_MACHINE, Faulty, started
+from tests.support.kill_cases import KillCase, find_points, run_cases
+from tests.support.platform_cases import PLATFORMS, THREADED
+from tests.support.server_process import user_of
+from tests.support.supervised_server import RESTART_SECONDS, SupervisedServer
 from tests.support.sweeping import sweeping
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
 
-@pytest.fixture(scope="module")
-def kill_points() -> KillPoints:
-    return KillPoints()
-
-
-@pytest.fixture(scope="module")
-def service(kill_points: KillPoints) -> Iterator[LocalService]:
-    with LocalService(mode="in_process", parameters=SHORT_LEASES, interceptors=kill_points.interceptors) as running:
+@pytest.fixture(scope="module", params=ENGINES)
+def faulty(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
+    with started(request.param, lambda: tmp_path_factory.mktemp("machine")) as running:
         yield running
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
-def test_a_handoff_completes_once_at_every_kill_point(
-    service: LocalService, kill_points: KillPoints, platform: str
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SupervisedServer]:
+    with Simulator() as chats, SupervisedServer(tmp_path_factory.mktemp("program"), chats).running() as running:
+        yield running
+
+
+@pytest.mark.parametrize("faulty", [ONE_MACHINE], indirect=True)
+@pytest.mark.parametrize("platform", THREADED)
+@pytest.mark.parametrize("talk", [False, True], ids=["handoff", "message"])
+def test_all_is_done_once_if_the_process_dies_at_any_point(
+    faulty: Faulty, program: SupervisedServer, platform: str, *, talk: bool
 ) -> None:
-    user = ApiUser(service)
-    found = find_points(user, kill_points, [platform], talk=False)
-    assert len(found) > 20
-    with sweeping(service):
-        run_cases([KillCase(user, point) for point in found], kill_points, talk=False)
+    """SIGKILL of the whole service, one case after the other: it would interrupt the others at any point."""
+    found = find_points(user_of(faulty.service), faulty.kill_points, [platform], talk=talk)
+    cases = [KillCase(program.user(), point, RESTART_SECONDS, hits_all=True) for point in found]
+    run_cases(cases, program.kills, talk=talk)
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-def test_a_message_is_answered_once_at_every_kill_point(
-    service: LocalService, kill_points: KillPoints, platform: str
-) -> None:
-    """A turn that is killed before its first call waits for the queue's visibility time-out: here seconds."""
-    url = service.stack.outputs["TurnsQueueUrl"]
-    service.engine.client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "3"})
-    user = ApiUser(service)
-    found = find_points(user, kill_points, [platform], talk=True)
-    assert len(found) > 10
-    with sweeping(service):
-        run_cases([KillCase(user, point) for point in found], kill_points, talk=True)
+@pytest.mark.parametrize("talk", [False, True], ids=["handoff", "message"])
+def test_all_is_done_once_at_every_kill_point(faulty: Faulty, platform: str, *, talk: bool) -> None:
+    user = user_of(faulty.service)
+    found = find_points(user, faulty.kill_points, [platform], talk=talk)
+    assert len(found) > (10 if talk else 20)
+    with sweeping(faulty.service):
+        run_cases([KillCase(user, point) for point in found], faulty.kill_points, talk=talk)

@@ -6,16 +6,18 @@ import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
-from local.service import LocalService
 from shared.use_cases.access import id_for
 from shared.use_cases.turns.deliver import REPEATING
 from tests.support.api_user import ApiUser
+from tests.support.engines import ENGINES, Faulty, Setting, started
 from tests.support.kill_cases import MARK
-from tests.support.kill_points import KillPoints, Plan
-from tests.support.platform_cases import HOMES, PLATFORMS, may_repeat
+from tests.support.kill_points import AGENT, PROCESS, TURN, KillPoints, Plan
+from tests.support.platform_cases import HOMES, THREADED, may_repeat
+from tests.support.server_process import user_of
 from tests.support.sweeping import sweeping
 from tests.support.waiting import eventually
 
@@ -26,17 +28,9 @@ MOST_KILLS = 3
 FAULTS = ("rate_limit", "reset", "accept_then_reset", "server_error", "redeliver")
 
 
-@pytest.fixture
-def kill_points() -> KillPoints:
-    return KillPoints()
-
-
-@pytest.fixture
-def service(kill_points: KillPoints) -> Iterator[LocalService]:
-    parameters = {"LeaseSeconds": "3", "TurnLeaseSeconds": "3", "Strikes": "10"}
-    with LocalService(mode="in_process", parameters=parameters, interceptors=kill_points.interceptors) as running:
-        url = running.stack.outputs["TurnsQueueUrl"]
-        running.engine.client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "4"})
+@pytest.fixture(params=ENGINES)
+def faulty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Faulty]:
+    with started(request.param, lambda: tmp_path, Setting(lease=3, turn_lease=3, strikes=10)) as running:
         yield running
 
 
@@ -53,13 +47,13 @@ class FaultyConversation:
     def run(self) -> None:
         self.session_id = self.user.create_session(title=self.title)
         handoff_id = id_for("owner", key := uuid.uuid4().hex)
-        self._plan_kills(handoff_id, ["ProcessFunction", "TurnFunction"])
+        self._plan_kills(handoff_id, [PROCESS, AGENT, TURN])
         answer = self.user.request_handoff(self.session_id, self.platform, key=key, target=HOMES[self.platform])
         assert answer.status_code == 202, answer.text
         self.end = self.user.wait_for_handoff(handoff_id, within=WAIT_SECONDS)
         if self.end["state"] != "completed":
             return
-        self._plan_kills(self.end["session"]["owner"], ["TurnFunction"])
+        self._plan_kills(self.end["session"]["owner"], [AGENT, TURN])
         self.texts = [f"{self.title}, text {number}" for number in range(3)]
         thread_id = self.end["session"]["owner"].rsplit(":", 1)[-1]
         for text in self.texts:
@@ -105,14 +99,15 @@ class FaultyConversation:
         return [message["text"] for message in messages if message["from"] == "bot" and containing in message["text"]]
 
 
-def test_random_faults_leave_every_session_in_one_place(service: LocalService, kill_points: KillPoints) -> None:
+def test_random_faults_leave_every_session_in_one_place(faulty: Faulty) -> None:
+    service, kill_points = faulty.service, faulty.kill_points
     seed = random.randrange(2**32)  # noqa: S311  # not for security
     chance = random.Random(seed)  # noqa: S311  # not for security
-    user = ApiUser(service)
+    user = user_of(service)
     for platform, chat in HOMES.items():  # loads the SDKs before the faults begin
         assert user.hand_off(user.create_session(), platform, target=chat)["state"] == "completed"
     conversations = [
-        FaultyConversation(user, kill_points, chance.choice(PLATFORMS), random.Random(chance.random()))  # noqa: S311
+        FaultyConversation(user, kill_points, chance.choice(THREADED), random.Random(chance.random()))  # noqa: S311
         for _ in range(COUNT)
     ]
     over = threading.Event()
@@ -121,7 +116,7 @@ def test_random_faults_leave_every_session_in_one_place(service: LocalService, k
         for _ in range(40):
             if over.wait(chance.random()):
                 break
-            service.simulator.arm(chance.choice(PLATFORMS), chance.choice(FAULTS), seconds=1)
+            service.simulator.arm(chance.choice(THREADED), chance.choice(FAULTS), seconds=1)
 
     with sweeping(service), ThreadPoolExecutor(9) as pool:
         faults = pool.submit(arm_faults)

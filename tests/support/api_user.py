@@ -11,7 +11,7 @@ from local.service import LocalService
 from shared.domain.tokens import USUAL, Scope
 from shared.use_cases.people.authenticate import hash_of, new_token
 from tests.support.http_contract import check
-from tests.support.platform_cases import DEFAULT_PLATFORM
+from tests.support.platform_cases import DEFAULT_PLATFORM, PLATFORMS, THREADED
 from tests.support.waiting import eventually
 
 Json = dict[str, Any]
@@ -24,10 +24,13 @@ class ApiUser:
         self.service = service
         headers = {"Authorization": f"Bearer {service.tokens[user_id]}"}
         hooks = {"response": [check]}
+        self._began: dict[str, dict[tuple[str, str], int]] = {}
         self.http = httpx.Client(base_url=service.url, headers=headers, timeout=30, event_hooks=hooks)
 
     def create_session(self, count: int = 4, title: str | None = None) -> str:
         """A new session with `count` messages; returns its id."""
+        if title:
+            self._began[title] = self._messages_now()
         session_id = f"s-{uuid.uuid4().hex[:12]}"
         self.http.put(f"/sessions/{session_id}", json={"title": title} if title else {}).raise_for_status()
         roles = itertools.cycle(["user", "assistant"])
@@ -40,6 +43,9 @@ class ApiUser:
     def request_handoff(
         self, session_id: str, platform: str = DEFAULT_PLATFORM, key: str | None = None, **more: Any
     ) -> httpx.Response:
+        """Without threads, the session of an earlier test may live in the chat: it is parked, unless `more` says so."""
+        if platform in PLATFORMS and platform not in THREADED:
+            more = {"replace": True, **more}
         body = {"session_id": session_id, "platform": platform, "epoch": 0, **more}
         return self.http.post("/handoffs", json=body, headers={"Idempotency-Key": key or uuid.uuid4().hex})
 
@@ -79,11 +85,35 @@ class ApiUser:
         return [str(message["content"]) for message in self.transcript(session_id)]
 
     def threads(self, title: str, platform: str = DEFAULT_PLATFORM) -> list[Json]:
-        """The platform's threads whose title contains `title`, each with its chat's id."""
+        """The platform's threads whose title contains `title`, each with its chat's id.
+
+        Without threads, a chat counts as one, from the creation of the session with this title on.
+        """
         chats = self.service.simulator.state()["platforms"][platform]["chats"]
+        if platform in PLATFORMS and platform not in THREADED:
+            return [found for chat in chats if (found := self._since(title, platform, chat))]
         return [
             {**thread, "chat": chat["id"]} for chat in chats for thread in chat["threads"] if title in thread["title"]
         ]
+
+    def _since(self, title: str, platform: str, chat: Json) -> Json | None:
+        """What a chat without threads holds since then; None if the bot has said nothing there."""
+        began = next((counts for known, counts in self._began.items() if title in known), {})
+        messages = chat["messages"][began.get((platform, chat["id"]), 0) :]
+        if not any(message["from"] == "bot" for message in messages):
+            return None
+        return {"id": chat["id"], "chat": chat["id"], "title": title, "messages": messages}
+
+    def _messages_now(self) -> dict[tuple[str, str], int]:
+        try:
+            platforms = self.service.simulator.state()["platforms"]
+        except LookupError:  # a service with real bots simulates no chats
+            return {}
+        return {
+            (platform, chat["id"]): len(chat["messages"])
+            for platform in platforms
+            for chat in platforms[platform]["chats"]
+        }
 
     def _get(self, path: str) -> Json:
         view: Json = self.http.get(path).raise_for_status().json()

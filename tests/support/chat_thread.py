@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from tests.support.api_user import ApiUser
-from tests.support.platform_cases import DEFAULT_PLATFORM, SHARED_CHATS
+from tests.support.platform_cases import DEFAULT_PLATFORM, SHARED_CHATS, chat_of
 from tests.support.waiting import eventually
 
 
@@ -24,7 +24,10 @@ class ChatThread:
         self.chat, self.id = str(thread["chat"]), str(thread["id"])
 
     def say(self, text: str, user: str = "owner") -> None:
-        self.user.service.simulator.say(self.platform, self.chat, text, thread=self.id, user=user)
+        """A person who cannot write in the thread writes to the bot alone."""
+        chat = chat_of(self.platform, user, self.chat)
+        thread = self.id if chat == self.chat else None
+        self.user.service.simulator.say(self.platform, chat, text, thread=thread, user=user)
 
     def bot_texts(self, containing: str = "") -> list[str]:
         """What the bot posted in the thread."""
@@ -56,5 +59,5 @@ class ChatThread:
 
 
 def shared_thread(user: ApiUser, platform: str = DEFAULT_PLATFORM, **more: Any) -> ChatThread:
-    """A thread in a chat that the stranger is in too."""
-    return ChatThread(user, platform, SHARED_CHATS[platform], **more)
+    """A thread in a chat that the stranger is in too; at home, where the platform has only chats with one person."""
+    return ChatThread(user, platform, SHARED_CHATS.get(platform), **more)

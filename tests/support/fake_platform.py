@@ -9,16 +9,26 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from shared.domain.routes import Place
-from shared.errors import Ambiguous, ForeignChat, PlaceGone, PlatformNotConfigured, Rejected
+from shared.errors import Ambiguous, ForeignChat, PlaceGone, PlatformNotConfigured, Rejected, UnknownPlatform
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split
-from shared.ports.inbound import Inbound, Invited, Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Part, Platform, ResolvedChat
+from shared.ports.inbound import (
+    Announced,
+    Event,
+    Heard,
+    Inbound,
+    Invited,
+    Parsed,
+    Pressed,
+    Receipt,
+    WebhookRequest,
+)
+from shared.ports.platforms import Button, Capabilities, Part, Platform, ResolvedChat
 from shared.use_cases.turns.deliver import REPEAT_MARK
 
 T = TypeVar("T")
 LIMIT = 1000
-Idempotency = Literal["key", "readback", "both", "none"]
+Idempotency = Literal["key", "readback", "both", "none", "receipts"]
 
 
 @dataclass(frozen=True)
@@ -36,26 +46,29 @@ class Post:
     id: str
     key: str
     text: str
+    buttons: tuple[Button, ...] = ()
 
 
 class FakePlatform(Platform):
     """A chat platform in memory.
 
-        `next` holds the errors or actions that the next calls of an operation meet. With `accepts_before_failing` an
-    <<<<<<< HEAD
-        Ambiguous error is raised after the call took effect. `down` is what every other call meets. `gone` are chats and
-        threads that were deleted.
-    =======
-        Ambiguous error is raised after the call took effect. `gone` are chats and threads that were deleted, `private` the people
-        of private chats.
-    >>>>>>> 1d17a07 (wip: private chats belong to their people)
+    `next` holds the errors or actions that the next calls of an operation meet. With `accepts_before_failing` an
+    Ambiguous error is raised after the call took effect. `down` is what every other call meets. `gone` are chats and
+    threads that were deleted, `private` the people of private chats, `announced` the lines (see `parse`) of messages that
+    webhooks only name.
     """
 
     name = "chat"
 
     def __init__(self, idempotency: Idempotency) -> None:
         self.capabilities = Capabilities(
-            threads=True, limit=LIMIT, key=idempotency in ("key", "both"), readback=idempotency in ("readback", "both")
+            threads=True,
+            limit=LIMIT,
+            key=idempotency in ("key", "both"),
+            readback=idempotency in ("readback", "both"),
+            receipts=idempotency == "receipts",
+            edits=idempotency != "receipts",
+            buttons=True,
         )
         self.threads: dict[Place, Thread] = {}
         self.posts: dict[Place, list[Post]] = defaultdict(list)
@@ -64,8 +77,10 @@ class FakePlatform(Platform):
         self.down: Exception | None = None
         self.asked: list[str] = []
         self.joined: list[Place] = []
+        self.acknowledged: list[tuple[str, str]] = []  # who pressed, and what they were told
         self.gone: set[Place] = set()
         self.private: dict[str, str] = {}
+        self.announced: dict[str, str] = {}
         self._ids = itertools.count(1)
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
@@ -89,6 +104,9 @@ class FakePlatform(Platform):
     def typing(self, place: Place) -> None:
         return
 
+    def acknowledge(self, pressed: Pressed, text: str) -> None:
+        self.acknowledged.append((pressed.sender, text))
+
     def render(self, markdown: str) -> list[Part]:
         return [Part(text) for text in split(neutralise(clean(markdown)), LIMIT - len(REPEAT_MARK))]
 
@@ -99,8 +117,21 @@ class FakePlatform(Platform):
         return request.headers.get("signature") == "good"
 
     def parse(self, request: WebhookRequest) -> Parsed:
-        """One message (`id|thread|text`) or invitation (`invited||sender`) per line."""
+        """One event per line: a message (`id|thread|text`, or with `|sender`; in private if the id begins with `dm`), an
+        invitation (`invited||sender`, or with `|addressee`), a press (`pressed-id|thread|button|message`, or with
+        `|sender`), the name of a message (`announced||message|sender`), a receipt (`receipt|thread|key|message id`, or
+        without id), or a sign of life (`heard||sender|ms`)."""
         return Parsed(tuple(_event(line) for line in request.body.decode().splitlines()))
+
+    def fetch(self, announced: Announced) -> Event | None:
+        line = self._do("fetch", lambda: self.announced.get(announced.message))
+        return _event(line) if line else None
+
+    def is_me(self, bot_name: str) -> bool:
+        return bot_name == "bot"
+
+    def is_private(self, chat: Place, *, person: str) -> bool:
+        return self._do("is_private", lambda: self.private.get(chat.chat) == person)
 
     def join(self, place: Place) -> None:
         self._do("join", lambda: self.joined.append(place))
@@ -142,7 +173,7 @@ class FakePlatform(Platform):
     def _rewrite(self, place: Place, message_id: str, part: Part) -> None:
         for post in self.posts[place]:
             if post.id == message_id:
-                post.text = part.text
+                post.text, post.buttons = part.text, part.buttons
                 return
         raise Rejected("there is no such message")
 
@@ -150,7 +181,7 @@ class FakePlatform(Platform):
         self._refuse_gone(place)
         if self.capabilities.key and (known := self._posted(place, key)):
             return known
-        post = Post(f"m{next(self._ids)}", key, part.text)
+        post = Post(f"m{next(self._ids)}", key, part.text, part.buttons)
         self.posts[place].append(post)
         return post.id
 
@@ -167,6 +198,7 @@ class FakePlatforms:
 
     def __init__(self, platform: FakePlatform) -> None:
         self._platform = platform
+        self.window_seconds: int | None = None
 
     def get(self, name: str) -> FakePlatform:
         if name != "chat":
@@ -183,16 +215,41 @@ class FakePlatforms:
         return ()
 
     def has_threads(self, name: str) -> bool:
-        return name == "chat"
+        if name != "chat":
+            raise UnknownPlatform(name, self.known())
+        return True
 
     def is_chat_id(self, name: str, chat: str) -> bool:
         return name == "chat" and chat.isprintable()
 
+    def window(self, name: str) -> int | None:
+        return self.window_seconds
+
     def body_limit(self, name: str) -> int:
         return 1024 * 1024
 
+    def drops_oversized(self, name: str) -> bool:
+        return False
 
-def _event(line: str) -> Inbound | Invited:
-    event_id, thread, text = line.split("|")
+    def webhook_of(self, path: str) -> str | None:
+        return path.removeprefix("/webhooks/") if path.startswith("/webhooks/") else None
+
+
+def _event(line: str) -> Event:
+    event_id, thread, text, *sender = line.split("|")
     place = Place("chat", "home", thread or None)
-    return Invited(place, text) if event_id == "invited" else Inbound(event_id, place, "ada-there", text)
+    if event_id == "invited":
+        return Invited(place, text, *sender)
+    if event_id == "announced":
+        return Announced(place, text, *sender)
+    if event_id == "receipt":
+        return Receipt(place, text, sender[0] or None)
+    if event_id == "heard":
+        return Heard(place, text, int(sender[0]))
+    if event_id.startswith("pressed"):
+        message, *sender = sender
+        return Pressed(event_id, place, sender[0] if sender else "ada-there", text, message, "handle")
+    person = sender[0] if sender else "ada-there"
+    if event_id.startswith("dm"):
+        return Inbound(event_id, Place("chat", f"with-{person}", thread or None), person, text, private=True)
+    return Inbound(event_id, place, person, text)

@@ -1,10 +1,11 @@
-"""The Turns queue and its dead letters in memory, and a clock that a test sets."""
+"""The queues of turns and runs and the dead letters in memory, and a clock that a test sets."""
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shared.ports.queue import DeadTurn, TurnMessage
+from shared.ports.queue import MAX_DELAY, DeadTurn, Run, TurnMessage
 
 NOW = 1_800_000_000_000
 FIVE_MINUTES = 300_000
@@ -64,6 +65,38 @@ class FakeQueue:
                 return one
             blocked.add(one.line)
         return None
+
+
+class FakeRunQueue:
+    """The `RunQueue` port in memory: a bag of runs, each with the time from which it is visible."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self.waiting: list[tuple[Run, int]] = []
+
+    def send(self, run: Run, *, delay: float = 0.0) -> None:
+        due = self._clock.now() + math.ceil(max(0.0, min(delay, MAX_DELAY))) * 1000
+        with self._lock:
+            self.waiting.append((run, due))
+
+    def receive(self) -> Run | None:
+        """Receive and delete the first visible run."""
+        with self._lock:
+            now = self._clock.now()
+            first = next((one for one in self.waiting if one[1] <= now), None)
+            if first is None:
+                return None
+            self.waiting.remove(first)
+        return first[0]
+
+    def take(self) -> list[Run]:
+        """Receive and delete all visible runs."""
+        return list(iter(self.receive, None))
+
+    def next_at(self) -> int | None:
+        """When the next run is visible; None: there is none."""
+        return min((due for _, due in self.waiting), default=None)
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,39 @@
 """A handoff or a chat message whose function is killed at one point, and what must hold in the end."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from shared.use_cases.access import id_for
 from shared.use_cases.turns.deliver import REPEAT_MARK
 from tests.support.api_user import ApiUser
-from tests.support.kill_points import KillPoints, Plan
-from tests.support.platform_cases import HOMES, may_repeat
-from tests.support.waiting import eventually
+from tests.support.kill_points import AGENT, PROCESS, TURN, KillPoints, Plan
+from tests.support.platform_cases import HOMES, THREADED, marks_repeats, may_repeat
+from tests.support.waiting import eventually, on_this_machine
 
 MARK = REPEAT_MARK.strip()
-SHORT_LEASES = {"LeaseSeconds": "2", "TurnLeaseSeconds": "2"}
+LEASE_SECONDS = 2
+HIDDEN_TURN, HIDDEN_RUN = 4, 3600
+"""Seconds for which the message of killed work stays hidden: one of a place shortly, to save time, a run for an hour."""
+COMMAND_SECONDS = 5.0
 WAIT_SECONDS = 60.0
 CONCURRENT = 6
 QUESTION = "And now?"
+
+
+class Kills(Protocol):
+    """Where work is to be killed, and where it was, by subject. Work of the functions in `alone` takes other work with it."""
+
+    @property
+    def alone(self) -> Sequence[str]: ...
+
+    @property
+    def killed(self) -> Mapping[str, str]: ...
+
+    def plan(self, subject: str, plan: Plan) -> None: ...
+    def forget(self, subject: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -30,24 +46,29 @@ class Point:
     after: str
 
     def __str__(self) -> str:
-        return f"{self.platform}: {self.plan.function} before call {self.plan.at} ({self.name})"
+        return f"{self.platform}: {self.plan.function}, run {self.plan.run}, before call {self.plan.at} ({self.name})"
 
 
-def points_of(platform: str, function: str, calls: Sequence[str]) -> list[Point]:
-    """All points of one run, given the calls of a run without faults."""
+def points_of(platform: str, function: str, run: int, calls: Sequence[str]) -> list[Point]:
+    """All points of a function's run number `run`, given the calls of one without faults."""
     before = ["nothing", *calls]
-    return [Point(platform, Plan(function, at), name, before[at]) for at, name in enumerate(calls)]
+    return [Point(platform, Plan(function, at, run), name, before[at]) for at, name in enumerate(calls)]
 
 
 @dataclass
 class KillCase:
-    """One new session. Call `hand_off` and `check_handoff`, or `talk` and `check_talk`."""
+    """One new session. Call `hand_off` and `check_handoff`, or `talk` and `check_talk`.
+
+    `hits_all`: the whole process dies, so what its other threads do for this session is hit as well, at any point.
+    """
 
     user: ApiUser
     point: Point
+    command_seconds: float = COMMAND_SECONDS
+    hits_all: bool = False
     title: str = field(default_factory=lambda: f"case {uuid.uuid4().hex[:10]}")
 
-    def hand_off(self, kill_points: KillPoints) -> None:
+    def hand_off(self, kill_points: Kills) -> None:
         """Returns when the handoff, whose function was killed, is done."""
         platform, key = self.point.platform, uuid.uuid4().hex
         self.session_id = self.user.create_session(title=self.title)
@@ -55,6 +76,8 @@ class KillCase:
         answer = self.user.request_handoff(self.session_id, platform, key=key, target=HOMES[platform])
         assert answer.status_code == 202, answer.text
         self.handoff_id = answer.json()["id"]
+        if self.point.plan.function != PROCESS:
+            self._command_while_dead(kill_points, self.handoff_id)
         self.user.wait_for_handoff(self.handoff_id, within=WAIT_SECONDS)
         assert kill_points.killed.get(self.handoff_id) == self.point.name, f"not killed at {self.point}"
 
@@ -71,17 +94,18 @@ class KillCase:
         assert [m.get("internal", False) for m in transcript[4:]] == [True, False], self.point
         assert transcript[5]["role"] == "assistant", self.point
 
-    def talk(self, kill_points: KillPoints) -> None:
+    def talk(self, kill_points: Kills) -> None:
         """Returns when a message in the thread, whose turn was killed, is answered."""
         platform = self.point.platform
         self.session_id = self.user.create_session(title=self.title)
         done = self.user.hand_off(self.session_id, platform, target=HOMES[platform])
         assert done["state"] == "completed", done
         self.route = done["session"]["owner"]
+        kill_points.forget(self.route)
         kill_points.plan(self.route, self.point.plan)
-        (thread,) = self.user.threads(self.title, platform)
-        self.user.service.simulator.say(platform, thread["chat"], QUESTION, thread=thread["id"])
-        eventually(lambda: kill_points.killed.get(self.route) and self._answers(), within=WAIT_SECONDS)
+        self._say(QUESTION)
+        self._command_while_dead(kill_points, self.route)
+        eventually(self._answers, within=WAIT_SECONDS)
 
     def check_talk(self) -> None:
         """Answered exactly once, in the transcript and in the thread."""
@@ -93,12 +117,35 @@ class KillCase:
         (thread,) = self.user.threads(self.title, self.point.platform)
         self._check_bot_texts(thread, QUESTION)
 
+    def _command_while_dead(self, kill_points: Kills, subject: str) -> None:
+        """A command in the thread does not wait for the function that was killed.
+
+        If the whole process died the person asks again: Discord drops a command while no process is connected, and says so.
+        """
+        eventually(lambda: subject in kill_points.killed, within=WAIT_SECONDS)
+        seconds = on_this_machine(self.command_seconds)
+        if self.hits_all:
+            eventually(lambda: self._status(within=COMMAND_SECONDS), within=seconds, show=lambda: self.point)
+        else:
+            self._status(within=seconds)
+
+    def _status(self, *, within: float) -> list[str]:
+        self._say("/status")
+        return eventually(lambda: self._bot_texts("lives here"), within=within, show=lambda: self.point)
+
+    def _say(self, text: str) -> None:
+        platform, thread = self.point.platform, self.user.session(self.session_id)["owner"].rsplit(":", 1)[-1]
+        self.user.service.simulator.say(platform, HOMES[platform], text, thread=thread)
+
     def _answers(self) -> list[str]:
+        return self._bot_texts(QUESTION)
+
+    def _bot_texts(self, containing: str) -> list[str]:
         return [
             message["text"]
             for thread in self.user.threads(self.title, self.point.platform)
             for message in thread["messages"]
-            if message["from"] == "bot" and QUESTION in message["text"]
+            if message["from"] == "bot" and containing in message["text"]
         ]
 
     def _threads(self, owner: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -109,28 +156,35 @@ class KillCase:
 
     def _check_orphans(self, orphans: list[dict[str, Any]]) -> None:
         """One thread is lost if the function dies after opening it and the platform offers no way to find it again."""
-        may_be_lost = may_repeat(self.point.platform) and self.point.after == f"{self.point.platform}.open_thread"
-        assert len(orphans) <= may_be_lost, self.point
+        has_opened = self.hits_all or self.point.after == f"{self.point.platform}.open_thread"
+        assert len(orphans) <= (may_repeat(self.point.platform) and has_opened), self.point
         assert not any(thread["messages"] for thread in orphans), self.point
 
     def _check_bot_texts(self, thread: dict[str, Any], text: str) -> None:
         """Sent once; where the platform may have accepted it before, sent again with the mark of a repeat."""
         texts = [m["text"] for m in thread["messages"] if m["from"] == "bot" and text in m["text"]]
-        send = f"{self.point.platform}.send" if may_repeat(self.point.platform) else None
+        send = f"{self.point.platform}.send"
         first, *again = texts
-        assert MARK not in first or self.point.name == send, self.point
-        assert len(again) <= (self.point.after == send), (self.point, texts)
+        may_be_marked = marks_repeats(self.point.platform) and (self.point.name == send or self.hits_all)
+        may_be_double = may_repeat(self.point.platform) and (self.point.after == send or self.hits_all)
+        assert MARK not in first or may_be_marked, self.point
+        assert len(again) <= may_be_double, (self.point, texts)
         assert all(MARK in text for text in again), self.point
 
 
-def run_cases(cases: Sequence[KillCase], kill_points: KillPoints, *, talk: bool) -> None:
+def run_cases(cases: Sequence[KillCase], kill_points: Kills, *, talk: bool) -> None:
     """Run the cases concurrently and check all of them at the end, when late duplicates would show.
 
-    Cases that kill `process` run alone: the function's other records of the same batch would be killed too.
+    Cases that would take others with them run alone: on AWS those of `process`, which has batches. Where there are no
+    threads, the sessions of all cases would live in one chat: each is checked before the next begins.
     """
-    alone = [case for case in cases if case.point.plan.function == "ProcessFunction"]
+    for case in [case for case in cases if case.point.platform not in THREADED]:
+        case.talk(kill_points) if talk else case.hand_off(kill_points)
+        case.check_talk() if talk else case.check_handoff()
+    cases = [case for case in cases if case.point.platform in THREADED]
+    alone = [case for case in cases if case.point.plan.function in kill_points.alone]
     for case in alone:
-        case.hand_off(kill_points)
+        case.talk(kill_points) if talk else case.hand_off(kill_points)
     with ThreadPoolExecutor(CONCURRENT) as pool:
         others = [case for case in cases if case not in alone]
         list(pool.map(lambda case: case.talk(kill_points) if talk else case.hand_off(kill_points), others))
@@ -141,6 +195,12 @@ def run_cases(cases: Sequence[KillCase], kill_points: KillPoints, *, talk: bool)
             case.check_handoff()
 
 
+HANDOFF_RUNS = ((PROCESS, 0), (AGENT, 0), (TURN, 0))
+"""Process moves the session, the agent confirms, turn delivers."""
+TALK_RUNS = ((TURN, 0), (AGENT, 0), (TURN, 1))
+"""Turn offers, the agent answers, turn delivers."""
+
+
 def find_points(user: ApiUser, kill_points: KillPoints, platforms: Sequence[str], *, talk: bool) -> list[Point]:
     """Every point, from one run on each platform without faults."""
     found: list[Point] = []
@@ -148,18 +208,18 @@ def find_points(user: ApiUser, kill_points: KillPoints, platforms: Sequence[str]
         session_id = user.create_session(title=(title := f"calm {uuid.uuid4().hex[:10]}"))
         done = user.hand_off(session_id, platform, target=HOMES[platform])
         assert done["state"] == "completed", done
-        subject, functions = done["id"], ["ProcessFunction", "TurnFunction"]
+        subject, runs = done["id"], HANDOFF_RUNS
         if talk:
             (thread,) = user.threads(title, platform)
+            kill_points.forget(done["session"]["owner"])
             user.service.simulator.say(platform, thread["chat"], QUESTION, thread=thread["id"])
-            subject, functions = done["session"]["owner"], ["TurnFunction"]
-        for function in functions:
-            runs = kill_points.runs[subject, function]
-            calls = eventually(lambda runs=runs: _finished(runs))  # type: ignore[misc]  # bound in this round
-            found += points_of(platform, function, calls)
+            subject, runs = done["session"]["owner"], TALK_RUNS
+        for function, run in runs:
+            calls = eventually(lambda of=kill_points.runs[subject, function], run=run: _finished(of, run))  # type: ignore[misc]  # bound in this round
+            found += points_of(platform, function, run, calls)
     return found
 
 
-def _finished(runs: list[list[str]]) -> list[str]:
-    """The calls of the first run once it has returned."""
-    return list(runs[0]) if runs and runs[0][-1:] == ["return"] else []
+def _finished(runs: list[list[str]], run: int) -> list[str]:
+    """The calls of a run once it has returned."""
+    return list(runs[run]) if len(runs) > run and runs[run][-1:] == ["return"] else []

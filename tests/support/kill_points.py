@@ -1,20 +1,23 @@
-"""Stops a function right before its n-th call to AWS or to a chat platform, or right before it returns."""
+"""Stops a piece of work right before its n-th call to the store, a queue or a chat platform, or right before it returns."""
 
-import base64
-import json
 import threading
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NoReturn
 
-from local.cloud.in_process import Killed
-from local.functions import Interceptors
-from shared.bootstrap import Handler
+from shared.domain.commands import parse_command
 from shared.ports.platforms import Platform, Platforms
-from shared.services import Services
+from shared.ports.queue import InboxEvent, Kickoff, WakeUp
+from shared.ports.queue_text import message_of, run_of
+from shared.ports.store import Store
 
-WATCHED = ("ProcessFunction", "TurnFunction", "WebhookFunction")
+PROCESS, TURN, AGENT, WEBHOOK = "ProcessFunction", "TurnFunction", "AgentFunction", "WebhookFunction"
+WATCHED = (PROCESS, TURN, AGENT, WEBHOOK)
+"""The kinds of work, named as the functions that do it on AWS."""
+OTHER = "other"
+"""The subject of commands and notices, and of runs whose turn is settled."""
 EFFECTS = ("open_thread", "find_thread", "send", "find_message", "edit")
 
 
@@ -28,7 +31,7 @@ class Plan:
 
 
 @dataclass
-class _Run:
+class Run:
     """One run of a function on one subject: the calls so far, and the plan to stop it."""
 
     subject: str
@@ -37,33 +40,37 @@ class _Run:
 
 
 @dataclass
-class _Invocation:
+class Invocation:
     """One invocation of a function with its runs (one per record of a batch). If one is killed, all are."""
 
     function: str
-    runs: list[_Run] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
     killed: bool = False
 
 
-class KillPoints:
-    """Counts the calls of each run and stops it where its plan says so.
+class KillPoints(ABC):
+    """Counts the calls of each run and stops it where its plan says so. Each engine has its own way to watch and to die.
 
     A run is identified by its subject: a handoff's id, the route of the place that is answered, or a text in a webhook.
-    Each run has a thread; the runs of a batch are told apart by the claim that each begins with. Calls of the thread
-    that shows the typing indicator do not count, as it decides nothing.
+    Each run has a thread. Calls of other threads do not count: the heartbeat's decide nothing that the commit does not
+    check.
     """
+
+    sends: ClassVar[str]
+    """The name of the call that puts a message into the queue of places."""
+    alone: Sequence[str] = ()
+    """The functions that take other work with them when they are killed."""
 
     def __init__(self) -> None:
         self._plans: dict[str, list[Plan]] = defaultdict(list)
         self._local = threading.local()
-        self._batches: dict[str, _Invocation] = {}
         self._lock = threading.Lock()
         self.runs: dict[tuple[str, str], list[list[str]]] = defaultdict(list)
         self.killed: dict[str, str] = {}
 
-    @property
-    def interceptors(self) -> Interceptors:
-        return Interceptors(client=self._client, services=self._services, handler=self._handler)
+    @abstractmethod
+    def die(self) -> NoReturn:
+        """End the work of this thread without anything that would clean up."""
 
     def plan(self, subject: str, plan: Plan) -> None:
         """Add a plan, in force from the subject's next run."""
@@ -75,36 +82,22 @@ class KillPoints:
         with self._lock:
             self._plans.pop(subject, None)
 
-    def _handler(self, function: str, handler: Handler) -> Handler:
-        if function not in WATCHED:
-            return handler
-
-        def handle(event: Any, context: Any) -> Any:
-            invocation = _Invocation(function)
-            try:
-                if function == "ProcessFunction":
-                    self._batches |= dict.fromkeys(_handoffs_of(event), invocation)
-                elif function == "TurnFunction":
-                    self._begin(invocation, _subject_of(json.loads(event["Records"][0]["body"])))
-                else:
-                    self._begin(invocation, self._planned_in(event))
-                answer = handler(event, context)
-                for run in invocation.runs:
-                    self._point(invocation, run, "return")
-                return answer
-            finally:
-                self._local.current = None
-
-        return handle
-
-    def _planned_in(self, event: Mapping[str, Any]) -> str:
-        """The text in a webhook's body that a plan exists for."""
-        body = event.get("body", "")
-        text = base64.b64decode(body).decode(errors="replace") if event.get("isBase64Encoded") else body
+    def forget(self, subject: str) -> None:
+        """Count the subject's runs from now on: a chat without threads is the subject of one case after the other."""
         with self._lock:
-            return next((subject for subject in self._plans if subject in text), "webhook")
+            self._plans.pop(subject, None)
+            self.killed.pop(subject, None)
+            for key in [key for key in self.runs if key[0] == subject]:
+                self.runs[key] = []
 
-    def _begin(self, invocation: _Invocation, subject: str) -> None:
+    @property
+    def current(self) -> tuple[Invocation, Run] | None:
+        """What this thread works on."""
+        found: tuple[Invocation, Run] | None = getattr(self._local, "current", None)
+        return found
+
+    def begin(self, invocation: Invocation, subject: str) -> None:
+        """From now on the calls of this thread are those of a new run."""
         with self._lock:
             runs = self.runs[subject, invocation.function]
             matching = (
@@ -112,55 +105,60 @@ class KillPoints:
                 for plan in self._plans.get(subject, ())
                 if plan.function == invocation.function and plan.run in (None, len(runs))
             )
-            run = _Run(subject, [], next(matching, None))
+            run = Run(subject, [], next(matching, None))
             runs.append(run.calls)
             invocation.runs.append(run)
         self._local.current = invocation, run
 
-    def _client(self, function: str, client: Any) -> Any:
-        service = client.meta.service_model.service_name
-        if function in WATCHED and service in ("dynamodb", "sqs"):
-            client.meta.events.register(
-                f"provide-client-params.{service}.*",
-                lambda params, model, **_: self._called(f"{service}.{model.name}", params),
-            )
-        return client
+    def end(self) -> None:
+        """From now on the calls of this thread count for no run."""
+        self._local.current = None
 
-    def _services(self, function: str, services: Services) -> Services:
-        watched = _Platforms(services.platforms, self._called)
-        return replace(services, platforms=watched) if function in WATCHED else services
+    def planned_in(self, text: str) -> str:
+        """The subject that the text of a webhook contains, if there is a plan for one."""
+        with self._lock:
+            return next((subject for subject in self._plans if subject in text), "webhook")
 
-    def _called(self, name: str, params: Mapping[str, Any]) -> None:
-        current: tuple[_Invocation, _Run] | None = getattr(self._local, "current", None)
-        if name == "dynamodb.UpdateItem" and (current is None or current[0].function == "ProcessFunction"):
-            handoff_id = params["Key"].get("handoff_id", {}).get("S")
-            if handoff_id in self._batches and (current is None or current[1].subject != handoff_id):  # a claim
-                self._begin(self._batches[handoff_id], handoff_id)
-                current = self._local.current
-        if current is not None:
-            self._point(*current, name)
+    def called(self, name: str) -> None:
+        """A call that this thread is about to make."""
+        if self.current is not None:
+            self.point(*self.current, name)
 
-    def _point(self, invocation: _Invocation, run: _Run, name: str) -> None:
+    def point(self, invocation: Invocation, run: Run, name: str) -> None:
+        """Die here, or go on."""
         if run.plan is not None and run.plan.at == len(run.calls):
             invocation.killed = True
             self.killed.setdefault(run.subject, name)
         if invocation.killed:
-            raise Killed
+            self.die()
         run.calls.append(name)
 
 
-def _handoffs_of(event: Mapping[str, Any]) -> list[str]:
-    return [record["dynamodb"]["Keys"]["handoff_id"]["S"] for record in event["Records"]]
+def answered_by(store: Store, body: str) -> str:
+    """The subject of a turn message. The wake-up after a kickoff belongs to the handoff."""
+    match message_of(body):
+        case Kickoff(handoff_id=handoff_id):
+            return handoff_id
+        case WakeUp(place, session_id):
+            session = store.sessions.get(session_id)
+            return (session.active_handoff if session else None) or place.route
+        case InboxEvent(place, event_id):
+            row = store.inbox.get(place, event_id)
+            return OTHER if row is not None and parse_command(row.text) else place.route
+    return OTHER
 
 
-def _subject_of(body: Mapping[str, Any]) -> str:
-    return str(body.get("handoff_id") or body["place"])
+def executed_by(store: Store, body: str) -> str:
+    """The subject of a run: what its turn answers."""
+    run = run_of(body)
+    offer = store.turns.get(run.session_id, run.turn_id)
+    return OTHER if offer is None else offer.handoff_id or offer.place.route
 
 
-class _Platforms:
-    """The platforms of a function, each watched."""
+class WatchedPlatforms:
+    """Platforms whose calls with an effect are points as well."""
 
-    def __init__(self, platforms: Platforms, called: Callable[[str, Mapping[str, Any]], None]) -> None:
+    def __init__(self, platforms: Platforms, called: Callable[[str], None]) -> None:
         self._platforms, self._called = platforms, called
 
     def __getattr__(self, name: str) -> Any:
@@ -171,9 +169,7 @@ class _Platforms:
 
 
 class _Watched:
-    """A platform whose calls with an effect count as well."""
-
-    def __init__(self, platform: Platform, called: Callable[[str, Mapping[str, Any]], None]) -> None:
+    def __init__(self, platform: Platform, called: Callable[[str], None]) -> None:
         self._platform, self._called = platform, called
 
     def __getattr__(self, name: str) -> Any:
@@ -182,7 +178,7 @@ class _Watched:
             return real
 
         def call(*arguments: Any, **options: Any) -> Any:
-            self._called(f"{self._platform.name}.{name}", {})
+            self._called(f"{self._platform.name}.{name}")
             return real(*arguments, **options)
 
         return call

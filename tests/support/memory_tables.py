@@ -1,19 +1,16 @@
 """The `Tables` port in memory: it accepts and rejects what DynamoDB does, and evaluates conditions with `holds`."""
 
-import copy
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from shared.ports.conditions import holds
+from shared.ports.table_writes import applied, check_sizes
 from shared.ports.tables import (
-    MAX_ITEM_BYTES,
-    MAX_TRANSACTION_BYTES,
     Check,
     ConditionFailed,
     Delete,
     Index,
-    InvalidOperation,
     Item,
     Key,
     Page,
@@ -24,6 +21,7 @@ from shared.ports.tables import (
     validate,
 )
 
+T = TypeVar("T")
 _KeyValues = tuple[str, ...]
 _PAGE = 100
 
@@ -35,14 +33,15 @@ class MemoryTables:
         self._items: dict[Table, dict[_KeyValues, Item]] = {table: {} for table in Table}
         self._lock = threading.RLock()
 
-    def scan(self, table: Table) -> list[Item]:
-        """All items, for tests that look at everything."""
+    def scan(self, table: Table) -> Iterator[Item]:
+        """Of one moment, which the port does not promise."""
         with self._lock:
-            return copy.deepcopy(list(self._items[table].values()))
+            items = _copied(list(self._items[table].values()))
+        return iter(items)
 
     def get(self, table: Table, key: Key) -> Item | None:
         with self._lock:
-            return copy.deepcopy(self._items[table].get(_values(table, key)))
+            return _copied(self._items[table].get(_values(table, key)))
 
     def get_many(self, table: Table, keys: Sequence[Key]) -> list[Item]:
         with self._lock:
@@ -61,7 +60,7 @@ class MemoryTables:
                 left = [
                     row for row in rows if _is_between(row["sk"], low, high) and _is_behind(row["sk"], last, backwards)
                 ]
-                found = copy.deepcopy(left[: page or _PAGE])
+                found = _copied(left[: page or _PAGE])
             yield from found
             if len(left) == len(found):
                 return
@@ -99,7 +98,7 @@ class MemoryTables:
 
     def update(self, write: Update) -> Item:
         (after,) = self._write([write])
-        return copy.deepcopy(after or {})
+        return _copied(after or {})
 
     def delete(self, write: Delete) -> None:
         self._write([write])
@@ -123,16 +122,30 @@ class MemoryTables:
                 for write, item in zip(writes, before, strict=True)
             ]
             if not all(passed):
-                failed = zip(passed, copy.deepcopy(before), strict=True)
+                failed = zip(passed, _copied(before), strict=True)
                 raise ConditionFailed([None if well else item or {} for well, item in failed])
-            after = [_applied(write, item) for write, item in zip(writes, before, strict=True)]
-            _check_sizes(item for write, item in zip(writes, after, strict=True) if not isinstance(write, Check))
+            after = [applied(write, _copied(item)) for write, item in zip(writes, before, strict=True)]
+            check_sizes(
+                item
+                for write, item in zip(writes, after, strict=True)
+                if item is not None and not isinstance(write, Check)
+            )
             for write, key, item in zip(writes, keys, after, strict=True):
                 if item is None:
                     self._items[write.table].pop(key, None)
                 else:
                     self._items[write.table][key] = item
         return after
+
+
+def _copied(value: T) -> T:
+    """A copy of plain values: much faster than `deepcopy`, and done for each read."""
+    copied: Any = value
+    if isinstance(value, dict):
+        copied = {name: inner if isinstance(inner, str | int) else _copied(inner) for name, inner in value.items()}
+    elif isinstance(value, list):
+        copied = [_copied(inner) for inner in value]
+    return cast("T", copied)
 
 
 def _values(table: Table, key: Key) -> _KeyValues:
@@ -145,93 +158,3 @@ def _is_between(sk: str, low: str, high: str | None) -> bool:
 
 def _is_behind(sk: str, last: str | None, backwards: bool) -> bool:
     return last is None or (sk < last if backwards else sk > last)
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _applied(write: Write, before: Item | None) -> Item | None:
-    match write:
-        case Check():
-            return before
-        case Delete():
-            return None
-        case Put():
-            return {name: _stored(value) for name, value in write.item.items() if value is not None}
-        case Update():
-            return _updated(copy.deepcopy(before) if before else dict(write.key), write)
-
-
-def _updated(item: Item, write: Update) -> Item:
-    """Every path is resolved before anything is changed."""
-    changes = [
-        *((*_parent(item, path), "set", value) for path, value in write.set.items()),
-        *((*_parent(item, path), "first", value) for path, value in write.first.items()),
-        *((*_parent(item, path), "add", value) for path, value in write.add.items()),
-    ]
-    for parent, name, kind, value in changes:
-        if kind == "add":
-            number = parent.get(name, 0)
-            if not isinstance(number, int) or isinstance(number, bool):
-                raise InvalidOperation(f"{name} is not a number")
-            parent[name] = number + value
-        elif value is None:
-            parent.pop(name, None)
-        elif kind == "set" or name not in parent:
-            parent[name] = _stored(value)
-    return item
-
-
-def _parent(item: Item, path: str) -> tuple[Item, str]:
-    """The map that a path leads into, and the name there."""
-    *maps, name = path.split(".")
-    for each in maps:
-        inner = item.get(each)
-        if not isinstance(inner, dict):
-            raise InvalidOperation(f"{path} leads into a map that does not exist")
-        item = inner
-    return item, name
-
-
-def _stored(value: Any) -> Any:
-    """A copy of plain types. Raises TypeError for a value that cannot be stored."""
-    match value:
-        case None | bool():
-            return value
-        case str():
-            return str(value)
-        case int():
-            return int(value)
-        case bytes():
-            return bytes(value)
-        case Mapping():
-            return {str(name): _stored(inner) for name, inner in value.items()}
-        case list() | tuple():
-            return [_stored(inner) for inner in value]
-    raise TypeError(f"cannot store a {type(value).__name__}")
-
-
-def _check_sizes(items: Iterator[Item | None]) -> None:
-    sizes = [_size(item) for item in items if item is not None]
-    if any(size > MAX_ITEM_BYTES for size in sizes):
-        raise InvalidOperation(f"an item has at most {MAX_ITEM_BYTES} bytes")
-    if sum(sizes) > MAX_TRANSACTION_BYTES:
-        raise InvalidOperation(f"a transaction has at most {MAX_TRANSACTION_BYTES} bytes")
-
-
-def _size(value: Any) -> int:
-    """About what DynamoDB counts: names and texts in UTF-8, two digits of a number in a byte."""
-    match value:
-        case str():
-            return len(_utf8(value))
-        case bytes():
-            return len(value)
-        case bool() | None:
-            return 1
-        case int():
-            return len(str(value)) // 2 + 2
-        case dict():
-            return sum(len(_utf8(name)) + _size(inner) for name, inner in value.items())
-        case _:
-            return 3 + sum(1 + _size(inner) for inner in value)

@@ -1,9 +1,11 @@
 """What tests of the whole service need to know of one platform."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from tests.support.hostile_webhooks import Samples
 
 Headers = Mapping[str, str]
 Secrets = Mapping[str, str]
@@ -25,10 +27,11 @@ class SignedWebhook:
 
 @dataclass(frozen=True)
 class PlatformCase:
-    """One platform. `threaded_chats` are the seeded chats that can hold threads, by kind; the first is the home.
+    """One platform. `threaded_chats` are the seeded chats that can hold threads, by kind; the first is the home. On a
+    platform without threads they are all chats in which handoffs of the owner arrive.
 
     `mention` matches a text with which the platform notifies a person; `own_mentions` are those that the bot sends
-    on purpose. `ignored` are signed events without a message of a person.
+    on purpose. `ignored` are signed events without a message of a person. `samples` are webhooks of every kind.
     """
 
     name: str
@@ -37,6 +40,7 @@ class PlatformCase:
     mention: re.Pattern[str]
     webhooks: Mapping[str, SignedWebhook]
     ignored: Mapping[str, Any]
+    samples: Sequence[Samples]
     own_mentions: tuple[str, ...] = ()
     opens_threads_with: str = "open_thread"  # the simulator's name for the call
 

@@ -9,14 +9,14 @@ CODES = {
     404: {"unknown_session", "unknown_handoff", "unknown_token", "unknown_user", "not_found"},
     409: {
         *("moved", "out_of_sequence", "handoff_in_flight", "session_busy", "session_suspended"),
-        *("place_busy", "too_late", "conflict", "user_exists"),
+        *("place_busy", "write_first", "too_late", "conflict", "user_exists"),
     },
     413: {"body_too_large"},
     422: {
         *("invalid_request", "unknown_platform", "platform_not_supported", "platform_not_configured"),
         *("no_home", "chat_refused", "idempotency_key_reused"),
     },
-    503: {"platform_unavailable"},
+    503: {"platform_unavailable", "storage_unavailable"},
 }
 GATEWAY = {403: "Forbidden", 404: "Not Found"}
 """What the API answers itself: to a foreign Host header, and to an unknown route."""

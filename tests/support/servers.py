@@ -1,9 +1,10 @@
 """HTTP servers on loopback that record their requests and answer as a test tells them to."""
 
 import json
+import socket
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -29,12 +30,19 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """One answer. `declared` overrides the content length, to announce more bytes than are sent."""
+    """One answer. `declared` overrides the content length, to announce more bytes than are sent.
+
+    `raw` is sent instead of all the rest: bytes that need not be HTTP. `pieces` are sent instead of `body`, each as soon as
+    the iterable yields it; one that `hangs` then sends nothing more until the client closes the connection.
+    """
 
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     declared: int | None = None
+    raw: bytes | None = None
+    pieces: Iterable[bytes] | None = None
+    hangs: bool = False
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -44,7 +52,9 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
 DROP = Response(status=0)
 """Close the connection without an answer."""
 HANG = Response(status=0)
-"""Send nothing until the server stops."""
+"""Send nothing until the client closes the connection or the server stops."""
+STALL = Response(status=0)
+"""Send half of a body that no buffer holds, so that the client must be reading it, then nothing, as HANG does."""
 TRICKLE = Response(status=0)
 """Announce a long body and send a blank every few milliseconds, until the server stops."""
 
@@ -61,6 +71,8 @@ class HttpServer:
         self.script: list[Response | Answer] = list(script) or [Response()]
         self.requests: list[Request] = []
         self.stopping = threading.Event()
+        self.stalled = threading.Event()
+        self._closed = 0
         self._changed = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"owner": self}))
         self._server.daemon_threads = True
@@ -90,6 +102,17 @@ class HttpServer:
         """The first `count` requests; waits for them."""
         return self._first(self.requests, count, within)
 
+    def saw_close(self, count: int, *, within: float = WAIT_SECONDS) -> None:
+        """Wait until clients have closed `count` connections."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._closed >= count, within):
+                raise AssertionError(f"{self._closed} of {count} connections closed within {within:.0f} s")
+
+    def note_close(self) -> None:
+        with self._changed:
+            self._closed += 1
+            self._changed.notify_all()
+
     def _first(self, requests: list[Request], count: int, within: float) -> list[Request]:
         with self._changed:
             if not self._changed.wait_for(lambda: len(requests) >= count, within):
@@ -107,6 +130,7 @@ class HttpServer:
 
 class _Handler(BaseHTTPRequestHandler):
     owner: HttpServer
+    raw_requestline: bytes
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # headers and body are two writes; the second would wait for a delayed ACK
 
@@ -115,6 +139,10 @@ class _Handler(BaseHTTPRequestHandler):
             super().handle_one_request()
         except OSError:  # the client closed the connection
             self.close_connection = True
+            self.owner.note_close()
+        else:
+            if not self.raw_requestline:  # the client closed it instead of sending another request
+                self.owner.note_close()
 
     def log_message(self, *_: object) -> None:
         """Tests read `requests` instead."""
@@ -131,13 +159,21 @@ class _Handler(BaseHTTPRequestHandler):
             )
         )
         if response is HANG:
-            self.owner.stopping.wait(60)
+            self._hang()
+        if response is STALL:
+            self._stall()
         if response is TRICKLE:
             self._trickle()
-        if response in (DROP, HANG, TRICKLE):
+        if response in (DROP, HANG, STALL, TRICKLE):
             self.close_connection = True
             return
-        self._send(response)
+        if response.raw is not None:
+            self.close_connection = True
+            self.wfile.write(response.raw)
+        elif response.pieces is not None:
+            self._stream(response, response.pieces)
+        else:
+            self._send(response)
 
     def _send(self, response: Response) -> None:
         length = len(response.body) if response.declared is None else response.declared
@@ -148,6 +184,36 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(response.body)
         self.close_connection = self.close_connection or response.declared is not None
+
+    def _stream(self, response: Response, pieces: Iterable[bytes]) -> None:
+        self.send_response(response.status)
+        for name, value in ({"transfer-encoding": "chunked"} | dict(response.headers)).items():
+            self.send_header(name, value)
+        self.end_headers()
+        for piece in filter(None, pieces):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        if response.hangs:
+            self._hang()
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _hang(self) -> None:
+        """Wait for the server to stop. Raises OSError when the client closes the connection."""
+        self.connection.settimeout(0.02)
+        while not self.owner.stopping.is_set():
+            try:
+                if not self.connection.recv(1024):
+                    raise ConnectionAbortedError
+            except TimeoutError:
+                continue
+
+    def _stall(self) -> None:
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
+        self.send_response(200)
+        self.send_header("content-length", "15000000")
+        self.end_headers()
+        self.wfile.write(b" " * 10_000_000)
+        self.owner.stalled.set()
+        self._hang()
 
     def _trickle(self) -> None:
         self.send_response(200)

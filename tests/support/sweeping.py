@@ -4,13 +4,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from local.service import LocalService
+from tests.support.service import Service
 
 PAUSE = 0.25
 
 
 @contextmanager
-def sweeping(service: LocalService) -> Iterator[None]:
+def sweeping(service: Service) -> Iterator[None]:
     """Repeat the sweep while the body runs."""
     done = threading.Event()
 

@@ -1,18 +1,21 @@
-"""The databases that the contracts of the tables and of the store run on: memory, moto and other DynamoDBs."""
+"""The databases that the contracts of the tables and of the store run on: memory, SQLite, moto and other DynamoDBs."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
 from botocore.config import Config
 
-from shared.aws.items import from_item
 from shared.aws.tables import DynamoTables
 from shared.ports.tables import Item, Table, Tables
+from shared.sqlite.database import Database
+from shared.sqlite.tables import SqliteTables
 from tests.support import dynamodb_servers
 from tests.support.memory_tables import MemoryTables
 from tests.support.tables import TableNames, fresh_tables
@@ -20,9 +23,11 @@ from tests.support.tables import TableNames, fresh_tables
 if TYPE_CHECKING:
     from local.cloud.engine import Engine
 
+IN_MEMORY = next((path for path in [Path("/dev/shm")] if path.is_dir()), None)  # noqa: S108  # as fast as a test needs
 INSTALLED = [name for name in dynamodb_servers.SERVERS if dynamodb_servers.is_installed(name)]
 OTHER_MAKES = [pytest.param(name, marks=pytest.mark.npm) for name in INSTALLED or ["dynoxide"]]
 DYNAMODBS = ["moto", *OTHER_MAKES]
+DATABASES = ["memory", "sqlite", *DYNAMODBS]
 FAILED_ITEM = "a failed single write returns its item (2023)"
 LARGE_TRANSACTIONS = "transactions of a hundred writes (2022)"
 MISSING = {"amazon": (FAILED_ITEM, LARGE_TRANSACTIONS)}  # npm has a DynamoDB Local of early 2020
@@ -47,11 +52,13 @@ class DynamoServer:
 
 @dataclass(frozen=True)
 class Backend:
-    """Two empty tables on one database. `scan` reads everything, which the port cannot do."""
+    """Two empty tables on one database."""
 
     name: str
     tables: Tables
-    scan: Callable[[Table], list[Item]]
+
+    def scan(self, table: Table) -> list[Item]:
+        return list(self.tables.scan(table))
 
     def needs(self, feature: str) -> None:
         """Skip a test on a server that is older than a feature."""
@@ -73,18 +80,28 @@ def dynamo_tables(client: Any, names: TableNames) -> DynamoTables:
 
 
 def memory_backend() -> Backend:
-    tables = MemoryTables()
-    return Backend("memory", tables, tables.scan)
+    return Backend("memory", MemoryTables())
+
+
+@contextmanager
+def sqlite_backend() -> Iterator[Backend]:
+    with new_database() as database:
+        yield Backend("sqlite", SqliteTables(database))
+
+
+@contextmanager
+def new_database() -> Iterator[Database]:
+    """A database in a new file."""
+    with TemporaryDirectory(prefix="handoff-", dir=IN_MEMORY) as directory:
+        database = Database(Path(directory) / "handoff.db")
+        try:
+            yield database
+        finally:
+            database.close()
 
 
 def backend_on(server: DynamoServer, names: TableNames) -> Backend:
-    table_names = {Table.HANDOFFS: names.handoffs, Table.SESSIONS: names.sessions}
-
-    def scan(table: Table) -> list[Item]:
-        pages = server.client.get_paginator("scan").paginate(TableName=table_names[table], ConsistentRead=True)
-        return [from_item(item) for page in pages for item in page["Items"]]
-
-    return Backend(server.name, dynamo_tables(server.client, names), scan)
+    return Backend(server.name, dynamo_tables(server.client, names))
 
 
 @pytest.fixture(scope="session")
@@ -118,11 +135,15 @@ def names(server: DynamoServer) -> Iterator[TableNames]:
         yield names
 
 
-@pytest.fixture(params=["memory", *DYNAMODBS])
+@pytest.fixture(params=DATABASES)
 def backend(request: pytest.FixtureRequest, servers: Callable[[str], DynamoServer]) -> Iterator[Backend]:
     """Each database with two empty tables."""
     if request.param == "memory":
         yield memory_backend()
+        return
+    if request.param == "sqlite":
+        with sqlite_backend() as sqlite:
+            yield sqlite
         return
     if request.param != "moto" and request.param not in INSTALLED:
         pytest.skip(dynamodb_servers.why_absent(request.param))

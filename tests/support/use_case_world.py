@@ -11,9 +11,10 @@ from shared.domain.handoffs import Handoff
 from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
+from shared.ports.agents import Cancellation, Listener
 from shared.ports.handoffs import Handoffs
 from shared.ports.inbox import InboxRow
-from shared.ports.queue import InboxEvent
+from shared.ports.queue import InboxEvent, Run
 from shared.ports.store import Store
 from shared.services import Services
 from shared.settings import Settings
@@ -22,9 +23,10 @@ from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_ha
 from shared.use_cases.sessions.save_session import save_session
 from shared.use_cases.sweep import sweep
 from shared.use_cases.turns.budget import TurnBudget
+from shared.use_cases.turns.execute_turn import execute_turn
 from shared.use_cases.turns.run_turn import run_turn
 from tests.support.fake_platform import FakePlatform, FakePlatforms, Idempotency
-from tests.support.fake_queue import FakeDeadTurns, FakeQueue, FakeVisibility, ManualClock, Waiting
+from tests.support.fake_queue import FakeDeadTurns, FakeQueue, FakeRunQueue, FakeVisibility, ManualClock, Waiting
 
 HOME = Place("chat", "home")
 USER = "ada"
@@ -35,20 +37,39 @@ LIMIT = 840_000
 
 
 class FakeAgent:
-    """Answers with the number of messages. `next` holds what the next turns do instead."""
+    """Answers with the number of messages. `next` holds what the next turns do instead.
+
+    Cancelled before or during that, it raises AgentCancelled; `cancellations` holds what each turn was given, and
+    `progress` what the last one was given.
+    """
 
     def __init__(self) -> None:
         self.next: deque[Exception | Callable[[], str]] = deque()
         self.notes: list[str | None] = []
         self.given: list[list[Message]] = []
+        self.cancellations: list[Cancellation] = []
+        self.progress: Listener | None = None
 
-    def reply(self, messages: Sequence[Message], *, note: str | None, deadline: int) -> str:
+    def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        note: str | None,
+        deadline: int,
+        cancellation: Cancellation,
+        progress: Listener | None = None,
+    ) -> str:
+        self.cancellations.append(cancellation)
+        self.progress = progress
+        cancellation.check()
         self.notes.append(note)
         self.given.append(list(messages))
         act = self.next.popleft() if self.next else lambda: f"reply to {len(messages)}"
         if isinstance(act, Exception):
             raise act
-        return act()
+        said = act()
+        cancellation.check()
+        return said
 
 
 @dataclass
@@ -65,6 +86,7 @@ class World:
     def __post_init__(self) -> None:
         self.platform = FakePlatform(self.idempotency)
         self.queue = FakeQueue(self.clock)
+        self.runs = FakeRunQueue(self.clock)
         self.store.accounts.set_home(USER, HOME)
         self.store.accounts.add_identity(USER, "chat", "ada-there")
         self.services = Services(
@@ -74,6 +96,7 @@ class World:
             queue=self.queue,
             visibility=lambda _: FakeVisibility(self.clock, Waiting(InboxEvent(HOME, ""), "")),
             dead_turns=self.dead,
+            runs=self.runs,
             platforms=FakePlatforms(self.platform),
             agent=lambda: self.agent,
             agent_summary="fake: answers with a count.",
@@ -102,24 +125,58 @@ class World:
     def sweep(self) -> int:
         return sweep(self.services)
 
-    def turn(self, *, limit: int = LIMIT) -> Waiting | None:
-        """Receive and run one message as the function does; it is deleted when it is done."""
+    def turn(self) -> Waiting | None:
+        """Receive and run one message of the Turns queue as the function does; it is deleted when it is done."""
         received = self.queue.receive()
         if received is None:
             return None
-        budget = TurnBudget(FakeVisibility(self.clock, received), self.clock.now() + limit, received.tries)
+        budget = TurnBudget(FakeVisibility(self.clock, received), self.clock.now() + 40_000, received.tries)
         if run_turn(self.services, received.message, budget):
             self.queue.waiting.remove(received)
         return received
 
+    def agent_run(self, *, limit: int = LIMIT) -> Run | None:
+        """Receive and execute one visible run, as the function does."""
+        run = self.runs.receive()
+        if run is not None:
+            execute_turn(self.services, run, remaining=limit)
+        return run
+
+    def agents(self, *, limit: int = LIMIT) -> int:
+        """Execute the visible runs one by one until there is none; returns how many there were."""
+        executed = 0
+        while self.agent_run(limit=limit) is not None:
+            executed += 1
+        return executed
+
     def turns(self, *, most: int = 50) -> int:
-        """Run messages until the queue is empty, and let time pass while all are hidden; returns the number of runs."""
-        for run in range(most):
-            if not self.queue.waiting:
-                return run
+        """Run messages and agents until nothing is left to do; time passes while all is hidden. Returns the turn runs."""
+        ran = 0
+        while ran <= most:
+            self.agents()
+            if self.turn() is not None:
+                ran += 1
+            elif (due := self.next_at()) is not None:
+                self.clock.time = max(self.clock.time, due)
+            else:
+                return ran
+        raise AssertionError(f"not done after {most} runs: {self.queue.waiting}, {self.runs.waiting}")
+
+    def messages(self, *, most: int = 50) -> None:
+        """Run the messages of the Turns queue that are visible now."""
+        for _ in range(most):
             if self.turn() is None:
-                self.clock.time = self.queue.next_at()
-        raise AssertionError(f"the queue is not empty after {most} runs: {self.queue.waiting}")
+                return
+        raise AssertionError(f"not done after {most} messages: {self.queue.waiting}")
+
+    def next_at(self) -> int | None:
+        """When something is due: a message, or a run whose turn is alive. The copy of an ended turn is not waited for."""
+        runs = [due for run, due in self.runs.waiting if self._is_alive(run)]
+        return min([*runs, *([self.queue.next_at()] if self.queue.waiting else [])], default=None)
+
+    def _is_alive(self, run: Run) -> bool:
+        session = self.store.sessions.get(run.session_id)
+        return session is not None and session.turn is not None and session.turn.id == run.turn_id
 
     def moved(self, session_id: str = "s-1", **more: Any) -> tuple[Session, Place]:
         """A session that was handed off, and its thread."""
@@ -153,11 +210,15 @@ class World:
 
 
 class CompetingAction(FakePlatforms):
-    """Runs a competing action after a request was looked up and before anything is written for it."""
+    """Runs a competing action after a request or a message was looked up and before anything is written for it."""
 
     def __init__(self, world: World, others: Callable[[], object]) -> None:
         super().__init__(world.platform)
         self._others = others
+
+    def get(self, name: str) -> FakePlatform:
+        self._others()
+        return super().get(name)
 
     def is_configured(self, name: str) -> bool:
         self._others()

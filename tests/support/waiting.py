@@ -1,5 +1,6 @@
 """Wait for a condition that other threads or processes bring about."""
 
+import os
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -27,3 +28,8 @@ def eventually(look: Callable[[], T | None], *, within: float = 20.0, show: Call
             last = f"last assertion: {failed}" if failed else f"last result: {seen!r}"
             raise AssertionError(f"not within {within:g} s; {last}" + (f"; {show()!r}" if show else "")) from failed
         time.sleep(PAUSE)
+
+
+def on_this_machine(seconds: float) -> float:
+    """A promise in seconds of a free machine, on this one: as much longer as there is more to do than it has cores."""
+    return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))

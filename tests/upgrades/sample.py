@@ -69,15 +69,15 @@ def handoffs_of(world: World) -> list[Handoff]:
 
 
 def drive(world: World) -> None:
-    """Let stream, queue and sweep work, minute by minute, until nothing is open and nothing is queued."""
+    """Let stream, queues and sweep work, minute by minute, until nothing is open and nothing is queued."""
     for _ in range(MOST_MINUTES):
         for handoff in handoffs_of(world):
             if handoff.state is State.PENDING:
                 world.process(handoff)
-        while world.turn() is not None:
+        while world.agents() or world.turn() is not None:
             pass
         world.sweep()
-        if not world.queue.waiting and not any(handoff.is_open for handoff in handoffs_of(world)):
+        if world.next_at() is None and not any(handoff.is_open for handoff in handoffs_of(world)):
             return
         world.wait(MINUTE)
     raise AssertionError(f"open after {MOST_MINUTES} minutes: {world.queue.waiting}")

@@ -98,7 +98,7 @@ def test_the_kickoff_of_a_newer_handoff_waits_in_the_queue(world: World, tables:
     world.process(handoff)
     make_newer(tables, handoff, changes)
     for _ in range(5):
-        assert world.turn() is not None
+        assert world.agents()
         world.wait(60)
     assert not world.agent.given
     make_newer(tables, handoff, {"v": 1, "state": "running"})
@@ -154,6 +154,22 @@ def test_a_transcript_in_a_newer_form_is_refused_for_now(world: World, tables: M
     with pytest.raises(NewerVersion, match="newer version"):
         world.transcript()
     assert [each.id for each in world.store.sessions.list(USER, limit=9).sessions] == [session.id]
+
+
+def test_a_turn_on_a_transcript_in_a_newer_form_waits(world: World, tables: MemoryTables) -> None:
+    _, place = world.moved()
+    key, asked = {"pk": "SESSION#s-1", "sk": "CHUNK#0000000000"}, len(world.agent.given)
+    change(tables, Table.SESSIONS, key, v=99)
+    world.say(place, "Hello", "0001")
+    world.turn()
+    for _ in range(5):
+        world.agents()
+        world.wait(60)
+    assert len(world.agent.given) == asked
+    change(tables, Table.SESSIONS, key, v=1)
+    drive(world)
+    assert world.transcript()[-2]["content"] == "Hello"
+    assert world.agent.notes[-1] is None
 
 
 def test_every_item_is_written_with_its_version(world: World, tables: MemoryTables) -> None:

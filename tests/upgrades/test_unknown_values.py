@@ -1,7 +1,7 @@
 """Every stored item with values that this version does not know, and without what is optional."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,11 @@ from functions.views import HandoffView, SessionView
 from shared.domain.handoffs import State
 from shared.domain.routes import place_of
 from shared.domain.sessions import Interruption
+from shared.ports.platforms import Button, Part
 from shared.ports.store import Store
 from shared.ports.tables import Item, Put, Table
 from shared.store.bundle import store_on
-from shared.store.keys import DIRECTORY
+from shared.store.keys import DIRECTORY, out_key
 from tests.support.memory_tables import MemoryTables
 from tests.upgrades.sample import RELEASES, Sample, drive
 
@@ -138,12 +139,8 @@ def one_of_each(tables: MemoryTables) -> Iterator[tuple[Table, Item]]:
                 yield table, item
 
 
-@pytest.mark.parametrize("written_by", ["earlier", "current"])
-def test_every_item_is_read_with_unknown_or_missing_values(sample: Sample, written_by: str) -> None:
-    tables = MemoryTables()
-    world = sample.world(tables)
-    if written_by == "current":
-        drive(world)
+def try_all(tables: MemoryTables, read: Callable[[Store, Item], None]) -> set[tuple[str, str]]:
+    """Read each item with each change, and the lists of all; returns the kinds and the changes."""
     store, tried = store_on(tables), set()
     for table, item in one_of_each(tables):
         for change, variant in variants(item):
@@ -156,8 +153,43 @@ def test_every_item_is_read_with_unknown_or_missing_values(sample: Sample, writt
             except Exception as error:
                 raise AssertionError(f"{kind_of(item)} {change}: {error!r}") from error
         tables.put(Put(table, item))
+    return tried
+
+
+@pytest.mark.parametrize("written_by", ["earlier", "current"])
+def test_every_item_is_read_with_unknown_or_missing_values(sample: Sample, written_by: str) -> None:
+    tables = MemoryTables()
+    world = sample.world(tables)
+    if written_by == "current":
+        drive(world)
+
+    tried = try_all(tables, read)
+
     assert ("META", "another resume_pending.reason") in tried
     assert {("handoff", "another state"), ("OUT", "another state"), ("INBOX", "another status")} <= tried
+
+
+@pytest.mark.parametrize(
+    ("stored", "read_as"),
+    [
+        (None, ()),
+        ([{"id": "a", "label": "A", "style": UNKNOWN, "new": 1}], (Button("a", "A"),)),
+        ([{"id": "a", "label": "A"}, {"menu": []}], ()),
+        (UNKNOWN, ()),
+        ([UNKNOWN], ()),
+        ({"a": 1}, ()),
+        (7, ()),
+        ([{"id": "a", "label": 5}], ()),
+    ],
+)
+def test_buttons_of_another_version_are_read(stored: Any, read_as: tuple[Button, ...]) -> None:
+    tables = MemoryTables()
+    item = {**out_key("s-1", "n-1", 0), "route": "chat:home", "text": "May I?", "state": "waiting", "v": 1}
+    tables.put(Put(Table.SESSIONS, item | ({} if stored is None else {"buttons": stored})))
+
+    (part,) = store_on(tables).outbox.journal("s-1", "n-1")
+
+    assert (part.state, part.part) == ("waiting", Part("May I?", buttons=read_as))
 
 
 @pytest.mark.parametrize("name", sorted(REQUIRED["META"] - {"user_id", "created_at"}))

@@ -1,10 +1,11 @@
 """The contract of every agent, and of every agent that calls a server."""
 
+import contextlib
 import json
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -12,10 +13,11 @@ import pytest
 
 from shared.agents.registry import spec_of
 from shared.domain.messages import Message
-from shared.errors import AgentFailed, AgentUnavailable
-from shared.ports.agents import Agent
+from shared.errors import AgentError, AgentFailed, AgentUnavailable
+from shared.ports.agents import Agent, Cancellation, Listener
 from shared.settings import Settings
 from tests.contracts.agent.dialects import Dialect
+from tests.support.garbled_answers import MARK, garbled, lacking_fields, odd_fields
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import HANG, TRICKLE, HttpServer, Response
 
@@ -32,8 +34,16 @@ class HurriedClock:
     def now(self) -> int:
         return int((time.time() + sum(self.pauses)) * 1000)
 
-    def pause(self, seconds: float) -> None:
-        self.pauses.append(seconds)
+    def cancellation(self) -> Cancellation:
+        """One whose pauses pass on this clock."""
+        clock = self
+
+        class Hurried(Cancellation):
+            def wait(self, seconds: float) -> bool:
+                clock.pauses.append(seconds)
+                return self.is_cancelled
+
+        return Hurried()
 
 
 def settings(**changes: Any) -> Settings:
@@ -70,6 +80,30 @@ def long_transcript(count: int = 400) -> list[Message]:
     return messages
 
 
+class ListeningAgent:
+    """An agent that is always asked for its progress; `heard` is what it reported."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.heard: list[str] = []
+
+    def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        note: str | None,
+        deadline: int,
+        cancellation: Cancellation,
+        progress: Listener | None = None,
+    ) -> str:
+        def hear(text: str) -> None:
+            self.heard.append(text)
+            if progress:
+                progress(text)
+
+        return self.agent.reply(messages, note=note, deadline=deadline, cancellation=cancellation, progress=hear)
+
+
 class AgentContract:
     """For every agent: the test class provides `agent`, and `slow_agent`, which does not answer in time."""
 
@@ -78,22 +112,31 @@ class AgentContract:
         return HurriedClock()
 
     def test_an_answer_has_words(self, agent: Agent, clock: HurriedClock) -> None:
-        assert agent.reply([user("hello")], note=None, deadline=clock.now() + 10_000).strip()
+        assert agent.reply(
+            [user("hello")], note=None, deadline=clock.now() + 10_000, cancellation=clock.cancellation()
+        ).strip()
+
+    def test_one_who_listens_gets_the_same_answer(self, agent: Agent, clock: HurriedClock) -> None:
+        listening = ListeningAgent(agent)
+        told: dict[str, Any] = {"note": None, "deadline": clock.now() + 60_000}
+        answer = listening.reply([user("hello")], **told, cancellation=clock.cancellation())
+        assert answer == agent.reply([user("hello")], **told, cancellation=clock.cancellation())
+        assert all(words.strip() and words in answer for words in listening.heard)
 
     def test_the_transcript_it_is_given_stays_as_it_was(self, agent: Agent, clock: HurriedClock) -> None:
         messages = [*long_transcript(40), KICKOFF]
         before = json.dumps(messages)
-        agent.reply(messages, note="a note", deadline=clock.now() + 10_000)
+        agent.reply(messages, note="a note", deadline=clock.now() + 10_000, cancellation=clock.cancellation())
         assert json.dumps(messages) == before
 
     def test_a_deadline_in_the_past_is_worth_another_try(self, slow_agent: Agent, clock: HurriedClock) -> None:
         with pytest.raises(AgentUnavailable):
-            slow_agent.reply([user("hello")], note=None, deadline=clock.now() - 1)
+            slow_agent.reply([user("hello")], note=None, deadline=clock.now() - 1, cancellation=clock.cancellation())
 
     def test_a_slow_one_gives_up_at_the_deadline(self, slow_agent: Agent, clock: HurriedClock) -> None:
         deadline = clock.now() + 400
         with pytest.raises(AgentUnavailable):
-            slow_agent.reply([user("hello")], note=None, deadline=deadline)
+            slow_agent.reply([user("hello")], note=None, deadline=deadline, cancellation=clock.cancellation())
         assert clock.now() < deadline + 2_000
 
 
@@ -106,16 +149,19 @@ class RemoteAgentContract(AgentContract):
     @pytest.fixture
     def make(self, server: HttpServer, clock: HurriedClock) -> Callable[..., Agent]:
         def make(**changes: Any) -> Agent:
-            path = "/v1" if self.dialect.name == "openai" else ""
-            given = {"agent": self.dialect.name, "agent_url": server.url + path, "agent_model": "some.model-v1:0"}
-            known = settings(**(given | changes))
+            given = {"agent": self.dialect.name, "agent_url": server.url, "agent_model": "some.model-v1:0"} | changes
+            if self.dialect.name == "openai":
+                given["agent_url"] += "/v1"
+            known = settings(**given)
             module, _, name = spec_of(self.dialect.name).adapter.partition(":")
-            made: Agent = getattr(import_module(module), name)(
-                known, FakeSecrets({"agent/key": KEY}), clock, pause=clock.pause
-            )
-            return made
+            made: Agent = getattr(import_module(module), name)(known, FakeSecrets({"agent/key": KEY}), clock)
+            return self.prepared(made)
 
         return make
+
+    def prepared(self, agent: Agent) -> Agent:
+        """The agent as the tests ask it."""
+        return agent
 
     @pytest.fixture
     def agent(self, make: Callable[..., Agent], server: HttpServer) -> Agent:
@@ -128,7 +174,7 @@ class RemoteAgentContract(AgentContract):
         return make()
 
     def ask(self, agent: Agent, clock: HurriedClock, messages: list[Message] | None = None, **more: Any) -> str:
-        given = {"note": None, "deadline": clock.now() + 60_000} | more
+        given = {"note": None, "deadline": clock.now() + 60_000, "cancellation": clock.cancellation()} | more
         return agent.reply(messages or [user("hello")], **given)
 
     def test_the_kickoff_sends_all_400_messages_in_order(
@@ -265,6 +311,29 @@ class RemoteAgentContract(AgentContract):
     ) -> None:
         server.script = [Response(200, self.dialect.says("whole").body[:20]), self.dialect.says("whole")]
         assert self.ask(make(), clock) == "whole"
+
+    def test_a_garbled_answer_is_an_error_of_the_port(
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        whole = self.dialect.says("whole").body
+        agent = make()
+        for way, answer in garbled(whole).items():
+            server.script = [answer]
+            with pytest.raises(AgentUnavailable if way.startswith("5") else AgentError) as caught:
+                self.ask(agent, clock)
+            assert MARK not in str(caught.value), way
+        assert MARK not in caplog.text
+
+    def test_an_odd_field_raises_only_errors_of_the_port(
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
+    ) -> None:
+        """Fields that are not read may be anything, and a text may be in parts."""
+        whole = self.dialect.says("whole").body
+        agent = make()
+        for answer in (*odd_fields(whole).values(), *lacking_fields(whole).values()):
+            server.script = [answer]
+            with contextlib.suppress(AgentError):
+                assert isinstance(self.ask(agent, clock), str)
 
     def test_a_server_that_is_not_there_is_worth_another_try(
         self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock

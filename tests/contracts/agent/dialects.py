@@ -62,10 +62,13 @@ class OpenAIDialect:
         return str(first["content"]) if first["role"] == "system" else ""
 
     def problem(self, request: Request) -> str | None:
+        if set(request.json) - {"stream"} != {"model", "messages"}:
+            return f"unknown parameters {set(request.json)}"
+        return self.problem_with(request)
+
+    def problem_with(self, request: Request) -> str | None:
         if request.path != "/v1/chat/completions":
             return f"no such path {request.path}"
-        if set(request.json) != {"model", "messages"}:
-            return f"unknown parameters {set(request.json)}"
         return _problem_with(request.json["messages"])
 
     def answer(self, request: Request, text: str) -> Response:
@@ -114,6 +117,7 @@ class BedrockDialect:
     """Converse over REST and JSON."""
 
     name = "bedrock"
+    call = "converse"
     _STOPS: ClassVar = {"done": "end_turn", "length": "max_tokens", "filter": "content_filtered", "tool": "tool_use"}
     _ERRORS: ClassVar = {
         "rate_limited": (429, "ThrottlingException", "Too many requests"),
@@ -154,7 +158,7 @@ class BedrockDialect:
         return "\n".join(block["text"] for block in request.json.get("system", ()))
 
     def problem(self, request: Request) -> str | None:
-        if request.path != "/model/some.model-v1%3A0/converse":
+        if request.path != f"/model/some.model-v1%3A0/{self.call}":
             return f"no such path {request.path}"
         messages = request.json["messages"]
         roles = [message["role"] for message in messages]

@@ -11,8 +11,11 @@ import pytest
 
 from local.chats import CHATS
 from local.service import LocalService
-from shared.domain.sessions import TurnLease
+from shared.domain.offers import Offer
+from shared.domain.sessions import RunsOn, Turn
 from shared.platforms import PLATFORMS
+from shared.platforms.spec import PlatformSpec
+from shared.ports.inbox import InboxRow
 from shared.use_cases.people.authenticate import hash_of, new_token
 from tests.support.http_contract import check
 from tests.support.waiting import eventually
@@ -20,14 +23,22 @@ from tests.support.waiting import eventually
 SUPPORTED = [spec for spec in PLATFORMS if spec.adapter is not None]
 CHAT = SUPPORTED[0].name
 FORUM = next(chat.id for chat in CHATS[0].chats if CHATS[0].kinds[chat.kind].is_forum)
-UNCONFIGURED = SUPPORTED[-1]
-UNSUPPORTED = next(spec.name for spec in PLATFORMS if spec.adapter is None)
+UNCONFIGURED = [spec for spec in SUPPORTED if spec.window is None][-1]
+WINDOWED = next(chat for chat in CHATS if chat.spec.window is not None)
+UNSUPPORTED = "carrier"
 ONE: list[dict[str, Any]] = [{"role": "user", "content": "hi"}]
+
+
+class ServiceWithUnsupported(LocalService):
+    """Lists one more platform, which has no adapter."""
+
+    def _specs(self) -> list[PlatformSpec]:
+        return [*super()._specs(), PlatformSpec(UNSUPPORTED, "Carrier", threads=False)]
 
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[LocalService]:
-    with LocalService(mode="in_process") as running:
+    with ServiceWithUnsupported(mode="in_process") as running:
         prefix = running.stack.outputs["SecretsPrefix"]
         for secret in UNCONFIGURED.secrets:
             running.engine.client("ssm").delete_parameter(Name=f"{prefix}/{secret}")
@@ -62,7 +73,24 @@ class Api:
 
     def busy_session(self) -> str:
         """A session with a turn that is running for a long time."""
-        return self.session(turn=TurnLease("turn", 2**52))
+        return self.session(turn=Turn("turn", is_claimed=True, lease_until=2**52))
+
+    def runner(self) -> str:
+        """The id of a new runner."""
+        runner_id = f"r-{uuid.uuid4().hex[:12]}"
+        self.http.put(f"/runners/{runner_id}", json={"name": "laptop", "protocol": 1}).raise_for_status()
+        return runner_id
+
+    def machine_turn(self) -> tuple[str, str]:
+        """The ids of a session whose turn `turn` waits for a runner, and of that runner."""
+        runs_on = RunsOn(self.runner(), "codex", "n-1")
+        session_id = self.session(runs_on=runs_on)
+        session = self.service.store.sessions.get(session_id)
+        assert session is not None
+        row = InboxRow(session.cli, "row-1", self.user_id, "hi", 1, self.user_id)
+        offer = Offer("turn", session_id, self.user_id, session.cli, session.epoch, 1, rows=("row-1",), runs_on=runs_on)
+        self.service.store.turns.offer(session, offer, accepted=row)
+        return session_id, runs_on.runner
 
     def request_handoff(self, session_id: str, **more: Any) -> httpx.Response:
         body = {"session_id": session_id, "platform": CHAT, "epoch": 0, **more}
@@ -76,15 +104,16 @@ class Api:
         self.service.simulator.arm(CHAT, "rate_limit", 0)
 
     def completed_handoff(self) -> dict[str, Any]:
-        handoff_id = self.request_handoff(self.session()).json()["id"]
+        view = self.ended_handoff(self.request_handoff(self.session()).json()["id"])
+        assert view["error"] is None
+        return view
 
+    def ended_handoff(self, handoff_id: str) -> dict[str, Any]:
         def done() -> dict[str, Any] | None:
             view: dict[str, Any] = self.http.get(f"/handoffs/{handoff_id}").json()
             return view if view["done"] else None
 
-        view = eventually(done)
-        assert view["error"] is None
-        return view
+        return eventually(done)
 
 
 @pytest.fixture(scope="session")

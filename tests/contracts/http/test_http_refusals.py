@@ -12,23 +12,40 @@ from local.chats import CHATS
 from local.service import LocalService
 from shared.domain.tokens import Scope
 from shared.use_cases.people.tokens import issue_token
-from tests.contracts.http.conftest import CHAT, FORUM, ONE, UNCONFIGURED, UNSUPPORTED, Api, new_user
+from tests.contracts.http.conftest import CHAT, FORUM, ONE, UNCONFIGURED, UNSUPPORTED, WINDOWED, Api, new_user
 from tests.support.http_contract import OPERATIONS, Operation
 
-UNPROVOKED = {"internal", "conflict"}
-"""An outage, and a race that is lost five times in a row."""
+UNPROVOKED = {"internal", "conflict", "storage_unavailable"}
+"""An outage, a race that is lost five times in a row, and a file that only a service on one machine has."""
 ASKED = CHATS[1]
 """A platform whose API is called to resolve a chat."""
 JSON = {"Content-Type": "application/json"}
+OF_ADMINS = ("/users", "/invitations")
 VALID: dict[str, dict[str, Any]] = {
     "put_session": {},
     "post_messages": {"epoch": 0, "after": 0, "messages": ONE},
     "post_turn": {"epoch": 0, "id": "t-1", "text": "hi"},
     "post_resume": {"epoch": 0},
     "put_home": {"chat": "1"},
+    "post_notices": {"text": "done"},
     "post_handoff": {"platform": CHAT, "session": {"messages": ONE}},
     "post_token": {},
     "post_user": {"id": "newcomer"},
+    "post_link": {"platform": CHAT},
+    "post_invitation": {"name": "newcomer", "platform": CHAT},
+    "post_login": {"code": f"hl_owner.{'A' * 32}", "key": "k" * 32},
+    "put_runner": {"name": "laptop", "protocol": 1},
+    "post_claim": {"session_id": "none", "claim_id": "c-1"},
+    "post_begin": {"session_id": "none", "fence": 1},
+    "post_events": {"session_id": "none", "fence": 1, "seq": 1},
+    "post_result": {
+        "session_id": "none",
+        "fence": 1,
+        "digest": "0" * 64,
+        "outcome": "done",
+        "messages": [{"role": "assistant", "content": "done"}],
+        "given": [],
+    },
 }
 """A body for each call that takes one."""
 
@@ -39,6 +56,7 @@ def send(api: Api, operation: Operation, id: str = "none", body: Any = None, **m
     for name in ("{session_id}", "{handoff_id}", "{token_id}", "{user_id}"):
         path = path.replace(name, id)
     path = path.replace("{platform}", more.pop("platform", CHAT))
+    path = path.replace("{runner_id}", more.pop("runner", id)).replace("{turn_id}", more.pop("turn", "none"))
     if "content" not in more and operation.id in VALID:
         more["json"] = {**VALID[operation.id], **(body or {})}
     return api.http.request(operation.method, path, **more)
@@ -58,7 +76,7 @@ def with_scopes(api: Api, *scopes: Scope) -> Api:
 
 
 def missing_scope(api: Api, operation: Operation) -> httpx.Response:
-    lacking = Scope.HANDOFF if operation.path.startswith("/users") else Scope.ADMIN
+    lacking = Scope.HANDOFF if operation.path.startswith(OF_ADMINS) else Scope.ADMIN
     return send(with_scopes(api, lacking), operation)
 
 
@@ -82,6 +100,8 @@ def invalid_request(api: Api, operation: Operation) -> httpx.Response:
 def unknown_session(api: Api, operation: Operation) -> httpx.Response:
     if operation.id == "post_handoff":
         return api.request_handoff("none")
+    if "{runner_id}" in operation.path:
+        return send(api, operation, runner=api.runner())
     if operation.id == "put_session":  # creates what is missing, so only another user's is unknown
         return send(api, operation, id=Api(api.service, "other").session())
     return send(api, operation)
@@ -89,7 +109,7 @@ def unknown_session(api: Api, operation: Operation) -> httpx.Response:
 
 def allowed(api: Api, operation: Operation) -> Api:
     """With the scope `admin` for the calls that need it."""
-    return with_scopes(api, Scope.ADMIN) if operation.path.startswith("/users") else api
+    return with_scopes(api, Scope.ADMIN) if operation.path.startswith(OF_ADMINS) else api
 
 
 def unknown_token(api: Api, operation: Operation) -> httpx.Response:
@@ -101,7 +121,12 @@ def unknown_user(api: Api, operation: Operation) -> httpx.Response:
 
 
 def user_exists(api: Api, operation: Operation) -> httpx.Response:
-    return send(allowed(api, operation), operation, body={"id": new_user(api.service).user_id})
+    name = "name" if operation.id == "post_invitation" else "id"
+    return send(allowed(api, operation), operation, body={name: new_user(api.service).user_id})
+
+
+def login_refused(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation)
 
 
 def chat_refused(api: Api, operation: Operation) -> httpx.Response:
@@ -165,7 +190,8 @@ def platform_not_configured(api: Api, operation: Operation) -> httpx.Response:
 
 
 def on_platform(api: Api, operation: Operation, name: str) -> httpx.Response:
-    if operation.id == "put_home":
+    api = allowed(api, operation)
+    if operation.id in ("put_home", "delete_link"):
         return send(api, operation, platform=name)
     return send(api, operation, body={"platform": name})
 
@@ -177,6 +203,10 @@ def place_busy(api: Api, operation: Operation) -> httpx.Response:
     return send(Api(api.service, "other"), operation, body=body)
 
 
+def write_first(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, body={"platform": WINDOWED.name, "target": WINDOWED.people["stranger"]})
+
+
 def idempotency_key_reused(api: Api, operation: Operation) -> httpx.Response:
     key = {"Idempotency-Key": uuid.uuid4().hex}
     send(api, operation, headers=key).raise_for_status()
@@ -185,6 +215,61 @@ def idempotency_key_reused(api: Api, operation: Operation) -> httpx.Response:
 
 def too_late(api: Api, operation: Operation) -> httpx.Response:
     return send(api, operation, id=api.completed_handoff()["id"])
+
+
+def unknown_runner(api: Api, operation: Operation) -> httpx.Response:
+    named = {"runs_on": {"runner": "none", "agent": "codex", "native_id": "n-1"}}
+    if operation.id == "put_session":
+        return send(api, operation, id=api.session(), body=named)
+    if operation.id == "post_handoff":
+        return send(api, operation, body={"session": {"messages": ONE, **named}})
+    return send(api, operation)
+
+
+def runner_revoked(api: Api, operation: Operation) -> httpx.Response:
+    runner = api.runner()
+    send(api, OPERATIONS["delete_runner"], runner=runner).raise_for_status()
+    return send(api, operation, runner=runner)
+
+
+def runner_too_old(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, body={"protocol": 0})
+
+
+def unknown_turn(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, runner=api.runner(), body={"session_id": api.session()})
+
+
+def ended(api: Api, operation: Operation) -> httpx.Response:
+    session_id, runner = api.machine_turn()
+    send(api, OPERATIONS["post_resume"], id=session_id).raise_for_status()
+    return send(api, operation, runner=runner, turn="turn", body={"session_id": session_id})
+
+
+def taken(api: Api, operation: Operation) -> httpx.Response:
+    session_id, runner = api.machine_turn()
+    first = {"session_id": session_id, "claim_id": "first"}
+    send(api, operation, runner=runner, turn="turn", body=first).raise_for_status()
+    return send(api, operation, runner=runner, turn="turn", body={"session_id": session_id})
+
+
+def superseded(api: Api, operation: Operation) -> httpx.Response:
+    session_id, runner = api.machine_turn()
+    return send(api, operation, runner=runner, turn="turn", body={"session_id": session_id})  # at a fence to come
+
+
+def other_result(api: Api, operation: Operation) -> httpx.Response:
+    session_id, runner = api.machine_turn()
+    body = {"session_id": session_id, "given": ["row-1"]}
+    send(api, OPERATIONS["post_claim"], runner=runner, turn="turn", body={"session_id": session_id}).raise_for_status()
+    send(api, operation, runner=runner, turn="turn", body=body).raise_for_status()
+    return send(api, operation, runner=runner, turn="turn", body={**body, "digest": "f" * 64})
+
+
+def too_many_notices(api: Api, operation: Operation) -> httpx.Response:
+    api.http.put(f"/platforms/{CHAT}/home", json={"chat": FORUM}).raise_for_status()
+    send(api, operation).raise_for_status()
+    return send(api, operation)
 
 
 def too_many_open_handoffs(api: Api, _: Operation) -> httpx.Response:
@@ -218,8 +303,17 @@ PROVOKE: dict[str, Callable[[Api, Operation], httpx.Response]] = {
         *(unauthenticated, malformed_json, body_too_large, invalid_request, unknown_session, unknown_handoff, moved),
         *(out_of_sequence, session_busy, session_suspended, handoff_in_flight, unknown_platform),
         *(platform_not_supported, platform_not_configured, place_busy, idempotency_key_reused, too_late),
-        *(too_many_open_handoffs, too_many_turns, storage_full, missing_scope, unknown_token, unknown_user),
-        *(user_exists, chat_refused, platform_unavailable),
+        *(
+            too_many_open_handoffs,
+            too_many_turns,
+            too_many_notices,
+            storage_full,
+            missing_scope,
+            unknown_token,
+            unknown_user,
+        ),
+        *(user_exists, chat_refused, platform_unavailable, unknown_runner, runner_revoked, runner_too_old),
+        *(login_refused, unknown_turn, ended, taken, superseded, other_result, write_first),
     )
 }
 DOCUMENTED = [
@@ -243,5 +337,6 @@ def test_a_documented_limit_is_reached(limited_service: LocalService, operation:
     assert int(answer.headers["retry-after"]) > 0
 
 
-def test_a_user_without_a_home_is_refused(service: LocalService) -> None:
-    assert send(new_user(service), OPERATIONS["post_handoff"]).json()["code"] == "no_home"
+@pytest.mark.parametrize("operation", ["post_handoff", "post_notices"])
+def test_a_user_without_a_home_is_refused(service: LocalService, operation: str) -> None:
+    assert send(new_user(service), OPERATIONS[operation]).json()["code"] == "no_home"

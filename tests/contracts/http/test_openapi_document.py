@@ -15,8 +15,8 @@ def test_the_template_routes_what_is_documented(service: LocalService) -> None:
     def plain(path: str) -> str:
         return re.sub(r"\{.+?\}", "{}", path)
 
-    routed = {(route.method, plain(route.path)) for route in service.stack.routes}
+    called = [route for route in service.stack.routes if route.function != "WebhookFunction"]
     documented = {(operation.method.upper(), plain(operation.path)) for operation in OPERATIONS.values()}
-    assert {route for route in routed if "/webhooks/" not in route[1]} == {
+    assert {(route.method, plain(route.path)) for route in called} == {
         call for call in documented if "/webhooks/" not in call[1]
     }

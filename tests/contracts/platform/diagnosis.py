@@ -46,6 +46,8 @@ class Diagnosis(PlatformTests):
         assert at.simulator.state() == before
 
     def test_a_home_that_is_gone_is_reported(self, at: PlatformHarness, home: Place) -> None:
+        if not self.chat.looks_up_chats:
+            return
         at.simulator.remove(at.name, home.chat)
 
         found = {finding.name: finding.ok for finding in self.diagnose(at, home)}
@@ -60,7 +62,7 @@ class Diagnosis(PlatformTests):
         (found,) = self.diagnose(at, self.first_home)
 
         assert (found.name, found.ok) == ("bot", False)
-        assert "token" in found.detail
+        assert ("token" if self.chat.has_token else token) in found.detail
 
     @pytest.mark.parametrize("kind", ["rate_limit", "reset", "server_error", "forbidden"])
     def test_a_failing_platform_is_reported(self, at: PlatformHarness, kind: str) -> None:

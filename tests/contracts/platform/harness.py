@@ -10,12 +10,12 @@ from local.chats.simulator import Simulator
 from local.chats.spec import LocalChat
 from shared.domain.routes import Place
 from shared.platforms.registry import PlatformRegistry
-from shared.ports.inbound import Inbound, WebhookRequest
+from shared.ports.inbound import Inbound, Pressed, WebhookRequest
 from shared.ports.platforms import Platform
 from shared.settings import Settings
 from tests.support.secrets import FakeSecrets
 from tests.support.webhook_receiver import WebhookReceiver
-from tests.support.webhooks import message_in
+from tests.support.webhooks import done_in, message_in, press_in
 
 MESSAGE = "go on, please"
 
@@ -61,21 +61,51 @@ class PlatformHarness:
         self.simulator.say(self.name, home.chat, text, thread=None if place == home else _thread_id(place))
 
     def next_message(self) -> Inbound:
-        """The next message that the platform posts; the bot's own messages must be ignored."""
+        """The next message that the platform posts; nothing else than messages of people counts."""
         while True:
             request = self._next_request()
             assert self.platform.verify(request, now=now())
             parsed = self.platform.parse(request)
-            if parsed.events:
+            if done_in(parsed):
                 return message_in(parsed)
-            assert parsed.ignored
+            assert parsed.ignored or parsed.events
+
+    def press(self, home: Place, place: Place, message: str, button: str, *, user: str = "owner") -> None:
+        """A person presses a button."""
+        thread = None if place == home else _thread_id(place)
+        self.simulator.press(self.name, home.chat, message, button, thread=thread, user=user)
+
+    def next_press(self) -> Pressed:
+        """The next press that the platform posts; nothing else than messages of people counts."""
+        return press_in(self.platform.parse(self.press_request()))
+
+    def press_request(self) -> WebhookRequest:
+        """The webhook of the next press."""
+        while True:
+            request = self._next_request()
+            assert self.platform.verify(request, now=now())
+            parsed = self.platform.parse(request)
+            if done_in(parsed):
+                return request
+            assert parsed.ignored or parsed.events
+
+    def people_at(self, home: Place) -> list[str]:
+        """The people of a home, by their keys."""
+        (chat,) = [chat for chat in self.chat.chats if chat.id == home.chat]
+        return list(chat.people)
+
+    def acknowledged(self, home: Place, place: Place, message: str) -> list[dict[str, str]]:
+        """The answers to presses of a message's buttons: `to` whom, and the `text`."""
+        (found,) = [posted for posted in self.posted(home, place) if posted["id"] == message]
+        answers: list[dict[str, str]] = found.get("acknowledged", [])
+        return answers
 
     def write_and_receive(self, home: Place, place: Place) -> WebhookRequest:
         """The webhook of a message that a person wrote."""
         self.write(home, place)
         while True:
             request = self._next_request()
-            if self.platform.parse(request).events:
+            if done_in(self.platform.parse(request)):
                 return request
 
     def _next_request(self) -> WebhookRequest:

@@ -12,8 +12,8 @@ from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import PlatformHarness
 
 
-class Outbound(PlatformTests):
-    """What the bot posts, in every kind of home."""
+class Edits(PlatformTests):
+    """What a platform must do on which messages can be edited."""
 
     def test_a_message_is_edited_and_an_equal_edit_succeeds(self, at: PlatformHarness, home: Place) -> None:
         place = self.open(at, home)
@@ -32,6 +32,23 @@ class Outbound(PlatformTests):
 
         with pytest.raises(Rejected):
             at.platform.edit(place, re.sub(r"\d", "9", message), Part("x"))
+
+
+class NoEdits(PlatformTests):
+    """A platform without edits refuses them."""
+
+    def test_an_edit_is_rejected_and_changes_nothing(self, at: PlatformHarness, home: Place) -> None:
+        message = at.platform.send(home, Part("hello"), key="a")
+        before = at.simulator.state()
+
+        with pytest.raises(Rejected):
+            at.platform.edit(home, message, Part("x"))
+
+        assert at.simulator.state() == before
+
+
+class Outbound(PlatformTests):
+    """What the bot posts, in every kind of home."""
 
     def test_a_long_reply_arrives_complete_and_in_order(self, at: PlatformHarness, home: Place) -> None:
         table = "| file | size |\n|---|---:|\n" + "\n".join(f"| f{n}.py | {n} 🚀 |" for n in range(30))

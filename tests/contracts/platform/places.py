@@ -1,8 +1,11 @@
 """Chats by their ids: one form for each, and private ones only for their own people."""
 
+from urllib.parse import urlsplit
+
 import pytest
 
 from local.chats.spec import SeededChat
+from shared.domain.links import code_in_command, code_in_words
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, Rejected
 from tests.contracts.platform.case import PlatformTests
@@ -49,6 +52,17 @@ class Places(PlatformTests):
         at.simulator.stop()
 
         assert at.platform.link(home)
+
+    def test_a_pairing_code_is_sent_as_the_service_reads_it(self, at: PlatformHarness) -> None:
+        pairing = at.platform.pairing("ABCD-EFGH")
+
+        assert "ABCDEFGH" in (code_in_command(pairing.text), code_in_words(pairing.text))
+        assert not pairing.url or urlsplit(pairing.url).scheme in ("http", "https", "tg")
+
+    def test_a_pairing_needs_no_answer_of_the_platform(self, at: PlatformHarness) -> None:
+        at.simulator.stop()
+
+        assert "ABCD-EFGH" in at.platform.pairing("ABCD-EFGH").text
 
     def _private(self) -> list[tuple[SeededChat, list[str]]]:
         """The private chats, each with the accounts of the other people."""

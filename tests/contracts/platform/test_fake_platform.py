@@ -1,5 +1,7 @@
 """The fake platform of the use case tests against the parts of the platform contract that need no network."""
 
+import itertools
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -9,6 +11,8 @@ from local.chats.spec import ChatKind, LocalChat, SeededChat
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited, Rejected
 from shared.platforms.spec import PlatformSpec
+from shared.ports.inbound import Pressed, WebhookRequest
+from tests.contracts.platform.buttons import SomeButtons
 from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.faults import Faults
 from tests.contracts.platform.harness import PlatformHarness
@@ -19,7 +23,7 @@ from tests.support.secrets import FakeSecrets
 
 CHAT = LocalChat(
     PlatformSpec("chat", "Chat", threads=True),
-    people={"owner": "ada-there"},
+    people={"owner": "ada-there", "stranger": "eve-there"},
     chats=(SeededChat("home", "Home", "group"),),
     homes={"owner": "home"},
     wire="",
@@ -59,6 +63,8 @@ class FakeHarness:
         self.chat, self.platform = CHAT, platform
         self.secrets = FakeSecrets({"chat/token": "the token"})
         self.simulator = FakeSimulator(platform)
+        self._presses: deque[str] = deque()
+        self._numbers = itertools.count(1)
 
     def arm(self, kind: str, *, count: int = 1, seconds: float = 0, on: str = "send") -> None:
         error = RateLimited(seconds) if kind == "rate_limit" else FAULTS[kind](f"the platform answers with {kind}")
@@ -67,7 +73,25 @@ class FakeHarness:
         self.platform.next[on].extend([error] * count)
 
     def posted(self, _: Place, place: Place) -> list[dict[str, Any]]:
-        return [{"id": post.id, "text": post.text} for post in self.platform.posts[place]]
+        return [
+            {"id": post.id, "text": post.text, "buttons": [{"id": b.id, "label": b.label} for b in post.buttons]}
+            for post in self.platform.posts[place]
+        ]
+
+    def press(self, _: Place, place: Place, message: str, button: str, *, user: str = "owner") -> None:
+        self._presses.append(f"pressed-{next(self._numbers):03}|{place.thread}|{button}|{message}|{CHAT.people[user]}")
+
+    def next_press(self) -> Pressed:
+        (event,) = self.platform.parse(WebhookRequest(self._presses.popleft().encode())).events
+        assert isinstance(event, Pressed)
+        return event
+
+    def people_at(self, _: Place) -> list[str]:
+        return list(CHAT.people)
+
+    def acknowledged(self, *_: object) -> list[dict[str, str]]:
+        people = {person: key for key, person in CHAT.people.items()}
+        return [{"to": people[sender], "text": text} for sender, text in self.platform.acknowledged]
 
     def thread_titles(self, home: Place) -> list[str]:
         return [thread.title for place, thread in self.platform.threads.items() if place.home == home]
@@ -89,6 +113,11 @@ class FakeCase(PlatformTests):
 
 class TestFakeOutbound(FakeCase, Outbound):
     pass
+
+
+class TestFakeButtons(FakeCase, SomeButtons):
+    # The fake shows whatever it is given.
+    test_a_long_label_is_cut = None  # type: ignore[assignment]
 
 
 class TestFakeFaults(FakeCase, Faults):

@@ -1,4 +1,4 @@
-"""The Turns queue under test: SQS on moto, or the fake in memory."""
+"""The Turns queue under test: SQS on moto, SQLite, or the fake in memory."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,10 @@ from local.cloud.sam import to_cloudformation
 from local.paths import TEMPLATE
 from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
 from shared.ports.queue import DeadTurn, DeadTurns, TurnMessage, TurnQueue, Visibility
-from shared.ports.queue_text import message_of
+from shared.ports.queue_text import body_of, message_of
+from shared.sqlite.database import Database
+from shared.sqlite.queues import SqliteQueue
+from shared.sqlite.turn_queues import SqliteDeadTurns, SqliteTurnQueue, SqliteVisibility
 from tests.support.fake_queue import FakeDeadTurns, FakeQueue, FakeVisibility, ManualClock, Waiting
 
 if TYPE_CHECKING:
@@ -95,6 +98,34 @@ class FakeHarness:
 
     def expire_dead(self, letters: Sequence[DeadTurn]) -> None:  # noqa: ARG002  # the fake expires all
         self.dead.all_visible()
+
+
+class SqliteHarness:
+    """Queues in a SQLite file."""
+
+    def __init__(self, database: Database) -> None:
+        self._turns = SqliteQueue(database, ManualClock(), "turns", visibility=60)
+        self.queue = SqliteTurnQueue(self._turns)
+        self.dead = SqliteDeadTurns(self._turns.dead_letters)
+
+    def receive(self) -> Received | None:
+        for one in self._turns.receive():
+            return Received(message_of(one.body), SqliteVisibility(self._turns, one.receipt), one.receipt)
+        return None
+
+    def delete(self, received: Received) -> None:
+        self._turns.done(received.receipt)
+
+    def bury(self, message: TurnMessage) -> None:
+        self._turns.dead_letters.put(body_of(message))
+
+    def bury_text(self, body: str, *, line: str) -> None:
+        """Add a dead letter with any text."""
+        self._turns.dead_letters.put(body, line=line)
+
+    def expire_dead(self, letters: Sequence[DeadTurn]) -> None:
+        for letter in letters:
+            SqliteVisibility(self._turns.dead_letters, letter.handle).set(0)
 
 
 @cache

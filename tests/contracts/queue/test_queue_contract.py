@@ -1,4 +1,4 @@
-"""What the Turns queue and its dead letters promise, on SQS and on the fake."""
+"""What the Turns queue and its dead letters promise, on SQS, SQLite and the fake."""
 
 import itertools
 from collections.abc import Iterator
@@ -10,7 +10,8 @@ from botocore.exceptions import EndpointConnectionError
 from shared.aws.queue import SqsVisibility
 from shared.domain.routes import Place
 from shared.ports.queue import InboxEvent, Kickoff, TurnMessage
-from tests.contracts.queue.harness import FakeHarness, QueueHarness, Received, sqs_harness
+from tests.contracts.queue.harness import FakeHarness, QueueHarness, Received, SqliteHarness, SqsHarness, sqs_harness
+from tests.support.table_backends import new_database
 
 if TYPE_CHECKING:
     from local.cloud.engine import Engine
@@ -19,10 +20,13 @@ HERE = Place("telegram", "-1001", "17")
 THERE = Place("slack", "C:1", "1.2")
 
 
-@pytest.fixture(params=["sqs", "fake"])
+@pytest.fixture(params=["sqs", "sqlite", "fake"])
 def at(request: pytest.FixtureRequest) -> Iterator[QueueHarness]:
     if request.param == "fake":
         yield FakeHarness()
+    elif request.param == "sqlite":
+        with new_database() as database:
+            yield SqliteHarness(database)
     else:
         with sqs_harness(request.getfixturevalue("engine")) as harness:
             yield harness
@@ -134,14 +138,23 @@ def test_dead_letters_are_received_in_batches(at: QueueHarness) -> None:
     assert 1 <= len(at.dead.receive(limit=2)) <= 2
 
 
-def test_unreadable_dead_letters_do_not_hide_the_others(engine: "Engine") -> None:
-    with sqs_harness(engine) as at:
-        for number in range(25):
-            at.bury_text("not a message", line=str(number))
-        at.bury(Kickoff(HERE, "h-1"))
+def unreadable_dead_letters_do_not_hide_the_others(at: SqsHarness | SqliteHarness) -> None:
+    for number in range(25):
+        at.bury_text("not a message", line=str(number))
+    at.bury(Kickoff(HERE, "h-1"))
 
-        assert [letter.message for letter in at.dead.receive(limit=10)] == [Kickoff(HERE, "h-1")]
-        assert list(at.dead.receive(limit=10)) == []
+    assert [letter.message for letter in at.dead.receive(limit=10)] == [Kickoff(HERE, "h-1")]
+    assert list(at.dead.receive(limit=10)) == []
+
+
+def test_unreadable_dead_letters_on_sqs_do_not_hide_the_others(engine: "Engine") -> None:
+    with sqs_harness(engine) as at:
+        unreadable_dead_letters_do_not_hide_the_others(at)
+
+
+def test_unreadable_dead_letters_on_sqlite_do_not_hide_the_others() -> None:
+    with new_database() as database:
+        unreadable_dead_letters_do_not_hide_the_others(SqliteHarness(database))
 
 
 def test_a_lost_connection_leaves_the_visibility_as_it_was() -> None:

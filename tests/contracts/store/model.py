@@ -11,12 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from shared.domain.handoffs import Handoff, Reason, State, Step, Thread
+from shared.domain.offers import Offer
 from shared.domain.routes import Place
-from shared.domain.sessions import Session, TurnLease
+from shared.domain.sessions import Interruption, Session
 from shared.errors import HandoffError
 from shared.ports.store import Store
 from shared.ports.tables import Item, Table
 from shared.store.handoff_items import handoff_of
+from shared.store.offers import offers_of
 from shared.store.session_items import session_of
 from tests.contracts.store.world import DEADLINE, LEASE, NOW, RECEIPT, World
 
@@ -29,11 +31,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Seen:
-    """Both tables at one moment: raw, to see any write at all, and as sessions, handoffs and routes."""
+    """Both tables at one moment: raw, to see any write at all, and as sessions, handoffs, offers and routes."""
 
     raw: dict[str, Any]
     sessions: dict[str, Session]
     handoffs: dict[str, Handoff]
+    offers: dict[str, Offer]
     routes: dict[str, str]
 
 
@@ -48,6 +51,8 @@ class Model:
     trace: list[str] = field(default_factory=list)
     old_sessions: list[Session] = field(default_factory=list)
     old_handoffs: list[Handoff] = field(default_factory=list)
+    offers: dict[str, Offer] = field(default_factory=dict)
+    over: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.world = World(self.store)
@@ -61,6 +66,14 @@ class Model:
 
     def handoff(self) -> Handoff:
         return _recent(self.chance, self.old_handoffs)
+
+    def new_id(self, kind: str) -> str:
+        return f"{kind}-{len(self.trace)}-{self.chance.randrange(10**6)}"
+
+    def kickoff_of(self, session: Session) -> Handoff | None:
+        """The handoff whose kickoff the session's turn is, as an executor reads it."""
+        offer = self.offers.get(session.turn.id) if session.turn else None
+        return self.store.handoffs.get(offer.handoff_id) if offer and offer.handoff_id else None
 
     def thread(self, handoff: Handoff) -> Thread:
         """What this attempt opens, the same whenever asked: a thread, or the home chat itself, where sessions meet."""
@@ -77,7 +90,7 @@ class Model:
 
     def step(self) -> None:
         action = self.chance.choices(list(ACTIONS), [weight for weight, _ in ACTIONS.values()])[0]
-        if not self.old_handoffs and action not in WITHOUT_HANDOFF:
+        if not self.old_handoffs and action in OF_HANDOFFS:
             action = "request"
         before = self.look()
         self.pause()
@@ -89,7 +102,9 @@ class Model:
         self.trace.append(f"{action} -> {_short(outcome)}")
         self.old_sessions += [s for s in after.sessions.values() if s not in before.sessions.values()]
         self.old_handoffs += [h for h in after.handoffs.values() if h not in before.handoffs.values()]
+        self.offers |= after.offers
         problems = [*self.problems(before, after), *untold(outcome, before, after, action)]
+        self.over |= {offer_id for offer_id in self.offers if offer_id not in _alive(after)}
         assert not problems, "\n".join([*problems, "after:", *self.trace[-25:]])
 
     def look(self) -> Seen:
@@ -102,6 +117,7 @@ class Model:
             raw,
             {session.id: session for session in map(session_of, metas)},
             {handoff.id: handoff for handoff in map(handoff_of, (i for i in raw.values() if "handoff_id" in i))},
+            {offer.id: offer for offer in offers_of(item for item in raw.values() if "sk" in item)},
             {
                 item["pk"].removeprefix("ROUTE#"): item["session_id"]
                 for item in raw.values()
@@ -113,6 +129,9 @@ class Model:
         """What must hold in every state and between any two."""
         for session in after.sessions.values():
             yield from _session_problems(before.sessions[session.id], session, after)
+            yield from _turn_problems(before.sessions[session.id], session, after)
+        if self.over & _alive(after):
+            yield f"turns that were over are alive again: {self.over & _alive(after)}"
         for handoff in after.handoffs.values():
             if earlier := before.handoffs.get(handoff.id):
                 yield from _handoff_problems(earlier, handoff, before, after)
@@ -150,6 +169,32 @@ def _session_problems(old: Session, new: Session, after: Seen) -> Iterator[str]:
         yield f"{new.id}: it lives at {new.owner.route}, and its link is {new.link}"
 
 
+def _alive(seen: Seen) -> set[str]:
+    return {session.turn.id for session in seen.sessions.values() if session.turn}
+
+
+def _turn_problems(old: Session, new: Session, after: Seen) -> Iterator[str]:
+    was, now = old.turn, new.turn
+    if now is not None:
+        offer = after.offers.get(now.id)
+        if offer is None or (offer.place, offer.epoch) != (new.owner, new.epoch):
+            yield f"{new.id}: its turn {now.id} has the offer {offer}, it is at {new.owner.route}, epoch {new.epoch}"
+        if now.is_claimed is (now.claim_id is None):
+            yield f"{new.id}: its turn is claimed by {now.claim_id}: {now.is_claimed}"
+        if min(now.fence, now.begun, now.tries) < 0 or now.fence < now.begun:
+            yield f"{new.id}: its turn counts wrong: {now}"
+    if was is None or now is None or was.id != now.id:
+        if was and now and new.epoch == old.epoch:
+            yield f"{new.id}: a turn replaced another without a move"
+        return
+    if now.fence - was.fence not in (0, 1):
+        yield f"{new.id}: the fence went from {was.fence} to {now.fence}"
+    if was.claim_id != now.claim_id and now.fence == was.fence:
+        yield f"{new.id}: another executor, and the fence is the same"
+    if new.message_count != old.message_count:
+        yield f"{new.id}: the transcript grew during a turn"
+
+
 def _handoff_problems(old: Handoff, new: Handoff, before: Seen, after: Seen) -> Iterator[str]:
     if not old.is_open and new != old:
         yield f"{new.id}: it had ended, and changed"
@@ -159,6 +204,10 @@ def _handoff_problems(old: Handoff, new: Handoff, before: Seen, after: Seen) -> 
         or (old.confirmed > new.confirmed)
     ):
         yield f"{new.id}: fence, bound epoch or confirmation went back"
+    if new.confirmed and not old.confirmed:
+        told, silent = after.sessions[new.session_id], before.sessions[new.session_id]
+        if told.message_count <= silent.message_count or silent.turn is None or told.turn is not None:
+            yield f"{new.id}: confirmed without the commit of its turn"
     if not old.is_open or new.is_open or new.thread is None or not new.is_bound:
         return
     was, now = before.sessions[new.session_id], after.sessions[new.session_id]
@@ -204,12 +253,13 @@ def _go_on(model: Model) -> Any:
         thread = model.thread(handoff)
         return model.store.handoffs.step(handoff, Step.THREAD_OPENED, now=model.now, thread=thread)
     if not handoff.is_bound:
-        return model.store.moves.rebind(handoff, now=model.now)
-    if session.turn is None or session.owner != handoff.thread.place:
-        turn = TurnLease(handoff.kickoff_turn, model.now + LEASE)
-        return model.store.sessions.replace(session, replace(session, turn=turn))
-    commit = model.world.turn_commit(session, handoff=handoff, receipt=RECEIPT)
-    return model.store.turns.commit(commit, now=model.now)
+        return model.world.rebind(handoff, now=model.now)
+    if session.turn is None:
+        kickoff = replace(model.world.kickoff(handoff), place=session.owner, epoch=session.epoch)
+        return model.store.turns.offer(session, kickoff, handoff=handoff)
+    if session.turn.may_be_claimed(model.now):
+        return _claimed(model, session)
+    return _committed(model, session)
 
 
 def _request(model: Model) -> Any:
@@ -239,23 +289,72 @@ def _open(model: Model) -> Any:
 
 def _rebind(model: Model) -> Any:
     handoff = model.handoff()
-    return model.store.moves.rebind(handoff, now=model.now) if handoff.thread else None
+    return model.world.rebind(handoff, now=model.now) if handoff.thread else None
 
 
-def _start_turn(model: Model) -> Any:
+def _offer(model: Model) -> Any:
     session = model.session()
-    turn = TurnLease(f"t-{model.chance.randrange(1000)}", model.now + LEASE)
-    return model.store.sessions.replace(session, replace(session, turn=turn))
+    offer = replace(model.world.new_offer(session, model.new_id("t")), offered_at=model.now)
+    return model.store.turns.offer(session, offer)
+
+
+def _claim_turn(model: Model) -> Any:
+    session = model.session()
+    return _claimed(model, session) if session.turn else None
+
+
+def _claimed(model: Model, session: Session) -> Any:
+    lease_until = model.now + LEASE
+    return model.store.turns.claim(session, [], claim_id=model.new_id("c"), now=model.now, lease_until=lease_until)
+
+
+def _renew(model: Model) -> Any:
+    session = model.session()
+    return session.turn and model.store.turns.renew(session, lease_until=model.now + LEASE)
+
+
+def _hand_back(model: Model) -> Any:
+    session = model.session()
+    if session.turn is None or not session.turn.begun:
+        return None
+    interrupted = model.chance.choice([None, Interruption.OUT_OF_TIME])
+    pause = model.chance.choice([0, LEASE])
+    return model.store.turns.hand_back(session, now=model.now, until=model.now + pause, interrupted=interrupted)
 
 
 def _commit(model: Model) -> Any:
     session = model.session()
-    if session.turn is None:
+    return _committed(model, session) if session.turn else None
+
+
+def _committed(model: Model, session: Session) -> Any:
+    handoff = model.kickoff_of(session)
+    receipt = RECEIPT if handoff else None
+    return model.store.turns.commit(model.world.turn_commit(session, handoff=handoff, receipt=receipt), now=model.now)
+
+
+def _give_up(model: Model) -> Any:
+    session = model.session()
+    if session.turn is None or model.kickoff_of(session):
         return None
-    handoff = next((h for h in model.old_handoffs[::-1] if h.id == session.active_handoff), None)
-    kickoff = handoff if handoff and handoff.thread and handoff.thread.place == session.owner else None
-    commit = model.world.turn_commit(session, handoff=kickoff, receipt=RECEIPT if kickoff else None)
-    return model.store.turns.commit(commit, now=model.now)
+    return model.store.turns.commit(model.world.turn_commit(session, abandoned=True), now=model.now)
+
+
+def _end_turn(model: Model) -> Any:
+    session = model.session()
+    return session.turn and model.store.turns.end(session, now=model.now)
+
+
+def _settle(model: Model) -> Any:
+    """Settling reads the offers, then the session: it never removes one that is alive."""
+    model.world.settle(model.session().id)
+    return True
+
+
+def _nudge_offer(model: Model) -> Any:
+    offer = model.chance.choice(list(model.offers.values())) if model.offers else None
+    fence = model.chance.choice([-1, 0, 1])
+    return offer and model.store.turns.postpone(offer, until=model.now + LEASE, nudged_fence=fence)
 
 
 def _deliver(model: Model) -> Any:
@@ -283,6 +382,8 @@ def _rename(model: Model) -> Any:
 
 def _append(model: Model) -> Any:
     session = model.session()
+    if session.turn:  # refused by the use case
+        return None
     return model.store.transcripts.append(session, [{"role": "user", "content": str(model.now)}], now=model.now)
 
 
@@ -292,9 +393,15 @@ ACTIONS: dict[str, tuple[int, Action]] = {
     "claim": (14, _claim),
     "open": (14, _open),
     "rebind": (14, _rebind),
-    "kickoff_sent": (8, lambda model: model.store.handoffs.kickoff_sent(model.handoff(), now=model.now)),
-    "start_turn": (8, _start_turn),
-    "commit": (10, _commit),
+    "offer": (12, _offer),
+    "claim_turn": (16, _claim_turn),
+    "renew": (4, _renew),
+    "hand_back": (6, _hand_back),
+    "commit": (16, _commit),
+    "give_up": (3, _give_up),
+    "end_turn": (4, _end_turn),
+    "settle": (4, _settle),
+    "nudge_offer": (3, _nudge_offer),
     "complete": (8, _deliver),
     "fail": (4, _fail),
     "expire": (4, lambda model: model.store.handoffs.expire(model.handoff(), WHY, now=model.now)),
@@ -307,4 +414,12 @@ ACTIONS: dict[str, tuple[int, Action]] = {
     "rename": (2, _rename),
     "append": (2, _append),
 }
-WITHOUT_HANDOFF = {"go_on", "request", "start_turn", "commit", "resume", "bring", "rename", "append"}
+BETWEEN_NEIGHBOURS = (
+    "moved without a grown epoch",
+    "left in its thread",
+    "replaced another without a move",
+    "the fence went",
+    "without the commit of its turn",
+)
+"""What must hold between two neighbouring states only: several moves or claims may lie between others."""
+OF_HANDOFFS = {"claim", "open", "rebind", "complete", "fail", "expire", "cancel", "back_to_pending", "nudge", "drive"}

@@ -140,3 +140,22 @@ def test_users_with_a_common_prefix_share_nothing(store: Store) -> None:
     store.accounts.add_identity("ada", "tele", "1")
     assert store.accounts.homes("ada") == {}
     assert store.accounts.identities("ada", "telegram") == []
+
+
+def test_the_latest_time_that_a_person_wrote_stays(store: Store) -> None:
+    store.accounts.add_identity("ada", "chat", "1")
+    assert store.accounts.heard_at("chat", "1") is None
+    for at in (NOW, NOW + 5, NOW + 5, NOW + 2):
+        store.accounts.heard("chat", "1", at)
+    store.accounts.heard("chat", "2", NOW + 9)
+    assert store.accounts.heard_at("chat", "1") == NOW + 5
+    assert store.accounts.user_of("chat", "1") == "ada"
+
+
+def test_an_unlinked_person_was_never_heard(store: Store) -> None:
+    store.accounts.add_identity("ada", "chat", "1")
+    store.accounts.heard("chat", "1", NOW)
+    store.accounts.add_identity("ada", "chat", "1")
+    assert store.accounts.heard_at("chat", "1") == NOW
+    store.accounts.remove_identity("ada", "chat", "1")
+    assert store.accounts.heard_at("chat", "1") is None

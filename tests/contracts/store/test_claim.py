@@ -1,10 +1,10 @@
-"""Transitions `claim`, `step` and `kickoff_sent`: one claimant, a fence, and a lease that the queue takes over."""
+"""Transitions `claim` and `step` of a handoff: one claimant, a fence and a lease."""
 
 import pytest
 
 from shared.domain.handoffs import Handoff, State, Step, Thread
 from shared.domain.routes import Place
-from tests.contracts.store.world import BROKEN, DEADLINE, HOME, LEASE, NOW, THREAD, Ending, Stage, World, sure
+from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, THREAD, Ending, Stage, World, sure
 from tests.support.table_backends import FAILED_ITEM, Backend
 
 
@@ -119,23 +119,3 @@ def test_a_step_is_refused_while_the_handoff_is_back_to_pending(world: World) ->
     pending = sure(world.store.handoffs.back_to_pending(claimed, BROKEN, now=NOW, not_before=0, counts=True))
     assert world.store.handoffs.step(claimed, Step.THREAD_OPENED, now=NOW, thread=THREAD) is None
     assert world.latest(claimed) == pending
-
-
-def test_kickoff_sent_extends_the_lease_to_the_deadline(world: World) -> None:
-    bound = world.handoff(Stage.BOUND)
-    sent = sure(world.store.handoffs.kickoff_sent(bound, now=NOW + 4))
-    assert sent == world.latest(bound)
-    assert sent.lease_until == sent.deadline == NOW + DEADLINE
-    assert sent.steps[Step.KICKOFF_SENT] == NOW + 4
-
-
-def test_a_sent_kickoff_is_due_when_the_lease_would_end(world: World) -> None:
-    sent = world.handoff(Stage.SENT)
-    assert world.store.handoffs.due(now=NOW + LEASE - 1, limit=5) == []
-    assert [h.id for h in world.store.handoffs.due(now=NOW + LEASE, limit=5)] == [sent.id]
-
-
-def test_kickoff_sent_with_an_old_fence_is_refused(world: World) -> None:
-    old, current = taken_over(world, Stage.BOUND)
-    assert world.store.handoffs.kickoff_sent(old, now=NOW) is None
-    assert world.latest(current) == current

@@ -28,14 +28,12 @@ from tests.support.table_backends import Backend
 LATE = Reason("deadline", "It took too long.")
 SAID_SO = Reason("cancelled", "You called it off.")
 UNBOUND = [Stage.PENDING, Stage.CLAIMED, Stage.OPENED]
-BOUND = [Stage.BOUND, Stage.SENT]
 
 Attempt = Callable[[World, Handoff], object]
 ATTEMPTS: Mapping[str, Attempt] = {
     "claim": lambda w, h: w.store.handoffs.claim(h.id, claimant="p-9", now=NOW, lease_until=NOW + 1),
     "step": lambda w, h: w.store.handoffs.step(h, Step.THREAD_OPENED, now=NOW, thread=THREAD),
-    "rebind": lambda w, h: w.store.moves.rebind(replace(h, thread=THREAD), now=NOW),
-    "kickoff_sent": lambda w, h: w.store.handoffs.kickoff_sent(h, now=NOW),
+    "rebind": lambda w, h: w.rebind(replace(h, thread=THREAD), now=NOW),
     "complete": lambda w, h: w.store.handoffs.complete(h, now=NOW),
     "fail": lambda w, h: w.store.handoffs.fail(h, BROKEN, now=NOW),
     "fail, delivery rejected": lambda w, h: w.store.handoffs.fail(h, BROKEN, now=NOW, rejected_delivery=True),
@@ -44,7 +42,6 @@ ATTEMPTS: Mapping[str, Attempt] = {
     "back_to_pending": lambda w, h: w.store.handoffs.back_to_pending(h, BROKEN, now=NOW, not_before=0, counts=True),
     "nudge": lambda w, h: w.store.handoffs.nudge(h, now=NOW) or None,
     "drive": lambda w, h: w.store.handoffs.drive(h, now=NOW) or None,
-    "postpone": lambda w, h: w.store.handoffs.postpone(h, until=NOW),
 }
 
 
@@ -62,11 +59,85 @@ def test_terminal_is_final(world: World, ending: Ending) -> None:
 def test_a_kickoff_turn_of_an_ended_handoff_cannot_be_committed(world: World, ending: Ending) -> None:
     ended = world.ended(ending)
     session = world.start_turn(world.current())
+    journal = world.store.outbox.journal("s-1", ended.kickoff_turn)
     with pytest.raises(Conflict):
         world.store.turns.commit(world.turn_commit(session, handoff=ended, receipt=RECEIPT), now=NOW)
     assert world.latest(ended) == ended
     assert world.current() == session
-    assert world.store.outbox.journal("s-1", "t-1") == []
+    assert world.store.outbox.journal("s-1", ended.kickoff_turn) == journal
+
+
+# --- a kickoff that fails
+
+
+def test_the_executor_of_a_kickoff_fails_its_handoff(world: World) -> None:
+    bound = world.handoff(Stage.BOUND)
+    session = world.claim_turn(world.current())
+
+    failed = sure(world.store.handoffs.fail_kickoff(bound, BROKEN, session=session, now=NOW + 8))
+
+    after = world.current()
+    assert (failed.state, failed.error) == (State.FAILED, BROKEN)
+    assert (after.owner, after.epoch, after.turn, after.active_handoff) == (after.cli, session.epoch + 1, None, None)
+
+
+def test_an_executor_whose_kickoff_another_has_taken_fails_nothing(world: World) -> None:
+    bound = world.handoff(Stage.BOUND)
+    zombie = world.claim_turn(world.current())
+    other = world.claim_turn(zombie, claim_id="c-2", now=NOW + LEASE)
+    with pytest.raises(Conflict):
+        world.store.handoffs.fail_kickoff(bound, BROKEN, session=zombie, now=NOW + LEASE)
+    assert world.latest(bound) == bound
+    assert world.current() == other
+
+
+def test_an_executor_that_handed_its_kickoff_back_fails_nothing(world: World) -> None:
+    bound = world.handoff(Stage.BOUND)
+    claimed = world.claim_turn(world.current())
+    assert world.store.turns.hand_back(claimed, now=NOW, until=NOW, interrupted=None)
+    with pytest.raises(Conflict):
+        world.store.handoffs.fail_kickoff(bound, BROKEN, session=claimed, now=NOW)
+    with pytest.raises(Conflict):  # as it was read, it is offered and not claimed
+        world.store.handoffs.fail_kickoff(bound, BROKEN, session=world.current(), now=NOW)
+    assert world.latest(bound) == bound
+
+
+@pytest.mark.parametrize("claimed", [False, True])
+def test_an_abandoned_kickoff_fails_its_handoff(world: World, claimed: bool) -> None:
+    bound = world.handoff(Stage.BOUND)
+    read = world.claim_turn(world.current()) if claimed else world.current()
+
+    failed = world.store.handoffs.fail_kickoff(bound, BROKEN, session=read, now=NOW + LEASE, abandoned=True)
+
+    assert sure(failed).state is State.FAILED
+    assert world.current().turn is None
+
+
+@pytest.mark.parametrize("happened", ["claimed", "renewed", "handed back with a pause"])
+def test_a_kickoff_that_is_at_work_again_is_not_given_up(world: World, happened: str) -> None:
+    bound = world.handoff(Stage.BOUND)
+    read, now = world.claim_turn(world.current()), NOW + LEASE
+    if happened == "claimed":
+        world.claim_turn(read, claim_id="c-2", now=now)
+    elif happened == "renewed":
+        assert world.store.turns.renew(read, lease_until=now + LEASE)
+    else:
+        assert world.store.turns.hand_back(read, now=now, until=now + LEASE, interrupted=None)
+    before = world.current()
+    with pytest.raises(Conflict):
+        world.store.handoffs.fail_kickoff(bound, BROKEN, session=read, now=now, abandoned=True)
+    assert world.latest(bound) == bound
+    assert world.current() == before
+
+
+def test_a_kickoff_that_was_confirmed_does_not_fail(world: World) -> None:
+    bound = world.handoff(Stage.BOUND)
+    claimed = world.claim_turn(world.current())
+    confirmed = world.confirm_claimed(claimed, bound)
+
+    assert world.store.handoffs.fail_kickoff(bound, BROKEN, session=claimed, now=NOW) is None
+
+    assert world.latest(bound) == confirmed
 
 
 # --- complete
@@ -75,7 +146,7 @@ def test_a_kickoff_turn_of_an_ended_handoff_cannot_be_committed(world: World, en
 def test_completion_clears_the_error_and_releases_the_session(world: World) -> None:
     claimed = world.handoff(Stage.OPENED)
     sure(world.store.handoffs.back_to_pending(claimed, BROKEN, now=NOW, not_before=0, counts=True))
-    bound = sure(world.store.moves.rebind(world.claim(claimed, "p-2"), now=NOW))
+    bound = sure(world.rebind(world.claim(claimed, "p-2"), now=NOW))
     assert bound.error == BROKEN
     confirmed = world.confirm(bound)
 
@@ -88,7 +159,7 @@ def test_completion_clears_the_error_and_releases_the_session(world: World) -> N
     assert (session.active_handoff, session.owner, session.epoch) == (None, THREAD.place, 1)
 
 
-@pytest.mark.parametrize("stage", [*UNBOUND, *BOUND])
+@pytest.mark.parametrize("stage", [*UNBOUND, Stage.BOUND])
 def test_what_is_not_confirmed_does_not_complete(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     assert world.store.handoffs.complete(handoff, now=NOW) is None
@@ -117,10 +188,11 @@ def test_a_failure_before_the_move_leaves_the_session(world: World, stage: Stage
     assert after.version == before.version + 1
 
 
-@pytest.mark.parametrize("stage", BOUND)
-def test_a_failure_after_the_move_returns_the_session(world: World, stage: Stage) -> None:
-    handoff = world.handoff(stage)
-    world.start_turn(world.current())
+@pytest.mark.parametrize("claimed", [False, True])
+def test_a_failure_after_the_move_returns_the_session_and_ends_its_turn(world: World, claimed: bool) -> None:
+    handoff = world.handoff(Stage.BOUND)
+    if claimed:
+        world.claim_turn(world.current())
     failed = sure(world.store.handoffs.fail(handoff, BROKEN, now=NOW + 1))
     assert failed.state is State.FAILED
     back = world.current()
@@ -143,7 +215,7 @@ def test_a_failed_chat_to_chat_handoff_returns_to_the_chat(world: World) -> None
 
 def test_a_session_returns_to_its_chat_with_its_link(world: World) -> None:
     begun = world.store.moves.to_chat(world.session(), HOME, "https://t.me/1001", now=NOW)
-    onwards = world.handoff(Stage.SENT, begun)
+    onwards = world.handoff(Stage.BOUND, begun)
 
     sure(world.store.handoffs.expire(onwards, LATE, now=onwards.deadline + 1))
 
@@ -169,9 +241,7 @@ def test_a_session_whose_place_was_taken_returns_to_its_terminal(world: World) -
 def test_the_handoff_of_a_parked_session_ends_once(world: World) -> None:
     home = Thread(HOME, "https://t.me/1001")
     first = world.handoff(Stage.BOUND, thread=home)
-    sure(
-        world.store.moves.rebind(world.handoff(Stage.OPENED, world.session("s-2"), thread=home, replace=True), now=NOW)
-    )
+    sure(world.rebind(world.handoff(Stage.OPENED, world.session("s-2"), thread=home, replace=True), now=NOW))
     parked = world.current("s-1")
 
     assert world.store.handoffs.fail(first, BROKEN, now=NOW) is None
@@ -197,7 +267,7 @@ def test_a_confirmed_handoff_does_not_fail_for_an_ordinary_reason(world: World) 
 
 
 def test_a_handoff_confirmed_since_it_was_read_does_not_fail(world: World) -> None:
-    read = world.handoff(Stage.SENT)
+    read = world.handoff(Stage.BOUND)
     confirmed = world.confirm(read)
     assert world.store.handoffs.fail(read, BROKEN, now=NOW) is None
     assert world.latest(read) == confirmed
@@ -221,7 +291,7 @@ def test_a_failure_with_an_old_fence_is_refused(world: World) -> None:
 
 def test_a_failure_read_before_the_rebind_is_rejected(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
-    bound = sure(world.store.moves.rebind(opened, now=NOW))
+    bound = sure(world.rebind(opened, now=NOW))
     assert world.store.handoffs.fail(opened, BROKEN, now=NOW) is None
     assert world.latest(bound) == bound
 
@@ -244,7 +314,7 @@ def test_a_cancelled_handoff_releases_the_session(world: World, stage: Stage) ->
     assert (session.owner, session.epoch, session.active_handoff) == (cli_place("s-1"), 0, None)
 
 
-@pytest.mark.parametrize("stage", [*BOUND, Stage.CONFIRMED])
+@pytest.mark.parametrize("stage", [Stage.BOUND, Stage.CONFIRMED])
 def test_a_handoff_whose_session_has_moved_is_not_cancelled(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     before = world.current()
@@ -261,7 +331,7 @@ def test_a_bound_handoff_back_in_pending_is_not_cancelled(world: World) -> None:
 
 def test_a_cancel_read_before_the_rebind_is_refused(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
-    bound = sure(world.store.moves.rebind(opened, now=NOW))
+    bound = sure(world.rebind(opened, now=NOW))
     assert world.store.handoffs.cancel(opened, SAID_SO, now=NOW) is None
     assert world.latest(bound) == bound
 
@@ -275,7 +345,7 @@ def test_a_cancel_needs_no_fence_for_it_is_the_persons_word(world: World) -> Non
 # --- expire
 
 
-@pytest.mark.parametrize("stage", [*UNBOUND, *BOUND])
+@pytest.mark.parametrize("stage", [*UNBOUND, Stage.BOUND])
 def test_an_expired_handoff_returns_the_session(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     epoch = world.current().epoch
@@ -288,7 +358,7 @@ def test_an_expired_handoff_returns_the_session(world: World, stage: Stage) -> N
 
 
 def test_before_its_deadline_nothing_expires(world: World) -> None:
-    for number, stage in enumerate([Stage.PENDING, Stage.OPENED, Stage.SENT]):
+    for number, stage in enumerate([Stage.PENDING, Stage.OPENED, Stage.BOUND]):
         thread = Thread(Place("telegram", "1001", str(number)), "https://t.me")
         handoff = world.handoff(stage, world.session(f"s-{number}"), thread=thread)
         assert world.store.handoffs.expire(handoff, LATE, now=handoff.deadline - 1) is None

@@ -94,10 +94,44 @@ def test_a_retried_rebind_moves_once(retrying: tuple[World, Any]) -> None:
     world, client = retrying
     opened = world.handoff(Stage.OPENED)
     with answer_lost(client, "TransactWriteItems") as lost:
-        bound = sure(world.store.moves.rebind(opened, now=NOW))
+        bound = sure(world.rebind(opened, now=NOW))
     assert lost
     assert bound == world.latest(opened)
     assert world.current().epoch == 1
+
+
+def test_a_retried_offer_is_made_once(retrying: tuple[World, Any]) -> None:
+    world, client = retrying
+    session, row = world.session(), world.row()
+    with answer_lost(client, "TransactWriteItems") as lost:
+        offered = world.offer(session, rows=[row])
+    assert lost
+    assert offered == world.current()
+    assert [offer.id for offer in world.store.turns.unsettled("s-1")] == ["t-1"]
+
+
+def test_a_retried_claim_of_words_takes_one_fence(retrying: tuple[World, Any]) -> None:
+    world, client = retrying
+    row = world.row()
+    offered = world.offer(world.session(), rows=[row])
+    with answer_lost(client, "TransactWriteItems") as lost:
+        claimed = world.claim_turn(offered, [row])
+    assert lost
+    assert claimed == world.current()
+    assert sure(claimed.turn).fence == 1
+
+
+def test_a_retried_claim_of_a_kickoff_takes_one_fence(retrying: tuple[World, Any], server: DynamoServer) -> None:
+    """It is a single update, which DynamoDB does not recognise as a repeat: the claim id does."""
+    skip_without(server.name, FAILED_ITEM)
+    world, client = retrying
+    world.handoff(Stage.BOUND)
+    with answer_lost(client, "UpdateItem") as lost:
+        claimed = world.claim_turn(world.current())
+    assert lost
+    assert claimed == world.current()
+    assert (sure(claimed.turn).fence, sure(claimed.turn).begun) == (1, 1)
+    world.store.turns.commit(world.turn_commit(claimed), now=NOW)
 
 
 def test_a_call_that_was_not_sent_is_retried(retrying: tuple[World, Any]) -> None:
@@ -131,38 +165,61 @@ def test_a_lost_request_is_found_by_its_key(once: tuple[World, Any]) -> None:
 
 def test_a_lost_commit_is_found_in_the_journal(once: tuple[World, Any]) -> None:
     world, client = once
-    sent = world.handoff(Stage.SENT)
-    session = world.start_turn(world.current(), sent.kickoff_turn)
-    commit = world.turn_commit(session, handoff=sent, receipt=RECEIPT)
+    bound = world.handoff(Stage.BOUND)
+    session = world.claim_turn(world.current())
+    commit = world.turn_commit(session, handoff=bound, receipt=RECEIPT)
     with answer_lost(client, "TransactWriteItems"), pytest.raises(ConnectionClosedError):
         world.store.turns.commit(commit, now=NOW)
 
     with pytest.raises(Conflict):
         world.store.turns.commit(commit, now=NOW)
-    assert world.store.outbox.journal("s-1", sent.kickoff_turn) == list(commit.parts)
-    assert sure(world.store.handoffs.complete(world.latest(sent), now=NOW)).state is State.COMPLETED
+    assert world.store.outbox.journal("s-1", bound.kickoff_turn) == list(commit.parts)
+    assert sure(world.store.handoffs.complete(world.latest(bound), now=NOW)).state is State.COMPLETED
 
 
 def test_a_lost_rebind_shows_on_the_handoff(once: tuple[World, Any]) -> None:
     world, client = once
     opened = world.handoff(Stage.OPENED)
     with answer_lost(client, "TransactWriteItems"), pytest.raises(ConnectionClosedError):
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
     assert world.latest(opened).is_bound
-    assert world.store.moves.rebind(opened, now=NOW) is None
+    assert world.rebind(opened, now=NOW) is None
     assert world.current().owner == THREAD.place
+
+
+def test_a_lost_claim_of_a_turn_is_repeated_by_its_executor(once: tuple[World, Any], server: DynamoServer) -> None:
+    skip_without(server.name, FAILED_ITEM)
+    world, client = once
+    world.handoff(Stage.BOUND)
+    with answer_lost(client, "UpdateItem"), pytest.raises(ConnectionClosedError):
+        world.claim_turn(world.current())
+    again = world.claim_turn(world.current())  # it reads the session again
+    assert again == world.current()
+    assert sure(again.turn).fence == 1
+    assert world.store.turns.renew(again, lease_until=NOW + 2 * LEASE)
+
+
+def test_a_lost_claim_does_not_keep_the_turn_for_ever(once: tuple[World, Any]) -> None:
+    world, client = once
+    world.handoff(Stage.BOUND)
+    with answer_lost(client, "UpdateItem"), pytest.raises(ConnectionClosedError):
+        world.claim_turn(world.current())
+    with pytest.raises(Conflict):
+        world.claim_turn(world.current(), claim_id="c-2", now=NOW + LEASE - 1)
+    assert sure(world.claim_turn(world.current(), claim_id="c-2", now=NOW + LEASE).turn).fence == 2
 
 
 WRITES: dict[str, tuple[str, Stage, Callable[[World, Handoff], Any]]] = {
     "claim": ("UpdateItem", Stage.PENDING, lambda w, h: w.claim(h)),
-    "rebind": ("TransactWriteItems", Stage.OPENED, lambda w, h: w.store.moves.rebind(h, now=NOW)),
-    "kickoff_sent": ("UpdateItem", Stage.BOUND, lambda w, h: w.store.handoffs.kickoff_sent(h, now=NOW)),
+    "rebind": ("TransactWriteItems", Stage.OPENED, lambda w, h: w.rebind(h, now=NOW)),
     "complete": ("TransactWriteItems", Stage.CONFIRMED, lambda w, h: w.store.handoffs.complete(h, now=NOW)),
     "fail": ("TransactWriteItems", Stage.BOUND, lambda w, h: w.store.handoffs.fail(h, BROKEN, now=NOW)),
     "cancel": ("TransactWriteItems", Stage.OPENED, lambda w, h: w.store.handoffs.cancel(h, BROKEN, now=NOW)),
-    "expire": ("TransactWriteItems", Stage.SENT, lambda w, h: w.store.handoffs.expire(h, BROKEN, now=h.deadline)),
-    "resume": ("TransactWriteItems", Stage.SENT, lambda w, _: w.store.moves.to_terminal(w.current(), now=NOW)),
-    "bring": ("TransactWriteItems", Stage.SENT, lambda w, _: w.store.moves.to_chat(w.current(), HOME, "x", now=NOW)),
+    "expire": ("TransactWriteItems", Stage.BOUND, lambda w, h: w.store.handoffs.expire(h, BROKEN, now=h.deadline)),
+    "resume": ("TransactWriteItems", Stage.BOUND, lambda w, _: w.store.moves.to_terminal(w.current(), now=NOW)),
+    "bring": ("TransactWriteItems", Stage.BOUND, lambda w, _: w.store.moves.to_chat(w.current(), HOME, "x", now=NOW)),
+    "claim of a turn": ("UpdateItem", Stage.BOUND, lambda w, _: w.claim_turn(w.current())),
+    "end of a turn": ("UpdateItem", Stage.BOUND, lambda w, _: w.store.turns.end(w.current(), now=NOW) or None),
     "back_to_pending": (
         "UpdateItem",
         Stage.CLAIMED,
@@ -217,7 +274,7 @@ def test_a_transient_cancellation_is_a_conflict(once: tuple[World, Any], reason:
         refused(client, "TransactWriteItems", "TransactionCanceledException", reasons=reasons),
         pytest.raises(Conflict),
     ):
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
     assert world.latest(opened) == opened
 
 
@@ -229,7 +286,7 @@ def test_an_invalid_transaction_is_an_invalid_operation(once: tuple[World, Any])
         refused(client, "TransactWriteItems", "TransactionCanceledException", reasons=reasons),
         pytest.raises(InvalidOperation, match="armed"),
     ):
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
 
 
 def test_a_replay_during_its_first_write_is_a_conflict(once: tuple[World, Any]) -> None:

@@ -1,5 +1,6 @@
 """Transitions `resume` and `bring`: the person takes the session to where they are, whatever was under way."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from shared.domain.sessions import Interruption, ResumePending
 from shared.errors import Conflict, PlaceBusy
 from shared.ports.tables import Delete, Table
 from shared.store.keys import handoff_key
-from tests.contracts.store.world import HOME, NOW, THREAD, Ending, Stage, World, sure
+from tests.contracts.store.world import HOME, LEASE, NOW, THREAD, Ending, Stage, World, sure
 from tests.support.table_backends import Backend
 
 CHAT = Place("slack", "C7")
@@ -67,14 +68,43 @@ def test_a_handoff_that_is_gone_does_not_hold_a_chat(world: World, backend: Back
     assert (world.current().owner, world.current().active_handoff) == (cli_place("s-1"), None)
 
 
-def test_a_resume_ends_a_turn_under_way_so_that_its_commit_is_refused(world: World) -> None:
+MOVES: dict[str, Callable[[World], object]] = {
+    "resume": lambda w: w.store.moves.to_terminal(w.current(), now=NOW),
+    "bring": lambda w: w.store.moves.to_chat(w.current(), CHAT, LINK, now=NOW),
+    "park": lambda w: w.store.moves.to_chat(w.session("s-2"), THREAD.place, THREAD.url, now=NOW),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_a_move_ends_an_offered_turn_so_that_no_executor_claims_it(world: World, move: str) -> None:
+    world.ended(Ending.COMPLETED)
+    offered = world.offer(world.current())
+
+    sure(MOVES[move](world))
+
+    moved = world.current()
+    assert (moved.turn, moved.epoch) == (None, offered.epoch + 1)
+    with pytest.raises(Conflict):
+        world.claim_turn(offered)
+    assert world.current() == moved
+    assert [offer.id for offer in world.store.turns.unsettled("s-1")] == ["t-1"], "left to be settled"
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_a_move_ends_a_claimed_turn_so_that_its_executor_is_refused(world: World, move: str) -> None:
     world.ended(Ending.COMPLETED)
     running = world.start_turn(world.current())
-    resumed = world.store.moves.to_terminal(running, now=NOW)
-    assert resumed.turn is None
+
+    sure(MOVES[move](world))
+
+    moved = world.current()
+    assert moved.turn is None
     with pytest.raises(Conflict):
         world.store.turns.commit(world.turn_commit(running), now=NOW)
-    assert world.current() == resumed
+    assert not world.store.turns.renew(running, lease_until=NOW + 2 * LEASE)
+    assert not world.store.turns.hand_back(running, now=NOW, until=NOW, interrupted=None)
+    assert not world.store.turns.end(running, now=NOW)
+    assert world.current() == moved
 
 
 def test_a_resume_fails_if_the_session_changed(world: World) -> None:
@@ -111,18 +141,18 @@ def test_an_unknown_session_cannot_be_resumed_into_existence(world: World) -> No
 
 def test_a_resume_keeps_what_happened_to_the_last_turn(world: World) -> None:
     pending = ResumePending(Interruption.OUT_OF_TIME, NOW - 5)
-    session = world.session(strikes=2, resume_pending=pending, message_count=0)
+    session = world.session(resume_pending=pending)
     resumed = world.store.moves.to_terminal(session, now=NOW)
-    assert (resumed.strikes, resumed.resume_pending) == (2, pending)
+    assert resumed.resume_pending == pending
     assert world.current() == resumed
 
 
 def test_a_session_is_brought_to_the_chat_that_asked_for_it(world: World) -> None:
-    session = world.session(suspended=True, strikes=3)
+    session = world.session(suspended=True, resume_pending=ResumePending(Interruption.KILLED, NOW - 5))
     here = world.store.moves.to_chat(session, CHAT, LINK, now=NOW + 1)
     assert here == world.current()
     assert (here.owner, here.link, here.epoch) == (CHAT, LINK, 1)
-    assert (here.suspended, here.strikes) == (False, 0)
+    assert (here.suspended, here.resume_pending) == (False, None)
     assert world.store.sessions.at(CHAT) == "s-1"
 
 
@@ -133,7 +163,7 @@ def test_bringing_a_session_ends_its_handoff_in_flight(world: World, stage: Stag
     here = world.store.moves.to_chat(world.current(), CHAT, LINK, now=NOW)
     assert world.latest(handoff).state is State.CANCELLED
     assert (here.owner, here.epoch, here.active_handoff) == (CHAT, epoch + 1, None)
-    assert world.store.moves.rebind(replace(handoff, thread=THREAD), now=NOW) is None
+    assert world.rebind(replace(handoff, thread=THREAD), now=NOW) is None
     assert world.current() == here
 
 
@@ -165,7 +195,7 @@ def test_bringing_a_session_that_changed_since_it_was_read_is_refused(world: Wor
 
 
 def test_parking_ends_the_handoff_of_a_session(world: World) -> None:
-    first = world.handoff(Stage.SENT, thread=Thread(HOME, "https://t.me/1001"))
+    first = world.handoff(Stage.BOUND, thread=Thread(HOME, "https://t.me/1001"))
     world.store.moves.to_chat(world.session("s-2"), HOME, "https://t.me/1001", now=NOW)
     parked = world.current("s-1")
     assert (parked.owner, parked.epoch, parked.active_handoff) == (cli_place("s-1"), 2, None)

@@ -7,12 +7,12 @@ import pytest
 
 from shared.domain.handoffs import Step, Thread
 from shared.domain.routes import Place, cli_place
-from shared.domain.sessions import Session
+from shared.domain.sessions import Session, Turn
 from shared.errors import Conflict, Moved, PlaceBusy, UnknownSession
 from shared.ports.tables import Delete, Table
 from shared.store.keys import meta_key
 from tests.contracts.store.interleaving import right_after
-from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, THREAD, Ending, Stage, World, sure
+from tests.contracts.store.world import BROKEN, DEADLINE, HOME, LEASE, NOW, THREAD, Ending, Stage, World, sure
 from tests.support.table_backends import Backend
 
 AT_HOME = Thread(HOME, "https://t.me/c/1001")
@@ -29,34 +29,98 @@ def test_a_rebind_moves_the_session_and_its_epoch_grows(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
     before = world.current()
 
-    bound = sure(world.store.moves.rebind(opened, now=NOW + 2))
+    bound = sure(world.rebind(opened, now=NOW + 2))
 
     assert bound == world.latest(opened)
     assert bound.bound_epoch == 1
-    assert bound.steps[Step.MOVED] == NOW + 2
+    assert bound.steps[Step.MOVED] == bound.steps[Step.KICKOFF_SENT] == NOW + 2
+    (kickoff,) = world.store.turns.unsettled("s-1")
     assert world.current() == replace(
-        before, owner=THREAD.place, link=THREAD.url, epoch=1, version=before.version + 1, updated_at=NOW + 2
+        before,
+        owner=THREAD.place,
+        link=THREAD.url,
+        epoch=1,
+        version=before.version + 1,
+        updated_at=NOW + 2,
+        turn=Turn(kickoff.id),
     )
     assert world.store.sessions.at(THREAD.place) == "s-1"
 
 
-def test_a_second_rebind_does_not_move_it_twice(world: World) -> None:
+def test_a_rebind_offers_the_kickoff_in_the_thread(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
-    bound = sure(world.store.moves.rebind(opened, now=NOW))
-    assert world.store.moves.rebind(opened, now=NOW) is None
-    assert world.current().epoch == 1
+    kickoff = world.kickoff(opened)
+    sure(world.store.moves.rebind(opened, kickoff, now=NOW))
+    assert world.store.turns.get("s-1", kickoff.id) == kickoff
+    claimed = world.claim_turn(world.current())
+    assert (sure(claimed.turn).id, sure(claimed.turn).fence) == (kickoff.id, 1)
+
+
+def test_after_a_rebind_the_lease_lasts_to_the_deadline(world: World) -> None:
+    """The kickoff turn carries the work: no attempt may take the handoff over while it waits for an executor."""
+    bound = world.handoff(Stage.BOUND)
+    assert bound.lease_until == bound.deadline == NOW + DEADLINE
+    assert world.store.handoffs.due(now=NOW + DEADLINE - 1, limit=5) == []
+    assert world.store.handoffs.expire(bound, BROKEN, now=NOW + DEADLINE - 1) is None
+    assert (
+        world.store.handoffs.back_to_pending(
+            bound, BROKEN, now=NOW + DEADLINE - 1, not_before=0, counts=True, abandoned=True
+        )
+        is None
+    )
+
+
+def test_a_second_rebind_neither_moves_nor_offers_again(world: World) -> None:
+    opened = world.handoff(Stage.OPENED)
+    bound = sure(world.rebind(opened, now=NOW))
+    moved = world.current()
+    assert world.rebind(opened, now=NOW) is None
+    assert world.current() == moved
     assert world.latest(opened) == bound
+    assert [offer.id for offer in world.store.turns.unsettled("s-1")] == [sure(moved.turn).id]
+
+
+@pytest.mark.parametrize("claimed", [False, True])
+def test_a_rebind_ends_the_turn_that_the_session_had_in_its_old_place(world: World, claimed: bool) -> None:
+    world.ended(Ending.COMPLETED)
+    there = Thread(Place("slack", "C1", "1.2"), "https://slack/1")
+    onwards = world.handoff(Stage.OPENED, world.current(), thread=there)
+    row = world.row()
+    words = world.offer(world.current(), rows=[row])
+    if claimed:
+        words = world.claim_turn(words, [row])
+
+    sure(world.rebind(onwards, now=NOW))
+
+    moved = world.current()
+    assert sure(moved.turn).id != "t-1"
+    with pytest.raises(Conflict):
+        world.claim_turn(words, [row], claim_id="c-2", now=NOW + LEASE)
+    with pytest.raises(Conflict):
+        world.store.turns.commit(world.turn_commit(words, rows=[row]), now=NOW)
+    assert world.current() == moved
+    assert world.store.inbox.new(THREAD.place, limit=5) == [row], "told where the session went"
+
+
+def test_a_rebind_does_not_use_the_id_of_an_earlier_turn(world: World) -> None:
+    world.start_turn(world.session(), "t-1")
+    assert world.store.turns.end(world.current(), now=NOW)
+    opened = world.handoff(Stage.OPENED, world.current())
+    before = world.current()
+    with pytest.raises(Conflict):
+        world.store.moves.rebind(opened, replace(world.kickoff(opened), id="t-1"), now=NOW)
+    assert (world.current(), world.latest(opened)) == (before, opened)
 
 
 def test_a_rebind_without_a_thread_is_a_value_error(world: World) -> None:
     with pytest.raises(ValueError, match="no thread"):
-        world.store.moves.rebind(world.handoff(Stage.CLAIMED), now=NOW)
+        world.rebind(world.handoff(Stage.CLAIMED), now=NOW)
 
 
 def test_a_session_moves_only_into_the_recorded_thread(world: World) -> None:
     opened = world.handoff(Stage.OPENED)
     stray = Thread(Place("telegram", "1001", "99"), "https://t.me/c/1001/99")
-    assert world.store.moves.rebind(replace(opened, thread=stray), now=NOW) is None
+    assert world.rebind(replace(opened, thread=stray), now=NOW) is None
     assert world.current().owner.is_cli
 
 
@@ -66,11 +130,12 @@ def test_a_rebind_with_an_old_fence_is_refused_and_moves_nothing(world: World) -
     current = world.claim(old, "p-2")
     before = world.current()
 
-    assert world.store.moves.rebind(old, now=NOW) is None
+    assert world.rebind(old, now=NOW) is None
 
     assert world.current() == before
     assert world.latest(old) == current
     assert world.store.sessions.at(THREAD.place) is None
+    assert world.store.turns.unsettled("s-1") == []
 
 
 def test_a_session_with_a_newer_epoch_is_not_moved(world: World) -> None:
@@ -81,12 +146,13 @@ def test_a_session_with_a_newer_epoch_is_not_moved(world: World) -> None:
     before = world.current()
 
     with pytest.raises(Moved) as refusal:
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
 
     assert refusal.value.extra == {"owner": elsewhere.route, "epoch": 1, "link": "https://slack/1"}
     assert world.current() == before
     assert not world.latest(opened).is_bound
     assert world.store.sessions.at(THREAD.place) is None
+    assert world.store.turns.unsettled("s-1") == []
 
 
 def test_a_session_with_another_handoff_is_not_moved(world: World) -> None:
@@ -94,7 +160,7 @@ def test_a_session_with_another_handoff_is_not_moved(world: World) -> None:
     session = world.current()
     world.store.sessions.replace(session, replace(session, active_handoff="h-other"))
     with pytest.raises(Moved):
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
     assert world.current().owner.is_cli
 
 
@@ -108,7 +174,7 @@ def test_an_ended_handoff_moves_nothing(world: World, ending: Ending) -> None:
     }
     sure(endings[ending]())
     before = world.current()
-    assert world.store.moves.rebind(opened, now=NOW) is None
+    assert world.rebind(opened, now=NOW) is None
     assert world.current() == before
     assert before.owner.is_cli
 
@@ -118,7 +184,7 @@ def test_a_deleted_session_is_not_resumed(world: World) -> None:
     world.store.sessions.delete(world.current())
     outcome: object = None
     try:
-        outcome = world.store.moves.rebind(opened, now=NOW)
+        outcome = world.rebind(opened, now=NOW)
     except UnknownSession as refusal:
         outcome = refusal
     assert outcome is None or isinstance(outcome, UnknownSession)
@@ -130,7 +196,7 @@ def test_a_place_where_another_session_lives_is_busy(world: World) -> None:
     opened = world.handoff(Stage.OPENED, thread=AT_HOME)
 
     with pytest.raises(PlaceBusy, match="telegram:1001"):
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
 
     assert world.current("s-tenant") == lives_there
     assert world.current("s-1").owner.is_cli
@@ -142,7 +208,7 @@ def test_replace_parks_the_other_session(world: World) -> None:
     world.start_turn(lives_there)
     opened = world.handoff(Stage.OPENED, thread=AT_HOME, replace=True)
 
-    sure(world.store.moves.rebind(opened, now=NOW))
+    sure(world.rebind(opened, now=NOW))
 
     parked = world.current("s-tenant")
     assert parked.owner == cli_place("s-tenant")
@@ -158,7 +224,7 @@ def test_another_users_session_is_never_parked(world: World) -> None:
     theirs = world.store.moves.to_chat(world.session("s-eve", user_id="eve"), HOME, AT_HOME.url, now=NOW)
     opened = world.handoff(Stage.OPENED, thread=AT_HOME, replace=True)
     with pytest.raises(PlaceBusy):
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
     assert world.current("s-eve") == theirs
     assert world.current("s-1").owner.is_cli
     assert world.store.sessions.at(HOME) == "s-eve"
@@ -169,7 +235,7 @@ def test_a_session_that_has_moved_away_does_not_block_its_old_place(world: World
     resumed = world.store.moves.to_terminal(lived_there, now=NOW)
     opened = world.handoff(Stage.OPENED, thread=AT_HOME)
 
-    sure(world.store.moves.rebind(opened, now=NOW))
+    sure(world.rebind(opened, now=NOW))
 
     assert world.current("s-tenant") == resumed
     assert world.store.sessions.at(HOME) == "s-1"
@@ -180,23 +246,23 @@ def test_a_route_to_a_deleted_session_does_not_block_the_place(world: World, bac
     backend.tables.delete(Delete(Table.SESSIONS, meta_key(gone.id)))
     assert world.store.sessions.at(HOME) == gone.id
     opened = world.handoff(Stage.OPENED, thread=AT_HOME)
-    sure(world.store.moves.rebind(opened, now=NOW))
+    sure(world.rebind(opened, now=NOW))
     assert world.store.sessions.at(HOME) == "s-1"
 
 
 def test_a_session_may_return_to_its_own_route(world: World) -> None:
     world.store.moves.to_terminal(tenant(world), now=NOW)
     again = world.handoff(Stage.OPENED, world.current("s-tenant"), thread=AT_HOME)
-    sure(world.store.moves.rebind(again, now=NOW))
+    sure(world.rebind(again, now=NOW))
     assert world.current("s-tenant").owner == HOME
     assert world.current("s-tenant").epoch == again.request_epoch + 1
 
 
 def test_of_two_sessions_that_come_to_one_place_one_lives_there(world: World) -> None:
     opened = [world.handoff(Stage.OPENED, world.session(f"s-{n}"), thread=AT_HOME) for n in (1, 2)]
-    sure(world.store.moves.rebind(opened[0], now=NOW))
+    sure(world.rebind(opened[0], now=NOW))
     with pytest.raises((PlaceBusy, Conflict)):
-        world.store.moves.rebind(opened[1], now=NOW)
+        world.rebind(opened[1], now=NOW)
     assert [world.current(f"s-{n}").owner for n in (1, 2)] == [HOME, cli_place("s-2")]
 
 
@@ -210,9 +276,9 @@ def test_a_rebind_never_returns_a_successors_fence(world: World, backend: Backen
         world.claim(opened, "p-2")
 
     with right_after(backend.tables, takes_over) as seen:
-        mine = sure(world.store.moves.rebind(opened, now=NOW))
+        mine = sure(world.rebind(opened, now=NOW))
 
     assert seen
     assert mine.fence == opened.fence
     assert world.latest(opened).fence == opened.fence + 1
-    assert world.store.handoffs.kickoff_sent(mine, now=NOW) is None
+    assert world.store.handoffs.step(mine, Step.KICKOFF_SENT, now=NOW) is None

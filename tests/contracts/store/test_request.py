@@ -5,8 +5,17 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.handoffs import State, Step
-from shared.domain.sessions import TurnLease
-from shared.errors import HandoffInFlight, IdempotencyKeyReused, Moved, RequestRefused, SessionBusy, UnknownSession
+from shared.domain.sessions import Session
+from shared.errors import (
+    Conflict,
+    HandoffInFlight,
+    IdempotencyKeyReused,
+    Moved,
+    RequestRefused,
+    SessionBusy,
+    UnknownSession,
+)
+from shared.ports.inbox import InboxRow
 from tests.contracts.store.world import HOME, NOW, THREAD, Ending, Stage, World
 
 
@@ -97,15 +106,20 @@ def test_a_second_handoff_is_rejected_with_the_first_ones_id(world: World, stage
     assert world.current() == before
 
 
-@pytest.mark.parametrize("stage", [Stage.BOUND, Stage.SENT, Stage.CONFIRMED])
+@pytest.mark.parametrize("stage", [Stage.BOUND, Stage.CONFIRMED])
 def test_a_second_handoff_is_rejected_after_the_move_too(world: World, stage: Stage) -> None:
     world.handoff(stage)
     with pytest.raises(HandoffInFlight):
         world.store.handoffs.request(world.new_handoff(world.current()), now=NOW)
 
 
-def test_a_session_whose_turn_is_accepted_queued_or_running_is_busy(world: World) -> None:
-    session = world.start_turn(world.session(), lease=1)
+def in_a_chat(world: World) -> Session:
+    """A session that was handed to a thread and lives there."""
+    world.ended(Ending.COMPLETED)
+    return world.current()
+
+
+def refused_as_busy(world: World, session: Session) -> None:
     asked = world.new_handoff(session)
     with pytest.raises(SessionBusy, match="s-1"):
         world.store.handoffs.request(asked, now=NOW)
@@ -113,9 +127,57 @@ def test_a_session_whose_turn_is_accepted_queued_or_running_is_busy(world: World
     assert world.store.handoffs.get(asked.id) is None
 
 
-def test_an_expired_turn_does_not_block_a_request(world: World) -> None:
-    session = world.session(turn=TurnLease("t-gone", NOW))
-    assert world.requested(session).state is State.PENDING
+def withdrawn_by_a_request(world: World, session: Session) -> None:
+    """The request is accepted, and the turn that the session had can neither be claimed nor committed any more."""
+    handoff = world.requested(session)
+    asked = world.current()
+    assert (asked.active_handoff, asked.turn, asked.version) == (handoff.id, None, session.version + 1)
+    with pytest.raises(Conflict):
+        world.claim_turn(session)
+    with pytest.raises(Conflict):
+        world.store.turns.commit(world.turn_commit(session), now=NOW)
+    assert world.current() == asked
+
+
+def test_a_terminals_session_with_an_offered_turn_is_busy(world: World) -> None:
+    refused_as_busy(world, world.offer(world.session()))
+
+
+def test_a_terminals_session_is_busy_while_an_executor_works(world: World) -> None:
+    refused_as_busy(world, world.start_turn(world.session(), lease=1))
+
+
+def test_a_chats_session_is_busy_while_an_executor_works(world: World) -> None:
+    refused_as_busy(world, world.start_turn(in_a_chat(world), lease=1))
+
+
+def test_a_terminals_turn_whose_lease_is_over_is_withdrawn(world: World) -> None:
+    withdrawn_by_a_request(world, world.start_turn(world.session(), lease=0))
+
+
+def test_a_chats_turn_whose_lease_is_over_is_withdrawn(world: World) -> None:
+    withdrawn_by_a_request(world, world.start_turn(in_a_chat(world), lease=0))
+
+
+def test_a_chats_offered_turn_is_withdrawn_and_its_words_stay_new(world: World) -> None:
+    session = in_a_chat(world)
+    row = world.row()
+    withdrawn_by_a_request(world, world.offer(session, rows=[row]))
+    assert world.store.inbox.new(THREAD.place, limit=5) == [row]
+    assert [offer.rows for offer in world.store.turns.unsettled("s-1")] == [("0001",)]
+
+
+def test_a_turn_in_a_pause_is_busy_in_a_terminal(world: World) -> None:
+    running = world.start_turn(world.session())
+    assert world.store.turns.hand_back(running, now=NOW, until=NOW + 1, interrupted=None)
+    refused_as_busy(world, world.current())
+
+
+@pytest.mark.parametrize("pause", [0, 1])
+def test_a_turn_handed_back_in_a_chat_is_withdrawn(world: World, pause: int) -> None:
+    running = world.start_turn(in_a_chat(world))
+    assert world.store.turns.hand_back(running, now=NOW, until=NOW + pause, interrupted=None)
+    withdrawn_by_a_request(world, world.current())
 
 
 @pytest.mark.parametrize("ending", Ending)
@@ -150,3 +212,44 @@ def test_all_that_was_asked_for_is_read_back(world: World) -> None:
     assert (read.message, read.require_thread, read.replace) == ("Zoë 🚀", True, True)
     assert (read.target, read.platform, read.deadline) == (HOME, "telegram", asked.deadline)
     assert read.steps == {"requested": NOW - 1}
+
+
+def in_a_chat_with_a_command(world: World) -> tuple[Session, InboxRow]:
+    return in_a_chat(world), world.row("0007", text="/handoff slack")
+
+
+def test_a_command_that_is_new_may_ask(world: World) -> None:
+    session, row = in_a_chat_with_a_command(world)
+    asked = world.requested(session, command=row.event_id, share=True)
+
+    assert (world.latest(asked).command, world.latest(asked).share) == ("0007", True)
+    assert world.store.inbox.new(row.place, limit=5) == [row], "it is closed by the one who tells the outcome"
+
+
+def test_a_command_that_was_closed_asks_for_nothing(world: World) -> None:
+    session, row = in_a_chat_with_a_command(world)
+    world.store.inbox.close([row], by="stopped")
+    asked = world.new_handoff(session, command=row.event_id)
+
+    with pytest.raises(Conflict):
+        world.store.handoffs.request(asked, now=NOW)
+
+    assert world.store.handoffs.get(asked.id) is None
+    assert world.current() == session
+
+
+def test_a_command_asks_once_even_after_it_was_closed(world: World) -> None:
+    session, row = in_a_chat_with_a_command(world)
+    asked = world.requested(session, command=row.event_id)
+    world.store.inbox.close([row], by="command")
+
+    assert world.store.handoffs.request(asked, now=NOW + 1) == asked
+
+
+def test_why_the_session_cannot_go_comes_before_the_closed_command(world: World) -> None:
+    session, row = in_a_chat_with_a_command(world)
+    busy = world.start_turn(session)
+    world.store.inbox.close([row], by="stopped")
+
+    with pytest.raises(SessionBusy):
+        world.store.handoffs.request(world.new_handoff(busy, command=row.event_id), now=NOW)

@@ -6,7 +6,7 @@ import pytest
 
 from shared.domain.handoffs import Thread
 from shared.domain.routes import Place, cli_place
-from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
+from shared.domain.sessions import Interruption, ResumePending, Session, Turn
 from shared.errors import Conflict
 from shared.ports.inbox import InboxRow
 from shared.ports.outbox import OutPart
@@ -30,8 +30,7 @@ FULL = Session(
     model="m-1",
     link=THREAD.url,
     active_handoff="h-9",
-    turn=TurnLease("t-9", NOW + 5),
-    strikes=2,
+    turn=Turn("t-9", fence=4, is_claimed=True, lease_until=NOW + 5, begun=2, tries=1, claim_id="c-9"),
     resume_pending=ResumePending(Interruption.REDELIVERED, NOW - 5),
     suspended=True,
 )
@@ -67,8 +66,8 @@ def test_a_place_points_to_the_session_that_came_last(world: World) -> None:
 
 def test_a_replaced_session_has_the_next_version(world: World) -> None:
     session = world.session(title="old", cwd="/src")
-    changed = world.store.sessions.replace(session, replace(session, title="new", cwd=None, strikes=1))
-    assert changed == replace(session, title="new", cwd=None, strikes=1, version=session.version + 1)
+    changed = world.store.sessions.replace(session, replace(session, title="new", cwd=None, link="x"))
+    assert changed == replace(session, title="new", cwd=None, link="x", version=session.version + 1)
     assert world.current() == changed
 
 
@@ -231,6 +230,23 @@ def test_an_interrupted_deletion_can_be_taken_up_again(world: World, backend: Ba
     session = world.session(messages=[USER, REPLY])
     barred = world.store.sessions.replace(session, replace(session, epoch=session.epoch + 1))
     world.store.sessions.delete(barred)
+    assert everything(backend) == []
+
+
+def _broken(*_: object) -> None:
+    raise ConnectionError
+
+
+def test_a_deletion_that_was_interrupted_leaves_no_turn_without_its_offer(world: World, backend: Backend) -> None:
+    session = world.start_turn(world.session())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backend.tables, "delete_all", _broken)
+        with pytest.raises(ConnectionError):
+            world.store.sessions.delete(session)
+    left = world.current()
+    assert (left.turn, left.epoch) == (None, session.epoch + 1)
+    assert not world.store.turns.renew(session, lease_until=NOW + 1)
+    world.store.sessions.delete(left)
     assert everything(backend) == []
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from shared.domain.handoffs import Reason
 from shared.domain.limits import Limits
-from shared.errors import Conflict, StorageFull, TooManyOpenHandoffs, TooManyTurns
+from shared.errors import Conflict, StorageFull, TooManyNotices, TooManyOpenHandoffs, TooManyTurns
 from shared.store.bundle import store_on
-from shared.store.usage import HOUR, WRITTEN_WITHIN
+from shared.store.usage import HOUR, NOTICE_EVERY, WRITTEN_WITHIN
 from tests.contracts.store.world import NOW, World
 from tests.support.table_backends import Backend
 
@@ -121,6 +121,30 @@ def test_a_clock_that_is_behind_resets_no_count(world: World) -> None:
         world.store.usage.take_turn("ada", f"t-{number}", now=START)
     with pytest.raises(TooManyTurns):
         world.store.usage.take_turn("ada", "t-9", now=START - 1)
+
+
+def test_one_notice_a_minute_and_a_retry_counts_once(world: World) -> None:
+    usage = world.store.usage
+    usage.take_notice("ada", "n-1", now=START)
+    usage.take_notice("ada", "n-1", now=START + 1)
+    with pytest.raises(TooManyNotices) as refused:
+        usage.take_notice("ada", "n-2", now=START + NOTICE_EVERY - 1000)
+    assert refused.value.retry_after == 1
+    usage.take_notice("bob", "n-3", now=START)
+    usage.take_notice("ada", "n-2", now=START + NOTICE_EVERY)
+    assert _take(world, "h-1")  # the same item, first written by a notice
+
+
+def test_concurrent_notices_never_pass_the_limit_together(world: World) -> None:
+    def take(number: int) -> bool:
+        try:
+            world.store.usage.take_notice("ada", f"n-{number}", now=START)
+        except TooManyNotices:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(take, range(16))) == 1
 
 
 def test_uploads_are_refused_beyond_the_limit(world: World) -> None:

@@ -70,28 +70,19 @@ def test_a_running_handoff_is_not_nudged(world: World, stage: Stage) -> None:
     assert world.latest(handoff) == handoff
 
 
-@pytest.mark.parametrize("stage", [Stage.SENT, Stage.CONFIRMED])
-def test_one_of_two_sweeps_drives_a_kickoff(world: World, stage: Stage) -> None:
-    handoff = world.handoff(stage)
+def test_one_of_two_sweeps_drives_a_confirmed_handoff(world: World) -> None:
+    handoff = world.handoff(Stage.CONFIRMED)
     assert world.store.handoffs.drive(handoff, now=NOW)
     assert not world.store.handoffs.drive(handoff, now=NOW)
     assert world.latest(handoff).state is State.RUNNING
     assert world.store.handoffs.drive(world.latest(handoff), now=NOW)
 
 
-@pytest.mark.parametrize("stage", [stage for stage in Stage if stage < Stage.SENT])
-def test_before_its_kickoff_is_sent_a_handoff_is_not_driven(world: World, stage: Stage) -> None:
+@pytest.mark.parametrize("stage", [stage for stage in Stage if stage < Stage.CONFIRMED])
+def test_before_its_kickoff_is_committed_a_handoff_is_not_driven(world: World, stage: Stage) -> None:
     handoff = world.handoff(stage)
     assert not world.store.handoffs.drive(handoff, now=NOW)
     assert world.latest(handoff) == handoff
-
-
-def test_a_lost_fence_does_not_drive_a_handoff(world: World) -> None:
-    old = world.handoff(Stage.SENT)
-    sure(world.store.handoffs.back_to_pending(old, BROKEN, now=NOW, not_before=0, counts=True))
-    current = world.claim(old, "p-2")
-    assert not world.store.handoffs.drive(old, now=NOW)
-    assert world.latest(old) == current
 
 
 # --- the due index
@@ -129,21 +120,20 @@ def test_a_handoff_is_due_at_its_deadline_at_the_latest(world: World) -> None:
     assert due(world, NOW + DEADLINE) == [claimed.id]
 
 
-def test_a_confirmed_handoff_is_due_soon_and_not_only_at_its_deadline(world: World) -> None:
+@pytest.mark.parametrize("stage", [Stage.BOUND, Stage.CONFIRMED])
+def test_after_the_move_a_handoff_is_due_at_its_deadline(world: World, stage: Stage) -> None:
+    """Until then the offer of its kickoff is due, before it and after it is committed."""
+    handoff = world.handoff(stage)
+    assert due(world, NOW + DEADLINE - 1) == []
+    assert due(world, NOW + DEADLINE) == [handoff.id]
+    assert [offer.handoff_id for offer in world.store.turns.due(now=NOW + DEADLINE - 1, limit=5)] == [handoff.id]
+
+
+def test_a_driven_handoff_is_due_again_later(world: World) -> None:
     confirmed = world.handoff(Stage.CONFIRMED)
-    assert due(world, NOW + 119_999) == []
-    assert due(world, NOW + 120_000) == [confirmed.id]
-    world.store.handoffs.drive(confirmed, now=NOW + 120_000)
-    assert due(world, NOW + 239_999) == []
-    assert due(world, NOW + 240_000) == [confirmed.id]
-
-
-def test_a_late_kickoff_note_does_not_postpone_the_sweep(world: World) -> None:
-    """The queue may be quicker than the note that the kickoff was sent."""
-    bound = world.handoff(Stage.BOUND)
-    world.confirm(bound)
-    world.store.handoffs.kickoff_sent(bound, now=NOW)
-    assert due(world, NOW + 120_000) == [bound.id]
+    world.store.handoffs.drive(confirmed, now=NOW + DEADLINE)
+    assert due(world, NOW + DEADLINE + 899_999) == []
+    assert due(world, NOW + DEADLINE + 900_000) == [confirmed.id]
 
 
 @pytest.mark.parametrize("ending", Ending, ids=lambda ending: ending.name.lower())
@@ -164,19 +154,6 @@ def test_an_ended_handoff_leaves_the_index_and_expires(world: World, backend: Ba
     assert "expires_at" not in open_one, "what is open must not go"
     assert not {"due_shard", "due_at"} & ended.keys()
     assert ended["expires_at"] == NOW // 1000 + 30 * 24 * 3600
-
-
-def test_a_confirmed_handoff_with_a_pending_retry_is_due_later(world: World) -> None:
-    world.store.handoffs.postpone(world.handoff(Stage.CONFIRMED), until=NOW + 180_000)
-    assert due(world, NOW + 299_999) == []
-    assert len(due(world, NOW + 300_000)) == 1
-
-
-def test_only_a_confirmed_handoff_is_postponed(world: World) -> None:
-    sent = world.handoff(Stage.SENT)
-    before = due(world, NOW + LEASE)
-    world.store.handoffs.postpone(sent, until=FAR)
-    assert due(world, NOW + LEASE) == before == [sent.id]
 
 
 def many(world: World, count: int) -> list[Handoff]:

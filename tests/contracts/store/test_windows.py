@@ -54,11 +54,11 @@ def test_a_session_that_just_came_back_is_noticed(world: World, backend: Backend
         world.store.moves.to_chat(away, HOME, LINK, now=NOW)
 
     with just_before(backend.tables, come_back), pytest.raises(Conflict):
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
     assert world.current("s-1").owner == cli_place("s-1")
 
     with pytest.raises(PlaceBusy):
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
     assert world.current("s-old").owner == HOME
 
 
@@ -70,9 +70,9 @@ def test_a_session_that_just_arrived_is_noticed(world: World, backend: Backend) 
         world.store.moves.to_chat(other, HOME, LINK, now=NOW)
 
     with just_before(backend.tables, settle), pytest.raises(Conflict):
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
     with pytest.raises(PlaceBusy):
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
     assert (world.current("s-1").owner, world.current("s-2").owner) == (cli_place("s-1"), HOME)
 
 
@@ -85,9 +85,9 @@ def test_a_session_that_just_left_is_not_parked(world: World, backend: Backend) 
         world.store.moves.to_chat(world.current("s-old"), elsewhere, "https://slack/C7", now=NOW)
 
     with just_before(backend.tables, leave), pytest.raises(Conflict):
-        world.store.moves.rebind(opened, now=NOW)
+        world.rebind(opened, now=NOW)
 
-    sure(world.store.moves.rebind(opened, now=NOW))
+    sure(world.rebind(opened, now=NOW))
     assert (world.current("s-old").owner, world.current("s-old").epoch) == (elsewhere, 2)
     assert world.current("s-1").owner == HOME
 

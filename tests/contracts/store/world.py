@@ -7,8 +7,10 @@ from typing import Any, TypeVar
 
 from shared.domain.handoffs import Handoff, Reason, Receipt, State, Step, Thread
 from shared.domain.messages import Message
+from shared.domain.offers import Offer
 from shared.domain.routes import Place
-from shared.domain.sessions import Session, TurnLease, new_session
+from shared.domain.runners import Runner
+from shared.domain.sessions import RunsOn, Session, new_session
 from shared.ports.inbox import InboxRow
 from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
@@ -22,6 +24,7 @@ DEADLINE = 900_000
 HOME = Place("telegram", "1001")
 THREAD = Thread(Place("telegram", "1001", "17"), "https://t.me/c/1001/17")
 BROKEN = Reason("platform_down", "Telegram did not answer. The session is intact. Try again.")
+RUNS_ON = RunsOn("laptop", "claude-code", "n-1")
 RECEIPT = Receipt({"user": 1, "assistant": 1}, "sha256:00", 2)
 USER: Message = {"role": "user", "content": "What is left to do?"}
 REPLY: Message = {"role": "assistant", "content": "Only the tests."}
@@ -34,8 +37,7 @@ class Stage(IntEnum):
     CLAIMED = 1
     OPENED = 2
     BOUND = 3
-    SENT = 4
-    CONFIRMED = 5
+    CONFIRMED = 4
 
 
 class Ending(IntEnum):
@@ -110,8 +112,7 @@ class World:
         steps: dict[Stage, Callable[[Handoff], Handoff | None]] = {
             Stage.CLAIMED: self.claim,
             Stage.OPENED: lambda h: handoffs.step(h, Step.THREAD_OPENED, now=self.now, thread=thread),
-            Stage.BOUND: lambda h: self.store.moves.rebind(h, now=self.now),
-            Stage.SENT: lambda h: handoffs.kickoff_sent(h, now=self.now),
+            Stage.BOUND: lambda h: self.rebind(h, now=self.now),
             Stage.CONFIRMED: self.confirm,
         }
         for reached, do in steps.items():
@@ -119,16 +120,32 @@ class World:
                 handoff = sure(do(handoff))
         return handoff
 
+    def kickoff(self, handoff: Handoff) -> Offer:
+        """A new offer of the handoff's kickoff turn, in its thread."""
+        self.made += 1
+        place, epoch = handoff.thread.place if handoff.thread else handoff.target, handoff.request_epoch + 1
+        return Offer(
+            f"k-{self.made}", handoff.session_id, handoff.user_id, place, epoch, self.now, handoff_id=handoff.id
+        )
+
+    def rebind(self, handoff: Handoff, *, now: int) -> Handoff | None:
+        return self.store.moves.rebind(handoff, self.kickoff(handoff), now=now)
+
     def confirm(self, handoff: Handoff) -> Handoff:
         """Run the kickoff turn of a bound handoff up to its commit."""
-        session = self.start_turn(self.current(handoff.session_id), handoff.kickoff_turn)
+        return self.confirm_claimed(self.claim_turn(self.current(handoff.session_id)), handoff)
+
+    def confirm_claimed(self, session: Session, handoff: Handoff) -> Handoff:
+        """Commit the kickoff turn that was claimed."""
         self.store.turns.commit(self.turn_commit(session, handoff=handoff, receipt=RECEIPT), now=self.now)
         return self.latest(handoff)
 
     def ended(self, ending: Ending, session: Session | None = None) -> Handoff:
         """A handoff that is over."""
         if ending is Ending.COMPLETED:
-            return sure(self.store.handoffs.complete(self.handoff(Stage.CONFIRMED, session), now=self.now))
+            done = sure(self.store.handoffs.complete(self.handoff(Stage.CONFIRMED, session), now=self.now))
+            self.settle(done.session_id)
+            return done
         handoff = self.handoff(Stage.CLAIMED, session)
         if ending is Ending.FAILED:
             return sure(self.store.handoffs.fail(handoff, BROKEN, now=self.now))
@@ -137,18 +154,92 @@ class World:
         self.store.moves.to_terminal(self.current(handoff.session_id), now=self.now)
         return self.latest(handoff)
 
-    def start_turn(self, session: Session, turn_id: str = "t-1", *, lease: int = LEASE) -> Session:
-        return self.store.sessions.replace(session, replace(session, turn=TurnLease(turn_id, self.now + lease)))
+    def settle(self, session_id: str = "s-1") -> None:
+        """Remove the offers of all turns of a session that are over."""
+        offers, turn = self.store.turns.unsettled(session_id), self.current(session_id).turn
+        for offer in offers:
+            if turn is None or turn.id != offer.id:
+                self.store.turns.settled(offer)
+
+    def new_offer(self, session: Session, turn_id: str = "t-1", rows: Sequence[InboxRow] = ()) -> Offer:
+        """An offer of a turn for words, where the session lives, that is not stored yet."""
+        events = tuple(row.event_id for row in rows)
+        return Offer(turn_id, session.id, session.user_id, session.owner, session.epoch, self.now, rows=events)
+
+    def offer(self, session: Session, turn_id: str = "t-1", rows: Sequence[InboxRow] = ()) -> Session:
+        return self.store.turns.offer(session, self.new_offer(session, turn_id, rows), rows=rows)
+
+    def claim_turn(
+        self,
+        session: Session,
+        rows: Sequence[InboxRow] = (),
+        *,
+        claim_id: str = "c-1",
+        now: int | None = None,
+        lease: int = LEASE,
+    ) -> Session:
+        """Claim the session's turn, at `now`."""
+        at = self.now if now is None else now
+        return self.store.turns.claim(session, rows, claim_id=claim_id, now=at, lease_until=at + lease)
+
+    def start_turn(
+        self, session: Session, turn_id: str = "t-1", rows: Sequence[InboxRow] = (), *, lease: int = LEASE
+    ) -> Session:
+        """A session with a turn that was offered and claimed."""
+        return self.claim_turn(self.offer(session, turn_id, rows), rows, lease=lease)
 
     def turn_commit(self, session: Session, *, parts: int = 1, **changes: Any) -> TurnCommit:
-        """All that a turn under way would write."""
+        """All that the executor of the session's turn would write."""
         assert session.turn is not None
         place = THREAD.place if session.owner.is_cli else session.owner
+        handoff: Handoff | None = changes.get("handoff")
+        journal = handoff.kickoff_turn if handoff else session.turn.id
         out = [
-            OutPart(session.id, session.turn.id, number, place, Part(f"part {number}", {"silent": True}))
+            OutPart(session.id, journal, number, place, Part(f"part {number}", {"silent": True}))
             for number in range(parts)
         ]
-        return TurnCommit(session=session, messages=[USER, REPLY], turn_id=session.turn.id, parts=out, **changes)
+        return TurnCommit(session=session, messages=[USER, REPLY], journal=journal, parts=out, **changes)
+
+    def runner(self, runner_id: str = RUNS_ON.runner, **changes: Any) -> Runner:
+        """A registered runner."""
+        runner = replace(Runner(runner_id, "ada", f"The {runner_id}", seen_at=self.now), **changes)
+        assert self.store.runners.register(runner)
+        return runner
+
+    def on_machine(self, session_id: str = "s-1", place: Place = THREAD.place) -> Session:
+        """A session of the user's own agent that lives in a chat; its runner is registered."""
+        self.runner()
+        session = self.session(session_id, runs_on=RUNS_ON)
+        return self.store.moves.to_chat(session, place, "https://t.me/1", now=self.now)
+
+    def machine_offer(self, session: Session, turn_id: str = "t-1", rows: Sequence[InboxRow] = ()) -> Session:
+        """Offer a turn to the session's machine."""
+        offer = replace(self.new_offer(session, turn_id, rows), runs_on=session.runs_on)
+        return self.store.turns.offer(session, offer, rows=rows)
+
+    def machine_claim(
+        self,
+        session: Session,
+        rows: Sequence[InboxRow] = (),
+        *,
+        claim_id: str = "c-1",
+        now: int | None = None,
+        lease: int = LEASE,
+        previous_fence: int | None = None,
+    ) -> Session:
+        at = self.now if now is None else now
+        return self.store.machine_turns.claim(
+            session, rows, claim_id=claim_id, now=at, lease_until=at + lease, previous_fence=previous_fence
+        )
+
+    def machine_turn(
+        self, session: Session, turn_id: str = "t-1", rows: Sequence[InboxRow] = (), *, lease: int = LEASE
+    ) -> Session:
+        """A session with a turn that its machine has claimed."""
+        return self.machine_claim(self.machine_offer(session, turn_id, rows), rows, lease=lease)
+
+    def offer_of(self, turn_id: str = "t-1", session_id: str = "s-1") -> Offer:
+        return sure(self.store.turns.get(session_id, turn_id))
 
     def committed(self, *, parts: int = 1) -> Sequence[OutPart]:
         """The journal of a turn that is committed and not delivered."""
@@ -159,7 +250,7 @@ class World:
     def row(self, event_id: str = "0001", **changes: Any) -> InboxRow:
         """A stored row of the thread's inbox."""
         plain = InboxRow(THREAD.place, event_id, sender="7", text=f"words of {event_id}", received_at=self.now)
-        row = replace(plain, user_id="ada", **changes)
+        row = replace(plain, **{"user_id": "ada", **changes})
         assert self.store.inbox.put(row)
         return row
 

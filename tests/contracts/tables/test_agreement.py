@@ -1,4 +1,4 @@
-"""DynamoDB and `holds` agree on any condition and any item."""
+"""The databases and `holds` agree on any condition and any item."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from shared.ports.conditions import (
     present,
 )
 from shared.ports.tables import Check, ConditionFailed, Put, Table, Tables
-from tests.support.table_backends import DYNAMODBS
+from tests.support.table_backends import DATABASES
 
 KEY = {"handoff_id": "h"}
 NAMES = st.sampled_from(["a", "b", "m"])
@@ -59,10 +59,10 @@ def passes(tables: Tables, conditions: list[Condition]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("backend", DYNAMODBS, indirect=True)
+@pytest.mark.parametrize("backend", DATABASES[1:], indirect=True)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(item=ITEMS, conditions=st.lists(CONDITIONS, min_size=1, max_size=8))
-def test_dynamodb_and_holds_agree(tables: Tables, item: dict[str, Any], conditions: list[Condition]) -> None:
+def test_a_database_and_holds_agree(tables: Tables, item: dict[str, Any], conditions: list[Condition]) -> None:
     tables.put(Put(Table.HANDOFFS, {**KEY, **item}))
     assert [passes(tables, [condition]) for condition in conditions] == [
         holds(condition, item) for condition in conditions

@@ -5,7 +5,18 @@ from typing import Any
 
 import pytest
 
-from shared.ports.tables import DUE, HANDOFFS_BY_USER, SESSIONS_BY_USER, Delete, Index, Put, Table, Tables, Update
+from shared.ports.tables import (
+    DUE,
+    HANDOFFS_BY_USER,
+    SESSIONS_BY_USER,
+    SESSIONS_DUE,
+    Delete,
+    Index,
+    Put,
+    Table,
+    Tables,
+    Update,
+)
 from tests.support.table_backends import Backend
 
 
@@ -74,6 +85,33 @@ def test_a_query_sees_each_item_as_it_is(tables: Tables) -> None:
     assert list(tables.query("p", low="a")) == [{"pk": "p", "sk": "a", "map": {"b": [1, None]}}]
 
 
+def test_a_scan_sees_every_item_of_one_table_once(tables: Tables) -> None:
+    for number in range(130):
+        tables.put(Put(Table.SESSIONS, {"pk": f"p-{number % 7}", "sk": f"{number:03}", "n": number}))
+    tables.put(Put(Table.HANDOFFS, {"handoff_id": "h", "data": b"\x00", "map": {"a": [None]}}))
+    assert sorted(item["n"] for item in tables.scan(Table.SESSIONS)) == list(range(130))
+    assert list(tables.scan(Table.HANDOFFS)) == [{"handoff_id": "h", "data": b"\x00", "map": {"a": [None]}}]
+
+
+def test_a_scan_of_more_than_a_megabyte_is_whole(tables: Tables) -> None:
+    put_rows(tables, "p", ["a", "b", "c", "d"], data=bytes(390 * 1024))
+    assert sorted(item["sk"] for item in tables.scan(Table.SESSIONS)) == ["a", "b", "c", "d"]
+
+
+def test_a_scan_of_an_empty_table_is_empty(tables: Tables) -> None:
+    assert list(tables.scan(Table.HANDOFFS)) == []
+
+
+def test_items_may_be_deleted_while_they_are_scanned(tables: Tables) -> None:
+    put_rows(tables, "p", [f"{number:03}" for number in range(250)])
+    seen = []
+    for item in tables.scan(Table.SESSIONS):
+        seen.append(item["sk"])
+        tables.delete(Delete(Table.SESSIONS, Table.SESSIONS.key_of(item)))
+    assert sorted(seen) == [f"{number:03}" for number in range(250)]
+    assert list(tables.scan(Table.SESSIONS)) == []
+
+
 # --- indexes
 
 
@@ -108,6 +146,19 @@ def test_rows_of_an_index_hold_only_keys(tables: Tables) -> None:
     put_handoff(tables, "a", due_shard=1, due_at=5, user_id="ada", created_at=3, text="b")
     assert tables.index(DUE, 1).rows == [{"handoff_id": "a", "due_shard": 1, "due_at": 5}]
     assert tables.index(HANDOFFS_BY_USER, "ada").rows == [{"handoff_id": "a", "user_id": "ada", "created_at": 3}]
+
+
+def test_a_session_has_due_items_beside_others(tables: Tables) -> None:
+    put_rows(tables, "s", ["META"], user_id="ada", created_at=3)
+    put_rows(tables, "s", ["RT#1"], due_shard=1, due_at=6, user="ada")
+    put_rows(tables, "s", ["RT#2"], due_shard=1, due_at=5, user="ada")
+    put_handoff(tables, "another table", due_shard=1, due_at=5)
+    rows = [{"pk": "s", "sk": f"RT#{name}", "due_shard": 1, "due_at": at} for name, at in ((2, 5), (1, 6))]
+    assert tables.index(SESSIONS_DUE, 1).rows == rows
+    assert tables.index(SESSIONS_DUE, 1, up_to=5).rows == rows[:1]
+    tables.update(Update(Table.SESSIONS, {"pk": "s", "sk": "RT#2"}, [], set={"due_at": 7}))
+    tables.delete(Delete(Table.SESSIONS, {"pk": "s", "sk": "RT#1"}))
+    assert indexed(tables, SESSIONS_DUE, 1) == ["sRT#2"]
 
 
 def test_an_index_is_ordered_by_number(tables: Tables) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shared.ports.tables import DUE, HANDOFFS_BY_USER, SESSIONS_BY_USER, Table
+from shared.ports.tables import DUE, HANDOFFS_BY_USER, SESSIONS_BY_USER, SESSIONS_DUE, Table
 from tests.support.tables import definitions
 
 LOGICAL_IDS = {Table.HANDOFFS: "HandoffsTable", Table.SESSIONS: "SessionsTable"}
@@ -24,5 +24,5 @@ def test_the_template_has_the_indexes_of_the_port() -> None:
         for table, name in LOGICAL_IDS.items()
         for index in definitions()[name]["GlobalSecondaryIndexes"]
     }
-    indexes = (DUE, HANDOFFS_BY_USER, SESSIONS_BY_USER)
+    indexes = (DUE, HANDOFFS_BY_USER, SESSIONS_BY_USER, SESSIONS_DUE)
     assert found == {(index.table, index.name, index.partition, index.sort, "KEYS_ONLY") for index in indexes}

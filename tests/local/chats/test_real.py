@@ -1,6 +1,8 @@
 """Which platforms of a local run use a real bot, and with which secrets."""
 
 from local.chats.real import RealBots
+from shared.store.bundle import store_on
+from tests.support.memory_tables import MemoryTables
 
 
 def platforms(**environment: str) -> list[str]:
@@ -47,7 +49,9 @@ def test_a_home_and_addresses_can_be_set() -> None:
     }
     (bot,) = RealBots.from_environment(environment).bots
     assert (bot.home, bot.api_url, bot.relay_options) == ("6", "http://api", {"gateway_url": "ws://gateway"})
-    assert bot.described() == "discord: handoffs arrive in chat 6"
+    store = store_on(MemoryTables())
+    RealBots((bot,)).seed(store)
+    assert bot.described(store) == "discord: handoffs arrive in chat 6"
 
 
 def test_ids_of_another_form_are_faults() -> None:

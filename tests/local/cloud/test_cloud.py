@@ -1,4 +1,4 @@
-"""A template in the local cloud: a request becomes a record, a message, and a finished item."""
+"""A template in the local cloud: a request becomes a record, a message, a delayed message, and a finished item."""
 
 import json
 import urllib.request
@@ -20,7 +20,7 @@ Globals:
   Function:
     Runtime: python3.13
     Timeout: 20
-    Environment: {Variables: {TABLE: !Ref Things, QUEUE: !Ref Jobs}}
+    Environment: {Variables: {TABLE: !Ref Things, QUEUE: !Ref Jobs, RUNS: !Ref Runs}}
 Parameters:
   Greeting: {Type: String}
 Resources:
@@ -34,6 +34,8 @@ Resources:
   Jobs:
     Type: AWS::SQS::Queue
     Properties: {FifoQueue: true}
+  Runs:
+    Type: AWS::SQS::Queue
   Role:
     Type: AWS::IAM::Role
     Properties:
@@ -70,6 +72,15 @@ Resources:
       Role: !GetAtt Role.Arn
       Events:
         Queue: {Type: SQS, Properties: {Queue: !GetAtt Jobs.Arn, BatchSize: 1}}
+  Run:
+    Type: AWS::Serverless::Function
+    Properties:
+      Handler: app.run
+      Role: !GetAtt Role.Arn
+      Events:
+        Queue:
+          Type: SQS
+          Properties: {Queue: !GetAtt Runs.Arn, BatchSize: 1, ScalingConfig: {MaximumConcurrency: 2}}
 Outputs:
   TableName: {Value: !Ref Things}
 """
@@ -95,6 +106,9 @@ def process(event, context):
         queues.send_message(QueueUrl=os.environ["QUEUE"], MessageBody=name, MessageGroupId=name, MessageDeduplicationId=name)
 
 def turn(event, context):
+    queues.send_message(QueueUrl=os.environ["RUNS"], MessageBody=event["Records"][0]["body"], DelaySeconds=1)
+
+def run(event, context):
     put(event["Records"][0]["body"], "done")
 """
 
@@ -132,7 +146,7 @@ def test_the_stack_has_parameters_and_outputs(cloud: Cloud) -> None:
     assert cloud.client("dynamodb").list_tables()["TableNames"] == [cloud.stack.outputs["TableName"]]
 
 
-def test_a_request_passes_through_stream_and_queue(api: HttpApi) -> None:
+def test_a_request_passes_through_stream_and_queues(api: HttpApi) -> None:
     names = [f"thing/{number}" for number in range(5)]
     assert [call(api, name, "PUT")["greeting"] for name in names] == ["hello"] * 5
     for name in names:

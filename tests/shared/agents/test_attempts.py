@@ -36,7 +36,8 @@ def ask(clock: HurriedClock) -> Callable[..., str]:
     def ask(model: Model, messages: list[Message] | None = None, *, seconds: float = 60) -> str:
         deadline = clock.now() + int(seconds * 1000)
         given = messages or [user("hello")]
-        return converse(model, given, note=None, window=0, deadline=deadline, clock=clock, pause=clock.pause)
+        cancellation = clock.cancellation()
+        return converse(model, given, note=None, window=0, deadline=deadline, clock=clock, cancellation=cancellation)
 
     return ask
 

@@ -62,3 +62,15 @@ def test_nothing_is_read_before_the_first_get_and_then_all_at_once(engine: "Engi
     secrets.get("extra/1")
     secrets.get("slack/bot_token")
     assert len(asked) == read
+
+
+def test_a_secret_that_is_added_is_seen_within_a_minute(ssm: Any, prefix: str) -> None:
+    now = [0.0]
+    secrets = SsmSecrets(ssm, prefix, clock=lambda: now[0])
+    assert secrets.get("slack/bot_token") is None
+    ssm.put_parameter(Name=f"{prefix}/slack/bot_token", Value="xoxb", Type="SecureString")
+    now[0] = 60.0
+    assert secrets.get("slack/bot_token") is None
+    now[0] = 61.0
+    assert secrets.get("slack/bot_token") == "xoxb"
+    assert secrets.get("telegram/bot_token") == "123:abc"

@@ -56,7 +56,7 @@ def test_only_a_pending_handoff_is_claimed_or_nudged() -> None:
     assert TRANSITIONS["claim"].sources == TRANSITIONS["nudge"].sources == {State.PENDING}
 
 
-@pytest.mark.parametrize("name", ["step", "rebind", "kickoff_sent", "back_to_pending"])
+@pytest.mark.parametrize("name", ["step", "rebind", "back_to_pending"])
 def test_what_a_claimant_does_needs_a_running_handoff(name: str) -> None:
     assert TRANSITIONS[name].sources == {State.RUNNING}
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.interruptions import WHAT_HAPPENED, Standing, begin_turn, end_turn, note_for, standing
+from shared.domain.interruptions import WHAT_HAPPENED, Standing, note_for, standing
 from shared.domain.routes import cli_place
-from shared.domain.sessions import Interruption, ResumePending, Session, TurnLease
+from shared.domain.sessions import Interruption, ResumePending, Session, Turn
 
 NOW = 1_000_000
 HOUR = 3_600_000
@@ -15,78 +15,8 @@ CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "funct
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "done"}
 
 
-def begun(session: Session, *, counts: bool = True, now: int = NOW) -> Session:
-    return begin_turn(session, run_id="r", now=now, lease=90_000, counts=counts)
-
-
 def marked(reason: Interruption = Interruption.KILLED, at: int = NOW) -> Session:
-    return replace(SESSION, resume_pending=ResumePending(reason, at), strikes=1)
-
-
-def test_a_turn_that_starts_takes_its_lease_and_counts_a_strike() -> None:
-    held = begun(SESSION)
-    assert (held.turn, held.strikes, held.resume_pending) == (TurnLease("run-r", NOW + 90_000), 1, None)
-
-
-def test_a_kickoff_takes_its_lease_and_never_strikes() -> None:
-    assert begun(SESSION, counts=False).strikes == 0
-    dead = begun(SESSION, counts=False)
-    assert begun(dead, counts=False, now=NOW + HOUR).resume_pending is None
-
-
-def test_the_next_turn_marks_a_killed_turn_with_its_time() -> None:
-    dead = begun(SESSION)
-    again = begun(dead, now=NOW + 200_000)
-    assert again.resume_pending == ResumePending(Interruption.KILLED, NOW + 90_000)
-    assert again.strikes == 2
-
-
-def test_an_accepted_turn_that_only_waited_has_not_died() -> None:
-    waiting = replace(SESSION, turn=TurnLease("accepted-1", NOW), strikes=1)
-    assert begun(waiting).resume_pending is None
-
-
-def test_of_two_interruptions_the_newer_one_counts() -> None:
-    dead = replace(marked(at=NOW - HOUR), turn=TurnLease("run-old", NOW))
-    assert begun(dead, now=NOW + 5).resume_pending == ResumePending(Interruption.KILLED, NOW)
-
-
-def test_a_mark_stays_until_a_turn_is_committed() -> None:
-    interrupted = marked(Interruption.OUT_OF_TIME)
-    assert begun(interrupted).resume_pending == interrupted.resume_pending
-    assert end_turn(begun(interrupted), now=NOW, uncount=True).resume_pending == interrupted.resume_pending
-
-
-@pytest.mark.parametrize("reason", Interruption)
-def test_an_interruption_has_a_reason_and_a_time(reason: Interruption) -> None:
-    ended = end_turn(begun(SESSION), now=NOW + 7, interrupted=reason)
-    assert (ended.turn, ended.strikes, ended.resume_pending) == (None, 1, ResumePending(reason, NOW + 7))
-
-
-def test_a_rate_limit_or_a_conflict_removes_its_strike() -> None:
-    ended = end_turn(begun(SESSION), now=NOW, uncount=True)
-    assert (ended.turn, ended.strikes, ended.resume_pending) == (None, 0, None)
-    assert end_turn(SESSION, now=NOW, uncount=True).strikes == 0
-
-
-def test_tries_of_an_agent_are_counted_per_turn() -> None:
-    once = end_turn(begun(SESSION), now=NOW, failed_turn="t-1")
-    twice = end_turn(begun(once), now=NOW, failed_turn="t-1")
-    another = end_turn(begun(twice), now=NOW, failed_turn="t-2")
-    assert (twice.tries_of("t-1"), twice.tries_of("t-2")) == (2, 0)
-    assert (another.tries_of("t-1"), another.tries_of("t-2")) == (0, 1)
-
-
-def test_other_endings_leave_the_tries_of_an_agent() -> None:
-    once = end_turn(begun(SESSION), now=NOW, failed_turn="t-1")
-    assert end_turn(begun(once), now=NOW, interrupted=Interruption.KILLED).tries_of("t-1") == 1
-
-
-def test_suspended_is_never_overwritten_by_a_mark() -> None:
-    given_up = replace(SESSION, suspended=True)
-    assert end_turn(given_up, now=NOW, interrupted=Interruption.KILLED).resume_pending is None
-    dead = replace(given_up, turn=TurnLease("run-x", NOW), strikes=1)
-    assert begun(dead, now=NOW + 1).resume_pending is None
+    return replace(SESSION, resume_pending=ResumePending(reason, at))
 
 
 @pytest.mark.parametrize(
@@ -95,11 +25,22 @@ def test_suspended_is_never_overwritten_by_a_mark() -> None:
         (SESSION, Standing.GOOD),
         (marked(at=NOW - HOUR), Standing.RESUMING),
         (marked(at=NOW - HOUR - 1), Standing.EXPIRED),
+        (replace(marked(at=0), turn=Turn("t-1")), Standing.RESUMING),
+        (replace(SESSION, turn=Turn("t-1")), Standing.GOOD),
         (replace(SESSION, suspended=True), Standing.SUSPENDED),
         (replace(marked(at=NOW), suspended=True), Standing.SUSPENDED),
         (replace(marked(at=0), suspended=True), Standing.SUSPENDED),
     ],
-    ids=["untouched", "fresh", "just too old", "suspended", "suspended and marked", "suspended and expired"],
+    ids=[
+        "untouched",
+        "fresh",
+        "just too old",
+        "old, its turn alive",
+        "turn alive",
+        "suspended",
+        "suspended and marked",
+        "suspended and expired",
+    ],
 )
 def test_what_the_next_message_finds(session: Session, expected: Standing) -> None:
     assert standing(session, now=NOW, freshness=HOUR) is expected

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.routes import Place, cli_place
-from shared.domain.sessions import Interruption, TurnLease, new_session
+from shared.domain.sessions import Interruption, Turn, new_session
 
 SESSION = new_session("0123456789abcdef", "ada", now=1)
 
@@ -19,13 +19,30 @@ def test_people_see_the_title_or_else_the_beginning_of_the_id(title: str | None,
     assert replace(SESSION, title=title).shown_title == shown
 
 
+OFFERED = Turn("t")
+PAUSED = Turn("t", fence=2, lease_until=101)
+
+
+def claimed(lease_until: int) -> Turn:
+    return Turn("t", fence=1, is_claimed=True, lease_until=lease_until, begun=1, claim_id="c")
+
+
 @pytest.mark.parametrize(
     ("turn", "live"),
-    [(None, False), (TurnLease("t", 101), True), (TurnLease("t", 100), False), (TurnLease("t", 99), False)],
-    ids=["none", "lease ahead", "lease just over", "lease long over"],
+    [(None, False), (OFFERED, True), (PAUSED, True), (claimed(101), True), (claimed(100), False), (claimed(99), False)],
+    ids=["none", "offered", "handed back", "lease ahead", "lease just over", "lease long over"],
 )
-def test_a_turn_is_believed_in_until_its_lease_is_over(turn: TurnLease | None, live: bool) -> None:
+def test_a_turn_is_alive_unless_its_lease_has_expired(turn: Turn | None, live: bool) -> None:
     assert replace(SESSION, turn=turn).has_live_turn(100) is live
+
+
+@pytest.mark.parametrize(
+    ("turn", "free"),
+    [(OFFERED, True), (PAUSED, False), (claimed(101), False), (claimed(100), True)],
+    ids=["offered", "handed back with a pause", "lease ahead", "lease just over"],
+)
+def test_a_turn_may_be_claimed_when_no_executor_has_it(turn: Turn, free: bool) -> None:
+    assert turn.may_be_claimed(100) is free
 
 
 def test_interruptions_keep_their_stored_names() -> None:

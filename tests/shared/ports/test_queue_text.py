@@ -1,12 +1,12 @@
-"""Turn messages as the JSON text that a queue carries."""
+"""Turn messages and runs as the JSON text that a queue carries."""
 
 import json
 
 import pytest
 
 from shared.domain.routes import Place
-from shared.ports.queue import InboxEvent, Kickoff, Notice, TurnMessage
-from shared.ports.queue_text import body_of, message_of
+from shared.ports.queue import InboxEvent, Kickoff, Notice, Run, TurnMessage, WakeUp
+from shared.ports.queue_text import body_of, message_of, run_body_of, run_of
 
 HERE = Place("telegram", "-1001", "17")
 ROUTE = HERE.route
@@ -16,6 +16,8 @@ WIRE = [
     (Kickoff(HERE, "h-1"), {"v": 1, "place": ROUTE, "handoff_id": "h-1"}),
     (InboxEvent(Place("slack", "C:1", "1.2"), "0001"), {"v": 1, "place": "slack:C%3A1:1.2", "event_id": "0001"}),
     (Notice(HERE, "n-1", "Moved. 🚀"), {"v": 1, "place": ROUTE, "event_id": "n-1", "notice": "Moved. 🚀"}),
+    # The release before reads it as an event without a row, and drops it.
+    (WakeUp(HERE, "s-1"), {"v": 1, "place": ROUTE, "event_id": "wake-up", "session_id": "s-1"}),
 ]
 
 
@@ -55,8 +57,31 @@ def test_a_text_that_is_no_message_is_refused(body: str) -> None:
         '{"v":1,"place":"x:1","notice":"n"}',
         '{"v":1,"place":5,"event_id":"1"}',
         '{"v":1,"place":"x:1","handoff_id":[]}',
+        '{"v":1,"place":"x:1","session_id":7}',
     ],
 )
 def test_a_message_without_its_fields_is_refused(body: str) -> None:
     with pytest.raises(ValueError, match="without"):
         message_of(body)
+
+
+def test_a_run_has_its_text() -> None:
+    fields = {"v": 1, "session_id": "s-1", "turn_id": "t-1"}
+    assert json.loads(run_body_of(Run("s-1", "t-1"))) == fields
+    assert run_of(json.dumps(fields | {"unknown": 1})) == Run("s-1", "t-1")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "no json",
+        "[]",
+        '{"v":2,"session_id":"s-1","turn_id":"t-1"}',
+        '{"v":1,"session_id":"s-1"}',
+        '{"v":1,"turn_id":"t-1"}',
+        '{"v":1,"session_id":"s-1","turn_id":1}',
+    ],
+)
+def test_a_text_that_is_no_run_is_refused(body: str) -> None:
+    with pytest.raises(ValueError, match=r"not an object|Expecting value|newer|without"):
+        run_of(body)

@@ -7,7 +7,8 @@ import pytest
 
 from shared.agents.measured import MeasuredAgent
 from shared.domain.handoffs import Reason
-from shared.errors import AgentFailed, RateLimited, Rejected
+from shared.errors import AgentCancelled, AgentFailed, RateLimited, Rejected
+from shared.ports.agents import Cancellation
 from shared.ports.metrics import Metric
 from shared.store.bundle import store_on
 from shared.use_cases.sessions.resume_session import resume_session
@@ -65,6 +66,15 @@ def test_an_agent_that_fails_is_a_failed_handoff(world: World, metrics: Recorded
     world.turns()
     assert metrics.total(Metric.HANDOFFS_FAILED) == metrics.total(Metric.TURNS_FAILED) == 1
     assert {"platform": "chat", "reason": "agent_failed"} in metrics.about
+
+
+def test_a_cancelled_reply_is_no_failure(world: World, metrics: Recorded) -> None:
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with pytest.raises(AgentCancelled):
+        world.services.agent().reply([], note=None, deadline=0, cancellation=cancellation)
+    assert metrics.total(Metric.TURNS_CANCELLED) == 1
+    assert metrics.total(Metric.TURNS_FAILED) == 0
 
 
 def test_cancelled_and_resumed_handoffs_are_counted(world: World, metrics: Recorded) -> None:

@@ -55,6 +55,9 @@ class DiagnosedPlatforms:
     def lacks(self, name: str) -> Sequence[str]:
         return ()
 
+    def window(self, name: str) -> int | None:
+        return None
+
 
 def found(world: World, user: str = USER, **options: float) -> list[tuple[str | None, str, bool | None]]:
     findings = run_doctor(world.services, user, base_url=URL, **options)

@@ -1,4 +1,4 @@
-"""Two toy platforms, one without threads: complete, but listed nowhere."""
+"""Two toy platforms, one without threads and buttons: complete, but listed nowhere."""
 
 from dataclasses import replace
 

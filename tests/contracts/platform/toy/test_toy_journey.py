@@ -16,8 +16,8 @@ from local.chats import CHATS
 from local.service import LocalService
 from shared.domain.routes import Place
 from tests.contracts.platform.toy import CHAT, PLAIN_CHAT
-from tests.local.chats.simulator.browser import Browser, missing
 from tests.support.api_user import ApiUser
+from tests.support.browser import Browser, missing
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -88,7 +88,8 @@ def test_the_command_line_hands_over_to_the_toy(service: LocalService) -> None:
 def test_the_service_lists_the_toys(user: ApiUser) -> None:
     listed = {entry["name"]: entry for entry in user.http.get("/platforms").json()["platforms"]}
 
-    assert listed["toy"] | {"home": None} == {**listed["slack"], "name": "toy", "home": None}
+    own: dict[str, Any] = {"name": "toy", "home": None, "accounts": []}
+    assert listed["toy"] | own == {**listed["slack"], **own}
     assert (listed["plaintoy"]["supported"], listed["plaintoy"]["threads"]) == (True, False)
 
 

@@ -23,6 +23,7 @@ class ToyWire:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._numbers = itertools.count(1)
+        self._presses: dict[str, tuple[Chat, Thread | None, Message, Person]] = {}
 
     def routes(self) -> list[web.RouteDef]:
         table: list[tuple[str, str, Operation, Callable[[web.Request, Any], Any]]] = [
@@ -35,6 +36,7 @@ class ToyWire:
             ("GET", "/chats/{chat}/messages", "read", self._find_message),
             ("PATCH", "/chats/{chat}/messages/{message}", "edit", self._edit),
             ("POST", "/chats/{chat}/typing", "typing", self._typing),
+            ("POST", "/presses/{ticket}", "send", self._acknowledge),
         ]
         base = f"/{self._backend.name}/api"
         return [
@@ -50,6 +52,12 @@ class ToyWire:
         message = self._backend.store.post(chat, thread, self._next_id(), person.key, text)
         self._deliver(chat, thread, message, person.id)
         return message
+
+    def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
+        number = self._next_id()
+        self._presses[f"p{number}"] = (chat, thread, message, person)
+        pressed = {"kind": "press", "id": number, "button": button, "message": message.id, "ticket": f"p{number}"}
+        self._send(chat, thread, person.id, {**pressed, "private": chat.kind == "note"})
 
     def remove_thread(self, chat: Chat, thread_id: str) -> None:
         self._backend.store.remove_thread(chat, self._backend.store.thread(chat, thread_id))
@@ -99,8 +107,13 @@ class ToyWire:
 
     def _show_chat(self, request: web.Request, _: Any) -> Any:
         chat = self._chat(request)
-        private_to = self._backend.person(chat.people[0]).id if chat.kind == "note" else None
-        return {"id": chat.id, "title": chat.title, "threads": self._has_threads(chat), "private_to": private_to}
+        return {
+            "id": chat.id,
+            "title": chat.title,
+            "threads": self._has_threads(chat),
+            "people": [self._backend.person(key).id for key in chat.people],
+            "private": chat.kind == "note",
+        }
 
     def _open_thread(self, request: web.Request, body: Any) -> Any:
         chat = self._chat(request)
@@ -119,7 +132,9 @@ class ToyWire:
         chat = self._chat(request)
         thread = self._backend.store.thread(chat, body["thread"]) if body["thread"] else None
         if (message := self._message_with(chat, body["key"])) is None:
-            message = self._backend.store.post(chat, thread, self._next_id(), BOT, body["text"], key=body["key"])
+            message = self._backend.store.post(
+                chat, thread, self._next_id(), BOT, body["text"], buttons=body["buttons"], key=body["key"]
+            )
             self._deliver(chat, thread, message, BOT)
         return {"id": message.id}
 
@@ -130,7 +145,15 @@ class ToyWire:
     def _edit(self, request: web.Request, body: Any) -> Any:
         chat = self._chat(request)
         thread, message = self._backend.store.find(chat, request.match_info["message"])
-        self._backend.store.edit(chat, thread, message, body["text"])
+        self._backend.store.edit(chat, thread, message, body["text"], buttons=body["buttons"])
+        return {}
+
+    def _acknowledge(self, request: web.Request, body: Any) -> Any:
+        try:
+            chat, thread, message, person = self._presses[request.match_info["ticket"]]
+        except KeyError:
+            raise NotFound("there is no such press") from None
+        self._backend.store.acknowledge(chat, thread, message, person.key, body["text"])
         return {}
 
     def _typing(self, request: web.Request, body: Any) -> Any:
@@ -154,18 +177,20 @@ class ToyWire:
         return str(next(self._numbers))
 
     def _deliver(self, chat: Chat, thread: Thread | None, message: Message, sender: str) -> None:
-        event = {"kind": "message", "id": message.id, "chat": chat.id, "from": sender, "text": message.text}
-        event |= {"thread": thread.id} if thread else {}
+        self._send(chat, thread, sender, {"kind": "message", "id": message.id, "text": message.text})
+
+    def _send(self, chat: Chat, thread: Thread | None, sender: str, what: dict[str, Any]) -> None:
+        event = {**what, "chat": chat.id, "from": sender, **({"thread": thread.id} if thread else {})}
         secret = self._backend.secret("webhook_secret")
 
         def url() -> str | None:
             webhook = self._backend.webhook()
-            return f"{webhook}/transactions/{message.id}" if webhook else None
+            return f"{webhook}/transactions/{what['id']}" if webhook else None
 
         self._backend.deliveries.send(
             Event(
                 platform=self._backend.name,
-                id=message.id,
+                id=what["id"],
                 lane=chat.id,
                 url=url,
                 body=json.dumps({"events": [event]}).encode(),

@@ -9,17 +9,19 @@ import pytest
 from local.chats.simulator import Simulator
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
-from shared.ports.inbound import WebhookRequest
-from shared.ports.platforms import Part
+from shared.ports.inbound import Pressed, WebhookRequest
+from shared.ports.platforms import Button, Part
 from shared.settings import Settings
 from tests.local.chats.relays.under_test import Relaying, texts
 from tests.support.secrets import FakeSecrets
-from tests.support.servers import WAIT_SECONDS, Response, json_response
+from tests.support.servers import WAIT_SECONDS, Request, Response, json_response
+from tests.support.waiting import eventually
 from tests.support.webhook_receiver import WebhookReceiver
-from tests.support.webhooks import message_in
+from tests.support.webhooks import message_in, press_in
 
 TEXT, FORUM, DIRECT = "6001000000000000001", "6002000000000000002", "6003000000000000003"
 OWNER = "7001000000000000001"
+CALLBACK = "POST /interactions/{id}/{token}/callback"
 
 
 @pytest.fixture
@@ -123,3 +125,40 @@ def test_messages_of_the_bot_are_not_forwarded(
         discord.send(Place("discord", TEXT), Part("from the bot"), key="t1#0")
         simulator.say("discord", TEXT, "from a person")
         assert texts(receiver.accepted(1)) == ["from a person"]
+
+
+@pytest.mark.parametrize("service_answers_first", [True, False])
+def test_a_press_over_the_gateway_is_answered(
+    simulator: Simulator,
+    receiver: WebhookReceiver,
+    relaying: Relaying,
+    discord: Discord,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    service_answers_first: bool,
+) -> None:
+    asked = Part("May I?", buttons=(Button("allow", "Allow"),))
+    message = discord.send(Place("discord", TEXT), asked, key="t1#0")
+
+    def pressed_in(request: Request) -> Pressed:
+        assert discord.verify(WebhookRequest(request.body, request.headers), now=int(time.time() * 1000))
+        return press_in(discord.parse(WebhookRequest(request.body, request.headers)))
+
+    def answer(request: Request) -> Response:
+        if service_answers_first:
+            discord.acknowledge(pressed_in(request), "Allowed.")
+        return json_response({"type": 6})
+
+    receiver.answer(answer)
+    with relaying() as relay:
+        assert relay.connected.wait(WAIT_SECONDS)
+        simulator.press("discord", TEXT, message, "allow")
+        (posted,) = receiver.accepted(1)
+        pressed = pressed_in(posted)
+        callbacks = 2 if service_answers_first else 1  # the last one is the relay's
+        eventually(lambda: [call.name for call in simulator.calls].count(CALLBACK) == callbacks)
+        if not service_answers_first:
+            discord.acknowledge(pressed, "Allowed.")
+    assert (pressed.button, pressed.message, pressed.sender) == ("allow", message, OWNER)
+    assert discord_chat(simulator, TEXT)["messages"][0]["acknowledged"] == [{"to": "owner", "text": "Allowed."}]
+    assert "not answered" not in caplog.text

@@ -58,6 +58,11 @@ def test_messages_and_threads_match_the_specification(http: httpx.Client) -> Non
         thread = http.post(f"/channels/{HOME}/messages/{seed['id']}/threads", json={"name": "Tea"}).json()
         check("ThreadResponse", thread)
         check("MessageResponse", http.get(f"/channels/{HOME}/messages/{seed['id']}").json())
+        button = {"type": 2, "style": 1, "label": "Allow", "custom_id": "allow"}
+        rows = [{"type": 1, "components": [button, {**button, "style": 4, "custom_id": "deny"}]}]
+        asked = http.post(f"/channels/{HOME}/messages", json={"content": "May I?", "components": rows}).json()
+        assert [component["custom_id"] for component in asked["components"][0]["components"]] == ["allow", "deny"]
+        check("MessageResponse", asked)
         check("MessageResponse", http.patch(f"/channels/{HOME}/messages/{seed['id']}", json={"content": "x"}).json())
         check("CreatedThreadResponse", http.post(f"/channels/{HOME}/threads", json={"name": "x", "type": 11}).json())
         post = http.post(f"/channels/{FORUM}/threads", json={"name": "x", "message": {"content": "y"}}).json()

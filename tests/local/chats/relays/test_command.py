@@ -15,10 +15,12 @@ from local.chats import CHATS
 from local.chats.relays.configuration import variable
 from local.chats.simulator import Simulator
 from local.chats.spec import LocalChat
+from shared.domain.commands import COMMANDS
 from tests.support.servers import WAIT_SECONDS
 from tests.support.webhook_receiver import WebhookReceiver
 
 ROOT = Path(__file__).parents[4]
+RELAYED = [chat for chat in CHATS if chat.relay]
 
 
 def environment(simulator: Simulator) -> dict[str, str]:
@@ -46,7 +48,7 @@ def command(
         process.communicate()
 
 
-@pytest.mark.parametrize("chat", CHATS, ids=lambda chat: chat.name)
+@pytest.mark.parametrize("chat", RELAYED, ids=lambda chat: chat.name)
 def test_a_relay_runs_until_sigterm_and_logs_no_secret(
     simulator: Simulator, receiver: WebhookReceiver, chat: LocalChat
 ) -> None:
@@ -83,7 +85,7 @@ def test_a_relay_runs_until_sigterm_and_logs_no_secret(
     assert not [name for name, secret in secrets.items() if secret in output]
 
 
-@pytest.mark.parametrize("chat", CHATS, ids=lambda chat: chat.name)
+@pytest.mark.parametrize("chat", RELAYED, ids=lambda chat: chat.name)
 def test_missing_secrets_are_named(chat: LocalChat) -> None:
     assert chat.relay
     with command([chat.name, "--url", "http://127.0.0.1:9"], {}) as process:
@@ -110,7 +112,7 @@ def test_registering_slash_commands_is_idempotent(simulator: Simulator) -> None:
             output, problem = process.communicate(timeout=WAIT_SECONDS)
         assert (process.returncode, problem) == (0, "")
         names = output.strip().removeprefix("Registered: ").split(", ")
-        assert set(names) == {"/say", "/resume", "/new", "/sethome", "/status", "/stop", "/help", "/handoff"}
+        assert set(names) == {"/say", *(f"/{command.name}" for command in COMMANDS.values() if command.listed)}
 
 
 @pytest.mark.parametrize(("token", "code"), [("wrong", 1), ("", 2)])

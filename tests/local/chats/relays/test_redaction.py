@@ -42,3 +42,9 @@ def test_a_lost_connection_is_logged_in_one_line(caplog: pytest.LogCaptureFixtur
         logging.getLogger("discord.client").exception("Attempting a reconnect in %.2fs", 1)
     assert [record.getMessage() for record in caplog.records] == ["Attempting a reconnect in 1.00s"]
     assert "Traceback" not in caplog.text
+
+
+def test_libraries_log_no_more_than_the_program() -> None:
+    logging.getLogger("quiet_program").setLevel(logging.WARNING)
+    quiet("quiet_program.library")
+    assert not logging.getLogger("quiet_program.library").isEnabledFor(logging.INFO)

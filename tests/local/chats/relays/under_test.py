@@ -1,5 +1,9 @@
-"""The relay of each platform, from a simulator to a webhook, with short pauses."""
+"""The relay of each platform, from a simulator to a webhook, with short pauses.
 
+A platform that is not named here has `relay` and `text` in tests/local/chats/<name>/relaying.py.
+"""
+
+import importlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -59,7 +63,8 @@ def relay_for(platform: str, simulator: Simulator, url: str, *, token: str = "",
                 pauses=short_pauses,
                 **more,
             )
-    raise LookupError(platform)
+    relay: Relay = _relaying(platform).relay(simulator, url, token=token, pauses=short_pauses, **more)
+    return relay
 
 
 @contextmanager
@@ -74,4 +79,13 @@ def running(relay: Relay) -> Iterator[Relay]:
 
 def texts(posted: list[Request]) -> list[str]:
     """The texts of the messages in these events."""
-    return [_TEXTS[one.path.removeprefix("/webhooks/")](one.json) for one in posted]
+    return [_text(one.path.removeprefix("/webhooks/"), one.json) for one in posted]
+
+
+def _text(platform: str, event: Any) -> str:
+    read = _TEXTS[platform] if platform in _TEXTS else _relaying(platform).text
+    return str(read(event))
+
+
+def _relaying(platform: str) -> Any:
+    return importlib.import_module(f"tests.local.chats.{platform}.relaying")

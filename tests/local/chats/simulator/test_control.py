@@ -47,12 +47,61 @@ def test_say_returns_the_message_and_accepts_numeric_ids(simulator: Simulator) -
         ("/faults", {"platform": "slack", "kind": "slow", "seconds": "long"}, 422, "seconds"),
         ("/faults", {"platform": "slack", "kind": "slow", "on": "sing"}, 422, "open_thread"),
         ("/remove", {"platform": "slack", "chat": "C0NOPE"}, 404, "no chat C0NOPE"),
+        ("/press", {"platform": "telegram", "chat": "7001", "message": "9", "button": "x"}, 404, "no message 9"),
+        ("/press", {"platform": "telegram", "chat": "7001", "button": "x"}, 404, "no message"),
+        ("/press", {"platform": "telegram", "chat": "7001", "message": "9", "user": "bot"}, 422, "owner, stranger"),
     ],
 )
 def test_an_invalid_request_is_explained(simulator: Simulator, path: str, body: Any, status: int, words: str) -> None:
     answer = httpx.post(f"{simulator.url}{path}", json=body)
     assert answer.status_code == status
     assert words in answer.json()["error"]
+
+
+def ask(simulator: Simulator, chat: int) -> str:
+    url = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}/sendMessage"
+    markup = {"inline_keyboard": [[{"text": "Allow", "callback_data": "allow", "style": "primary"}]]}
+    answer = httpx.post(url, json={"chat_id": chat, "text": "May I?", "reply_markup": markup}).json()
+    return str(answer["result"]["message_id"])
+
+
+def test_buttons_and_answers_are_in_the_state_where_there_are_any(simulator: Simulator) -> None:
+    message = ask(simulator, 7001)
+    body = {"platform": "telegram", "chat": "7001", "message": message, "button": "allow", "user": "owner"}
+    assert httpx.post(f"{simulator.url}/press", json=body).json() == {}
+
+    url = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}"
+    query = httpx.get(f"{url}/getUpdates").json()["result"][0]["callback_query"]
+    httpx.post(f"{url}/answerCallbackQuery", json={"callback_query_id": query["id"], "text": "Allowed"})
+
+    (shown,) = simulator.state()["platforms"]["telegram"]["chats"][0]["messages"]
+    assert list(shown) == ["id", "from", "text", "at", "buttons", "acknowledged"]
+    assert shown["buttons"] == [{"id": "allow", "label": "Allow"}]
+    assert shown["acknowledged"] == [{"to": "owner", "text": "Allowed"}]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"button": "deny"}, "one of allow"),
+        ({"button": None}, "one of allow"),
+        ({"user": "stranger"}, "cannot write there"),
+    ],
+)
+def test_an_impossible_press_is_explained(simulator: Simulator, more: dict[str, Any], words: str) -> None:
+    message = ask(simulator, 7001)
+    body = {"platform": "telegram", "chat": "7001", "message": message, "button": "allow", **more}
+    answer = httpx.post(f"{simulator.url}/press", json=body)
+
+    assert answer.status_code == 422
+    assert words in answer.json()["error"]
+
+
+def test_a_message_without_buttons_cannot_be_pressed(simulator: Simulator) -> None:
+    message = simulator.say("telegram", "7001", "hello")
+    body = {"platform": "telegram", "chat": "7001", "message": message, "button": "allow"}
+
+    assert "no buttons" in httpx.post(f"{simulator.url}/press", json=body).json()["error"]
 
 
 def test_a_body_without_json_is_rejected(simulator: Simulator) -> None:

@@ -19,7 +19,13 @@ def careful(simulator: Simulator) -> Answer:
     discord = VerifyKey(bytes.fromhex(simulator.secrets["discord/public_key"]))
 
     def reply(call: Request) -> Response:
+        if call.path == "/webhooks/whatsapp":
+            valid = call.query["hub.verify_token"] == simulator.secrets["whatsapp/verify_token"]
+            return Response(200, call.query["hub.challenge"].encode()) if valid else Response(401)
         question = call.json
+        if call.path == "/webhooks/matrix/_matrix/app/v1/ping":
+            valid = call.headers["authorization"] == f"Bearer {simulator.secrets['matrix/webhook_secret']}"
+            return json_response({}) if valid else Response(401)
         if call.path == "/webhooks/slack":
             valid = slack.is_valid_request(call.body, dict(call.headers))
             return json_response({"challenge": question["challenge"]}) if valid else Response(401)
@@ -40,7 +46,7 @@ def test_a_verifying_webhook_is_accepted(simulator: Simulator, receiver: Webhook
     assert simulator.verify(platform).ok
 
 
-@pytest.mark.parametrize("platform", ["slack", "discord"])
+@pytest.mark.parametrize("platform", ["slack", "discord", "whatsapp"])
 def test_a_webhook_that_accepts_everything_is_rejected(
     simulator: Simulator, receiver: WebhookReceiver, platform: Any
 ) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
+from local.chats import CHATS
 from local.chats.simulator import Simulator
-from tests.local.chats.simulator.browser import DOWN, ENTER, ESCAPE, NULL, SHIFT, TAB, Browser, missing
+from tests.support.browser import DOWN, ENTER, ESCAPE, NULL, SHIFT, TAB, Browser, missing
 from tests.support.webhook_receiver import WebhookReceiver
 
 pytestmark = [
@@ -57,9 +58,9 @@ def look(browser: Browser, url: str) -> None:
 
 def test_all_platforms_and_their_homes_are_listed(simulator: Simulator, browser: Browser) -> None:
     look(browser, simulator.url)
-    assert browser.texts("#places h2") == ["Telegram", "Slack", "Discord"]
+    assert browser.texts("#places h2") == [chat.spec.title for chat in CHATS]
     homes = "return [...document.querySelectorAll('#places .home')].map(e => e.parentElement.querySelector('.title').innerText)"
-    assert browser.run(homes) == ["Olivia and the bot", "agents", "agents"]
+    assert browser.run(homes) == [chat.title for one in CHATS for chat in one.chats if chat.id == one.homes["owner"]]
 
 
 def test_a_new_thread_appears_and_its_link_opens_it(simulator: Simulator, browser: Browser) -> None:
@@ -178,6 +179,39 @@ def test_typing_is_shown_until_the_message_arrives(simulator: Simulator, browser
     assert "edited" in browser.texts(".message .who")[1]
 
 
+def test_a_button_is_pressed_and_its_answer_shown(
+    simulator: Simulator, browser: Browser, receiver: WebhookReceiver
+) -> None:
+    simulator.webhook_url = receiver.url
+    thread = topic(simulator)
+    keys = [{"text": "Allow", "callback_data": "allow", "style": "primary"}, {"text": "<b>No", "callback_data": "deny"}]
+    markup = {"inline_keyboard": [keys]}
+    where = {"chat_id": 7001, "message_thread_id": thread}
+    message = telegram(simulator, "sendMessage", **where, text="May I?", reply_markup=markup)["message_id"]
+    look(browser, simulator.link_url("telegram", "7001", thread))
+    browser.until(lambda: browser.texts(".buttons button") == ["Allow", "<b>No"])
+
+    browser.click(".buttons button.default")
+    query = receiver.next().json["callback_query"]
+    assert (query["data"], query["from"]["id"], query["message"]["message_id"]) == ("deny", 7001, message)
+
+    telegram(simulator, "answerCallbackQuery", callback_query_id=query["id"], text="Denied & noted.")
+    browser.until(lambda: browser.texts(".answers li") == ["only Olivia Owner sees this: Denied & noted."])
+    telegram(simulator, "editMessageText", chat_id=7001, message_id=message, text="Denied")
+    browser.until(lambda: browser.texts(".buttons button") == [])
+    assert "edited" in browser.text(".message .who")
+
+
+def test_a_press_that_fails_is_explained(simulator: Simulator, browser: Browser) -> None:
+    markup = {"inline_keyboard": [[{"text": "Allow", "callback_data": "allow"}]]}
+    telegram(simulator, "sendMessage", chat_id=7001, text="May I?", reply_markup=markup)
+    look(browser, simulator.link_url("telegram", "7001"))
+    browser.until(lambda: browser.texts(".buttons button") == ["Allow"])
+    browser.run("window.fetch = () => Promise.reject(new Error('no way'))")
+    browser.click(".buttons button")
+    browser.until(lambda: browser.text("#problem") == "Not pressed: no way.")
+
+
 def test_unread_messages_are_counted(simulator: Simulator, browser: Browser) -> None:
     look(browser, simulator.link_url("telegram", "7001"))
     slack(simulator, channel="C0GENERAL", text="one")
@@ -258,6 +292,9 @@ def test_text_has_contrast_in_light_and_dark(simulator: Simulator, browser: Brow
     thread = topic(simulator)
     simulator.say("telegram", "7001", "hello", thread=thread)
     simulator.say("telegram", "-1002", "hello", user="stranger")
+    keys = [{"text": style, "callback_data": style, "style": style} for style in ("primary", "danger")]
+    markup = {"inline_keyboard": [[*keys, {"text": "default", "callback_data": "x"}]]}
+    telegram(simulator, "sendMessage", chat_id=7001, message_thread_id=thread, text="May I?", reply_markup=markup)
     for place in (("7001", thread), ("-1002", None)):
         look(browser, simulator.link_url("telegram", *place))
         browser.until(lambda: browser.text(".message .text") == "hello")

@@ -10,12 +10,13 @@ from local.chats.slack.relay import as_sent_by_http
 from shared.domain.routes import Place
 from shared.platforms.slack.adapter import Slack
 from shared.ports.inbound import WebhookRequest
+from shared.ports.platforms import Button, Part
 from shared.settings import Settings
 from tests.local.chats.relays.under_test import Relaying, texts
 from tests.support.secrets import FakeSecrets
-from tests.support.servers import WAIT_SECONDS, Request
+from tests.support.servers import WAIT_SECONDS, Request, Response
 from tests.support.webhook_receiver import WebhookReceiver
-from tests.support.webhooks import message_in
+from tests.support.webhooks import message_in, press_in
 
 CHANNEL, DIRECT = "C0HOME", "D0OWNER"
 
@@ -102,3 +103,22 @@ def test_a_slash_command_becomes_slacks_form(simulator: Simulator) -> None:
 def test_a_click_becomes_slacks_form() -> None:
     raw, kind = as_sent_by_http(SocketModeRequest("interactive", "e1", {"type": "block_actions"}))
     assert (raw, kind) == (b"payload=%7B%22type%22%3A+%22block_actions%22%7D", "application/x-www-form-urlencoded")
+
+
+def test_a_press_arrives_and_is_answered(simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying) -> None:
+    urls = {"slack": {"api": simulator.api_url("slack")}}
+    slack = Slack(Settings("handoffs", "sessions", "turns", platform_urls=urls), FakeSecrets(simulator.secrets))
+    receiver.answer(Response(body=b""))  # as the service answers a press
+    with relaying() as relay:
+        assert relay.connected.wait(WAIT_SECONDS)
+        asked = Part("May I?", buttons=(Button("allow", "Allow"),))
+        message = slack.send(Place("slack", CHANNEL), asked, key="a")
+        simulator.press("slack", CHANNEL, message, "allow")
+        posted = next(one for one in receiver.accepted(2) if one.body.startswith(b"payload="))
+    request = WebhookRequest(posted.body, posted.headers)
+    assert slack.verify(request, now=int(time.time() * 1000))
+    pressed = press_in(slack.parse(request))
+    assert (pressed.button, pressed.message, pressed.sender) == ("allow", message, "U7001")
+    slack.acknowledge(pressed, "Allowed.")
+    (channel,) = [c for c in simulator.state()["platforms"]["slack"]["chats"] if c["id"] == CHANNEL]
+    assert channel["messages"][0]["acknowledged"] == [{"to": "owner", "text": "Allowed."}]

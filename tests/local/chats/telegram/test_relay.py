@@ -9,12 +9,13 @@ from local.chats.simulator import Simulator
 from shared.domain.routes import Place
 from shared.platforms.telegram.adapter import Telegram
 from shared.ports.inbound import WebhookRequest
+from shared.ports.platforms import Button, Part
 from shared.settings import Settings
 from tests.local.chats.relays.under_test import Relaying, texts
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import WAIT_SECONDS
 from tests.support.webhook_receiver import WebhookReceiver
-from tests.support.webhooks import message_in
+from tests.support.webhooks import message_in, press_in
 
 CHAT = "7001"
 
@@ -108,3 +109,16 @@ def test_stop_works_twice_and_before_connecting(relaying: Relaying) -> None:
         relay.stop()
         assert relay.wait(0)
         assert relay.problem is None
+
+
+def test_a_press_arrives(simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying) -> None:
+    """Telegram sends presses only to a bot that names them among the updates that it wants."""
+    urls = {"telegram": {"api": simulator.api_url("telegram")}}
+    adapter = Telegram(Settings("handoffs", "sessions", "turns", platform_urls=urls), FakeSecrets(simulator.secrets))
+    message = adapter.send(Place("telegram", CHAT), Part("May I?", buttons=(Button("allow", "Allow"),)), key="a")
+    with relaying() as relay:
+        assert relay.connected.wait(WAIT_SECONDS)
+        simulator.press("telegram", CHAT, message, "allow")
+        (posted,) = receiver.accepted(1)
+    pressed = press_in(adapter.parse(WebhookRequest(posted.body, posted.headers)))
+    assert (pressed.button, pressed.message, pressed.sender) == ("allow", message, "7001")

@@ -4,13 +4,23 @@ import asyncio
 from typing import Any
 
 import aiogram.methods
+import httpx
 import pytest
 import telegram
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 from aiogram.exceptions import TelegramBadRequest, TelegramForbiddenError, TelegramRetryAfter
-from aiogram.types import ChatMemberAdministrator, ForumTopic, Message, MessageEntity, Update
+from aiogram.types import (
+    CallbackQuery,
+    ChatMemberAdministrator,
+    ForumTopic,
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    Message,
+    MessageEntity,
+    Update,
+)
 
 from local.chats.simulator import Simulator
 from tests.support.webhook_receiver import WebhookReceiver
@@ -92,6 +102,62 @@ def test_updates_match_aiograms_models(
     assert (message.reply_to_message is not None) == (in_topic and chat == FORUM)
 
 
+@pytest.mark.parametrize("in_topic", [True, False])
+def test_presses_match_aiograms_models(simulator: Simulator, receiver: WebhookReceiver, *, in_topic: bool) -> None:
+    allow = InlineKeyboardButton(text="Allow", callback_data="allow", style="primary")
+    keyboard = InlineKeyboardMarkup(inline_keyboard=[[allow]])
+
+    async def ask() -> Message:
+        async with aiogram_bot(simulator) as bot:
+            thread = (await bot.create_forum_topic(FORUM, "Here")).message_thread_id if in_topic else None
+            return await bot.send_message(FORUM, "May I?", message_thread_id=thread, reply_markup=keyboard)
+
+    async def answer(query: CallbackQuery) -> Message | bool:
+        async with aiogram_bot(simulator) as bot:
+            assert await bot.answer_callback_query(query.id, text="Allowed")
+            with pytest.raises(TelegramBadRequest, match="query is too old"):
+                await bot.answer_callback_query("17", text="Allowed")
+            with pytest.raises(TelegramBadRequest, match="TOO_LONG"):
+                await bot.answer_callback_query(query.id, text="x" * 201)
+            return await bot.edit_message_text("Allowed", chat_id=FORUM, message_id=asked.message_id)
+
+    asked = asyncio.run(ask())
+    assert asked.reply_markup is not None
+    assert asked.reply_markup.model_dump() == keyboard.model_dump()
+    simulator.webhook_url = receiver.url
+    thread = str(asked.message_thread_id) if in_topic else None
+    simulator.press("telegram", str(FORUM), str(asked.message_id), "allow", thread=thread, user="stranger")
+    update = Update.model_validate(receiver.next().json)
+    query = update.callback_query
+
+    assert query is not None
+    assert unknown_fields(update) == []
+    assert (query.data, query.from_user.id) == ("allow", STRANGER)
+    assert query.message is not None
+    assert (query.message.message_id, query.message.chat.id) == (asked.message_id, FORUM)
+    edited = asyncio.run(answer(query))
+    assert isinstance(edited, Message)
+    assert edited.reply_markup is None
+
+
+@pytest.mark.parametrize(
+    ("button", "error"),
+    [
+        ({"text": "x", "callback_data": "é" * 33}, "BUTTON_DATA_INVALID"),
+        ({"text": "x", "callback_data": ""}, "BUTTON_DATA_INVALID"),
+        ({"text": " ", "callback_data": "x"}, "non-empty"),
+        ({"text": "x", "callback_data": "x", "style": "loud"}, "style"),
+    ],
+)
+def test_odd_buttons_are_refused(simulator: Simulator, button: dict[str, str], error: str) -> None:
+    url = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}/sendMessage"
+    markup = {"inline_keyboard": [[button]]}
+
+    answer = httpx.post(url, json={"chat_id": HOME, "text": "x", "reply_markup": markup}).json()
+
+    assert error in answer["description"]
+
+
 def test_errors_match_aiograms_models(simulator: Simulator) -> None:
     async def work() -> None:
         async with aiogram_bot(simulator) as bot:
@@ -108,13 +174,18 @@ def test_errors_match_aiograms_models(simulator: Simulator) -> None:
     asyncio.run(work())
 
 
+def button_row(*buttons: telegram.InlineKeyboardButton) -> telegram.InlineKeyboardMarkup:
+    return telegram.InlineKeyboardMarkup([buttons])
+
+
 def test_recorded_calls_match_those_of_aiogram(simulator: Simulator) -> None:
     async def work() -> None:
         async with telegram.Bot(simulator.secrets["telegram/bot_token"], base_url=simulator.api_url("telegram")) as bot:
             topic = await bot.create_forum_topic(HOME, "Tea")
             bold = telegram.MessageEntity("bold", 0, 4)
             sent = await bot.send_message(HOME, "Here", message_thread_id=topic.message_thread_id, entities=[bold])
-            await bot.edit_message_text("There", HOME, sent.message_id)
+            button = telegram.InlineKeyboardButton("Go", callback_data="go", style="danger")
+            await bot.edit_message_text("There", HOME, sent.message_id, reply_markup=button_row(button))
             await bot.send_chat_action(HOME, "typing", message_thread_id=topic.message_thread_id)
 
     asyncio.run(work())

@@ -1,12 +1,16 @@
 """The number of processes of a function: as many as concurrent events up to the limit, and those to keep."""
 
 import json
+import os
+import resource
 import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from local.cloud.runtime.invoker import RuntimeInvoker
 from local.cloud.stack import FunctionConfig
@@ -24,6 +28,25 @@ def test_ten_events_run_at_once_in_ten_processes(start: Start, gate: Any) -> Non
         for guest, _ in guests:
             guest.sendall(b"!")
         assert [one.result(20).payload for one in running] == ["!"] * 10
+
+
+def test_a_process_with_many_descriptors_still_runs_functions(start: Start) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 1100  # select() refuses descriptors above 1023
+    if hard != resource.RLIM_INFINITY and hard < 2 * wanted:
+        pytest.skip("this user may not open so many files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2 * wanted), hard))
+    held: list[int] = []
+    try:
+        while not held or held[-1] < wanted:
+            held.append(os.open(os.devnull, os.O_RDONLY))
+        invoker = start(limit=2)
+        assert [invoker.invoke("Echo", {"do": "echo"}).error for _ in range(3)] == [None] * 3
+        invoker.close()
+    finally:
+        for one in held:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_at_the_limit_an_event_waits_for_a_free_process(start: Start, gate: Any) -> None:

@@ -3,7 +3,7 @@
 import json
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,6 +12,9 @@ import pytest
 
 from local.cloud.engine import Engine
 from local.cloud.invoke import Result
+from local.cloud.sources.queue import QueueSource
+from local.cloud.stack import QueueMapping
+from tests.local.cloud.sources.queues import Queue, Start
 
 EVENTS = Path(__file__).parents[3] / "events"
 PATIENCE = 20.0
@@ -114,3 +117,23 @@ def failed() -> Result:
 def sample() -> Callable[[str], Any]:
     """Real event JSON by name."""
     return lambda name: json.loads((EVENTS / f"{name}.json").read_text())
+
+
+@pytest.fixture
+def start(engine: Engine, invoker: ScriptedInvoker, role: Any) -> Iterator[Start]:
+    """Start a queue as the event source of a function."""
+    started: list[QueueSource] = []
+
+    def start(queue: Queue, **options: Any) -> QueueSource:
+        settings = {"batch_size": 1, "partial_failures": False, "max_concurrency": None, **options}
+        mapping = QueueMapping(function="Turn", queue_url=queue.url, queue_arn=queue.arn(queue.url), **settings)
+        reads = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
+        role.allow(*((f"sqs:{action}", mapping.queue_arn) for action in reads))
+        source = QueueSource(mapping, role.function("Turn"), engine, invoker)
+        started.append(source)
+        source.start()
+        return source
+
+    yield start
+    for source in started:
+        source.stop()

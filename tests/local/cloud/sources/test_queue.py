@@ -1,91 +1,18 @@
 """A FIFO queue on the engine as an event source."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from local.cloud.engine import Engine
 from local.cloud.invoke import Result
-from local.cloud.sources.queue import QueueSource
-from local.cloud.stack import QueueMapping
-
-Start = Callable[..., QueueSource]
-
-
-class Fifo:
-    """A FIFO queue with a dead-letter queue."""
-
-    def __init__(self, engine: Engine, *, visibility: int = 60, receives: int = 100) -> None:
-        self._client = engine.client("sqs")
-        self.dead_url = self._make({})
-        dead_arn = self.arn(self.dead_url)
-        redrive = json.dumps({"deadLetterTargetArn": dead_arn, "maxReceiveCount": receives})
-        self.url = self._make({"VisibilityTimeout": str(visibility), "RedrivePolicy": redrive})
-
-    def _make(self, attributes: Mapping[str, str]) -> str:
-        name = f"{uuid4().hex}.fifo"
-        url: str = self._client.create_queue(QueueName=name, Attributes={"FifoQueue": "true", **attributes})["QueueUrl"]
-        return url
-
-    def arn(self, url: str) -> str:
-        answer = self._client.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-        arn: str = answer["Attributes"]["QueueArn"]
-        return arn
-
-    def send(self, body: str, group: str, **more: Any) -> None:
-        self._client.send_message(
-            QueueUrl=self.url, MessageBody=body, MessageGroupId=group, MessageDeduplicationId=uuid4().hex, **more
-        )
-
-    def release(self, record: Mapping[str, Any]) -> None:
-        """What a function does that wants its message again at once."""
-        self._client.change_message_visibility(
-            QueueUrl=self.url, ReceiptHandle=record["receiptHandle"], VisibilityTimeout=0
-        )
-
-    def left(self) -> tuple[int, int]:
-        """How many messages wait and how many are in flight."""
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        found = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]
-        return int(found[names[0]]), int(found[names[1]])
-
-    def next_dead(self) -> Mapping[str, Any]:
-        (message,) = self._client.receive_message(
-            QueueUrl=self.dead_url, WaitTimeSeconds=20, MessageSystemAttributeNames=["All"]
-        )["Messages"]
-        dead: Mapping[str, Any] = message
-        return dead
+from tests.local.cloud.sources.queues import Fifo, Start, bodies
 
 
 @pytest.fixture
 def fifo(engine: Engine) -> Fifo:
     return Fifo(engine)
-
-
-@pytest.fixture
-def start(engine: Engine, invoker: Any, role: Any) -> Iterator[Start]:
-    started: list[QueueSource] = []
-
-    def start(fifo: Fifo, **options: Any) -> QueueSource:
-        settings = {"batch_size": 1, "partial_failures": False, "max_concurrency": None, **options}
-        mapping = QueueMapping(function="Turn", queue_url=fifo.url, queue_arn=fifo.arn(fifo.url), **settings)
-        reads = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
-        role.allow(*((f"sqs:{action}", mapping.queue_arn) for action in reads))
-        source = QueueSource(mapping, role.function("Turn"), engine, invoker)
-        started.append(source)
-        source.start()
-        return source
-
-    yield start
-    for source in started:
-        source.stop()
-
-
-def bodies(event: Mapping[str, Any]) -> list[str]:
-    return [record["body"] for record in event["Records"]]
 
 
 def test_record_has_the_shape_of_the_real_sample(

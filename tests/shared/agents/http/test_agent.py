@@ -31,13 +31,13 @@ def clock() -> HurriedClock:
 
 @pytest.fixture
 def agent(server: HttpServer, clock: HurriedClock) -> HttpAgent:
-    return HttpAgent(
-        settings(agent_url=f"{server.url}/turn"), FakeSecrets({"agent/key": KEY}), clock, pause=clock.pause
-    )
+    return HttpAgent(settings(agent_url=f"{server.url}/turn"), FakeSecrets({"agent/key": KEY}), clock)
 
 
 def ask(agent: HttpAgent, clock: HurriedClock, *messages: Message, note: str | None = None) -> str:
-    return agent.reply(messages or [user("hello")], note=note, deadline=clock.now() + 60_000)
+    return agent.reply(
+        messages or [user("hello")], note=note, deadline=clock.now() + 60_000, cancellation=clock.cancellation()
+    )
 
 
 def test_the_signature_covers_the_time_and_every_byte(

@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from shared.agents.http.agent import HttpAgent, signature
+from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
 from tests.contracts.agent.contract import KEY, HurriedClock, long_transcript, settings, user
 from tests.support.secrets import FakeSecrets
@@ -53,14 +54,16 @@ def started() -> Iterator[str]:
 
 
 def agent_at(url: str, key: str = KEY) -> HttpAgent:
+    return HttpAgent(settings(agent_url=url), FakeSecrets({"agent/key": key}), HurriedClock())
+
+
+def ask(agent: HttpAgent, *messages: Message, note: str | None = None, within: int = 20_000) -> str:
     clock = HurriedClock()
-    return HttpAgent(settings(agent_url=url), FakeSecrets({"agent/key": key}), clock, pause=clock.pause)
+    return agent.reply(messages, note=note, deadline=clock.now() + within, cancellation=clock.cancellation())
 
 
 def test_it_answers_a_long_session(started: str) -> None:
-    said = agent_at(started).reply(
-        [*long_transcript(40), user("and?")], note="a note", deadline=HurriedClock().now() + 20_000
-    )
+    said = ask(agent_at(started), *long_transcript(40), user("and?"), note="a note")
     assert "You said: and?" in said
     assert "41 messages and 10 tool calls" in said
     assert "a note" in said
@@ -68,7 +71,7 @@ def test_it_answers_a_long_session(started: str) -> None:
 
 def test_it_refuses_a_wrong_key(started: str) -> None:
     with pytest.raises(AgentFailed, match="signature"):
-        agent_at(started, key="another").reply([user("hi")], note=None, deadline=HurriedClock().now() + 20_000)
+        ask(agent_at(started, key="another"), user("hi"))
 
 
 def test_it_knows_genuine_requests(example: ModuleType) -> None:
@@ -119,9 +122,9 @@ def test_work_past_the_deadline_is_picked_up_by_the_next_try(example: ModuleType
     try:
         agent = agent_at(f"http://127.0.0.1:{server.server_port}/")
         with pytest.raises(AgentUnavailable):
-            agent.reply([user("hi")], note=None, deadline=HurriedClock().now() + 300)
+            ask(agent, user("hi"), within=300)
         go.set()
-        assert agent.reply([user("hi")], note=None, deadline=HurriedClock().now() + 20_000) == "done"
+        assert ask(agent, user("hi")) == "done"
     finally:
         server.shutdown()
         thread.join(timeout=20)

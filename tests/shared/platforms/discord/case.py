@@ -1,27 +1,15 @@
 """Discord in tests of the whole service."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
-from nacl.signing import SigningKey
-
 from local.chats.discord import CHAT
-from shared.platforms.discord.signatures import relay_headers
+from tests.shared.platforms.discord.samples import SAMPLES, sign, sign_as_relay
 from tests.support.platform_case import PlatformCase, SignedWebhook
 
 HOME, FORUM, DIRECT = CHAT.homes["owner"], "6002000000000000002", "6003000000000000003"
 AUTHOR = {"id": CHAT.people["owner"], "username": "olivia"}
 MESSAGE = {"id": "1500000000000000001", "channel_id": HOME, "author": AUTHOR, "type": 0, "content": "let me in"}
-
-
-def sign(secrets: Mapping[str, str], raw: bytes, now: int) -> dict[str, str]:
-    signed = SigningKey(bytes.fromhex(secrets["discord/signing_seed"])).sign(str(now).encode() + raw)
-    return {"X-Signature-Ed25519": signed.signature.hex(), "X-Signature-Timestamp": str(now)}
-
-
-def sign_as_relay(secrets: Mapping[str, str], raw: bytes, now: int) -> Mapping[str, str]:
-    return relay_headers(secrets["discord/relay_secret"], raw, now=now * 1000)
 
 
 def interaction(number: int, text: str) -> dict[str, Any]:
@@ -49,6 +37,7 @@ CASE = PlatformCase(
         "discord relay": SignedWebhook("discord", sign_as_relay, relayed),
         "discord interactions": SignedWebhook("discord", sign, interaction),
     },
+    samples=SAMPLES,
     ignored={
         "bot": {"t": "MESSAGE_CREATE", "d": {**MESSAGE, "author": {**AUTHOR, "bot": True}}},
         "webhook": {"t": "MESSAGE_CREATE", "d": {**MESSAGE, "webhook_id": "1"}},

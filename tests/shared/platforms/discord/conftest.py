@@ -1,4 +1,4 @@
-"""The Discord adapter, connected to the simulator."""
+"""The Discord adapter, connected to the simulator, and a receiver of its webhooks."""
 
 from collections.abc import Iterator
 
@@ -8,6 +8,7 @@ from local.chats.simulator import Simulator
 from shared.platforms.discord.adapter import Discord
 from shared.settings import Settings
 from tests.support.secrets import FakeSecrets
+from tests.support.webhook_receiver import WebhookReceiver
 
 
 @pytest.fixture
@@ -17,3 +18,9 @@ def discord(simulator: Simulator) -> Iterator[Discord]:
     adapter = Discord(settings, FakeSecrets({"discord/bot_token": simulator.secrets["discord/bot_token"]}))
     yield adapter
     adapter.close()
+
+
+@pytest.fixture
+def receiver() -> Iterator[WebhookReceiver]:
+    with WebhookReceiver() as running:
+        yield running

@@ -9,12 +9,16 @@ import jsonschema
 import pytest
 
 from local.chats.discord.register_commands import register
-from local.chats.discord.slash_commands import SLASH_COMMANDS
 from local.chats.simulator import Simulator
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
+from shared.platforms.discord.slash_commands import SLASH_COMMANDS
 from shared.ports.inbound import WebhookRequest
-from shared.ports.platforms import Part
+from shared.ports.platforms import MOST_BUTTONS, Button, Part
+from tests.support.servers import json_response
+from tests.support.waiting import eventually
+from tests.support.webhook_receiver import WebhookReceiver
+from tests.support.webhooks import press_in
 
 TEXT, FORUM = "6001000000000000001", "6002000000000000002"
 OWNER = "7001000000000000001"
@@ -46,6 +50,13 @@ def test_requests_for_threads_and_messages_match_the_schema(simulator: Simulator
     thread = discord.open_thread(Place("discord", TEXT), "Fix the build", key="h1", people=[OWNER])
     message = discord.send(thread, Part("hello"), key="t1#0")
     discord.edit(thread, message, Part("hello there"))
+    many = tuple(Button(f"{number:064}", "word " * 40, "danger") for number in range(MOST_BUTTONS))
+    for part in (
+        Part("May I?", buttons=many),
+        Part("May I?", buttons=(Button("a", "Allow", "primary"),)),
+        Part("Done"),
+    ):
+        discord.edit(thread, discord.send(thread, part, key=f"{len(part.buttons)}"), part)
     for name, schema in REQUESTS.items():
         bodies = sent(simulator, name)
         assert bodies
@@ -97,3 +108,19 @@ def test_a_pong_matches_the_schema(discord: Discord) -> None:
 def test_the_check_can_fail() -> None:
     with pytest.raises(jsonschema.ValidationError):
         check("MessageCreateRequest", {"content": "x", "nonce": "x" * 26})
+
+
+def test_answers_to_presses_match_the_schema(simulator: Simulator, discord: Discord, receiver: WebhookReceiver) -> None:
+    receiver.answer(json_response({"type": 6}))
+    simulator.webhook_url = receiver.url
+    message = discord.send(Place("discord", TEXT), Part("May I?", buttons=(Button("a", "Allow"),)), key="a")
+    simulator.press("discord", TEXT, message, "a")
+    request = receiver.next()
+    eventually(lambda: [attempt for attempt in simulator.attempts if attempt.status == 200])
+
+    discord.acknowledge(press_in(discord.parse(WebhookRequest(request.body, request.headers))), "Allowed.")
+
+    (callback,) = sent(simulator, "POST /interactions/{id}/{token}/callback")
+    check("CreateMessageInteractionCallbackRequest", callback)
+    (follow_up,) = sent(simulator, "POST /webhooks/{application}/{token}")
+    check("IncomingWebhookInteractionRequest", follow_up)

@@ -204,7 +204,9 @@ def test_typing_never_raises(server: ScriptedDiscord, platform: Discord) -> None
 def test_an_edit_replaces_the_text(server: ScriptedDiscord, platform: Discord) -> None:
     server.on("PATCH /channels/77/messages/1001", SENT)
     platform.edit(PLACE, "1001", Part("new"))
-    assert server.bodies("PATCH /channels/77/messages/1001") == [{"content": "new", "allowed_mentions": {"parse": []}}]
+    assert server.bodies("PATCH /channels/77/messages/1001") == [
+        {"content": "new", "allowed_mentions": {"parse": []}, "components": []}
+    ]
 
 
 def test_a_link_has_the_server_and_reads_it_once(server: ScriptedDiscord, platform: Discord) -> None:
@@ -214,7 +216,7 @@ def test_a_link_has_the_server_and_reads_it_once(server: ScriptedDiscord, platfo
 
 
 def test_a_link_to_a_direct_message_has_no_server(server: ScriptedDiscord, platform: Discord) -> None:
-    server.on("GET /channels/77", Reply(body={"id": "77", "type": 1}))
+    server.on("GET /channels/77", Reply(body={"id": "77", "type": 1, "recipients": [{"id": "7001"}]}))
     assert platform.link(PLACE) == "https://discord.com/channels/@me/77"
 
 
@@ -229,7 +231,7 @@ def test_an_unreadable_answer_is_ambiguous(server: ScriptedDiscord, platform: Di
     [
         ({"id": "77", "type": 11, "guild_id": "800", "parent_id": "60"}, "http://127.0.0.1:8788/#/discord/60/77"),
         ({"id": "77", "type": 0, "guild_id": "800", "parent_id": "5"}, "http://127.0.0.1:8788/#/discord/77"),
-        ({"id": "77", "type": 1}, "http://127.0.0.1:8788/#/discord/77"),
+        ({"id": "77", "type": 1, "recipients": [{"id": "7001"}]}, "http://127.0.0.1:8788/#/discord/77"),
     ],
     ids=["thread", "channel in a category", "direct message"],
 )

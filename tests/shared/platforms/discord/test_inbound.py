@@ -12,10 +12,10 @@ from nacl.signing import SigningKey
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
 from shared.platforms.discord.signatures import DISCORD_SIGNATURE, DISCORD_TIMESTAMP, relay_headers
-from shared.ports.inbound import Answer, Inbound, Parsed, WebhookRequest
+from shared.ports.inbound import Answer, Inbound, Parsed, Pressed, WebhookRequest
 from shared.settings import Settings
 from tests.support.secrets import FakeSecrets
-from tests.support.webhooks import message_in
+from tests.support.webhooks import message_in, press_in
 
 NOW = 1_790_000_000_000
 KEY = SigningKey(b"\x07" * 32)
@@ -109,6 +109,7 @@ def test_a_message_in_a_thread_comes_from_the_threads_place() -> None:
         place=Place("discord", "1334384000000000000"),
         sender="7001000000000000001",
         text="and the tests?",
+        name="Olivia",
     )
 
 
@@ -258,3 +259,71 @@ print(sorted({"discord", "aiohttp", "nacl"} & set(sys.modules)))
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
+
+
+PRESS = {
+    **{name: value for name, value in COMMAND.items() if name != "data"},
+    "type": 3,
+    "data": {"custom_id": "allow:1", "component_type": 2, "id": 2},
+    "message": {"id": "1334385199974967042", "author": BOT, "content": "May I?"},
+}
+
+
+def press(headers: Mapping[str, str] = DISCORD, **changed: Any) -> Parsed:
+    event: dict[str, Any] = {**PRESS, **changed}
+    body = event if headers else {"t": "INTERACTION_CREATE", "d": event}
+    return platform().parse(WebhookRequest(json.dumps(body).encode(), headers))
+
+
+@pytest.mark.parametrize("headers", [DISCORD, RELAY], ids=["endpoint", "relay"])
+def test_a_press_names_button_message_and_person(headers: Mapping[str, str]) -> None:
+    parsed = press(headers)
+
+    assert press_in(parsed) == Pressed(
+        event_id="01334385200000000001",
+        place=Place("discord", "1334384000000000000"),
+        sender="7001000000000000001",
+        button="allow:1",
+        message="1334385199974967042",
+        handle="9001000000000000001/1334385200000000001/interaction-token",
+    )
+    assert parsed.answer == Answer({"type": 6})
+
+
+@pytest.mark.parametrize(
+    ("where", "private"),
+    [
+        ({"guild_id": None, "member": None, "user": AUTHOR, "context": 1}, True),
+        ({"guild_id": None, "member": None, "user": AUTHOR, "context": 2}, False),
+        ({"context": 1}, False),
+    ],
+)
+def test_a_press_is_private_only_in_direct_messages_with_the_bot(where: dict[str, Any], *, private: bool) -> None:
+    assert press_in(press(**where)).private is private
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"data": None},
+        {"data": {"custom_id": "a", "component_type": 3, "values": ["x"]}},
+        {"data": {"custom_id": "x" * 65, "component_type": 2}},
+        {"data": {"custom_id": "", "component_type": 2}},
+        {"data": {"custom_id": 7, "component_type": 2}},
+        {"message": None},
+        {"message": {"id": "x"}},
+        {"message": {"id": 7}},
+        {"member": {"user": {"id": "olivia"}}},
+        {"channel_id": "home"},
+        {"id": "1/2"},
+        {"application_id": "../x"},
+        {"token": "a/../b"},
+        {"token": ""},
+        {"token": None},
+    ],
+)
+def test_an_odd_press_is_ignored(changed: dict[str, Any]) -> None:
+    for headers in (DISCORD, RELAY):
+        parsed = press(headers, **changed)
+        assert parsed.events == ()
+        assert parsed.ignored

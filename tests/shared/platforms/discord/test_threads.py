@@ -10,6 +10,8 @@ from shared.platforms.discord.adapter import Discord
 from tests.shared.platforms.discord.scripted import ME, Reply, ScriptedDiscord, discord_at
 
 HOME = Place("discord", "60")
+SERVER = {"guild_id": "800"}
+DIRECT = {"recipients": [{"id": "7001"}]}
 CHANNEL = "GET /channels/60"
 SEED = "POST /channels/60/messages"
 THREAD = "POST /channels/60/messages/1001/threads"
@@ -101,7 +103,7 @@ def test_without_write_access_a_thread_has_no_seed(server: ScriptedDiscord, plat
 
 @pytest.mark.parametrize("kind", [1, 2, 3, 4, 10, 11, 12, 13])
 def test_nothing_is_posted_where_threads_are_impossible(server: ScriptedDiscord, platform: Discord, kind: int) -> None:
-    server.on(CHANNEL, Reply(body={"id": "60", "type": kind}))
+    server.on(CHANNEL, Reply(body={"id": "60", "type": kind, **(SERVER if kind not in (1, 3) else DIRECT)}))
     with pytest.raises(ThreadRefused):
         open_thread(platform)
     assert server.calls == [CHANNEL]
@@ -208,6 +210,6 @@ def test_a_forum_post_is_found_by_its_first_message(server: ScriptedDiscord, pla
 
 
 def test_no_thread_is_found_where_threads_are_impossible(server: ScriptedDiscord, platform: Discord) -> None:
-    server.on(CHANNEL, Reply(body={"id": "60", "type": 1}))
+    server.on(CHANNEL, Reply(body={"id": "60", "type": 1, **DIRECT}))
     server.on(HISTORY, Reply(body=[]))
     assert platform.find_thread(HOME, key="h1") is None

@@ -1,12 +1,10 @@
 """Slack in tests of the whole service."""
 
-import hashlib
-import hmac
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from local.chats.slack import CHAT
+from tests.shared.platforms.slack.samples import SAMPLES, sign
 from tests.support.platform_case import PlatformCase, SignedWebhook
 
 HOME, DIRECT = CHAT.homes["owner"], "D0OWNER"
@@ -18,12 +16,6 @@ EVENT: dict[str, Any] = {
     "ts": "1800000000.000100",
     "text": "let me in",
 }
-
-
-def sign(secrets: Mapping[str, str], raw: bytes, now: int) -> dict[str, str]:
-    base = b"v0:" + str(now).encode() + b":" + raw
-    digest = hmac.new(secrets["slack/signing_secret"].encode(), base, hashlib.sha256).hexdigest()
-    return {"X-Slack-Request-Timestamp": str(now), "X-Slack-Signature": f"v0={digest}"}
 
 
 def message(number: int, text: str) -> dict[str, Any]:
@@ -53,5 +45,6 @@ CASE = PlatformCase(
     own_mentions=(f"<@{OWNER}>",),
     opens_threads_with="send",
     webhooks={"slack": SignedWebhook("slack", sign, message)},
+    samples=SAMPLES,
     ignored={name: {"type": "event_callback", **body} for name, body in IGNORED.items()},
 )

@@ -106,4 +106,4 @@ def test_a_revoked_token_is_reported_with_a_fix(error: str) -> None:
 
     assert list(found) == ["bot"]
     assert found["bot"].ok is False
-    assert "slack/bot_token" in str(found["bot"].fix)
+    assert "handoff setup slack" in str(found["bot"].fix)

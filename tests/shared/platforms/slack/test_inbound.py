@@ -10,8 +10,8 @@ from slack_sdk.signature import Clock, SignatureVerifier
 
 from shared.domain.routes import Place
 from shared.platforms.slack.inbound import is_from_slack, parse
-from shared.ports.inbound import Answer, Inbound, Parsed
-from tests.support.webhooks import message_in
+from shared.ports.inbound import Answer, Inbound, Parsed, Pressed
+from tests.support.webhooks import message_in, press_in
 
 NOW = 1_790_000_000_000
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
@@ -90,6 +90,12 @@ def test_the_text_is_what_the_person_typed(sent: str, typed: str) -> None:
     assert heard(callback(text=sent)).text == typed
 
 
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("piece", ["<#", "<!", "<http://", "<mailto:", "<#a|", "<@U9001", "&#9"])
+def test_a_text_of_open_brackets_takes_linear_time(piece: str) -> None:
+    assert heard(callback(text="a" + piece * 200_000)).text.startswith("a")
+
+
 @pytest.mark.parametrize(
     ("raw", "why"),
     [
@@ -131,6 +137,79 @@ def test_a_slash_command_is_a_message_with_an_answer() -> None:
     assert parse(headers, urlencode(form).encode()).answer is not None
     assert heard(urlencode(form).encode(), headers) == inbound
     assert heard(urlencode(form | {"trigger_id": "1.2.b"}).encode(), headers).event_id != inbound.event_id
+
+
+FORM = {"content-type": "application/x-www-form-urlencoded", "x-slack-request-timestamp": "1790000000"}
+
+
+def press(**changed: Any) -> bytes:
+    button = {"type": "button", "action_id": "allow:1", "value": "allow:1", "action_ts": "1790000002.5"}
+    container = {"type": "message", "message_ts": "1790000001.000100", "channel_id": "C0HOME", "is_ephemeral": False}
+    payload = {
+        "type": "block_actions",
+        "user": {"id": "U7001", "username": "olivia"},
+        "container": {**container, "thread_ts": "1790000000.000100"},
+        "response_url": "https://hooks.slack.com/actions/T1/2/abc",
+        "actions": [button],
+    }
+    return urlencode({"payload": json.dumps(payload | changed)}).encode()
+
+
+def contained(**changed: Any) -> dict[str, Any]:
+    return {"type": "message", "message_ts": "1790000001.000100", "channel_id": "C0HOME", **changed}
+
+
+@pytest.mark.parametrize(
+    ("container", "place", "private"),
+    [
+        (contained(thread_ts="1790000000.000100"), Place("slack", "C0HOME", "1790000000.000100"), False),
+        (contained(), Place("slack", "C0HOME"), False),
+        (contained(thread_ts="1790000001.000100"), Place("slack", "C0HOME"), False),
+        (contained(channel_id="D0OWNER"), Place("slack", "D0OWNER"), True),
+    ],
+    ids=["thread", "channel", "the message that a thread hangs on", "direct message"],
+)
+def test_a_press_comes_from_the_place_of_its_message(container: dict[str, Any], place: Place, *, private: bool) -> None:
+    parsed = parse(FORM, press(container=container))
+
+    assert press_in(parsed) == Pressed(
+        event_id="001790000002.500000000",
+        place=place,
+        sender="U7001",
+        button="allow:1",
+        message="1790000001.000100",
+        handle="https://hooks.slack.com/actions/T1/2/abc",
+        private=private,
+    )
+    assert parsed.answer == Answer("")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"type": "view_submission"},
+        {"container": {"type": "view", "view_id": "V1"}},
+        {"container": contained(message_ts="soon")},
+        {"container": contained(thread_ts="soon")},
+        {"container": contained(channel_id="#general")},
+        {"container": None},
+        {"user": {"id": "olivia"}},
+        {"user": None},
+        {"actions": []},
+        {"actions": [{"type": "static_select", "action_id": "a", "action_ts": "1790000002.5"}]},
+        {"actions": [{"type": "button", "action_id": "x" * 65, "action_ts": "1790000002.5"}]},
+        {"actions": [{"type": "button", "action_id": 7, "action_ts": "1790000002.5"}]},
+        {"actions": [{"type": "button", "action_id": "a", "action_ts": "now"}]},
+        {"actions": [{"type": "button", "action_id": "a"}] * 2},
+        {"response_url": None},
+        {"response_url": "https://hooks.slack.com/a b"},
+    ],
+)
+def test_other_interactions_are_ignored(changed: dict[str, Any]) -> None:
+    parsed = parse(FORM, press(**changed))
+
+    assert parsed.events == ()
+    assert parsed.ignored
 
 
 class FixedClock(Clock):

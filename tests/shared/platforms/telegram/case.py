@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from local.chats.telegram import CHAT
+from tests.shared.platforms.telegram.samples import SAMPLES, sign
 from tests.support.platform_case import PlatformCase, SignedWebhook
 
 HOME, FORUM = CHAT.homes["owner"], "-1001000000001"
@@ -62,13 +63,7 @@ CASE = PlatformCase(
     threaded_chats={"private chat with topics": HOME, "forum": FORUM},
     title_limit=128,
     mention=re.compile(r"(?<![\w\u2060])@[A-Za-z]\w{3,}"),
-    webhooks={
-        "telegram": SignedWebhook(
-            "telegram",
-            sign=lambda secrets, _raw, _now: {"X-Telegram-Bot-Api-Secret-Token": secrets["telegram/webhook_secret"]},
-            message=update,
-            timestamp=False,
-        )
-    },
+    webhooks={"telegram": SignedWebhook("telegram", sign, update, timestamp=False)},
+    samples=SAMPLES,
     ignored={name: {"update_id": 1, **body} for name, body in IGNORED.items()},
 )

@@ -10,7 +10,8 @@ from shared.domain.routes import Place
 from shared.errors import Ambiguous, PlatformError, ThreadRefused
 from shared.platforms.telegram.adapter import Telegram
 from shared.platforms.telegram.api import Api
-from shared.ports.platforms import Part
+from shared.ports.inbound import Pressed
+from shared.ports.platforms import Button, Part
 from shared.settings import Settings
 from tests.support.secrets import FakeSecrets
 
@@ -80,4 +81,29 @@ def test_a_call_that_takes_too_long_is_ambiguous(simulator: Simulator) -> None:
     simulator.arm("telegram", "slow", seconds=5)
 
     with pytest.raises(Ambiguous):
-        api.send("7001", None, "hello", ())
+        api.send("7001", None, "hello", (), ())
+
+
+def test_formatted_text_keeps_its_format_beside_buttons(simulator: Simulator) -> None:
+    adapter = adapter_for(simulator)
+    (part,) = adapter.render("May I run **this**?")
+    asked = replace(part, buttons=(Button("allow", "Allow"),))
+
+    message = adapter.send(Place("telegram", "7001"), asked, key="a")
+    adapter.edit(Place("telegram", "7001"), message, replace(asked, buttons=(Button("deny", "Deny"),)))
+
+    for call in [call for call in simulator.calls if call.name in ("sendMessage", "editMessageText")]:
+        assert [entity["type"] for entity in call.arguments["entities"]] == ["bold"]
+        assert len(call.arguments["reply_markup"]["inline_keyboard"]) == 1
+
+
+def test_an_answer_to_a_press_has_one_line(simulator: Simulator) -> None:
+    adapter = adapter_for(simulator)
+    place = Place("telegram", "7001")
+    adapter.acknowledge(Pressed("1", place, "7001", "go", "2", "17"), "Two\nlines " + "🚀" * 200)
+    adapter.acknowledge(Pressed("1", place, "7001", "go", "2", "17"), " ")
+
+    first, second = [call.arguments for call in simulator.calls if call.name == "answerCallbackQuery"]
+    assert first["text"].startswith("Two lines 🚀")
+    assert len(first["text"].encode("utf-16-le")) // 2 <= 200
+    assert "text" not in second

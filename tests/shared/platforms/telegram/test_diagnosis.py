@@ -131,3 +131,19 @@ def test_a_failed_check_does_not_stop_the_others() -> None:
 
     assert found["webhook"].ok is not True
     assert found["thread"].ok is True
+
+
+@pytest.mark.parametrize("allowed", [None, [], ["message", "callback_query"]])
+def test_presses_arrive_where_they_are_allowed(allowed: list[str] | None) -> None:
+    info = HOOK if allowed is None else {**HOOK, "allowed_updates": allowed}
+
+    assert "buttons" not in look(ours=OURS, public=True, getWebhookInfo=info)
+
+
+@pytest.mark.parametrize("allowed", [["message"], ["message", "edited_message"]])
+def test_presses_that_are_not_posted_are_found(allowed: list[str]) -> None:
+    found = look(ours=OURS, public=True, getWebhookInfo={**HOOK, "allowed_updates": allowed})
+
+    assert found["webhook"].ok is True
+    assert found["buttons"].ok is False
+    assert found["buttons"].fix == "handoff setup telegram"

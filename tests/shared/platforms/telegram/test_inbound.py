@@ -8,8 +8,8 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.platforms.telegram.inbound import SECRET_HEADER, is_from_telegram, parse
-from shared.ports.inbound import Parsed
-from tests.support.webhooks import message_in
+from shared.ports.inbound import Parsed, Pressed
+from tests.support.webhooks import message_in, press_in
 
 PERSON = {"id": 7001, "is_bot": False, "first_name": "Olivia", "language_code": "en"}
 BOT = {"id": 9001, "is_bot": True, "first_name": "Handoff", "username": "handoff_bot"}
@@ -22,6 +22,38 @@ GROUP = {"id": -1002, "title": "Friends", "type": "group"}
 def update(kind: str = "message", /, **message: Any) -> bytes:
     given = {"message_id": 42, "from": PERSON, "chat": PRIVATE, "date": 1_790_000_000, "text": "hi", **message}
     return json.dumps({"update_id": 100001, kind: given}).encode()
+
+
+def press(*, update_id: Any = 100002, **query: Any) -> bytes:
+    topic = {"message_id": 42, "chat": FORUM, "from": BOT, "message_thread_id": 5, "is_topic_message": True}
+    given = {"id": "4382bfdwdsb323b2d9", "from": PERSON, "message": topic, "chat_instance": "-7", "data": "allow:1"}
+    return json.dumps({"update_id": update_id, "callback_query": given | query}).encode()
+
+
+@pytest.mark.parametrize(
+    ("message", "place", "private"),
+    [
+        ({"chat": PRIVATE}, Place("telegram", "7001"), True),
+        ({"chat": PRIVATE, "message_thread_id": 5, "is_topic_message": True}, Place("telegram", "7001", "5"), True),
+        (
+            {"chat": FORUM, "message_thread_id": 5, "is_topic_message": True},
+            Place("telegram", "-1001000000001", "5"),
+            False,
+        ),
+        ({"chat": GROUP, "date": 0}, Place("telegram", "-1002"), False),
+    ],
+    ids=["private", "private topic", "forum topic", "message too old to be shown"],
+)
+def test_a_press_comes_from_the_chat_or_its_topic(message: Mapping[str, Any], place: Place, *, private: bool) -> None:
+    assert press_in(parse(press(message={"message_id": 42, **message}))) == Pressed(
+        event_id="00000000000000100002",
+        place=place,
+        sender="7001",
+        button="allow:1",
+        message="42",
+        handle="4382bfdwdsb323b2d9",
+        private=private,
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +104,17 @@ def test_the_bots_name_is_removed_from_a_command() -> None:
         (update(**{"from": None}), "without a sender"),
         (update("edited_message"), "edited_message"),
         (update("channel_post"), "channel_post"),
-        (json.dumps({"update_id": 1, "callback_query": {}}).encode(), "callback_query"),
+        (update("inline_query"), "inline_query"),
+        (press(message=None, inline_message_id="AgAAAB"), "not ours"),
+        (press(data=None, game_short_name="chess"), "not ours"),
+        (press(**{"from": BOT}), "a bot"),
+        (press(data="x" * 65), "not an update"),
+        (press(data={"a": 1}), "not an update"),
+        (press(id=17), "not an update"),
+        (press(id=""), "not an update"),
+        (press(message={"chat": PRIVATE, "message_id": "42"}), "not an update"),
+        (press(update_id="1"), "not an update"),
+        (b'{"update_id": 1, "callback_query": [1]}', "not an update"),
         (b'{"update_id": 1}', "empty"),
         (b"", "not an update"),
         (b"\xff\xfe{", "not an update"),

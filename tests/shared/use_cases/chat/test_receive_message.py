@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.routes import Place
-from shared.errors import Rejected, Unauthenticated
+from shared.errors import NotSent, PlatformError, RateLimited, Rejected, Unauthenticated
 from shared.ports.inbound import WebhookRequest
 from shared.ports.queue import TurnMessage
 from shared.use_cases.chat.receive_message import receive_message
@@ -57,15 +57,67 @@ def test_only_an_invitation_of_a_known_person_is_accepted(world: World, sender: 
     assert world.platform.joined == joined
 
 
-def test_a_refused_invitation_does_not_block_the_webhook(world: World) -> None:
+@pytest.mark.parametrize(("addressee", "joined"), [("bot", [HOME]), ("another", [])])
+def test_an_invitation_of_another_account_is_ignored(world: World, addressee: str, joined: list[Place]) -> None:
+    receive_message(world.services, "chat", WebhookRequest(f"invited||ada-there|{addressee}".encode(), GOOD))
+
+    assert world.platform.joined == joined
+
+
+def test_a_message_that_is_only_named_is_fetched_and_answered_once(world: World) -> None:
     _, place = world.moved()
-    world.platform.next["join"].append(Rejected("the room is encrypted"))
+    world.platform.announced["m7"] = f"0001|{place.thread}|named"
+
+    for body in ("announced||m7|ada-there", "announced||m7", "announced||unknown|ada-there"):
+        receive_message(world.services, "chat", WebhookRequest(body.encode(), GOOD))
+    world.turns()
+
+    assert [message["content"] for message in world.transcript()].count("named") == 1
+    assert world.platform.said(place)[1:] == ["reply to 5"]
+
+
+def test_a_named_message_of_a_stranger_is_not_fetched(world: World) -> None:
+    _, place = world.moved()
+    world.platform.announced["m7"] = f"0001|{place.thread}|hi|stranger"
+
+    receive_message(world.services, "chat", WebhookRequest(b"announced||m7|stranger", GOOD))
+    assert "fetch" not in world.platform.asked
+    receive_message(world.services, "chat", WebhookRequest(b"announced||m7", GOOD))
+
+    assert world.queue.waiting == []
+
+
+def test_a_fetch_that_fails_is_asked_for_again(world: World) -> None:
+    """The webhook fails, so the platform names the message again; one that it refuses for good is left out."""
+    _, place = world.moved()
+    world.platform.announced["m7"] = f"0001|{place.thread}|hi"
+    world.platform.next["fetch"].extend([NotSent("down"), Rejected("it is gone")])
+
+    with pytest.raises(NotSent):
+        receive_message(world.services, "chat", WebhookRequest(b"announced||m7|ada-there", GOOD))
+    receive_message(world.services, "chat", WebhookRequest(b"announced||m7|ada-there", GOOD))
+
+    assert world.queue.waiting == []
+
+
+@pytest.mark.parametrize("trouble", [Rejected("the room is encrypted"), NotSent("down"), RateLimited(60)])
+def test_a_failed_invitation_does_not_block_the_webhook(world: World, trouble: PlatformError) -> None:
+    _, place = world.moved()
+    world.platform.next["join"].append(trouble)
     body = f"invited||ada-there\n0001|{place.thread}|hi".encode()
 
     receive_message(world.services, "chat", WebhookRequest(body, GOOD))
     world.turns()
 
     assert world.platform.said(place)[1:] == ["reply to 5"]
+
+
+@pytest.mark.parametrize(("sender", "told"), [("ada-there", ["This is no longer asked."]), ("stranger", [])])
+def test_only_a_press_of_a_known_person_is_acknowledged(world: World, sender: str, told: list[str]) -> None:
+    receive_message(world.services, "chat", WebhookRequest(f"pressed-1|t1|allow:1|m1|{sender}".encode(), GOOD))
+
+    assert world.platform.acknowledged == [(sender, text) for text in told]
+    assert world.queue.waiting == []
 
 
 def test_a_row_whose_wake_up_was_lost_is_woken_by_the_redelivery(world: World) -> None:

@@ -11,6 +11,7 @@ from shared.domain.sessions import Session
 from shared.errors import AgentFailed, Conflict, HandoffInFlight, Moved, NotSent, OutOfSequence, SessionBusy, TooLate
 from shared.services import Services
 from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
+from shared.use_cases.offers import kickoff_offer
 from shared.use_cases.retry import TRIES
 from shared.use_cases.sessions.append_messages import append_messages
 from shared.use_cases.sessions.resume_session import resume_session
@@ -36,8 +37,10 @@ def opened(world: World, handoff: Handoff) -> None:
 
 
 def bound(world: World, handoff: Handoff) -> None:
+    """Moved with its kickoff offered, and no run was sent."""
     opened(world, handoff)
-    world.store.moves.rebind(world.latest(handoff), now=world.clock.now())
+    kickoff = kickoff_offer(world.services, handoff, THREAD.place, epoch=1)
+    world.store.moves.rebind(world.latest(handoff), kickoff, now=world.clock.now())
 
 
 def sent(world: World, handoff: Handoff) -> None:
@@ -48,6 +51,7 @@ def confirmed(world: World, handoff: Handoff) -> None:
     """Committed, and not delivered because of a rate limit."""
     world.process(handoff)
     world.platform.next["send"].append(NotSent("down"))
+    world.agents()
     world.turn()
     assert world.latest(handoff).confirmed
 

@@ -1,16 +1,18 @@
 """Processing a handoff: temporary errors lead back to pending, permanent ones fail it."""
 
+from dataclasses import replace
+
 import pytest
 
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, State, Step
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
-from shared.ports.queue import Kickoff
+from shared.ports.queue import Kickoff, Run
 from shared.ports.store import Store
-from shared.use_cases.handoffs.process_handoff import open_thread, rebind, send_kickoff
-from tests.support.use_case_world import DEADLINE, HOME, LEASE, World
+from shared.use_cases.handoffs.process_handoff import open_thread, rebind
+from tests.support.use_case_world import DEADLINE, HOME, LEASE, TURN_LEASE, World
 
 
-def test_a_handoff_moves_its_session_and_asks_for_the_kickoff(world: World) -> None:
+def test_a_handoff_moves_its_session_and_offers_the_kickoff(world: World) -> None:
     world.session()
     handoff = world.ask()
 
@@ -19,7 +21,13 @@ def test_a_handoff_moves_its_session_and_asks_for_the_kickoff(world: World) -> N
     session, running = world.current(), world.latest(handoff)
     assert (session.owner.route, session.epoch, session.active_handoff) == ("chat:home:t1", 1, handoff.id)
     assert (running.state, running.bound_epoch) == (State.RUNNING, 1)
-    assert [one.message for one in world.queue.waiting] == [Kickoff(session.owner, handoff.id)]
+    (offer,) = world.store.turns.unsettled("s-1")
+    assert session.turn is not None
+    assert (session.turn.id, session.turn.is_claimed) == (offer.id, False)
+    assert (offer.handoff_id, offer.place, offer.epoch, offer.rows) == (handoff.id, session.owner, 1, ())
+    now = world.clock.now()
+    assert world.runs.waiting == [(Run("s-1", offer.id), now), (Run("s-1", offer.id), now + TURN_LEASE)]
+    assert world.queue.waiting == [], "no hop by the queue of places"
 
 
 def test_processing_twice_is_processing_once(world: World) -> None:
@@ -31,7 +39,10 @@ def test_processing_twice_is_processing_once(world: World) -> None:
     world.process(handoff)
 
     assert world.latest(handoff) == before
-    assert (len(world.platform.threads), len(world.queue.waiting)) == (1, 1)
+    assert (len(world.platform.threads), len(world.store.turns.unsettled("s-1"))) == (1, 1)
+    world.turns()
+    assert len(world.platform.said(world.current().owner)) == 1
+    assert len(world.agent.given) == 1
 
 
 def claimed_by_a_dead_one(world: World, *, bound: bool = False) -> Handoff:
@@ -65,8 +76,7 @@ def test_a_repeated_record_queues_a_check_at_the_lease_end(world: World) -> None
 def test_a_check_of_a_finished_handoff_changes_nothing(world: World) -> None:
     handoff = claimed_by_a_dead_one(world)
     world.process(handoff)  # a repeated record, while the first process is still alive
-    alive = world.latest(handoff)
-    send_kickoff(world.services, rebind(world.services, open_thread(world.services, alive)))
+    rebind(world.services, open_thread(world.services, world.latest(handoff)))
 
     world.turns()
 
@@ -74,25 +84,81 @@ def test_a_check_of_a_finished_handoff_changes_nothing(world: World) -> None:
     assert len(world.platform.posts[world.current().owner]) == 1
 
 
-def test_one_attempt_queues_one_kickoff(world: World) -> None:
-    world.session()
-    handoff = world.ask()
-    world.process(handoff)
-
-    send_kickoff(world.services, world.latest(handoff))
-
-    assert len(world.queue.waiting) == 1
-
-
 def test_an_attempt_that_died_after_the_move_is_taken_over(world: World) -> None:
     handoff = claimed_by_a_dead_one(world, bound=True)
+    world.runs.waiting.clear()  # it died before it sent them
     began = world.clock.now()
 
-    world.process(handoff)
+    world.process(handoff)  # the stream repeats the record
     world.turns()
 
     assert (world.latest(handoff).state, world.clock.now()) == (State.COMPLETED, began)
     assert (len(world.platform.threads), len(world.platform.posts[world.current().owner])) == (1, 1)
+
+
+def test_a_repeated_record_sends_no_run_for_a_claimed_kickoff(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.process(handoff)
+
+    def repeat() -> str:
+        world.runs.waiting.clear()
+        world.process(handoff)
+        assert world.runs.waiting == []
+        return "I am here"
+
+    world.agent.next.append(repeat)
+    world.turns()
+
+    assert world.platform.said(world.current().owner) == ["I am here"]
+
+
+def bound_by_an_earlier_release(world: World) -> Handoff:
+    """A handoff whose session has moved without a turn: its kickoff was a queue message."""
+    handoff = claimed_by_a_dead_one(world, bound=True)
+    session = world.current()
+    world.store.sessions.replace(session, replace(session, turn=None))
+    for offer in world.store.turns.unsettled("s-1"):
+        world.store.turns.settled(offer)
+    world.runs.waiting.clear()
+    return handoff
+
+
+@pytest.mark.parametrize("words_first", [False, True], ids=["", "words come first"])
+def test_a_kickoff_of_an_earlier_release_is_offered(world: World, words_first: bool) -> None:
+    handoff = bound_by_an_earlier_release(world)
+    place = world.current().owner
+    if words_first:
+        world.say(place, "am I early?", "0001")
+    world.queue.send(Kickoff(place, handoff.id), dedupe="kickoff")
+
+    world.turns()
+
+    assert world.latest(handoff).state is State.COMPLETED
+    answers = ["reply to 3", "reply to 5"] if words_first else ["reply to 3"]
+    assert world.platform.said(place) == answers
+
+
+def test_the_next_attempt_asks_for_the_kickoff_of_an_earlier_release(world: World) -> None:
+    handoff = bound_by_an_earlier_release(world)
+
+    rebind(world.services, world.latest(handoff))
+    world.turns()
+
+    assert world.latest(handoff).state is State.COMPLETED
+    assert world.platform.said(world.current().owner) == ["reply to 3"]
+
+
+def test_a_repeated_kickoff_message_offers_nothing_more(world: World) -> None:
+    handoff = bound_by_an_earlier_release(world)
+    place = world.current().owner
+    for number in range(3):
+        world.queue.send(Kickoff(place, handoff.id), dedupe=f"kickoff {number}")
+
+    assert world.turns() == 3 + 1, "each message once, and the wake-up at the end"
+
+    assert world.platform.said(place) == ["reply to 3"]
+    assert len(world.agent.given) == 1
 
 
 def test_a_rate_limit_sets_not_before_and_counts_no_attempt(world: World) -> None:

@@ -7,8 +7,9 @@ from shared.ports.tables import Delete, Table
 from shared.store.bundle import store_on
 from shared.store.keys import handoff_key
 from shared.use_cases.sessions.save_session import delete_session
+from tests.support.machine import Machine, post
 from tests.support.memory_tables import MemoryTables
-from tests.support.use_case_world import HOME, USER, World
+from tests.support.use_case_world import HOME, TURN_LEASE, USER, World
 
 
 def test_an_open_handoff_keeps_its_session(world: World) -> None:
@@ -42,3 +43,26 @@ def test_a_deleted_sessions_title_is_in_no_item() -> None:
 
     left = [item for table in Table for item in tables.scan(table) if "Parser" in repr(item)]
     assert left == []
+
+
+def test_a_deleted_sessions_machine_keeps_nothing_of_it() -> None:
+    """Not the turn that it fell asleep over, its pointer, progress and question, nor the words in the thread."""
+    tables = MemoryTables()
+    world = World(store_on(tables))
+    machine = Machine(world)
+    place = machine.moved()
+    post(world, place, "0001", "And?")
+    machine.start()
+    machine.report(said="I look at it.")
+    machine.ask()
+    post(world, place, "0002", "Also this.")
+    post(world, place, "0003", "/status")
+    assert any(item["pk"].startswith("SESSION#at-") for item in tables.scan(Table.SESSIONS))
+    world.wait(TURN_LEASE / 1000)
+
+    delete_session(world.services, USER, "s-1")
+
+    left = [(item["pk"], item["sk"]) for table in Table for item in tables.scan(table) if "s-1" in repr(item)]
+    assert left == []
+    assert machine.poll() == []
+    assert [item for item in tables.scan(Table.SESSIONS) if item["pk"].startswith(("SESSION#", "INBOX#"))] == []

@@ -11,7 +11,7 @@ from tests.support.use_case_world import USER, World
 def test_a_copy_starts_in_the_terminal_with_the_transcript(world: World) -> None:
     _, place = world.moved()
     original, _ = save_session(world.services, USER, "s-1", {"source": "claude-code", "cwd": "/src", "model": "m-1"})
-    marked = replace(original, strikes=2, resume_pending=ResumePending(Interruption.KILLED, 1), suspended=True)
+    marked = replace(original, resume_pending=ResumePending(Interruption.KILLED, 1), suspended=True)
     original = world.store.sessions.replace(original, marked)
 
     copy = fork_session(world.services, USER, "s-1")
@@ -20,7 +20,7 @@ def test_a_copy_starts_in_the_terminal_with_the_transcript(world: World) -> None
     assert copy.id != "s-1"
     assert (copy.owner, copy.epoch, copy.link) == (copy.cli, 0, None)
     assert (copy.title, copy.source, copy.cwd, copy.model) == ("Parser (copy)", "claude-code", "/src", "m-1")
-    assert (copy.strikes, copy.resume_pending, copy.suspended) == (0, None, False)
+    assert (copy.turn, copy.resume_pending, copy.suspended) == (None, None, False)
     assert world.transcript(copy.id) == world.transcript("s-1")
     assert world.current() == original
     assert original.owner == place

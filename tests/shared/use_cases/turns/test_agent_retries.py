@@ -1,4 +1,7 @@
-"""How often an agent is asked again, and how long a terminal's turn stays accepted between two tries."""
+"""How often a busy agent is asked again, and that a terminal's session stays busy between two tries."""
+
+import itertools
+from typing import Any
 
 import pytest
 
@@ -11,16 +14,19 @@ from tests.support.use_case_world import USER, World
 BUSY = AgentUnavailable("the model is busy")
 
 
-def receives(world: World) -> list[int]:
-    """Run the queue dry; returns the seconds that passed before each receive after the first."""
-    pauses = []
-    assert world.turn()
-    while world.queue.waiting:
-        due = world.queue.next_at()
-        pauses.append((due - world.clock.now()) // 1000)
-        world.clock.time = due
-        assert world.turn()
-    return pauses
+def pauses(world: World) -> list[int]:
+    """Run the queues dry; returns the seconds that passed before each try of the agent after the first."""
+    asked_at: list[int] = []
+    ask = world.agent.reply
+
+    def reply(*messages: Any, **more: Any) -> str:
+        asked_at.append(world.clock.now())
+        return ask(*messages, **more)
+
+    world.agent.reply = reply  # type: ignore[method-assign]  # only the time is noted
+    world.turns()
+    world.agent.reply = ask  # type: ignore[method-assign]
+    return [(later - earlier) // 1000 for earlier, later in itertools.pairwise(asked_at)]
 
 
 @pytest.fixture
@@ -32,18 +38,43 @@ def test_a_busy_agent_is_asked_five_times(world: World, place: Place) -> None:
     world.agent.next.extend([BUSY] * 5)
     world.say(place, "And?", "0001")
 
-    assert receives(world) == [10, 20, 40, 60]
+    assert pauses(world) == [10, 20, 40, 60]
 
-    assert "I tried several times" in world.platform.said(place)[-1]
+    (told,) = world.platform.said(place)[1:]
+    assert "I tried several times" in told
+    assert "Your message is saved" in told
+    assert world.transcript()[-2]["content"] == "And?"
 
 
 def test_the_fifth_try_may_still_succeed(world: World, place: Place) -> None:
     world.agent.next.extend([BUSY] * 4)
     world.say(place, "And?", "0001")
 
-    assert len(receives(world)) == 4
+    assert len(pauses(world)) == 4
 
-    assert world.platform.said(place)[-1] == "reply to 5"
+    assert world.platform.said(place)[1:] == ["reply to 5"]
+
+
+def test_a_busy_agent_says_when_to_come_back(world: World, place: Place) -> None:
+    world.agent.next.append(AgentUnavailable("busy", after=300))
+    world.say(place, "And?", "0001")
+
+    assert pauses(world) == [300], "not at the delayed copy of the run, which comes before"
+
+
+def test_the_sweep_does_not_ask_a_busy_agent_early(world: World, place: Place) -> None:
+    world.agent.next.append(AgentUnavailable("busy", after=300))
+    world.say(place, "And?", "0001")
+    world.turn()
+    world.agents()
+    for _ in range(4):
+        world.wait(60)
+        world.sweep()
+        world.agents()
+    assert len(world.agent.given) == 2, "the kickoff, and the busy one"
+
+    world.turns()
+    assert world.platform.said(place)[1:] == ["reply to 5"]
 
 
 def test_a_busy_agent_is_asked_three_times_for_a_kickoff(world: World) -> None:
@@ -52,10 +83,12 @@ def test_a_busy_agent_is_asked_three_times_for_a_kickoff(world: World) -> None:
     world.process(handoff)
     world.agent.next.extend([BUSY] * 3)
 
-    assert receives(world) == [5, 5]
+    assert pauses(world) == [10, 20]
 
-    assert len(world.agent.given) == 3
-    assert world.latest(handoff).state is State.FAILED
+    failed = world.latest(handoff)
+    assert failed.error is not None
+    assert (failed.state, failed.error.code) == (State.FAILED, "agent_failed")
+    assert world.current().owner.is_cli
 
 
 def test_the_third_kickoff_try_may_still_succeed(world: World) -> None:
@@ -64,49 +97,62 @@ def test_the_third_kickoff_try_may_still_succeed(world: World) -> None:
     world.process(handoff)
     world.agent.next.extend([BUSY] * 2)
 
-    assert receives(world) == [5, 5]
+    assert pauses(world) == [10, 20]
 
     assert world.latest(handoff).state is State.COMPLETED
+
+
+def test_a_kickoff_is_not_tried_again_behind_its_deadline(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.process(handoff)
+    world.agent.next.append(AgentUnavailable("busy", after=10_000))
+
+    assert pauses(world) == []
+
+    assert world.latest(handoff).state is State.FAILED
 
 
 def test_waiting_does_not_use_up_the_agents_tries(world: World, place: Place) -> None:
     world.say(place, "And?", "0001")
-    world.queue.waiting[0].tries = 50  # it waited for another turn
+    world.turn()
+    run = world.runs.receive()
+    assert run is not None
+    for _ in range(50):  # copies of the run that find the turn claimed
+        world.runs.send(run)
     world.agent.next.extend([BUSY] * 4)
 
-    assert receives(world) == [10, 20, 40, 60]
+    assert pauses(world) == [10, 20, 40, 60]
 
     assert world.platform.said(place)[-1] == "reply to 5"
-
-
-def test_waiting_does_not_use_up_the_tries_of_a_kickoff(world: World) -> None:
-    world.session()
-    handoff = world.ask()
-    world.process(handoff)
-    world.queue.waiting[0].tries = 50
-    world.agent.next.extend([BUSY] * 2)
-
-    assert receives(world) == [5, 5]
-
-    assert world.latest(handoff).state is State.COMPLETED
 
 
 def test_each_message_has_its_own_tries(world: World, place: Place) -> None:
     for event in ("0001", "0002"):
         world.agent.next.extend([BUSY] * 5)
         world.say(place, "And?", event)
-        assert len(receives(world)) == 4
+        assert len(pauses(world)) == 4
 
 
-def test_a_terminals_turn_stays_accepted_for_its_retry(world: World) -> None:
+def test_a_terminals_session_stays_busy_until_its_next_try(world: World) -> None:
     world.session()
     accept_turn(world.services, USER, "s-1", epoch=0, turn_id="0001", text="And?")
     world.agent.next.append(AgentUnavailable("busy", after=30))
-    world.turn()
+    world.agents()
 
-    world.wait(30 + 120 - 1)
-    with pytest.raises(SessionBusy):
-        accept_turn(world.services, USER, "s-1", epoch=0, turn_id="0002", text="And now?")
+    for _ in range(4):
+        with pytest.raises(SessionBusy):
+            accept_turn(world.services, USER, "s-1", epoch=0, turn_id="0002", text="And now?")
+        with pytest.raises(SessionBusy):
+            world.ask()
+        world.wait(30)
 
-    world.wait(1)
+    world.turns()
     accept_turn(world.services, USER, "s-1", epoch=0, turn_id="0002", text="And now?")
+    world.turns()
+    assert [message["content"] for message in world.transcript()[2:]] == [
+        "And?",
+        "reply to 3",
+        "And now?",
+        "reply to 5",
+    ]

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from shared.domain.handoffs import State
 from shared.domain.routes import Place
-from shared.domain.sessions import Interruption, ResumePending
-from shared.errors import AgentFailed, AgentUnavailable, Conflict, SessionSuspended
+from shared.domain.sessions import Interruption, ResumePending, Turn
+from shared.errors import AgentFailed, AgentUnavailable, SessionSuspended
+from shared.ports.queue import Run
 from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.turns.accept_turn import accept_turn
 from tests.support.use_case_world import LIMIT, TURN_LEASE, USER, World
@@ -22,28 +24,40 @@ def die() -> str:
     raise Died
 
 
-def die_in_a_turn(world: World) -> None:
+def die_in_a_run(world: World) -> None:
+    """Let the next run claim its turn and die while the agent works."""
     world.agent.next.append(die)
     with pytest.raises(Died):
-        world.turn()
+        world.agents()
 
 
-def out_of_time(world: World) -> None:
+def run_out_of_time(world: World) -> None:
     def work_until_the_limit() -> str:
         world.wait(LIMIT / 1000)
         raise AgentUnavailable("the turn's time ran out")
 
     world.agent.next.append(work_until_the_limit)
+    world.agent_run()
+
+
+def say(world: World, place: Place, text: str, event_id: str) -> None:
+    """Say something and let its turn be offered."""
+    world.say(place, text, event_id)
     world.turn()
 
 
 def strike_out(world: World, place: Place) -> None:
-    """Let three turns run out of time on one message, then run the queue dry."""
-    world.say(place, "poison", "0001")
+    """Let three runs of one turn run out of time, then run the queues dry."""
+    say(world, place, "poison", "0001")
     for _ in range(3):
-        out_of_time(world)
-        world.wait(2)
+        run_out_of_time(world)
     world.turns()
+
+
+def living_turn(world: World) -> Turn:
+    turn = world.current().turn
+    assert turn is not None
+    return turn
 
 
 def answered(world: World, place: Place) -> list[str]:
@@ -56,10 +70,11 @@ def place(world: World) -> Place:
     return world.moved()[1]
 
 
-def test_a_killed_turn_is_repeated_and_the_agent_is_told(world: World, place: Place) -> None:
-    world.say(place, "And?", "0001")
-    die_in_a_turn(world)
-    assert world.current().strikes == 1
+def test_a_killed_run_is_repeated_and_the_agent_is_told(world: World, place: Place) -> None:
+    say(world, place, "And?", "0001")
+    die_in_a_run(world)
+    assert (living_turn(world).begun, living_turn(world).is_claimed) == (1, True)
+    died_at = world.clock.now()
 
     world.turns()
 
@@ -68,12 +83,24 @@ def test_a_killed_turn_is_repeated_and_the_agent_is_told(world: World, place: Pl
     assert "its process died" in note
     assert answered(world, place) == ["reply to 5"]
     session = world.current()
-    assert (session.strikes, session.resume_pending, session.suspended) == (0, None, False)
+    assert (session.turn, session.resume_pending, session.suspended) == (None, None, False)
+    assert world.clock.now() == died_at + TURN_LEASE, "it is asked again when the lease is over, and not later"
+
+
+def test_a_killed_run_is_marked_with_the_end_of_its_lease(world: World, place: Place) -> None:
+    say(world, place, "And?", "0001")
+    die_in_a_run(world)
+    lease_until = living_turn(world).lease_until
+    world.wait(10 * TURN_LEASE / 1000)
+    die_in_a_run(world)
+
+    assert world.current().resume_pending == ResumePending(Interruption.KILLED, lease_until)
+    assert living_turn(world).begun == 2
 
 
 def test_the_note_is_never_stored_nor_sent(world: World, place: Place) -> None:
-    world.say(place, "And?", "0001")
-    die_in_a_turn(world)
+    say(world, place, "And?", "0001")
+    die_in_a_run(world)
     world.turns()
 
     note = world.agent.notes[-1]
@@ -84,47 +111,51 @@ def test_the_note_is_never_stored_nor_sent(world: World, place: Place) -> None:
 
 
 def test_a_turn_out_of_time_marks_and_commits_nothing(world: World, place: Place) -> None:
-    world.say(place, "And?", "0001")
+    say(world, place, "And?", "0001")
 
-    out_of_time(world)
+    run_out_of_time(world)
 
-    session = world.current()
+    session, turn = world.current(), living_turn(world)
     assert session.resume_pending == ResumePending(Interruption.OUT_OF_TIME, world.clock.now())
-    assert (session.turn, session.strikes, session.message_count) == (None, 1, 4)
+    assert (turn.is_claimed, turn.begun, turn.tries, session.message_count) == (False, 1, 0, 4)
     assert answered(world, place) == []
+    began = world.clock.now()
     world.turns()
     assert answered(world, place) == ["reply to 5"]
     assert "ran out of time" in str(world.agent.notes[-1])
+    assert world.clock.now() == began, "nothing is waited for: it is offered again"
 
 
-def test_an_unexpected_error_marks_the_turn_for_redelivery(world: World, place: Place) -> None:
-    world.say(place, "And?", "0001")
+def test_an_unexpected_error_offers_the_turn_again(world: World, place: Place) -> None:
+    say(world, place, "And?", "0001")
     world.agent.next.append(RuntimeError("unexpected"))
     with pytest.raises(RuntimeError):
-        world.turn()
+        world.agent_run()
 
-    marked = world.current()
+    marked, turn = world.current(), living_turn(world)
     assert marked.resume_pending is not None
-    assert (marked.resume_pending.reason, marked.turn, marked.strikes) == (Interruption.REDELIVERED, None, 1)
+    assert (marked.resume_pending.reason, turn.is_claimed, turn.begun) == (Interruption.REDELIVERED, False, 1)
     world.turns()
     assert answered(world, place) == ["reply to 5"]
     assert "failed and was started again" in str(world.agent.notes[-1])
 
 
-def test_a_committed_turn_clears_marks_and_strikes(world: World, place: Place) -> None:
-    for number in range(2):
-        world.say(place, f"again {number}", f"000{number}")
-        out_of_time(world)
-        assert world.current().strikes == 1
+def test_each_turn_has_its_own_strikes(world: World, place: Place) -> None:
+    for number in range(4):
+        say(world, place, f"again {number}", f"000{number}")
+        run_out_of_time(world)
+        assert living_turn(world).begun == 1
         world.turns()
-        assert (world.current().strikes, world.current().resume_pending) == (0, None)
+        assert (world.current().turn, world.current().resume_pending) == (None, None)
+    assert not world.current().suspended
 
 
 def test_three_strikes_suspend_the_session(world: World, place: Place) -> None:
     strike_out(world, place)
 
     session = world.current()
-    assert (session.suspended, session.resume_pending, session.strikes, session.turn) == (True, None, 0, None)
+    assert (session.suspended, session.resume_pending, session.turn) == (True, None, None)
+    assert len(world.agent.given) == 1 + 3, "the kickoff, and three runs"
     (told,) = answered(world, place)
     assert "interrupted 3 times in a row" in told
     assert "transcript is saved" in told
@@ -137,10 +168,25 @@ def test_the_message_that_was_given_up_is_in_the_transcript(world: World, place:
     assert [message["content"] for message in world.transcript()[4:]] == ["poison"]
 
 
+def test_three_killed_runs_suspend_the_session(world: World, place: Place) -> None:
+    say(world, place, "poison", "0001")
+    began = world.clock.now()
+    for _ in range(3):
+        die_in_a_run(world)
+        world.wait(TURN_LEASE / 1000)
+    world.turns()
+
+    assert world.current().suspended
+    assert len(answered(world, place)) == 1
+    assert len(world.agent.given) == 1 + 3
+    assert world.clock.now() == began + 3 * TURN_LEASE, "each one is noticed at the end of its lease, without the sweep"
+
+
 def test_a_crash_after_the_suspension_repeats_nothing(world: World, place: Place) -> None:
-    session = world.current()
-    world.store.sessions.replace(session, replace(session, strikes=3))
-    world.say(place, "poison", "0001")
+    say(world, place, "poison", "0001")
+    for _ in range(3):
+        run_out_of_time(world)
+    world.agents()  # the one that gives it up
     world.platform.next["send"].append(SystemError("the process dies here"))
     with pytest.raises(SystemError):
         world.turn()
@@ -152,10 +198,42 @@ def test_a_crash_after_the_suspension_repeats_nothing(world: World, place: Place
     assert [message["content"] for message in world.transcript()[4:]] == ["poison"]
 
 
+def test_a_crash_before_the_suspension_is_told_delays_it_only(world: World, place: Place) -> None:
+    say(world, place, "poison", "0001")
+    for _ in range(3):
+        run_out_of_time(world)
+    world.agents()
+    world.queue.waiting.clear()  # it died before it woke the place
+
+    world.wait(60)
+    world.sweep()
+    world.turns()
+
+    (told,) = answered(world, place)
+    assert "interrupted 3 times in a row" in told
+
+
+def test_the_next_words_bring_the_notice_of_a_suspension_first(world: World, place: Place) -> None:
+    say(world, place, "poison", "0001")
+    for _ in range(3):
+        run_out_of_time(world)
+    world.agents()
+    world.queue.waiting.clear()  # it died before it woke the place
+
+    world.say(place, "hello again", "0002")
+    world.turns()
+
+    told, notice, reply = answered(world, place)
+    assert "interrupted 3 times in a row" in told
+    assert "A new session starts here" in notice
+    assert reply == "reply to 1"
+
+
 def test_a_terminal_reads_why_its_session_is_suspended(world: World) -> None:
-    session = world.session()
-    world.store.sessions.replace(session, replace(session, strikes=3))
+    world.session()
     accept_turn(world.services, USER, "s-1", epoch=0, turn_id="t-1", text="poison")
+    for _ in range(3):
+        run_out_of_time(world)
 
     world.turns()
 
@@ -232,7 +310,8 @@ def test_an_old_interruption_starts_a_new_session(world: World, place: Place) ->
 def test_a_crash_before_the_new_session_loses_nothing(world: World, place: Place) -> None:
     mark_interrupted(world, seconds_ago=HOUR + 1)
     world.say(place, "anybody?", "0001")
-    die_in_a_turn(world)
+    world.turn()
+    die_in_a_run(world)
 
     world.turns()
 
@@ -241,63 +320,114 @@ def test_a_crash_before_the_new_session_loses_nothing(world: World, place: Place
     assert reply == "reply to 1"
 
 
+def test_an_old_mark_does_not_expire_a_living_turn(world: World, place: Place) -> None:
+    say(world, place, "And?", "0001")
+    run_out_of_time(world)
+    world.wait(2 * HOUR)  # no executor was to be had
+    world.say(place, "still there?", "0002")
+    world.turns()
+
+    assert world.store.sessions.at(place) == "s-1"
+    assert answered(world, place) == ["reply to 5", "reply to 7"]
+
+
 def mark_interrupted(world: World, *, seconds_ago: int) -> None:
     session = world.current()
     at = world.clock.now() - seconds_ago * 1000
-    marked = replace(session, resume_pending=ResumePending(Interruption.KILLED, at), strikes=1)
+    marked = replace(session, resume_pending=ResumePending(Interruption.KILLED, at))
     world.store.sessions.replace(session, marked)
 
 
 def test_a_busy_agent_costs_no_strike(world: World, place: Place) -> None:
     world.agent.next.extend([AgentUnavailable("busy", after=30)] * 3)
-    world.say(place, "And?", "0001")
+    say(world, place, "And?", "0001")
 
-    world.turn()
-    assert (world.current().strikes, world.current().turn) == (0, None)
-    assert world.queue.waiting[0].visible_at == world.clock.now() + 30_000
+    world.agents()
+    turn = living_turn(world)
+    assert (turn.begun, turn.tries, turn.is_claimed) == (0, 1, False)
+    assert turn.lease_until == world.clock.now() + 30_000
     world.turns()
 
     assert answered(world, place) == ["reply to 5"]
+    assert world.agent.notes[-1] is None
 
 
 def test_a_failed_agent_is_reported_and_costs_no_strike(world: World, place: Place) -> None:
     world.agent.next.append(AgentFailed("the key is wrong"))
-    world.say(place, "And?", "0001")
+    say(world, place, "And?", "0001")
 
-    assert world.turns() == 1
+    world.turns()
 
     (told,) = answered(world, place)
     assert "I could not answer: the key is wrong" in told
     assert "Your message is saved" in told
-    assert world.current().strikes == 0
+    assert "tried several times" not in told
+    assert (world.current().turn, world.current().resume_pending) == (None, None)
+    assert len(world.agent.given) == 1 + 1
 
 
-def test_a_conflict_costs_no_strike(world: World, place: Place) -> None:
+def test_a_move_during_a_run_costs_no_strike(world: World, place: Place) -> None:
     def resume_first() -> str:
         resume_session(world.services, USER, "s-1", epoch=1)
         return "too late"
 
     world.agent.next.append(resume_first)
-    world.say(place, "And?", "0001")
+    say(world, place, "And?", "0001")
     world.turns()
 
-    assert (world.current().strikes, world.current().resume_pending, len(world.transcript())) == (0, None, 4)
+    assert (world.current().turn, world.current().resume_pending, len(world.transcript())) == (None, None, 4)
     assert "now lives in the terminal" in "\n".join(answered(world, place))
+    assert "too late" not in answered(world, place)
 
 
-def test_kickoffs_that_die_never_strike_and_leave_no_mark(world: World) -> None:
+def test_a_kickoff_that_dies_leaves_no_mark(world: World) -> None:
     world.session()
-    world.process(world.ask())
-    for _ in range(4):
-        die_in_a_turn(world)
+    handoff = world.ask()
+    world.process(handoff)
+    for _ in range(2):
+        die_in_a_run(world)
         world.wait(TURN_LEASE / 1000)
-        assert world.current().strikes == 0
 
     world.turns()
 
     session = world.current()
-    assert (session.strikes, session.resume_pending, session.suspended) == (0, None, False)
-    assert world.agent.notes == [None] * 5
+    assert (session.resume_pending, session.suspended) == (None, False)
+    assert world.latest(handoff).state is State.COMPLETED
+    assert world.agent.notes == [None] * 3
+
+
+def test_a_kickoff_that_fails_unexpectedly_leaves_no_mark(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.process(handoff)
+    for _ in range(2):
+        world.agent.next.append(RuntimeError("unexpected"))
+        with pytest.raises(RuntimeError):
+            world.agent_run()
+    assert (world.current().resume_pending, living_turn(world).begun) == (None, 2)
+
+    world.turns()
+
+    assert world.latest(handoff).state is State.COMPLETED
+    assert world.agent.notes == [None] * 3
+
+
+def test_three_dead_kickoffs_fail_the_handoff_and_suspend_nothing(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    world.process(handoff)
+    for _ in range(3):
+        die_in_a_run(world)
+        world.wait(TURN_LEASE / 1000)
+
+    world.turns()
+
+    failed, session = world.latest(handoff), world.current()
+    assert failed.error is not None
+    assert (failed.state, failed.error.code) == (State.FAILED, "turn_failed")
+    assert "interrupted 3 times" in failed.error.message
+    assert (session.owner, session.turn, session.suspended, session.resume_pending) == (session.cli, None, False, None)
+    assert len(world.agent.given) == 3
 
 
 def test_a_kickoff_tells_the_agent_of_an_interruption(world: World) -> None:
@@ -342,35 +472,37 @@ def test_without_a_freshness_window_a_session_never_expires(world: World, place:
     assert answered(world, place) == ["reply to 5"]
 
 
-def test_a_session_is_not_suspended_during_its_last_turn(world: World, place: Place) -> None:
-    session = world.current()
-    world.store.sessions.replace(session, replace(session, strikes=2))
-    world.say(place, "slow", "0001")
+def test_a_session_is_not_suspended_during_its_last_run(world: World, place: Place) -> None:
+    say(world, place, "slow", "0001")
+    for _ in range(2):
+        run_out_of_time(world)
 
-    def say_more() -> str:
-        world.queue.waiting[0].visible_at = world.clock.now()
-        world.turn()  # the same wake-up once more, while this one is at work
+    def look_again() -> str:
+        for _ in range(3):
+            world.runs.send(Run("s-1", living_turn(world).id))
+        world.agents()  # copies of the same run, while this one is at work
         assert not world.current().suspended
         return "done after all"
 
-    world.agent.next.append(say_more)
-    world.turn()
+    world.agent.next.append(look_again)
+    world.turns()
 
     assert answered(world, place) == ["done after all"]
-    assert world.current().strikes == 0
+    assert not world.current().suspended
+    assert len(world.agent.given) == 1 + 3
 
 
-def test_another_turn_waits_until_the_first_is_over(world: World, place: Place) -> None:
-    world.say(place, "one", "0001")
-    with pytest.raises(Conflict):
-        world.store.sessions.replace(replace(world.current(), version=0), world.current())
-    die_in_a_turn(world)
-    world.queue.waiting[0].visible_at = world.clock.now()
+def test_a_run_waits_until_the_lease_of_a_dead_one_is_over(world: World, place: Place) -> None:
+    say(world, place, "one", "0001")
+    die_in_a_run(world)
+    world.runs.send(Run("s-1", living_turn(world).id))
 
-    world.turn()
+    world.wait(TURN_LEASE / 1000 - 1)
+    world.agents()
+    assert len(world.agent.given) == 2, "the kickoff and the killed run"
 
-    assert len(world.agent.given) == 2  # the kickoff and the killed turn
-    began = world.clock.now()
-    world.turns()  # it looks now and then; the next one is asked when the lease of the dead is over, and not before
-    assert began + TURN_LEASE <= world.clock.now() < began + 2 * TURN_LEASE
+    world.wait(1)
+    world.agents()
     assert len(world.agent.given) == 3
+    world.turns()
+    assert answered(world, place) == ["reply to 5"]

@@ -17,12 +17,13 @@ MOST_RUNS = 60
 
 
 def pass_time(world: World, duration: int, events: Mapping[int, Callable[[], None]] | None = None) -> int:
-    """Let time pass with a sweep each minute, and run each message when it is visible; returns the number of runs."""
+    """Let time pass with a sweep each minute; run each message and agent when it is visible. Returns the turn runs."""
     began, runs = world.clock.now(), 0
     due = {began + after: event for after, event in (events or {}).items()}
     due |= {began + after: lambda: None for after in range(0, duration, MINUTE) if began + after not in due}
     while True:
         visible = [world.queue.next_at()] if world.queue.waiting else []
+        visible += [due for _, due in world.runs.waiting]
         at = max(world.clock.now(), min([*due, *visible, began + duration]))
         if at >= began + duration:
             world.clock.time = began + duration
@@ -32,18 +33,20 @@ def pass_time(world: World, duration: int, events: Mapping[int, Callable[[], Non
             event()
             world.dead.all_visible()
             world.sweep()
+        world.agents()
         while received := world.turn():
             runs += 1
             if received in world.queue.waiting and received.tries >= MAX_RECEIVES:
                 world.queue.waiting.remove(received)
                 world.dead.bury(received.message)
+            world.agents()
 
 
 TROUBLES = [NotSent("down"), Ambiguous("no answer"), RateLimited(1)]
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: type(trouble).__name__)
-@pytest.mark.parametrize("idempotency", ["key", "readback", "none"])
+@pytest.mark.parametrize("idempotency", ["key", "readback", "none", "receipts"])
 def test_an_hour_of_outage_costs_few_runs(store: Store, idempotency: Idempotency, trouble: PlatformError) -> None:
     world = World(store, idempotency=idempotency)
     world.session()
@@ -57,11 +60,12 @@ def test_an_hour_of_outage_costs_few_runs(store: Store, idempotency: Idempotency
         40 * MINUTE: lambda: world.say(place, "second", "0002"),
     }
     assert pass_time(world, HOUR, words) <= MOST_RUNS
+    assert len(world.agent.given) == 1, "words wait until what was said before them is delivered"
     assert len(world.queue.waiting) == 3, "one pending retry, and the words behind it"
 
     world.platform.down = None
     pass_time(world, 10 * MINUTE)
-    mark = REPEAT_MARK if idempotency == "none" and isinstance(trouble, Ambiguous) else ""
+    mark = REPEAT_MARK if idempotency in ("none", "receipts") and isinstance(trouble, Ambiguous) else ""
     assert world.platform.said(place) == ["reply to 3" + mark, "reply to 6"]
     assert world.latest(handoff).state is State.COMPLETED
     assert not world.queue.waiting
@@ -72,7 +76,7 @@ def test_a_kickoff_that_is_sent_again_stays_one_retry(world: World) -> None:
     world.session()
     handoff = world.ask()
     world.process(handoff)
-    assert world.queue.receive(), "by a turn that dies before it does anything"
+    world.runs.take()  # by executors that die before they do anything
     world.platform.down = NotSent("down")
     world.wait(LEASE / 1000)
 
@@ -83,6 +87,20 @@ def test_a_kickoff_that_is_sent_again_stays_one_retry(world: World) -> None:
     pass_time(world, 10 * MINUTE)
     assert world.platform.said(world.current().owner) == ["reply to 3"]
     assert not world.queue.waiting
+    assert len(world.agent.given) == 1
+
+
+def test_a_reply_during_an_outage_of_an_hour_costs_few_runs(world: World) -> None:
+    _, place = world.moved()
+    world.platform.down = NotSent("down")
+    words = {after * MINUTE: lambda event=f"{after:04}": world.say(place, "words", event) for after in range(1, 60, 10)}
+
+    assert pass_time(world, HOUR, words) <= MOST_RUNS
+
+    world.platform.down = None
+    pass_time(world, 10 * MINUTE)
+    assert world.platform.said(place)[1:] == ["reply to 5", "reply to 11"]
+    assert not world.queue.waiting
 
 
 def test_new_words_do_not_wait_behind_a_dead_letter(world: World) -> None:
@@ -90,11 +108,15 @@ def test_new_words_do_not_wait_behind_a_dead_letter(world: World) -> None:
     world.platform.next["send"].append(NotSent("down"))
     world.say(place, "And?", "0001")
     world.turn()
+    world.agents()
+    world.turn()
     world.dead.bury(world.queue.waiting.pop().message)
     world.sweep()
 
     world.say(place, "Still there?", "0002")
-    assert len({waiting.line for waiting in world.queue.waiting}) == 2
+    world.turns()
+
+    assert world.platform.said(place)[1:] == ["reply to 5", "reply to 7"]
 
 
 def test_new_words_do_not_wait_behind_the_notice_of_a_dead_letter(world: World) -> None:
@@ -107,14 +129,45 @@ def test_new_words_do_not_wait_behind_the_notice_of_a_dead_letter(world: World) 
     assert len({waiting.line for waiting in world.queue.waiting}) == 2
 
 
+def test_new_words_do_not_wait_behind_a_dead_letter_that_is_delivered_again(world: World) -> None:
+    _, place = world.moved()
+    world.say(place, "And?", "0001")
+    event = world.queue.waiting[0].message
+    world.turn()
+    world.agents()
+    world.dead.bury(event)
+    world.queue.waiting.clear()
+    world.sweep()
+
+    world.say(place, "Still there?", "0002")
+    assert len({waiting.line for waiting in world.queue.waiting}) == 2
+
+
 def test_a_lost_retry_is_sent_again_by_the_sweep(world: World) -> None:
     world.session()
     handoff = world.ask()
     world.process(handoff)
     world.platform.next["send"].append(NotSent("down"))
+    world.agents()
     world.turn()
     world.queue.waiting.clear()
 
     pass_time(world, 5 * MINUTE)
 
     assert world.latest(handoff).state is State.COMPLETED
+
+
+def test_a_lost_retry_of_a_reply_is_sent_again_by_the_sweep(world: World) -> None:
+    _, place = world.moved()
+    world.say(place, "And?", "0001")
+    world.platform.next["send"].append(NotSent("down"))
+    world.turn()
+    world.agents()
+    world.turn()
+    assert world.platform.said(place)[1:] == []
+    world.queue.waiting.clear()
+
+    pass_time(world, 5 * MINUTE)
+
+    assert world.platform.said(place)[1:] == ["reply to 5"]
+    assert world.store.turns.unsettled("s-1") == []

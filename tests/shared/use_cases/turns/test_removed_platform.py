@@ -1,11 +1,12 @@
 """A platform whose secrets the operator has removed: everything ends, and no agent is asked in vain."""
 
+import contextlib
 from collections.abc import Callable
 
 import pytest
 
 from shared.domain.handoffs import State
-from shared.errors import NotSent, PlatformNotConfigured
+from shared.errors import NotSent, PlatformNotConfigured, Rejected
 from shared.ports.queue import Notice
 from shared.use_cases.sessions.save_session import delete_session
 from tests.support.use_case_world import USER, World
@@ -41,7 +42,9 @@ def test_a_confirmed_handoff_fails_and_frees_its_session(world: World, remove: C
     handoff = world.ask()
     world.process(handoff)
     world.platform.next["send"].append(NotSent("down"))
+    world.agents()
     world.turn()
+    assert world.latest(handoff).confirmed
     remove()
 
     world.turns()
@@ -69,11 +72,47 @@ def test_a_reply_that_waits_for_its_delivery_is_dropped(world: World, remove: Ca
     world.platform.next["send"].append(NotSent("down"))
     world.say(place, "And?", "0001")
     world.turn()
+    world.agents()
+    world.turn()
     remove()
 
     assert world.turns() <= 2
 
     assert world.transcript()[-1]["content"] == "reply to 5"
+    assert world.store.turns.unsettled("s-1") == []
+
+
+def test_an_offered_turn_ends_before_the_agent_is_asked(world: World, remove: Callable[[], None]) -> None:
+    _, place = world.moved()
+    world.say(place, "And?", "0001")
+    world.turn()
+    assert world.current().turn is not None
+    remove()
+
+    world.turns()
+
+    assert len(world.agent.given) == 1, "the kickoff"
+    assert (world.current().turn, world.store.turns.unsettled("s-1")) == (None, [])
+    assert not world.store.inbox.new(place, limit=1)
+
+
+def test_a_run_that_the_removal_overtakes_ends_without_a_reply(world: World, remove: Callable[[], None]) -> None:
+    _, place = world.moved()
+
+    def remove_first() -> str:
+        remove()
+        return "too late"
+
+    world.agent.next.append(remove_first)
+    world.say(place, "And?", "0001")
+    world.turn()
+    with contextlib.suppress(Rejected):
+        world.agents()
+    world.turns()
+
+    assert world.current().turn is None
+    assert not world.store.inbox.new(place, limit=1)
+    assert len(world.transcript()) == 4
 
 
 def test_a_notice_is_dropped(world: World, remove: Callable[[], None]) -> None:

@@ -1,0 +1,140 @@
+"""A runner in a thread, with the fake agent and the fake service behind a proxy that can fail."""
+
+import asyncio
+import io
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from handoff_cli.config.sources import Configuration
+from handoff_cli.runner.agents.spec import Agent
+from handoff_cli.runner.clock import Clock
+from handoff_cli.runner.machine.files import private_directory, state_directory
+from handoff_cli.runner.machine.identity import Identity, identify
+from handoff_cli.runner.machine.journal import Journal
+from handoff_cli.runner.machine.sessions import HandedOver, Sessions
+from handoff_cli.runner.program import Program
+from handoff_cli.runner.report import Report, open_log
+from handoff_cli.runner.settings import Settings
+from handoff_cli.runner.wire.service import RunnerService
+from handoff_cli.runner.work.parts import Halt, Parts
+from handoff_cli.ui.terminal import Terminal
+from tests.support.fake_agents import NATIVE_ID, FakeAgents
+from tests.support.fake_runner_service import TOKEN, FakeRunnerService, FakeSession, FakeTurn
+from tests.support.fault_proxy import FaultProxy
+from tests.support.waiting import eventually
+
+QUICK = Clock(events=0.02, idle=0.2, asking=0.05, retry=0.01, longest_retry=0.05, busy=0.02, cancel=2.0, stop=5.0)
+
+
+@dataclass
+class Machine:
+    """A machine with a runner, as tests use it."""
+
+    home: Path
+    service: FakeRunnerService
+    proxy: FaultProxy
+    agents: FakeAgents
+    settings: Settings = field(default_factory=Settings)
+    clock: Clock = QUICK
+    agent: Agent | None = None
+    output: io.StringIO = field(default_factory=io.StringIO)
+    halt: Halt | None = None
+    failure: BaseException | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+    _thread: threading.Thread | None = None
+
+    @property
+    def state(self) -> Path:
+        return private_directory(state_directory({"HOME": str(self.home)}))
+
+    @property
+    def identity(self) -> Identity:
+        return identify(self.state, "laptop")
+
+    @property
+    def sessions(self) -> Sessions:
+        return Sessions(self.state)
+
+    @property
+    def journal(self) -> Journal:
+        return Journal(self.state)
+
+    @property
+    def log(self) -> str:
+        return (self.state / "runner.log").read_text()
+
+    def hand_over(self, native_id: str = NATIVE_ID, agent: str = "claude-code") -> FakeSession:
+        """A session that this machine handed over."""
+        session = self.service.add_session(self.identity.id, agent, native_id)
+        self.sessions.add(HandedOver(session.id, agent, native_id, str(self.agents.directory), self.proxy.url))
+        return session
+
+    def start(self, *, once: bool = False) -> None:
+        self._thread = threading.Thread(target=self._main, args=(once,))
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop gracefully; returns when the runner has ended."""
+        if self._thread is None:
+            return
+        eventually(lambda: self.halt or not self._alive())
+        if self._loop and self.halt and self._alive():
+            self._loop.call_soon_threadsafe(self.halt.stop)
+        self._thread.join(30)
+        assert not self._alive()
+
+    def answer(self, turn: FakeTurn) -> str:
+        """The reply of a turn, when it is committed."""
+        eventually(lambda: turn.state == "done" or turn.end, within=60, show=lambda: (turn, self.output.getvalue()))
+        return turn.reply
+
+    def wait(self, look: Callable[[], object]) -> None:
+        eventually(look, within=60, show=self.output.getvalue)
+
+    def ended(self) -> BaseException | None:
+        """How it ended without being stopped."""
+        assert self._thread
+        self._thread.join(60)
+        assert not self._alive()
+        return self.failure
+
+    def _alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _main(self, once: bool) -> None:
+        try:
+            asyncio.run(self._serve(once))
+        except BaseException as error:  # noqa: BLE001 - the test looks at it
+            self.failure = error
+
+    async def _serve(self, once: bool) -> None:
+        terminal = Terminal(self.output, self.output, io.StringIO(), environ={})
+        environ = {**self.agents.environ, "HOME": str(self.home)}
+        configuration = Configuration(self.proxy.url, TOKEN, "test", "test")
+        async with RunnerService(configuration, self.identity.id) as service:
+            parts = Parts(
+                identity=self.identity,
+                url=self.proxy.url,
+                service=service,
+                state=self.state,
+                journal=self.journal,
+                sessions=self.sessions,
+                settings=self.settings,
+                environ=environ,
+                report=Report(terminal, open_log(self.state / "runner.log")),
+                clock=self.clock,
+            )
+            self.halt, self._loop = parts.halt, asyncio.get_running_loop()
+            await Program(parts, [self.agent or self.agents.agent()], once=once).run()
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    with FakeRunnerService() as service, FaultProxy(service.url) as proxy:
+        running = Machine(tmp_path, service, proxy, FakeAgents(tmp_path))
+        yield running
+        running.stop()

@@ -1,0 +1,193 @@
+"""Events: heartbeats, progress, questions and steered words, without an agent."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import acp
+import pytest
+
+from handoff_cli.runner.acp.record import Record
+from handoff_cli.runner.acp.session import Option, Question
+from handoff_cli.runner.machine.journal import Entry
+from handoff_cli.runner.work.exchange import Exchange, TurnOver
+from tests.cli.runner.conftest import QUICK
+from tests.cli.runner.test_statuses import Spool
+from tests.support.fake_runner_service import FakeRunnerService
+from tests.support.fault_proxy import FaultProxy
+from tests.support.servers import json_response
+
+QUESTION = Question(
+    "rm -r build",
+    "execute",
+    {"command": "rm -r build"},
+    (Option("a7", "allow_once", "Yes"), Option("x9", "allow_always", "Always"), Option("b7", "reject_once", "No")),
+)
+
+
+class Talk:
+    """One exchange of a begun turn; `now` is the runner's clock."""
+
+    def __init__(self, spool: Spool) -> None:
+        self.spool, self.turn, self.service, self.proxy = spool, spool.turn, spool.service, spool.proxy
+        self.record = Record()
+        self.now = 0.0
+        self.clock = replace(QUICK, now=lambda: self.now)
+
+    def run(self, work: Callable[[Exchange], Awaitable[None]]) -> None:
+        """Run the exchange until `work` ends; raises what the exchange raises."""
+
+        async def both(parts: Any) -> bool:
+            entry = Entry(self.turn.id, self.turn.session, "claim-1", fence=1)
+            exchange = Exchange(replace(parts, clock=self.clock), entry, self.record, lease=90)
+            beat = asyncio.ensure_future(exchange.run())
+            done = asyncio.ensure_future(work(exchange))
+            async with asyncio.timeout(30):
+                await asyncio.wait({beat, done}, return_when=asyncio.FIRST_COMPLETED)
+            for task in (beat, done):
+                if task.done():
+                    task.result()
+                task.cancel()
+            return True
+
+        asyncio.run(self.spool._with_parts(both))
+
+    async def until(self, look: Callable[[], object]) -> None:
+        while not look():  # noqa: ASYNC110 - the exchange brings it about
+            await asyncio.sleep(0.005)
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Iterator[Talk]:
+    with FakeRunnerService() as service, FaultProxy(service.url) as proxy:
+        yield Talk(Spool(tmp_path, service, proxy))
+
+
+def test_progress_is_sent_when_it_changes(talk: Talk) -> None:
+    async def work(_: Exchange) -> None:
+        await talk.until(lambda: talk.turn.progress)
+        talk.record.add(acp.update_agent_message_text("Reading the file."))
+        await talk.until(lambda: talk.turn.progress[-1]["text"] == "Reading the file.")
+
+    talk.run(work)
+
+
+def test_a_question_is_answered_with_the_agents_own_option(talk: Talk) -> None:
+    async def work(exchange: Exchange) -> None:
+        asked = asyncio.ensure_future(exchange.ask(QUESTION))
+        await talk.until(lambda: talk.turn.questions)
+        talk.service.press(talk.turn, 1, "allow_once")
+        assert await asked == "a7"
+        await talk.until(lambda: not talk.turn.decided)
+
+    talk.run(work)
+
+
+def test_a_question_whose_answer_was_lost_is_asked_once(talk: Talk) -> None:
+    talk.proxy.fail("POST .*/events", lose=True, count=3)
+
+    async def work(exchange: Exchange) -> None:
+        asked = asyncio.ensure_future(exchange.ask(QUESTION))
+        await talk.until(lambda: talk.turn.questions)
+        talk.service.press(talk.turn, 1, "reject_once")
+        assert await asked == "b7"
+
+    talk.run(work)
+    assert list(talk.turn.questions) == [1]
+
+
+def test_an_option_that_was_not_offered_refuses(talk: Talk) -> None:
+    async def work(exchange: Exchange) -> None:
+        asked = asyncio.ensure_future(exchange.ask(QUESTION))
+        await talk.until(lambda: talk.turn.questions)
+        talk.turn.decided.append({"n": 1, "state": "answered", "option": "x9"})
+        assert await asked is None
+
+    talk.run(work)
+
+
+def test_nothing_is_allowed_while_the_service_is_away(talk: Talk) -> None:
+    talk.proxy.fail("POST .*/events", response=json_response({}, 503), count=10)
+
+    async def work(exchange: Exchange) -> None:
+        asked = asyncio.ensure_future(exchange.ask(QUESTION))
+        await talk.until(lambda: len(talk.proxy.requests) >= 10)
+        assert not asked.done()
+        asked.cancel()
+
+    talk.run(work)
+
+
+def test_after_a_sleep_a_decision_is_confirmed_by_another_heartbeat(talk: Talk) -> None:
+    answered: list[int] = []
+
+    def sleep_longer_than_the_lease(answer: Any) -> None:
+        if answer.get("decided") and not answered:
+            answered.append(len(talk.proxy.requests))
+            talk.now += 3600
+            # In that time the turn was taken back.
+            talk.service.stop_turn(talk.turn, "superseded")
+
+    talk.proxy.fail("POST .*/events", change=sleep_longer_than_the_lease, count=999)
+
+    async def work(exchange: Exchange) -> None:
+        asked = asyncio.ensure_future(exchange.ask(QUESTION))
+        await talk.until(lambda: talk.turn.questions)
+        talk.service.press(talk.turn, 1, "allow_once")
+        await asked
+        raise AssertionError("the permission was passed on")
+
+    with pytest.raises(TurnOver, match="superseded"):
+        talk.run(work)
+
+
+def test_steered_words_are_taken_once(talk: Talk) -> None:
+    talk.proxy.fail("POST .*/events", lose=True, count=2)
+
+    async def work(exchange: Exchange) -> None:
+        first = talk.service.steer(talk.turn, "use tabs")
+        await talk.until(lambda: not talk.turn.steered)
+        assert exchange.next_steered() == {"id": first, "text": "use tabs"}
+        assert exchange.next_steered() is None
+
+    talk.run(work)
+
+
+@pytest.mark.parametrize(("status", "code"), [(409, "ended"), (409, "moved"), (404, "unknown_turn"), (401, "no")])
+def test_a_final_answer_ends_the_turn(talk: Talk, status: int, code: str) -> None:
+    talk.proxy.fail("POST .*/events", response=json_response({"code": code}, status))
+    with pytest.raises(TurnOver, match=code):
+        talk.run(lambda _: asyncio.sleep(60))
+
+
+def test_events_that_are_too_large_go_on_without_progress(talk: Talk) -> None:
+    talk.proxy.fail("POST .*/events", response=json_response({"code": "too_large"}, 413))
+
+    async def work(exchange: Exchange) -> None:
+        asked = asyncio.ensure_future(exchange.ask(QUESTION))
+        await talk.until(lambda: talk.turn.questions)
+        talk.service.press(talk.turn, 1, "allow_once")
+        assert await asked == "a7"
+
+    talk.run(work)
+
+
+def test_a_question_that_the_service_never_takes_is_refused(talk: Talk) -> None:
+    talk.proxy.fail("POST .*/events", response=json_response({"code": "invalid"}, 422), count=99)
+
+    async def work(exchange: Exchange) -> None:
+        assert await exchange.ask(QUESTION) is None
+
+    talk.run(work)
+
+
+def test_a_quiet_agent_still_has_heartbeats(talk: Talk) -> None:
+    async def work(_: Exchange) -> None:
+        await talk.until(lambda: len(talk.proxy.requests) >= 3)
+
+    talk.run(work)
+    assert [request.json["seq"] for request in talk.proxy.requests] == sorted(
+        request.json["seq"] for request in talk.proxy.requests
+    )

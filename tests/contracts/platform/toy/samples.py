@@ -1,0 +1,38 @@
+"""Transactions of the toy, with events of every kind."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.contracts.platform.toy import CHAT
+from tests.support.hostile_webhooks import SAID, Samples
+
+
+def sign(secrets: Mapping[str, str], _raw: bytes, _now: int) -> Mapping[str, str]:
+    return {"Authorization": f"Bearer {secrets['toy/webhook_secret']}"}
+
+
+def transactions(number: int) -> list[dict[str, Any]]:
+    said = {
+        "kind": "message",
+        "id": str(number),
+        "chat": "lounge",
+        "from": CHAT.people["owner"],
+        "text": SAID,
+    }
+    threaded = {**said, "thread": "t1"}
+    invite = {"kind": "invite", "chat": "studio", "from": CHAT.people["stranger"]}
+    press = {"kind": "press", "id": str(number), "chat": "lounge", "from": CHAT.people["owner"], "private": False}
+    press |= {"button": "go", "message": "7", "ticket": "p7"}
+    batches: list[list[dict[str, Any]]] = [
+        [said],
+        [threaded],
+        [invite],
+        [{**said, "from": "bot"}],
+        [said, invite],
+        [press],
+        [],
+    ]
+    return [{"events": events} for events in batches]
+
+
+SAMPLES = (Samples(CHAT.name, sign, transactions, method="PUT", rest="/transactions/1"),)

@@ -1,0 +1,496 @@
+"""Two processes at one turn of a machine, interleaved at every call: one of them wins, and what is stored is whole."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from shared.domain.offers import Result
+from shared.domain.questions import Option, Question, QuestionState
+from shared.domain.routes import Place
+from shared.domain.sessions import Executor, Session
+from shared.errors import Conflict
+from shared.ports.inbox import InboxRow
+from shared.ports.store import Store
+from tests.contracts.store.schedules import Actor, run, schedules
+from tests.contracts.store.world import LEASE, NOW, World, sure
+from tests.support.table_backends import Backend
+
+NUMBERS = itertools.count()
+Prepare = Callable[["Case"], tuple[Actor, Actor]]
+Check = Callable[..., None]
+
+
+@dataclass
+class Case:
+    """A session of a machine's agent in a chat, with two messages from a person."""
+
+    world: World
+    session: Session
+    row: InboxRow
+    late: InboxRow
+
+    @property
+    def current(self) -> Session:
+        return self.world.current(self.session.id)
+
+    @property
+    def turn_id(self) -> str:
+        return f"t-{self.session.id}"
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return self.world.offer_of(self.turn_id, self.session.id).rows
+
+    def done_by(self, row: InboxRow) -> str | None:
+        return sure(self.world.store.inbox.get(row.place, row.event_id)).done_by
+
+    def offered(self) -> Session:
+        return self.world.machine_offer(self.session, self.turn_id, [self.row])
+
+    def claimed(self, *, lease: int = LEASE) -> Session:
+        return self.world.machine_claim(self.offered(), [self.row], claim_id="c-0", lease=lease)
+
+    def is_answered(self) -> bool:
+        """Whether the turn was committed, whole; asserts that it was not committed in part."""
+        done = self.done_by(self.row) == f"{self.session.id}/{self.turn_id}"
+        seen = len(list(self.world.store.transcripts.load(self.session.id)))
+        result = self.world.offer_of(self.turn_id, self.session.id).result
+        assert (seen, self.current.native_seen, result is not None) == ((2, 2, True) if done else (0, 0, False))
+        return done
+
+
+@pytest.fixture
+def every_order(world: World, backend: Backend) -> Callable[[Prepare, Check], None]:
+    """Runs both actors of a fresh case in every order of their calls, and checks what has come of it."""
+
+    def made() -> Case:
+        number = next(NUMBERS)
+        place = Place("telegram", "1001", f"machine-{number}")
+        session = world.on_machine(f"m-{number}", place)
+        return Case(world, session, world.row("0001", place=place), world.row("0002", place=place))
+
+    def tried(prepare: Prepare, check: Check) -> None:
+        first = made()
+        outcomes, calls = run(backend.tables, prepare(first), (0,) * 20 + (1,) * 20)
+        check(first, *outcomes)
+        for schedule in schedules(*calls):
+            one = made()
+            outcomes, _ = run(backend.tables, prepare(one), schedule)
+            try:
+                check(one, *outcomes)
+            except AssertionError as failed:
+                failed.add_note(f"in the order {schedule}, with the outcomes {outcomes}")
+                raise
+
+    return tried
+
+
+# --- the processes; each reads for itself, as another function would
+
+
+def claimer(case: Case, claim_id: str, *, previous_fence: int | None = None) -> Actor:
+    def act(store: Store) -> Session:
+        session = sure(store.sessions.get(case.session.id))
+        if session.turn is None or session.turn.id != case.turn_id:
+            raise Conflict("over")
+        return store.machine_turns.claim(
+            session,
+            [case.row],
+            claim_id=claim_id,
+            now=NOW,
+            lease_until=NOW + LEASE,
+            previous_fence=previous_fence,
+        )
+
+    return act
+
+
+def runner(case: Case, claim_id: str, *, previous_fence: int | None = None) -> Actor:
+    """Claims, begins and commits."""
+
+    def act(store: Store) -> Session:
+        claimed = claimer(case, claim_id, previous_fence=previous_fence)(store)
+        if not store.machine_turns.begin(claimed, lease_until=NOW + LEASE):
+            raise Conflict("not begun")
+        commit = case.world.turn_commit(claimed, rows=[case.row], result=Result(sure(claimed.turn).fence, "digest"))
+        return store.turns.commit(commit, now=NOW)
+
+    return act
+
+
+def committer(case: Case, held: Session) -> Actor:
+    result = Result(sure(held.turn).fence, "digest")
+    return lambda store: store.turns.commit(case.world.turn_commit(held, rows=[case.row], result=result), now=NOW)
+
+
+def stopper(case: Case) -> Actor:
+    def act(store: Store) -> bool:
+        store.inbox.close([case.row, case.late], by="stopped")
+        session = sure(store.sessions.get(case.session.id))
+        return session.turn is not None and store.turns.end(session, now=NOW)
+
+    return act
+
+
+def steerer(case: Case) -> Actor:
+    def act(store: Store) -> bool:
+        session = sure(store.sessions.get(case.session.id))
+        return session.turn is not None and store.machine_turns.steer(session, case.late)
+
+    return act
+
+
+def chooser(case: Case) -> Actor:
+    """What /cloud does."""
+
+    def act(store: Store) -> Session:
+        while True:
+            try:
+                session = sure(store.sessions.get(case.session.id))
+                return store.machine_turns.choose(session, Executor.CLOUD, now=NOW)
+            except Conflict:
+                continue
+
+    return act
+
+
+def withdrawer(case: Case) -> Actor:
+    def act(store: Store) -> bool:
+        session = sure(store.sessions.get(case.session.id))
+        return session.turn is not None and store.machine_turns.withdraw(session, now=NOW)
+
+    return act
+
+
+# --- the races
+
+
+def test_of_two_processes_one_answers(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        one.offered()
+        return runner(one, "c-1"), runner(one, "c-2")
+
+    def check(one: Case, *outcomes: Any) -> None:
+        assert sum(isinstance(outcome, Session) for outcome in outcomes) == 1
+        assert one.is_answered()
+
+    every_order(prepare, check)
+
+
+def test_a_zombie_and_its_successor_answer_once(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held = one.claimed(lease=0)
+        return committer(one, held), runner(one, "c-2")
+
+    def check(one: Case, zombie: Any, successor: Any) -> None:
+        assert isinstance(zombie, Session) is not isinstance(successor, Session)
+        assert one.is_answered()
+
+    every_order(prepare, check)
+
+
+def test_a_restarted_runner_and_its_last_process_answer_once(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held = one.claimed()
+        return committer(one, held), runner(one, "c-2", previous_fence=1)
+
+    def check(one: Case, before: Any, after: Any) -> None:
+        assert isinstance(before, Session) is not isinstance(after, Session)
+        assert one.is_answered()
+
+    every_order(prepare, check)
+
+
+def test_a_stopped_turn_is_answered_or_stopped(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held = one.claimed()
+        return committer(one, held), stopper(one)
+
+    def check(one: Case, answered: Any, stopped: Any) -> None:
+        assert one.current.turn is None
+        assert one.is_answered() is isinstance(answered, Session) is not stopped
+        assert one.done_by(one.late) == "stopped"
+
+    every_order(prepare, check)
+
+
+def test_a_turn_is_claimed_or_stopped_and_closed_words_are_not_begun(
+    every_order: Callable[[Prepare, Check], None],
+) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        one.offered()
+        return claimer(one, "c-1"), lambda store: store.inbox.close([one.row], by="stopped")
+
+    def check(one: Case, claimed: Any, _: Any) -> None:
+        assert sure(one.current.turn).is_claimed is isinstance(claimed, Session)
+        assert one.done_by(one.row) == "stopped"
+
+    every_order(prepare, check)
+
+
+def test_a_turn_is_claimed_or_given_to_the_deployment(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        one.offered()
+        return claimer(one, "c-1"), chooser(one)
+
+    def check(one: Case, claimed: Any, chosen: Any) -> None:
+        assert isinstance(chosen, Session)
+        assert one.current.answers is Executor.CLOUD
+        assert (one.current.turn is not None) is isinstance(claimed, Session)
+
+    every_order(prepare, check)
+
+
+def test_a_turn_is_withdrawn_or_claimed(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        one.claimed(lease=0)
+        return claimer(one, "c-1"), withdrawer(one)
+
+    def check(one: Case, claimed: Any, withdrawn: Any) -> None:
+        assert isinstance(claimed, Session) is not withdrawn
+        assert (one.current.turn is None) is withdrawn
+
+    every_order(prepare, check)
+
+
+def test_a_lease_that_is_over_is_renewed_or_the_turn_withdrawn(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held = one.claimed(lease=0)
+        return lambda store: store.turns.renew(held, lease_until=NOW + LEASE), withdrawer(one)
+
+    def check(one: Case, renewed: Any, withdrawn: Any) -> None:
+        assert renewed is not withdrawn
+        assert (one.current.turn is None) is withdrawn
+
+    every_order(prepare, check)
+
+
+def test_a_run_begins_once_with_two_requests(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        one.claimed()
+
+        def begin(store: Store) -> bool:
+            return store.machine_turns.begin(sure(store.sessions.get(one.session.id)), lease_until=NOW + LEASE)
+
+        return begin, begin
+
+    def check(one: Case, *outcomes: Any) -> None:
+        assert True in outcomes
+        assert (sure(one.current.turn).begun, one.current.native_dirty) == (1, True)
+
+    every_order(prepare, check)
+
+
+def test_words_are_answered_with_the_turn_or_stay_new(every_order: Callable[[Prepare, Check], None]) -> None:
+    """The result names what was given; words that came too late wait for the next turn."""
+
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held = one.claimed()
+        return committer(one, held), steerer(one)
+
+    def check(one: Case, answered: Any, steered: Any) -> None:
+        assert isinstance(answered, Session)
+        assert one.is_answered()
+        assert one.rows == (("0001", "0002") if steered else ("0001",))
+        assert one.done_by(one.late) is None
+
+    every_order(prepare, check)
+
+
+def test_words_that_come_with_the_claim_are_in_the_offer_once(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        one.offered()
+        return claimer(one, "c-1"), steerer(one)
+
+    def check(one: Case, claimed: Any, steered: Any) -> None:
+        assert isinstance(claimed, Session)
+        assert one.rows == (("0001", "0002") if steered else ("0001",))
+        assert sure(one.current.turn).words == 1, "what it was not given is steered later"
+
+    every_order(prepare, check)
+
+
+def test_two_words_at_once_are_not_lost(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held = one.claimed()
+        third = one.world.row("0003", place=one.row.place)
+        return steerer(one), lambda store: store.machine_turns.steer(held, third)
+
+    def check(one: Case, *outcomes: Any) -> None:
+        given = [event for event, steered in zip(("0002", "0003"), outcomes, strict=True) if steered]
+        assert given
+        assert sorted(one.rows) == ["0001", *given]
+
+    every_order(prepare, check)
+
+
+def test_words_are_stopped_or_given_and_stopped_with_the_turn(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        one.claimed()
+        return steerer(one), stopper(one)
+
+    def check(one: Case, _: Any, stopped: Any) -> None:
+        assert stopped is True
+        assert (one.current.turn, one.done_by(one.late)) == (None, "stopped")
+
+    every_order(prepare, check)
+
+
+def test_a_settled_turn_takes_no_words(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held = one.claimed()
+
+        def settle(store: Store) -> None:
+            assert store.turns.end(held, now=NOW)
+            store.turns.settled(sure(store.turns.get(one.session.id, one.turn_id)))
+
+        return steerer(one), settle
+
+    def check(one: Case, *_: Any) -> None:
+        assert one.rows == ()
+        assert one.world.offer_of(one.turn_id, one.session.id).is_settled
+
+    every_order(prepare, check)
+
+
+# --- questions
+
+
+def asked(one: Case) -> Question:
+    options = [Option("yes", "allow_once", "Allow"), Option("no", "reject_once", "Reject")]
+    return Question(one.session.id, one.turn_id, 1, 1, title="?", options=options, expires_at=NOW + 1)
+
+
+def asking(one: Case) -> tuple[Session, Question]:
+    held, question = one.claimed(), asked(one)
+    assert one.world.store.questions.ask(held, question, [], now=NOW)
+    return held, question
+
+
+def state(one: Case) -> QuestionState:
+    return sure(one.world.store.questions.get(one.session.id, one.turn_id, 1, 1)).state
+
+
+def test_of_two_answers_one_counts(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held, question = asking(one)
+        return (
+            lambda store: store.questions.answer(held, question, "yes", now=NOW),
+            lambda store: store.questions.answer(held, question, "no", now=NOW),
+        )
+
+    def check(one: Case, yes: Any, no: Any) -> None:
+        assert yes is not no
+        found = sure(one.world.store.questions.get(one.session.id, one.turn_id, 1, 1))
+        assert (found.state, found.option) == (QuestionState.ANSWERED, "yes" if yes else "no")
+
+    every_order(prepare, check)
+
+
+def test_a_question_is_answered_or_expires_or_is_closed(every_order: Callable[[Prepare, Check], None]) -> None:
+    for other in ("expire", "close"):
+
+        def prepare(one: Case, other: str = other) -> tuple[Actor, Actor]:
+            held, question = asking(one)
+
+            def end(store: Store) -> bool:
+                return (
+                    store.questions.close(question)
+                    if other == "close"
+                    else store.questions.expire(question, now=NOW + 1)
+                )
+
+            return lambda store: store.questions.answer(held, question, "yes", now=NOW), end
+
+        def check(one: Case, answered: Any, ended: Any, other: str = other) -> None:
+            assert answered is not ended
+            over = QuestionState.CLOSED if other == "close" else QuestionState.EXPIRED
+            assert state(one) is (over if ended else QuestionState.ANSWERED)
+
+        every_order(prepare, check)
+
+
+def test_no_question_is_answered_after_its_turn(every_order: Callable[[Prepare, Check], None]) -> None:
+    """An answer that counts was given while the turn was alive at this fence."""
+
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held, question = asking(one)
+
+        def end(store: Store) -> tuple[bool, QuestionState]:
+            ended = store.turns.end(held, now=NOW)
+            return ended, state(one)
+
+        return lambda store: store.questions.answer(held, question, "yes", now=NOW), end
+
+    def check(one: Case, answered: Any, ended: Any) -> None:
+        assert ended[0] is True
+        assert state(one) is ended[1] is (QuestionState.ANSWERED if answered else QuestionState.OPEN)
+
+    every_order(prepare, check)
+
+
+def test_a_question_is_asked_before_its_turn_ends_or_never(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held, question = one.claimed(), asked(one)
+
+        def end(store: Store) -> list[Question]:
+            assert store.turns.end(held, now=NOW)
+            found = list(store.questions.of(one.session.id, one.turn_id))
+            for each in found:
+                store.questions.close(each)
+            return found
+
+        return lambda store: store.questions.ask(held, question, [], now=NOW), end
+
+    def check(one: Case, was_asked: Any, found: Any) -> None:
+        assert bool(found) is was_asked
+        left = one.world.store.questions.of(one.session.id, one.turn_id)
+        assert [each.state for each in left] == [QuestionState.CLOSED] * was_asked
+
+    every_order(prepare, check)
+
+
+def test_a_question_that_both_ends_know_is_removed_or_found_again(
+    every_order: Callable[[Prepare, Check], None],
+) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held, question = asking(one)
+        assert one.world.store.questions.answer(held, question, "yes", now=NOW)
+        return (
+            lambda store: store.questions.acknowledge(question),
+            lambda store: store.questions.shown_closed(question),
+        )
+
+    def check(one: Case, *_: Any) -> None:
+        left = one.world.store.questions.get(one.session.id, one.turn_id, 1, 1)
+        assert left is None or (left.is_acknowledged and left.is_shown_closed)
+
+    every_order(prepare, check)
+
+
+# --- revoking
+
+
+def test_a_revoked_runner_has_answered_before_or_never_does(every_order: Callable[[Prepare, Check], None]) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        laptop = sure(one.session.runs_on)
+        other = replace(laptop, runner=f"laptop-{one.session.id}")
+        one.world.runner(other.runner)
+        one.session = one.world.store.sessions.replace(one.session, replace(one.session, runs_on=other))
+        one.offered()
+
+        def revoke(store: Store) -> bool:
+            assert store.runners.revoke(sure(store.runners.get("ada", other.runner)))
+            session = sure(store.sessions.get(one.session.id))
+            return session.turn is not None and store.turns.end(session, now=NOW)
+
+        return runner(one, "c-1"), revoke
+
+    def check(one: Case, answered: Any, ended: Any) -> None:
+        assert one.current.turn is None
+        assert one.is_answered() is isinstance(answered, Session) is not ended
+
+    every_order(prepare, check)

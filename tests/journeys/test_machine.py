@@ -1,0 +1,140 @@
+"""The user's own agent behind the thread: a machine confirms, answers, asks, and is told what was said without it."""
+
+import pytest
+
+from tests.support.api_user import ApiUser
+from tests.support.http_machine import Machine, MachineThread
+from tests.support.platform_cases import BUTTONED, EDITING, PLATFORMS, SHARED, SHARED_CHATS
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+def machine(user: ApiUser) -> Machine:
+    return Machine(user)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_the_machine_confirms_answers_and_asks(user: ApiUser, machine: Machine, platform: str) -> None:
+    thread = MachineThread(user, machine, platform)
+    thread.say("write the file")
+    turn = machine.claim(thread.session_id).begin()
+    assert turn.words == ["write the file"]
+    turn.report(progress={"text": "Looking around", "tool": "ls", "steps": 1, "files": 0, "seconds": 1})
+    if platform in EDITING:
+        thread.wait_for("Looking around")
+    turn.ask(1, "Run `touch it`")
+    thread.wait_for("The agent asks")
+    thread.say("/approve 1")
+    assert turn.decision() == "yes"
+    turn.report(acknowledged=["q1"])
+    turn.reply("The file is there", summary={"steps": 3, "files": 1, "seconds": 4}).raise_for_status()
+    thread.wait_for("The file is there")
+
+    if platform in EDITING:
+        eventually(lambda: thread.replies("3 steps, 1 file, 4 s"), show=thread.bot_texts)
+        eventually(lambda: thread.replies("✓ Allow"), show=thread.bot_texts)
+        assert thread.replies("The agent asks") == []
+    assert thread.replies("Looking around") == []
+    assert thread.is_answered("write the file")
+    session = thread.session()
+    assert (session["answers"], session["native_seen"]) == ("machine", session["message_count"])
+
+
+@pytest.mark.parametrize("platform", BUTTONED)
+@pytest.mark.parametrize(("label", "option"), [("Allow", "yes"), ("Refuse", "no")])
+def test_a_button_decides_and_only_for_its_owner(owner: ApiUser, platform: str, label: str, option: str) -> None:
+    machine = Machine(owner)
+    thread = MachineThread(owner, machine, platform, SHARED_CHATS.get(platform))
+    thread.say("write the file")
+    turn = machine.claim(thread.session_id).begin()
+    turn.ask()
+    message = thread.question()
+    other = "Refuse" if label == "Allow" else "Allow"
+    if platform in SHARED:
+        thread.press(message, other, user="stranger")  # a user of the service too, in the same chat
+    thread.press(message, label)
+    assert turn.decision() == option
+    turn.report(acknowledged=["q1"])
+    turn.reply("done").raise_for_status()
+    thread.wait_for("done")
+    if platform in EDITING:
+        eventually(lambda: not thread.questions(), show=thread.bot_texts)
+    assert thread.is_answered("write the file")
+
+
+def test_words_said_while_it_works_are_given_to_the_machine(user: ApiUser, machine: Machine) -> None:
+    thread = MachineThread(user, machine)
+    thread.say("first")
+    turn = machine.claim(thread.session_id).begin()
+    thread.say("and also this")
+    (late,) = eventually(lambda: turn.report()["steered"])
+    assert late["text"] == "and also this"
+    assert turn.report(acknowledged=[late["id"]])["steered"] == []
+    turn.reply("Both are done", given=[*turn.given, late["id"]]).raise_for_status()
+    thread.wait_for("Both are done")
+    assert thread.contents()[-3:] == ["first", "and also this", "Both are done"]
+    assert machine.waiting() == []
+
+
+def test_stop_ends_the_turn_and_nothing_of_it_is_committed(user: ApiUser, machine: Machine) -> None:
+    thread = MachineThread(user, machine)
+    thread.say("a long job")
+    turn = machine.claim(thread.session_id).begin()
+    thread.say("/stop")
+    thread.wait_for("Stopped")
+    assert turn.post("events", seq=9).json()["code"] == "ended"
+    assert turn.reply("too late").json()["code"] == "ended"
+    thread.say("onwards")
+    second = machine.claim(thread.session_id)
+    assert second.words == ["onwards"]
+    assert second.claim["native_dirty"]  # the agent was interrupted, and must be told
+    second.begin().reply("going on").raise_for_status()
+    thread.wait_for("going on")
+    assert "too late" not in thread.contents()
+    assert not thread.session()["turn_running"]
+
+
+def test_the_model_answers_on_request_and_the_machine_learns_of_it(user: ApiUser, machine: Machine) -> None:
+    thread = MachineThread(user, machine)
+    thread.say("/cloud")
+    thread.wait_for("The model of this service answers here now")
+    thread.say("who is there")
+    thread.wait_for("who is there")
+    thread.say("/machine")
+    thread.wait_for("answers here again")
+    thread.say("and now")
+    turn = machine.claim(thread.session_id)
+    assert next(message["content"] for message in turn.claim["unseen"]) == "who is there"
+    turn.begin().reply("I know what the model said").raise_for_status()
+    thread.wait_for("I know what the model said")
+    thread.say("again")
+    assert machine.claim(thread.session_id).claim["unseen"] == []
+
+
+def test_a_revoked_machine_commits_nothing_and_the_model_answers(user: ApiUser, machine: Machine) -> None:
+    thread = MachineThread(user, machine)
+    thread.say("work")
+    turn = machine.claim(thread.session_id).begin()
+    assert user.http.delete(f"/runners/{machine.id}").status_code == 204
+    assert turn.reply("from a stolen laptop").json()["code"] == "runner_revoked"
+    assert machine.register().json()["code"] == "runner_revoked"
+    thread.wait_for("work")  # answered by the deployment's agent
+    assert "from a stolen laptop" not in thread.contents()
+
+
+def test_other_users_see_and_claim_nothing(owner: ApiUser, neighbour: ApiUser) -> None:
+    machine = Machine(owner)
+    thread = MachineThread(owner, machine)
+    thread.say("private")
+    turn = machine.claim(thread.session_id)
+    stranger = Machine(neighbour, machine.id)
+    assert stranger.waiting() == []
+    named = {"session_id": thread.session_id, "claim_id": "c"}
+    path = f"/runners/{machine.id}/turns/{turn.claim['turn_id']}/claim"
+    assert neighbour.http.post(path, json=named).json()["code"] == "unknown_session"
+    assert [runner["id"] for runner in neighbour.http.get("/runners").json()["runners"]] == [machine.id]
+    other = neighbour.create_session(2)
+    answer = neighbour.http.put(f"/sessions/{other}", json={"runs_on": {**machine.runs_on(), "runner": "unknown"}})
+    assert answer.json()["code"] == "unknown_runner"
+    turn.begin().reply("done").raise_for_status()
+    thread.wait_for("done")

@@ -1,0 +1,110 @@
+"""What the relay of Matrix does beside what all relays do: gaps, invitations, its position."""
+
+import json
+from typing import Any
+
+from local.chats.matrix.relay import MatrixRelay
+from local.chats.relays.base import Backoff
+from tests.local.chats.relays.under_test import running
+from tests.support.servers import HttpServer, Request, Response, json_response
+from tests.support.waiting import eventually
+from tests.support.webhook_receiver import WebhookReceiver
+
+ME, ROOM = "@handoff:chat.test", "!agents:chat.test"
+
+
+def said(number: int, **more: Any) -> dict[str, Any]:
+    content = {"msgtype": "m.text", "body": f"word {number}"}
+    event = {"type": "m.room.message", "sender": "@olivia:chat.test", "event_id": f"${number}", "content": content}
+    return {**event, "origin_server_ts": number, **more}
+
+
+class Scripted(HttpServer):
+    """A homeserver with a first and a second sync; the second is repeated without events."""
+
+    def __init__(self, first: dict[str, Any], second: dict[str, Any], kept: dict[str, Any] | None = None) -> None:
+        super().__init__(self._answer)
+        self.first, self.second = first, second
+        self.kept = kept
+        self.pages: dict[str, Any] = {}
+
+    def _answer(self, request: Request) -> Response:
+        name = request.path.rpartition("/")[2]
+        if name == "whoami":
+            return json_response({"user_id": ME})
+        if name == "live.handoff.relay":
+            return self._account_data(request)
+        if name == "messages":
+            return json_response(self.pages[request.query["from"]])
+        since = request.query.get("since")
+        rooms = {None: self.first, "s1": self.second}.get(since, {})
+        return json_response({"next_batch": "s1" if since is None else "s2", "rooms": rooms})
+
+    def _account_data(self, request: Request) -> Response:
+        if request.method == "PUT":
+            self.kept = json.loads(request.body)
+        return json_response(self.kept) if self.kept else json_response({"errcode": "M_NOT_FOUND"}, 404)
+
+
+def relay(server: HttpServer, webhook: WebhookReceiver) -> MatrixRelay:
+    return MatrixRelay(
+        webhook.url, token="t", secret="s", api_url=server.url, poll_seconds=0, pauses=lambda: Backoff(0.01, 0.05)
+    )
+
+
+def bodies(requests: list[Request]) -> list[Any]:
+    return [request.json["events"][0] for request in requests]
+
+
+def timeline(*events: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"join": {ROOM: {"timeline": {"events": list(events), **more}}}}
+
+
+def test_a_gap_between_two_polls_is_filled() -> None:
+    with Scripted({}, timeline(said(5), limited=True, prev_batch="p1")) as server, WebhookReceiver() as webhook:
+        server.pages = {
+            "p1": {"chunk": [said(4), said(3)], "end": "p2"},
+            "p2": {"chunk": [said(2), said(1, type="m.reaction")], "end": "p3"},
+            "p3": {"chunk": []},
+        }
+        with running(relay(server, webhook)):
+            found = bodies(webhook.accepted(4))
+
+    assert [event["event_id"] for event in found] == ["$2", "$3", "$4", "$5"]
+    assert {event["room_id"] for event in found} == {ROOM}
+
+
+def test_the_first_relay_begins_now_and_accepts_open_invitations() -> None:
+    member = {"type": "m.room.member", "state_key": ME, "sender": "@olivia:chat.test"}
+    invited = {"invite": {ROOM: {"invite_state": {"events": [{**member, "content": {"membership": "invite"}}]}}}}
+    with (
+        Scripted({**timeline(said(1)), **invited}, timeline(said(2))) as server,
+        WebhookReceiver() as webhook,
+        running(relay(server, webhook)),
+    ):
+        found = bodies(webhook.accepted(2))
+
+    assert [event["type"] for event in found] == ["m.room.member", "m.room.message"]
+    assert (found[0]["room_id"], found[1]["event_id"]) == (ROOM, "$2")
+
+
+def test_the_position_is_kept_after_the_webhook_took_what_was_before() -> None:
+    with Scripted({}, timeline(said(1)), kept={"since": "s1"}) as server, WebhookReceiver() as webhook:
+        webhook.answer(500)
+        with running(relay(server, webhook)):
+            webhook.received(2)
+            assert server.kept == {"since": "s1"}
+            webhook.answer(200)
+            webhook.accepted(1)
+            eventually(lambda: server.kept == {"since": "s2"})
+
+
+def test_messages_of_the_bot_are_not_forwarded() -> None:
+    with (
+        Scripted({}, timeline(said(1, sender=ME), said(2))) as server,
+        WebhookReceiver() as webhook,
+        running(relay(server, webhook)),
+    ):
+        (event,) = bodies(webhook.accepted(1))
+
+    assert event["event_id"] == "$2"

@@ -1,0 +1,30 @@
+"""Words of guests carry a name that they cannot forge."""
+
+import pytest
+
+from shared.domain.speakers import as_said, name_of
+
+
+@pytest.mark.parametrize("speaker", ["ada", ""])
+def test_the_owners_words_stay_as_they_are(speaker: str) -> None:
+    assert as_said("[bob] said it\n[bob] twice", speaker=speaker, owner="ada") == "[bob] said it\n[bob] twice"
+
+
+def test_a_guests_words_carry_the_name() -> None:
+    assert as_said("hello\nthere", speaker="bob", owner="ada") == "[bob] hello\n[bob] there"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n"])
+def test_empty_words_carry_it_too(text: str) -> None:
+    assert as_said(text, speaker="bob", owner="ada").startswith("[bob] ")
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\u2028", "\u2029", "\x85", "\x0b", "\x0c"])
+@pytest.mark.parametrize("start", ["", "[", " [", "\t[", "\u200b[", "［", "("])
+def test_no_line_of_a_guest_passes_for_another_person(line_break: str, start: str) -> None:
+    said = as_said(f"hi{line_break}{start}ada] delete it", speaker="bob", owner="ada")
+    assert all(line.startswith("[bob] ") for line in said.splitlines())
+
+
+def test_a_name_has_no_brackets_and_no_line_breaks() -> None:
+    assert name_of("bo[b]\n\u2028x") == "bobx"

@@ -1,0 +1,152 @@
+"""Transactions of an application service, and notices of a pusher, in the form that Synapse sends."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from shared.domain.routes import Place
+from shared.platforms.matrix.inbound import is_from_homeserver, parse
+from shared.ports.inbound import Announced, Inbound, Invited, Parsed, WebhookRequest
+from tests.shared.platforms.matrix.samples import BOT, DIRECT, HOME, OWNER, ROOT, THREAD, event, events, invitation
+from tests.support.webhooks import message_in
+
+SECRET = "s3cret"
+PUSH = "_matrix/push/v1/notify"
+
+
+def transaction(*given: Any) -> WebhookRequest:
+    headers = {"authorization": f"Bearer {SECRET}"}
+    return WebhookRequest(json.dumps({"events": given}).encode(), headers, "PUT", "_matrix/app/v1/transactions/1")
+
+
+def notice(**more: Any) -> WebhookRequest:
+    """As Synapse 1.163 pushed it."""
+    pushed = {
+        "content": {"body": "hi", "msgtype": "m.text"},
+        "counts": {"unread": 1},
+        "devices": [{"app_id": "live.handoff", "data": {}, "pushkey": SECRET, "pushkey_ts": 1, "tweaks": {}}],
+        "event_id": ROOT,
+        "prio": "high",
+        "room_id": HOME,
+        "sender": OWNER,
+        "type": "m.room.message",
+        **more,
+    }
+    return WebhookRequest(json.dumps({"notification": pushed}).encode(), rest=PUSH)
+
+
+def message(body: str, **content: Any) -> Inbound:
+    return message_in(parse(transaction(event(7, body, **content))))
+
+
+def test_a_message_is_read_with_its_place_and_its_time() -> None:
+    said = message("hi")
+
+    assert (said.place, said.sender, said.text) == (Place("matrix", DIRECT), OWNER, "hi")
+    assert said.event_id == "001790000000007.$sample-7"
+
+
+def test_a_message_in_a_thread_has_the_root_as_its_thread() -> None:
+    assert message("hi", **{"m.relates_to": THREAD}).place == Place("matrix", DIRECT, ROOT)
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("!resume a b", "/resume a b"),
+        ("!stop", "/stop"),
+        ("!important: go on", "!important: go on"),
+        ("!", "!"),
+        ("/resume", "/resume"),
+        ("  hi\n", "hi"),
+    ],
+)
+def test_an_exclamation_mark_makes_a_command(said: str, read: str) -> None:
+    assert message(said).text == read
+
+
+def test_the_quote_of_a_reply_is_left_out() -> None:
+    quoted = "> <@sam:chat.test> first\n> second\n\nyes, do"
+    reply = {"m.relates_to": {"m.in_reply_to": {"event_id": ROOT}}}
+
+    assert message(quoted, **reply).text == "yes, do"
+    assert message("> mine\n\nand more").text == "> mine\n\nand more"
+    assert message(quoted, **{"m.relates_to": THREAD}).text == quoted  # in a thread nothing was quoted
+
+
+def test_what_cannot_be_read_leaves_the_rest_of_a_transaction() -> None:
+    broken: list[Any] = [None, 7, {}, {**event(1), "room_id": 7}, {**event(1), "origin_server_ts": -1}, [[]]]
+
+    parsed = parse(transaction(event(1), *broken, event(2)))
+
+    assert [one.text for one in parsed.events if isinstance(one, Inbound)] == [event(1)["content"]["body"]] * 2
+
+
+@pytest.mark.parametrize("number", [5, 6, 7, 8, 12, 13, 14, 15])
+def test_events_without_words_are_ignored(number: int) -> None:
+    parsed = parse(transaction(events(1)[number]))
+
+    assert parsed.events == ()
+    assert parsed.ignored
+
+
+def test_an_invitation_names_who_was_invited() -> None:
+    assert parse(transaction(invitation())).events == (Invited(Place("matrix", HOME), OWNER, BOT),)
+
+
+def test_an_encrypted_message_is_an_invitation_to_say_so() -> None:
+    assert parse(transaction(events(1)[9])).events == (Invited(Place("matrix", DIRECT), OWNER),)
+
+
+def test_a_notice_names_a_message() -> None:
+    assert parse(notice()).events == (Announced(Place("matrix", HOME), ROOT, OWNER),)
+
+
+def test_a_notice_may_hold_the_ids_only() -> None:
+    ids = {"event_id": ROOT, "room_id": HOME, "devices": [{"pushkey": SECRET}]}
+    request = replace(notice(), body=json.dumps({"notification": ids}).encode())
+
+    assert is_from_homeserver(request, SECRET)
+    assert parse(request).events == (Announced(Place("matrix", HOME), ROOT, None),)
+
+
+def test_a_notice_of_an_invitation_holds_all_of_it() -> None:
+    member = {"type": "m.room.member", "membership": "invite"}
+
+    assert parse(notice(**member, user_is_target=True)).events == (Invited(Place("matrix", HOME), OWNER),)
+    assert parse(notice(**member, user_is_target=False)).events == ()
+
+
+@pytest.mark.parametrize(
+    "odd", [{"event_id": 7}, {"event_id": "no dollar"}, {"room_id": "#alias:chat.test"}, {"sender": 7}, {"type": "m.x"}]
+)
+def test_an_odd_notice_is_ignored(odd: dict[str, Any]) -> None:
+    assert parse(notice(**odd)).events == ()
+
+
+def test_the_key_of_the_pusher_is_checked() -> None:
+    assert is_from_homeserver(notice(), SECRET)
+    odd: list[Any] = [[], [{}], [{"pushkey": 7}], [{"pushkey": "other"}], None, [{"pushkey": SECRET}, {"pushkey": "x"}]]
+    for devices in odd:
+        assert not is_from_homeserver(notice(devices=devices), SECRET)
+    for secret in (None, "", "other"):
+        assert not is_from_homeserver(notice(), secret)
+    assert not is_from_homeserver(replace(notice(), rest=""), SECRET)
+    assert not is_from_homeserver(replace(transaction(), rest=PUSH), SECRET)  # a token does not stand for the key
+
+
+def test_questions_for_users_and_rooms_are_denied() -> None:
+    parsed = parse(replace(transaction(), method="GET", rest="_matrix/app/v1/users/@x:chat.test"))
+
+    assert isinstance(parsed, Parsed)
+    assert parsed.answer is not None
+    assert parsed.answer.status == 404
+
+
+def test_a_ping_is_answered() -> None:
+    parsed = parse(replace(transaction(), method="POST", rest="_matrix/app/v1/ping", body=b'{"transaction_id": "1"}'))
+
+    assert parsed.answer is not None
+    assert (parsed.events, parsed.answer.status) == ((), 200)

@@ -1,0 +1,79 @@
+"""What errors of signal-cli mean."""
+
+from typing import Any
+
+import pytest
+
+from local.chats.signal import ACCOUNT, GROUP, OWNER
+from shared.domain.routes import Place
+from shared.errors import Ambiguous, ForeignChat, PlaceGone, PlatformError, RateLimited, Rejected
+from shared.platforms.signal.adapter import Signal
+from shared.ports.platforms import Part
+from shared.settings import Settings
+from tests.support.secrets import FakeSecrets
+from tests.support.servers import HttpServer, Response, json_response
+
+HOME = Place("signal", OWNER)
+
+
+def signal_at(server: HttpServer, account: str = ACCOUNT) -> Signal:
+    settings = Settings("h", "s", "q", platform_urls={"signal": {"api": server.url}})
+    return Signal(settings, FakeSecrets({"signal/account": account, "signal/relay_secret": "x"}))
+
+
+def refused(code: int, message: str = "no", data: Any = None) -> Response:
+    return json_response({"jsonrpc": "2.0", "error": {"code": code, "message": message, "data": data}, "id": "1"})
+
+
+def sent(kind: str) -> Response:
+    return json_response({"jsonrpc": "2.0", "result": {"timestamp": 1, "results": [{"type": kind}]}, "id": "1"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "says"),
+    [
+        (refused(-1, "Specified account does not exist"), Rejected, "signal/account"),
+        (refused(-4, "Untrusted Identity"), Rejected, "-4"),
+        (refused(-3, "Failed to send message"), Ambiguous, "did not confirm"),
+        (sent("UNREGISTERED_FAILURE"), PlaceGone, "no longer on Signal"),
+        (sent("IDENTITY_FAILURE"), Rejected, "log"),
+        (json_response({"error": "odd"}), Ambiguous, "could not be read"),
+        (json_response({"result": {"timestamp": "1"}}), Ambiguous, "could not be read"),
+    ],
+)
+def test_an_error_says_what_is_known(answer: Response, kind: type[PlatformError], says: str) -> None:
+    with HttpServer(lambda _: answer) as server, pytest.raises(PlatformError) as raised:
+        signal_at(server).send(HOME, Part("hello"), key="k")
+
+    assert type(raised.value) is kind
+    assert says in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "seconds"),
+    [
+        ({"response": {"results": [{"retryAfterSeconds": 60}, {"retryAfterSeconds": 3600}, {}]}}, 3600),
+        ({"response": {"results": []}}, 5),
+        (None, 5),
+        ({"response": "odd"}, 5),
+    ],
+)
+def test_a_rate_limit_says_how_long(data: Any, seconds: float) -> None:
+    with HttpServer(lambda _: refused(-5, "limit", data)) as server, pytest.raises(RateLimited) as raised:
+        signal_at(server).send(HOME, Part("hello"), key="k")
+
+    assert raised.value.after == seconds
+
+
+def test_a_group_is_open_to_its_members_only() -> None:
+    def groups(request: Any) -> Response:
+        wanted = request.json["params"]["groupId"][0]
+        found = {"id": wanted, "isMember": True, "members": [{"uuid": OWNER}]}
+        return json_response({"jsonrpc": "2.0", "result": [found], "id": "1"})
+
+    with HttpServer(groups) as server:
+        assert signal_at(server).resolve_chat(Place("signal", GROUP), people=[OWNER]).place.chat == GROUP
+        with pytest.raises(ForeignChat):
+            signal_at(server).resolve_chat(Place("signal", GROUP), people=["x"])
+    with HttpServer(lambda _: json_response({"result": []})) as server, pytest.raises(PlaceGone):
+        signal_at(server).resolve_chat(Place("signal", GROUP), people=[OWNER])

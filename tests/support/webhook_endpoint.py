@@ -1,0 +1,102 @@
+"""The `webhook` function on real tables and a real queue, with every platform configured and one known person."""
+
+import base64
+import itertools
+import json
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from functions.webhook.handler import build
+from local.chats.spec import LocalChat
+from shared.bootstrap import Handler, build_services
+from shared.platforms.registry import PlatformRegistry
+from shared.ports.inbound import Event, Inbound, Pressed, WebhookRequest
+from shared.ports.inbox import InboxRow
+from shared.services import Services
+from shared.settings import Settings
+from tests.support.hostile_webhooks import Samples
+from tests.support.secrets import FakeSecrets
+from tests.support.tables import TableNames
+
+EVENT = Path(__file__).parents[1] / "events" / "http_telegram_webhook.json"
+OWNER = "owner"
+NUMBERS = itertools.count(1)
+UNREACHABLE = {"api": "http://127.0.0.1:9/bot", "link": "https://chat.test"}
+
+
+@contextmanager
+def errors_logged() -> Iterator[list[str]]:
+    """What is logged as an error, or with a traceback, in any thread."""
+    found: list[str] = []
+
+    class Recorder(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.levelno >= logging.ERROR or record.exc_info:
+                found.append(self.format(record))
+
+    recorder = Recorder()
+    logging.getLogger().addHandler(recorder)
+    try:
+        yield found
+    finally:
+        logging.getLogger().removeHandler(recorder)
+
+
+@dataclass(frozen=True)
+class WebhookEndpoint:
+    """Takes signed webhooks as Lambda would pass them on. The platforms themselves cannot be reached."""
+
+    services: Services
+    secrets: Mapping[str, str]
+
+    @cached_property
+    def _handler(self) -> Handler:
+        return build(self.services)
+
+    def post(self, samples: Samples, raw: bytes) -> int:
+        """Sign the body as the platform does; returns the status of the answer."""
+        path = f"/webhooks/{samples.platform}{samples.rest}"
+        event: dict[str, Any] = json.loads(EVENT.read_text())
+        event |= {"rawPath": path, "body": base64.b64encode(raw).decode(), "isBase64Encoded": True}
+        event["requestContext"]["http"] |= {"method": samples.method, "path": path}
+        event["headers"] = self._headers(samples, raw)
+        status: int = self._handler(event, None)["statusCode"]
+        return status
+
+    def text(self, samples: Samples, raw: bytes) -> str | None:
+        """The stored text of the one message in a webhook."""
+        row = self.row(samples, raw)
+        return row.text if row else None
+
+    def row(self, samples: Samples, raw: bytes) -> InboxRow | None:
+        (message,) = [event for event in self.events(samples, raw) if isinstance(event, Inbound | Pressed)]
+        return self.services.store.inbox.get(message.place, message.event_id)
+
+    def events(self, samples: Samples, raw: bytes) -> Sequence[Event]:
+        """What the platform's adapter reads in a webhook."""
+        request = WebhookRequest(raw, self._headers(samples, raw), samples.method, samples.rest.removeprefix("/"))
+        return self.services.platforms.get(samples.platform).parse(request).events
+
+    def _headers(self, samples: Samples, raw: bytes) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", **samples.headers}
+        headers |= samples.sign(self.secrets, raw, int(time.time()))
+        return {name.lower(): value for name, value in headers.items()}
+
+
+def webhook_endpoint(client: Any, tables: TableNames, chats: Sequence[LocalChat]) -> WebhookEndpoint:
+    """An endpoint on empty tables; `client` makes boto3 clients by service name."""
+    queue = client("sqs").create_queue(QueueName=f"hostile-{next(NUMBERS)}.fifo", Attributes={"FifoQueue": "true"})
+    urls = {chat.name: UNREACHABLE for chat in chats}
+    settings = Settings(tables.handoffs, tables.sessions, queue["QueueUrl"], platform_urls=urls)
+    secrets = {name: value for chat in chats for name, value in chat.new_secrets().items()}
+    platforms = PlatformRegistry(settings, FakeSecrets(secrets), [chat.spec for chat in chats])
+    services = replace(build_services(settings, client=client), platforms=platforms)
+    for chat in chats:
+        services.store.accounts.add_identity(OWNER, chat.name, chat.people["owner"])
+    return WebhookEndpoint(services, secrets)

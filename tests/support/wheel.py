@@ -1,0 +1,35 @@
+"""The wheel of this checkout, and an environment with it. Nothing is downloaded."""
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CODE = ("cli", "shared", "functions", "local")
+
+
+def build_wheel(directory: Path) -> Path:
+    """From a copy of the code, without what else lies in the checkout."""
+    source, built = directory / "source", directory / "built"
+    source.mkdir()
+    for name in ("pyproject.toml", "LICENSE", "requirements.txt"):
+        shutil.copy(ROOT / name, source / name)
+    (source / "README.md").write_text("# Handoff\n")
+    for name in CODE:
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (path,) = built.glob("handoff_live-*.whl")
+    return path
+
+
+def install_wheel(wheel: Path, venv: Path) -> Path:
+    """A new environment with the wheel and, through a .pth file, the packages that this one has. Returns its `bin`."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    install = ["-m", "uv", "pip", "install", "--quiet", "--offline", "--no-index", "--no-deps", "--no-config"]
+    subprocess.run([sys.executable, *install, "--python", str(venv / "bin" / "python"), str(wheel)], check=True)
+    (packages,) = venv.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return venv / "bin"
