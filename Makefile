@@ -1,20 +1,23 @@
 # Each target does its own set-up: `make run` or `make test` may be the first command in a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fast check soak coverage bench openapi recording format hooks lock bundle clean
+.PHONY: help up run demo test fast check soak coverage bench openapi template recording recording-inside format hooks lock bundle clean
 SHELL := /bin/bash
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-WORKERS ?= 2
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
+WORKERS ?= 3
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 FAST := tests/shared tests/functions tests/contracts tests/journeys/test_handoff.py
 
 help: ## show what can be done here
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(READY) ## start the whole service on this machine
+up: $(READY) ## start the service for use on this machine: one process, one file, kept
+	@$(BIN)/python -m local.server $(ARGS)
+
+run: $(READY) ## start the whole service on this machine, as on AWS, in memory
 	@$(BIN)/python -m local
 
 demo: $(READY) ## run one handoff and explain each step
@@ -23,8 +26,8 @@ demo: $(READY) ## run one handoff and explain each step
 test: $(READY) ## run the tests
 	@$(PYTEST) -m "not soak"
 
-fast: $(READY) ## run unit tests, contracts and one journey
-	@$(PYTEST) -m "not soak and not npm" $(FAST)
+fast: $(READY) ## run unit tests, contracts (not on moto) and one journey
+	@$(PYTEST) -m "not soak and not npm" -k "not moto" $(FAST)
 
 check: $(READY) ## format, lint, types, import rules, tests
 	@echo "format";  $(BIN)/ruff format --check --quiet . || { echo "  run: make format"; exit 1; }
@@ -39,11 +42,17 @@ soak: $(READY) ## run the long fuzz and simulation tests
 coverage: $(READY) ## run the tests and report which lines they reach
 	@$(PYTEST) -m "not soak" --cov --cov-report=term:skip-covered
 
-bench: $(READY) ## measure start-up and handoffs
-	@$(BIN)/python -m bench
+bench: $(READY) ## measure start-up and handoffs; ARGS=--write renews docs/speed.md
+	@PYTHONPATH=.:cli $(BIN)/python -m bench $(ARGS)
 
 openapi: $(READY) ## write docs/openapi.json from the routes
 	@PYTHONPATH=.:cli $(BIN)/python -m docs.openapi
+
+template: $(READY) ## write template.yaml as CloudFormation, for handoff deploy
+	@$(BIN)/python -m local.operate.translate
+
+recording-inside: $(READY) ## type /handoff in the real agents and draw docs/inside-*.svg
+	@$(BIN)/python -m docs.recording.inside
 
 recording: $(READY) ## play a handoff and draw docs/handoff.svg
 	@$(BIN)/python -m docs.recording
@@ -59,9 +68,11 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 lock: $(READY) ## compile the pinned requirements from pyproject.toml
 	@$(LOCK) --group functions -o requirements.txt
 	@$(LOCK) --group dev -o requirements-dev.txt
+	@$(LOCK) tests/real_synapse/requirements.in -o tests/real_synapse/requirements.txt
+	@$(LOCK) --constraint requirements-dev.txt --extra server pyproject.toml -o examples/docker/requirements.txt
 
 bundle: $(READY) ## build the artefact of all functions into .build/
-	@$(BIN)/python -m local.operate.bundle
+	@$(BIN)/python -m local.operate.deploy.bundle
 
 clean: ## remove everything that the other targets made
 	@rm -rf .venv .venv313 .build .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
