@@ -2,9 +2,9 @@
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -24,8 +24,10 @@ class Pool:
         self._idle_seconds = idle_seconds
         self._name = name
         self._freed = freed
-        self._work: SimpleQueue[Callable[[], object]] = SimpleQueue()
-        self._changed = threading.Condition()
+        self._work: deque[Callable[[], object]] = deque()
+        lock = threading.Lock()
+        self._added = threading.Condition(lock)  # not a SimpleQueue: its get() can miss its time-out in Python 3.11
+        self._done = threading.Condition(lock)
         self._open = 0
         self._threads = 0
 
@@ -36,12 +38,14 @@ class Pool:
 
     def submit(self, work: Callable[[], object]) -> None:
         """Run `work` in a thread, now or when one is free. Its errors are logged."""
-        with self._changed:
+        with self._added:
             self._open += 1
+            self._work.append(work)
             if self._threads < min(self._open, self.size):
                 self._threads += 1
                 threading.Thread(target=self._run, name=f"{self._name}-{self._threads}", daemon=True).start()
-        self._work.put(work)
+            else:
+                self._added.notify()
 
     def call(self, work: Callable[[], T]) -> "Future[T]":
         """Run `work` in a thread; the result or error is in the future."""
@@ -58,31 +62,25 @@ class Pool:
 
     def wait_idle(self, seconds: float) -> bool:
         """Wait until all work is done; False if some is not in time."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self._open == 0, max(0.0, seconds))
+        with self._done:
+            return self._done.wait_for(lambda: self._open == 0, max(0.0, seconds))
 
-    def _may_end(self) -> bool:
-        """Whether a thread is superfluous: all work, also what is about to be put, has one without it."""
-        with self._changed:
-            if self._open >= self._threads:
-                return False
-            self._threads -= 1
-            return True
+    def _next(self) -> Callable[[], object] | None:
+        """Wait for work; None: there was none for so long that this thread ends."""
+        with self._added:
+            if not self._added.wait_for(lambda: self._work, self._idle_seconds):
+                self._threads -= 1
+                return None
+            return self._work.popleft()
 
     def _run(self) -> None:
-        while True:
-            try:
-                work = self._work.get(timeout=self._idle_seconds)
-            except Empty:
-                if self._may_end():
-                    return
-                continue
+        while work := self._next():
             try:
                 work()
             except Exception:
                 log.exception("work in a thread failed unexpectedly")
             del work  # its result must not live as long as the thread is idle
-            with self._changed:
+            with self._done:
                 self._open -= 1
-                self._changed.notify_all()
+                self._done.notify_all()
             self._freed()
