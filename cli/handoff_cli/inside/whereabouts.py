@@ -13,7 +13,7 @@ from handoff_cli.inside.state import State
 from handoff_cli.transcripts.messages import Message
 from handoff_cli.ui.messages import text_of
 
-_READ_SECONDS = 3.0
+_READ_SECONDS = 7.0  # a cold start takes seconds; the hook itself gives up after nine
 _LOOKED_THROUGH = 100
 _CONTEXT_LIMIT = 9000
 _LONGEST = 3000
