@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -126,7 +126,10 @@ class HttpApi:
     def _call(self, request: Request, match: Match) -> Answer:
         event = http_event(request, match, account=self._account, now=self._now())
         try:
-            return http_answer(self._invoker.invoke(match.function, event))
+            result = self._invoker.invoke(match.function, event)
+            if result.error is not None:  # without its message, which may quote what people wrote
+                LOG.error("%s failed: %s%s", match.function, result.error.get("errorType"), _frames(result.error))
+            return http_answer(result)
         except Exception:  # the client must get an answer
             LOG.exception("%s could not be invoked", match.function)
             return FAILED
@@ -153,3 +156,7 @@ class HttpApi:
 def _clean(target: str) -> str:
     """Replace bytes that are not UTF-8: JSON cannot carry them."""
     return target.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _frames(error: Mapping[str, Any]) -> str:
+    return "".join(f"\n{frame}" for frame in error.get("stackTrace") or ())
