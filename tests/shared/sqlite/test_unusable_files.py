@@ -178,7 +178,8 @@ def test_a_file_that_was_removed_is_not_created_anew(path: Path) -> None:
 @pytest.mark.parametrize("name", ["missing/handoff.db", "directory"])
 def test_a_path_that_cannot_be_a_file_is_reported(tmp_path: Path, name: str) -> None:
     directory = tmp_path / "directory"
-    directory.mkdir(mode=0o755)
+    directory.mkdir()
+    directory.chmod(0o755)  # whatever the umask is
     with pytest.raises(DataFileUnavailable, match="Check that its directory exists"):
         Database(tmp_path / name)
     assert directory.stat().st_mode & 0o777 == 0o755
