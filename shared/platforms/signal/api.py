@@ -1,7 +1,7 @@
 """Calls to the JSON-RPC endpoint of signal-cli's daemon, with its errors as PlatformErrors. Imported on the first call."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -11,7 +11,8 @@ from shared.platforms.answers import Shape, fits, retry_after
 
 _SECONDS = 10.0
 _CONNECT_SECONDS = 5.0
-_SENT = {"timestamp": int, "results?": [{"type": str}]}
+_RESULTS = [{"type": str}]
+_SENT = {"timestamp": int, "results?": _RESULTS}
 _GROUP = {"id": str, "name?": (str, type(None)), "isMember": bool, "members": [{"uuid?": (str, type(None))}]}
 # What is read of the result of each method.
 _SHAPES: Mapping[str, Shape] = {
@@ -24,13 +25,9 @@ _SHAPES: Mapping[str, Shape] = {
 _CHANGES = frozenset({"send"})
 _REFUSAL = {"error": {"code": int, "message": str}}
 _LIMITED = -5
-_USER_ERROR = -1
-_LOST = frozenset({-2, -3})
-"""Unexpected errors and broken connections of the daemon: the message may have been sent."""
-_FAILURES = {
-    "UNREGISTERED_FAILURE": "this person is no longer on Signal",
-    "PROOF_REQUIRED_FAILURE": "Signal asks for a captcha",
-}
+_BAD_ACCOUNT = frozenset({-1, -32602})
+_LOST = frozenset({-3, -32603})
+"""Broken connections and unexpected errors of the daemon: the message may have been sent."""
 
 
 class Api:
@@ -45,12 +42,9 @@ class Api:
         """Send a message, or with `edit` replace the one of this time; returns its time, which is its id."""
         more = {"editTimestamp": edit} if edit is not None else {}
         sent = self.call("send", {**to, "message": text, **more})
-        failed = [result["type"] for result in sent.get("results", []) if result["type"] != "SUCCESS"]
-        if failed and len(failed) == len(sent.get("results", [])):
-            kind = PlaceGone if failed[0] == "UNREGISTERED_FAILURE" else Rejected
-            raise kind(
-                f"Signal could not deliver it: {_FAILURES.get(failed[0], 'the daemon has the reason in its log')}"
-            )
+        results = sent.get("results", [])
+        if results and not any(result["type"] == "SUCCESS" for result in results):
+            raise _undelivered(results)
         return int(sent["timestamp"])
 
     def call(self, method: str, params: Mapping[str, Any] | None = None, *, seconds: float = _SECONDS) -> Any:
@@ -81,20 +75,30 @@ def _error(answer: httpx.Response, said: Any, lost: type[Ambiguous] | type[NotSe
         return RateLimited(retry_after(answer.headers.get("Retry-After")))
     if not answer.is_success or not fits(said, _REFUSAL):
         return lost("The answer of signal-cli could not be read")
-    code = said["error"]["code"]
+    code, data = said["error"]["code"], said["error"].get("data")
+    results = data["response"]["results"] if fits(data, {"response": {"results": _RESULTS}}) else []
     if code == _LIMITED:
-        return RateLimited(retry_after(_longest(said["error"].get("data"))))
+        return _limited(results)
     if code in _LOST:
         return lost("signal-cli did not confirm the call")
-    if code == _USER_ERROR and "account" in said["error"]["message"].lower():
+    if code in _BAD_ACCOUNT and "account" in said["error"]["message"].lower():
         return Rejected("signal-cli does not know the account. Compare signal/account with `signal-cli listAccounts`")
-    return Rejected(f"signal-cli refuses it with error {code}")
+    return _undelivered(results) if results else Rejected(f"signal-cli refuses it with error {code}")
 
 
-def _longest(data: Any) -> object:
-    """The longest wait that any of the recipients asks for."""
-    try:
-        waits = [result["retryAfterSeconds"] for result in data["response"]["results"] if "retryAfterSeconds" in result]
-        return max(waits, default=None)
-    except (TypeError, KeyError, ValueError):
-        return None
+def _undelivered(results: Sequence[Mapping[str, Any]]) -> PlatformError:
+    """Why a message reached none of its recipients. If one may get it with a retry, or may have it, it is not refused."""
+    kinds = {result["type"] for result in results}
+    if "NETWORK_FAILURE" in kinds:
+        return Ambiguous("signal-cli cannot reach Signal")
+    if "RATE_LIMIT_FAILURE" in kinds:
+        return _limited(results)
+    if kinds == {"UNREGISTERED_FAILURE"}:
+        return PlaceGone("Signal could not deliver it: this person is no longer on Signal")
+    return Rejected("Signal could not deliver it: the daemon has the reason in its log")
+
+
+def _limited(results: Sequence[Mapping[str, Any]]) -> RateLimited:
+    """For the longest wait that any of the recipients asks for."""
+    waits = [wait for result in results if type(wait := result.get("retryAfterSeconds")) is int]
+    return RateLimited(retry_after(max(waits, default=None)))

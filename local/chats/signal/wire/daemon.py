@@ -19,7 +19,7 @@ Params = dict[str, Any]
 
 
 class RpcError(Exception):
-    """An error of the daemon: -1 of the caller, -3 of the network, -4 an untrusted key, -5 a rate limit."""
+    """An error of the daemon: -1 of the caller or not delivered, -3 of the network, -4 an untrusted key, -5 a rate limit."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -102,7 +102,7 @@ class Daemon:
         if body.get("method") not in self._methods:
             return refused(RpcError(-32601, "Method not implemented"))
         if body["method"] != "listAccounts" and params.get("account") != self._backend.secret("account"):
-            return refused(RpcError(-1, "Specified account does not exist"))
+            return refused(RpcError(-32602, "Specified account does not exist"))
         operation, method = self._methods[body["method"]]
         if "editTimestamp" in params:
             operation = "edit"
@@ -121,7 +121,7 @@ class Daemon:
             {
                 "rate_limit": lambda fault: refused(_limited(math.ceil(fault.seconds))),
                 "forbidden": lambda _: refused(RpcError(-4, "Untrusted Identity")),
-                "server_error": lambda _: refused(RpcError(-3, "Failed to send message")),
+                "server_error": lambda _: refused(_offline(operation)),
             },
         )
 
@@ -181,6 +181,13 @@ class Daemon:
 def _limited(seconds: int) -> RpcError:
     result = {"type": "RATE_LIMIT_FAILURE", "token": "challenge", "retryAfterSeconds": seconds}
     return RpcError(-5, "Failed to send message due to rate limiting", {"response": {"results": [result]}})
+
+
+def _offline(operation: Operation) -> RpcError:
+    """Signal's servers cannot be reached. For a message that is a failure of its recipients, not of the network."""
+    if operation == "read":
+        return RpcError(-3, "Unable to check if users are registered")
+    return RpcError(-1, "Failed to send message", {"response": {"results": [{"type": "NETWORK_FAILURE"}]}})
 
 
 async def _check(_: web.Request) -> web.Response:

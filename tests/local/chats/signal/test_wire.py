@@ -46,7 +46,7 @@ def test_a_group_is_named_by_its_own_id(simulator: Simulator) -> None:
 @pytest.mark.parametrize(
     ("method", "params", "code"),
     [
-        ("send", {"account": "+1", "recipient": [OWNER], "message": "x"}, -1),
+        ("send", {"account": "+1", "recipient": [OWNER], "message": "x"}, -32602),
         ("send", {"recipient": ["unknown"], "message": "x"}, -1),
         ("send", {"recipient": [OWNER]}, -1),
         ("send", {"message": "x"}, -1),

@@ -14,6 +14,7 @@ from tests.support.secrets import FakeSecrets
 from tests.support.servers import HttpServer, Response, json_response
 
 HOME = Place("signal", OWNER)
+LIMITED = {"type": "RATE_LIMIT_FAILURE"}
 
 
 def signal_at(server: HttpServer, account: str = ACCOUNT) -> Signal:
@@ -33,6 +34,9 @@ def sent(kind: str) -> Response:
     ("answer", "kind", "says"),
     [
         (refused(-1, "Specified account does not exist"), Rejected, "signal/account"),
+        (refused(-32602, "Specified account does not exist"), Rejected, "signal/account"),
+        (refused(-1, "Group not found"), Rejected, "-1"),
+        (refused(-32603, "Something odd (AssertionError)"), Ambiguous, "did not confirm"),
         (refused(-4, "Untrusted Identity"), Rejected, "-4"),
         (refused(-3, "Failed to send message"), Ambiguous, "did not confirm"),
         (sent("UNREGISTERED_FAILURE"), PlaceGone, "no longer on Signal"),
@@ -50,9 +54,36 @@ def test_an_error_says_what_is_known(answer: Response, kind: type[PlatformError]
 
 
 @pytest.mark.parametrize(
+    ("kinds", "kind"),
+    [
+        (["NETWORK_FAILURE"], Ambiguous),
+        (["UNREGISTERED_FAILURE", "NETWORK_FAILURE"], Ambiguous),
+        (["IDENTITY_FAILURE", "RATE_LIMIT_FAILURE"], RateLimited),
+        (["UNREGISTERED_FAILURE"], PlaceGone),
+        (["UNREGISTERED_FAILURE", "IDENTITY_FAILURE"], Rejected),
+    ],
+)
+def test_a_failure_of_the_daemons_network_is_no_refusal(kinds: list[str], kind: type[PlatformError]) -> None:
+    """signal-cli reports it with the error of a wrong request, and the reason for each recipient."""
+    data = {"response": {"timestamp": 1, "results": [{"type": one} for one in kinds]}}
+    answer = refused(-1, "Failed to send message", data)
+    with HttpServer(lambda _: answer) as server, pytest.raises(PlatformError) as raised:
+        signal_at(server).send(HOME, Part("hello"), key="k")
+
+    assert type(raised.value) is kind
+
+
+@pytest.mark.parametrize(
     ("data", "seconds"),
     [
-        ({"response": {"results": [{"retryAfterSeconds": 60}, {"retryAfterSeconds": 3600}, {}]}}, 3600),
+        (
+            {
+                "response": {
+                    "results": [{**LIMITED, "retryAfterSeconds": 60}, {**LIMITED, "retryAfterSeconds": 3600}, LIMITED]
+                }
+            },
+            3600,
+        ),
         ({"response": {"results": []}}, 5),
         (None, 5),
         ({"response": "odd"}, 5),
