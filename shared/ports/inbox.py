@@ -8,6 +8,8 @@ from shared.domain.routes import Place
 
 STOPPED = "stopped"
 """What closed a row that was said before `/stop`."""
+DEAD = "dead letter"
+"""What closed a row whose every attempt failed."""
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,17 @@ Safe to run concurrently: every write checks on the item what the index said, so
 import logging
 from collections.abc import Callable
 
+from shared.domain.commands import parse_command
 from shared.domain.handoffs import Handoff, Reason, State
 from shared.errors import Busy, Conflict, DataFileError
-from shared.ports.inbox import InboxRow
+from shared.ports.inbox import DEAD, InboxRow
 from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice, Show, WakeUp
 from shared.services import Services
 from shared.use_cases.chat.locate_session import Found, Located, NotAddressed, locate_session
 from shared.use_cases.handoffs.take_over import expire, take_over
 from shared.use_cases.offers import wake_place
 from shared.use_cases.turns.check_offer import check_offer
+from shared.use_cases.turns.deliver import is_told
 
 log = logging.getLogger(__name__)
 LIMIT = 200
@@ -103,18 +105,20 @@ def _handle_dead_event(services: Services, dead: DeadTurn, event_id: str) -> Non
     if row is None:
         return
     line = f"again {place.route} {event_id}"  # what waits in the place's own line must not wait behind a dead letter
-    if row.done_by is not None:
+    if row.done_by is not None or is_told(services, row):  # it only waits for a delivery, or for the end of a handoff
         services.queue.send(dead.message, dedupe=f"dead {dead.handle[-64:]}", line=line)
         return
-    located = _located(services, row)
-    if isinstance(located, Found) and located.session.turn is not None:
+    located, is_command = _located(services, row), parse_command(row.text) is not None
+    if isinstance(located, Found) and located.session.turn is not None and not is_command:
         return  # the end of that turn looks at the inbox
     if not isinstance(located, NotAddressed):
         text = "I could not answer your last message: every attempt failed. Please send it again."
         # The notice goes first: if the sweep dies here it is sent again (once, by its key), but never lost.
         notice = Notice(place, f"dead-{event_id}", text)
         services.queue.send(notice, dedupe=f"dead {place.route} {event_id}", line=line)
-    services.store.inbox.close([row], by="dead letter")
+    services.store.inbox.close([row], by=DEAD)
+    if is_command:  # words may wait behind it
+        services.queue.send(dead.message, dedupe=f"dead {dead.handle[-64:]}", line=line)
 
 
 def _located(services: Services, row: InboxRow) -> Located:

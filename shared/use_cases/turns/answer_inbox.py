@@ -6,10 +6,10 @@ import logging
 from collections.abc import Iterator, Sequence
 
 from shared.domain.commands import parse_command
-from shared.domain.routes import Place, notices_at
+from shared.domain.routes import Place
 from shared.domain.sessions import Executor, Session
 from shared.errors import Busy, Conflict, NewerVersion, PlatformError, Rejected
-from shared.ports.inbox import STOPPED, InboxRow
+from shared.ports.inbox import DEAD, STOPPED, InboxRow
 from shared.ports.queue import InboxEvent
 from shared.services import Services
 from shared.use_cases.access import evict_other_users, is_taken_by_another_user, platform_of, session_at
@@ -29,7 +29,7 @@ from shared.use_cases.offers import send_run
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.sessions.move_to_chat import replace_broken, start_in_chat
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.deliver import deliver_done_row, post_notice, say
+from shared.use_cases.turns.deliver import deliver_done_row, is_told, post_notice, say
 from shared.use_cases.turns.offer_turn import HOUR, offer_kickoff, offer_words
 from shared.use_cases.turns.settle import settle
 
@@ -77,11 +77,11 @@ def _is_private(services: Services, row: InboxRow) -> bool:
 
 
 def _finish(services: Services, row: InboxRow, done_by: str, budget: TurnBudget) -> None:
-    """Do what the first reader of a row that is done may have left: it died, or `/stop` has closed a `/handoff`."""
+    """Do what the first reader of a row that is done may have left: it died, or `/stop` or the sweep has closed a command."""
     deliver_done_row(services, row, until=budget.deadline)
-    if done_by == STOPPED:
+    if done_by in (STOPPED, DEAD):
         _tell_outcome(services, row)
-    if done_by in (COMMAND, STOPPED):  # words may have waited behind it
+    if done_by in (COMMAND, STOPPED, DEAD):  # words may have waited behind it
         look_at_inbox(services, row.place, budget)
 
 
@@ -94,7 +94,7 @@ def _run_command(services: Services, row: InboxRow, name: str, argument: str, bu
     else:
         # A command that moves has run once its answer is journalled, and the journal keeps the first answer: until that
         # is posted, a session that was moved elsewhere since must not be pulled back.
-        has_run = name in MOVING and services.store.outbox.journal(notices_at(row.place), f"told-{row.event_id}")
+        has_run = name in MOVING and is_told(services, row)
         post_notice(services, row, "…" if has_run else run_command(services, row, name, argument))
         if name == "handoff":
             _tell_outcome(services, row)

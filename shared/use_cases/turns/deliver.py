@@ -121,6 +121,11 @@ def post_notice(services: Services, row: InboxRow, notice: str, *, key: str = "t
         log.info("a notice on %s was rejected", row.place.platform)
 
 
+def is_told(services: Services, row: InboxRow) -> bool:
+    """Whether a notice answers the row, posted or not: the journal keeps the first one."""
+    return bool(services.store.outbox.journal(notices_at(row.place), f"told-{row.event_id}"))
+
+
 def parts_for(services: Services, session_id: str, turn_id: str, place: Place, markdown: str) -> list[OutPart]:
     """The outbox parts of a text, rendered for its place; a terminal gets none, because it reads the transcript.
 

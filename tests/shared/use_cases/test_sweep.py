@@ -512,6 +512,43 @@ def test_the_user_is_told_of_a_dead_turn_once(world: World) -> None:
     assert "never answered" not in [message["content"] for message in world.transcript()]
 
 
+@pytest.mark.parametrize("command", ["/new", "/resume s-2", "/handoff chat", "/share"])
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_words_behind_a_dead_command_are_answered(world: World, command: str, *, is_busy: bool) -> None:
+    _, place = world.moved()
+    world.runs.waiting.clear()
+    if is_busy:
+        world.say(place, "first", "0001")
+        world.turn()
+    for event_id, text in {"0002": command, "0003": "next"}.items():
+        world.store.inbox.put(InboxRow(place, event_id, "ada-there", text, world.clock.now(), USER))
+    world.dead.bury(InboxEvent(place, "0002"))
+
+    world.sweep()
+    world.turns()
+
+    texts = world.platform.said(place)[1:]
+    assert len([text for text in texts if "could not answer" in text]) == 1
+    assert texts[-1] == f"reply to {7 if is_busy else 5}"
+    assert world.store.inbox.new(place, limit=5) == []
+
+
+def test_a_dead_command_that_has_run_is_only_delivered(world: World) -> None:
+    _, place = world.moved()
+    world.platform.next["send"].append(NotSent("down"))
+    world.say(place, "/new", "0001")
+    world.turn()
+    world.dead.bury(world.queue.waiting.pop().message)
+    fresh = world.store.sessions.at(place)
+
+    world.sweep()
+    world.turns()
+
+    (told,) = world.platform.said(place)[1:]
+    assert "A new session starts here" in told
+    assert world.store.sessions.at(place) == fresh
+
+
 def test_a_chat_without_the_senders_session_gets_no_notice(world: World) -> None:
     world.say(unrelated := Place("chat", "unrelated"), "hello all", "0001")
     world.dead.bury(world.queue.waiting.pop().message)

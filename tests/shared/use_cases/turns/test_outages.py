@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from shared.domain.handoffs import State
-from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited
+from shared.domain.handoffs import Handoff, State
+from shared.domain.routes import Place
+from shared.errors import AgentFailed, Ambiguous, NotSent, PlatformError, RateLimited
+from shared.ports.inbound import WebhookRequest
 from shared.ports.store import Store
+from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.turns.deliver import REPEAT_MARK
 from tests.support.fake_platform import Idempotency
-from tests.support.use_case_world import LEASE, World
+from tests.support.use_case_world import LEASE, USER, World
 
 MINUTE, HOUR = 60_000, 3_600_000
 MAX_RECEIVES = 100  # as in the template
@@ -100,6 +103,52 @@ def test_a_reply_during_an_outage_of_an_hour_costs_few_runs(world: World) -> Non
     world.platform.down = None
     pass_time(world, 10 * MINUTE)
     assert world.platform.said(place)[1:] == ["reply to 5", "reply to 11"]
+    assert not world.queue.waiting
+
+
+def asked_to_move(world: World, place: Place) -> Handoff:
+    """A handoff that a command in the thread asked for, with words behind it. Its session has moved."""
+    for event_id, text in {"0001": "/handoff chat", "0002": "Still there?"}.items():
+        body = f"{event_id}|{place.thread}|{text}".encode()
+        receive_message(world.services, "chat", WebhookRequest(body, {"signature": "good"}))
+    world.messages()
+    (handoff,) = world.store.handoffs.list(USER, session_id=None, state=State.PENDING, limit=5)
+    world.process(handoff)
+    return handoff
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: type(trouble).__name__)
+def test_a_move_that_outlasts_its_command_is_told_in_the_old_thread(world: World, trouble: PlatformError) -> None:
+    _, place = world.moved()
+    handoff = asked_to_move(world, place)
+    world.platform.down = trouble
+
+    pass_time(world, 2 * HOUR)
+    assert world.latest(handoff).is_open, "confirmed, and not delivered"
+    world.platform.down = None
+    pass_time(world, 10 * MINUTE)
+
+    assert world.latest(handoff).state is State.COMPLETED
+    _, asked, moved, elsewhere = world.platform.said(place)
+    assert ["Moving" in asked, "moved to chat" in moved, "now lives in" in elsewhere] == [True, True, True]
+    assert world.store.inbox.new(place, limit=5) == []
+    assert not world.queue.waiting
+
+
+def test_a_move_that_fails_in_an_outage_frees_the_words_behind_it(world: World) -> None:
+    _, place = world.moved()
+    handoff = asked_to_move(world, place)
+    world.agent.next.append(AgentFailed("no such model"))
+    world.platform.down = NotSent("down")
+
+    pass_time(world, 6 * HOUR)
+    world.platform.down = None
+    pass_time(world, 10 * MINUTE)
+
+    assert world.latest(handoff).state is State.FAILED
+    _, _, failed, reply = world.platform.said(place)
+    assert "still here" in failed
+    assert reply == "reply to 5"
     assert not world.queue.waiting
 
 
