@@ -39,6 +39,8 @@ def _help(_: Services, __: InboxRow, ___: str) -> str:
 
 def _stop(services: Services, row: InboxRow, _: str) -> str:
     """The webhook has stopped the turn already: this is the answer, and stops a move that has only been asked for."""
+    if is_taken_by_another_user(services, row.place, row.user_id):
+        return ANOTHER_USERS
     if (said := stop_move(services, row)) is not None:
         return said
     session_id = services.store.sessions.at(row.place)
