@@ -92,6 +92,12 @@ def at(request: pytest.FixtureRequest, deployments: Mapping[str, Deployment]) ->
 
 
 @pytest.fixture
+def at_sync(deployments: Mapping[str, Deployment]) -> Deployment:
+    """The service whose relay polls."""
+    return deployments["sync"]
+
+
+@pytest.fixture
 def at_app_service(deployments: Mapping[str, Deployment]) -> Deployment:
     """The service that the homeserver sends transactions to."""
     return deployments["application service"]

@@ -186,6 +186,34 @@ def test_an_invitation_of_a_stranger_is_not_accepted(at: Deployment) -> None:
     assert at.bot in at.person.members(mine.id)
 
 
+def test_what_was_said_before_the_invitation_is_not_heard(at: Deployment) -> None:
+    room = at.person.create_room()
+    for word in ("!help", "!sethome"):
+        at.person.say(room, word)
+    at.person.invite(room, at.bot)
+    eventually(lambda: at.bot in at.person.members(room), within=LONG)
+
+    at.person.say(room, "!status")
+
+    (said,) = eventually(lambda: at.person.texts(room, at.bot), within=LONG)
+    assert "No session lives here" in said
+
+
+def test_what_is_said_before_the_bot_has_joined_is_heard(at_sync: Deployment) -> None:
+    """Clients create a chat with its first message, and send that at once."""
+    at = at_sync
+    room = at.person.create_room(at.bot)
+    at.person.say(room, "!status")
+
+    eventually(lambda: [text for text in at.person.texts(room, at.bot) if "No session lives" in text], within=LONG)
+
+
+def test_an_invitation_to_a_room_that_all_can_read_is_accepted(at: Deployment) -> None:
+    room = at.person.create_room(at.bot, direct=False, world_readable=True)
+
+    eventually(lambda: at.bot in at.person.members(room), within=LONG)
+
+
 def test_an_encrypted_room_is_refused_plainly(at: Deployment) -> None:
     room = at.person.create_room(at.bot, encrypted=True)
 

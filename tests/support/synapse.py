@@ -160,15 +160,23 @@ class Account:
         found: Json = answer.json()
         return found
 
-    def create_room(self, *invited: str, encrypted: bool = False, direct: bool = True) -> str:
-        state = {"type": "m.room.encryption", "state_key": "", "content": {"algorithm": "m.megolm.v1.aes-sha2"}}
+    def create_room(
+        self, *invited: str, encrypted: bool = False, direct: bool = True, world_readable: bool = False
+    ) -> str:
+        state = {
+            **({"m.room.encryption": {"algorithm": "m.megolm.v1.aes-sha2"}} if encrypted else {}),
+            **({"m.room.history_visibility": {"history_visibility": "world_readable"}} if world_readable else {}),
+        }
         body = {
             "invite": list(invited),
             "is_direct": direct,
             "preset": "trusted_private_chat" if direct else "public_chat",
-            "initial_state": [state] if encrypted else [],
+            "initial_state": [{"type": kind, "state_key": "", "content": state[kind]} for kind in state],
         }
         return str(self.call("POST", "/v3/createRoom", body)["room_id"])
+
+    def invite(self, room: str, person: str) -> None:
+        self.call("POST", f"/v3/rooms/{_quoted(room)}/invite", {"user_id": person})
 
     def join(self, room: str) -> None:
         self.call("POST", f"/v3/rooms/{_quoted(room)}/join", {})

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +18,7 @@ Json = Mapping[str, Any]
 _POSITION = "live.handoff.relay"
 _NOTHING: Json = {"types": []}
 _WANTED = ["m.room.message", "m.room.encrypted"]
+_MEMBER = "m.room.member"
 _PAGE = 100
 _MOST_PAGES = 20
 _FILTER = json.dumps(
@@ -28,7 +29,7 @@ _FILTER = json.dumps(
             "state": _NOTHING,
             "ephemeral": _NOTHING,
             "account_data": _NOTHING,
-            "timeline": {"limit": _PAGE, "types": _WANTED},
+            "timeline": {"limit": _PAGE, "types": [*_WANTED, _MEMBER]},
         },
     }
 )
@@ -38,7 +39,8 @@ _NEWEST = json.dumps({"room": {"timeline": {"limit": 1}, "state": _NOTHING}})
 class MatrixRelay(Relay):
     """Polls `/sync`. How far it came is kept in the bot's account data, after the webhook accepted what was before.
 
-    The first relay of an account begins with what is said from then on, and with open invitations.
+    The first relay of an account begins with what is said from then on, and with open invitations. In a room that the
+    bot joins, it begins with the invitation, as clients send the first words of a new chat right after it.
     """
 
     platform = "matrix"
@@ -57,6 +59,7 @@ class MatrixRelay(Relay):
         self._api = f"{api_url.rstrip('/')}/_matrix/client/v3"
         self._headers = {"Authorization": f"Bearer {token}"}
         self._poll_seconds = poll_seconds
+        self._invited: set[str] = set()
         self._pauses = pauses
 
         def sign(raw: bytes, *, now: int) -> Mapping[str, str]:  # noqa: ARG001  # a shared secret has no age
@@ -115,16 +118,28 @@ class MatrixRelay(Relay):
         found: list[Json] = []
         for room, joined in (rooms.get("join") or {}).items() if since else ():
             timeline = joined.get("timeline") or {}
-            events = list(timeline.get("events") or ())
-            if timeline.get("limited") and timeline.get("prev_batch"):
+            events: Sequence[Json] = list(timeline.get("events") or ())
+            if timeline.get("limited") and timeline.get("prev_batch") and "join" not in _entries(events, me):
                 events = [*await self._before(session, room, timeline["prev_batch"], since), *events]
+            events = self._since_entry(room, events, me)
             found += [
                 {**event, "room_id": room}
                 for event in events
                 if event.get("type") in _WANTED and event.get("sender") != me
             ]
         found.sort(key=lambda event: int(event.get("origin_server_ts") or 0))
-        return [*_invitations(rooms.get("invite") or {}, me), *found]
+        invited = rooms.get("invite") or {}
+        if since:  # what was said since an older invitation was not said to this relay
+            self._invited.update(invited)
+        return [*_invitations(invited, me), *found]
+
+    def _since_entry(self, room: str, events: Sequence[Json], me: str) -> Sequence[Json]:
+        """What was said after the bot was invited or joined: a homeserver adds what was said before."""
+        entries = _entries(events, me)
+        if "join" not in entries:
+            return events
+        is_heard = room in self._invited and "invite" in entries
+        return events[entries["invite" if is_heard else "join"] :]
 
     async def _before(self, session: aiohttp.ClientSession, room: str, start: str, end: str) -> list[Json]:
         """The events between two polls that did not fit into the answer, oldest first."""
@@ -182,8 +197,19 @@ def _account_data(me: str) -> str:
     return f"/user/{quote(me, safe='')}/account_data/{_POSITION}"
 
 
+def _entries(events: Sequence[Json], me: str) -> Mapping[str, int]:
+    """Where the bot was invited and has joined, each for the last time; a new name of the bot is none of them."""
+    found: dict[str, int] = {}
+    for number, event in enumerate(events):
+        if event.get("type") == _MEMBER and event.get("state_key") == me:
+            membership = (event.get("content") or {}).get("membership")
+            if membership != ((event.get("unsigned") or {}).get("prev_content") or {}).get("membership"):
+                found[str(membership)] = number
+    return found
+
+
 def _invitations(rooms: Mapping[str, Json], me: str) -> Iterator[Json]:
     for room, invited in rooms.items():
         for event in (invited.get("invite_state") or {}).get("events") or ():
-            if event.get("type") == "m.room.member" and event.get("state_key") == me:
+            if event.get("type") == _MEMBER and event.get("state_key") == me:
                 yield {**event, "room_id": room}

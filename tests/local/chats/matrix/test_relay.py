@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from local.chats.matrix.relay import MatrixRelay
 from local.chats.relays.base import Backoff
 from tests.local.chats.relays.under_test import running
@@ -20,11 +22,17 @@ def said(number: int, **more: Any) -> dict[str, Any]:
 
 
 class Scripted(HttpServer):
-    """A homeserver with a first and a second sync; the second is repeated without events."""
+    """A homeserver with a first, a second and perhaps a third sync; all later ones are without events."""
 
-    def __init__(self, first: dict[str, Any], second: dict[str, Any], kept: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        first: dict[str, Any],
+        second: dict[str, Any],
+        kept: dict[str, Any] | None = None,
+        third: dict[str, Any] | None = None,
+    ) -> None:
         super().__init__(self._answer)
-        self.first, self.second = first, second
+        self.syncs = {"": first, "s1": second, "s2": third or {}}
         self.kept = kept
         self.pages: dict[str, Any] = {}
 
@@ -36,9 +44,9 @@ class Scripted(HttpServer):
             return self._account_data(request)
         if name == "messages":
             return json_response(self.pages[request.query["from"]])
-        since = request.query.get("since")
-        rooms = {None: self.first, "s1": self.second}.get(since, {})
-        return json_response({"next_batch": "s1" if since is None else "s2", "rooms": rooms})
+        since = request.query.get("since", "")
+        position = int(since.removeprefix("s") or 0)
+        return json_response({"next_batch": f"s{min(position + 1, 3)}", "rooms": self.syncs.get(since, {})})
 
     def _account_data(self, request: Request) -> Response:
         if request.method == "PUT":
@@ -86,6 +94,52 @@ def test_the_first_relay_begins_now_and_accepts_open_invitations() -> None:
 
     assert [event["type"] for event in found] == ["m.room.member", "m.room.message"]
     assert (found[0]["room_id"], found[1]["event_id"]) == (ROOM, "$2")
+
+
+def member(number: int, membership: str, before: str = "") -> dict[str, Any]:
+    unsigned = {"unsigned": {"prev_content": {"membership": before}}} if before else {}
+    return said(number, type="m.room.member", state_key=ME, content={"membership": membership}, **unsigned)
+
+
+ENTERED = [said(1), member(2, "invite"), said(3), member(4, "join", "invite"), said(5)]
+
+
+def invitation() -> dict[str, Any]:
+    return {"invite": {ROOM: {"invite_state": {"events": [member(2, "invite")]}}}}
+
+
+@pytest.mark.parametrize(
+    ("events", "heard"),
+    [
+        pytest.param(ENTERED, ["$3", "$5"], id="after the invitation"),
+        pytest.param([*ENTERED, member(6, "join", "join"), said(7)], ["$3", "$5", "$7"], id="a new name"),
+        pytest.param([said(1), member(2, "join"), said(3)], ["$3"], id="without an invitation"),
+        pytest.param([said(1), member(2, "join", "join"), said(3)], ["$1", "$3"], id="only a new name"),
+    ],
+)
+def test_the_history_of_a_room_that_the_bot_joins_is_not_forwarded(
+    events: list[dict[str, Any]], heard: list[str]
+) -> None:
+    with (
+        Scripted({}, invitation(), third=timeline(*events, limited=True, prev_batch="p1")) as server,
+        WebhookReceiver() as webhook,
+    ):
+        server.pages = {"p1": {"chunk": []}}
+        with running(relay(server, webhook)):
+            _, *found = bodies(webhook.accepted(1 + len(heard)))
+
+    assert [event["event_id"] for event in found] == heard
+
+
+def test_what_was_said_after_an_old_invitation_is_not_forwarded() -> None:
+    with (
+        Scripted(invitation(), timeline(*ENTERED, limited=True, prev_batch="p1")) as server,
+        WebhookReceiver() as webhook,
+        running(relay(server, webhook)),
+    ):
+        _, *found = bodies(webhook.accepted(2))
+
+    assert [event["event_id"] for event in found] == ["$5"]
 
 
 def test_the_position_is_kept_after_the_webhook_took_what_was_before() -> None:

@@ -88,6 +88,14 @@ def test_an_encrypted_room_is_refused_with_what_to_do() -> None:
         assert [call.name for call in at.simulator.calls if call.name.endswith("/leave")]
 
 
+def test_an_invitation_to_a_room_that_can_be_read_is_accepted() -> None:
+    """The simulated rooms can all be read; a room whose history is open to all can be, too."""
+    with harness() as at:
+        at.platform.join(ROOM)
+
+        assert [call.name for call in at.simulator.calls if call.name.endswith("/join")]
+
+
 def test_a_room_that_the_bot_has_not_joined_is_refused() -> None:
     with harness(uninvited=(HOME,)) as at:
         for refused in (lambda: at.platform.resolve_chat(ROOM, people=[OWNER]), lambda: at.platform.join(ROOM)):
