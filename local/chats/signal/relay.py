@@ -5,7 +5,8 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ class SignalRelay(Relay):
         while True:
             raw = await spool.first()
             await self._webhook.forward(session, raw, event=_name_of(raw))
-            spool.done()
+            with _logged("keeps an event that the service has, and forwards it again after a restart"):
+                spool.done()
 
     async def _listen(self, session: aiohttp.ClientSession, spool: Spool) -> None:
         backoff = self._pauses()
@@ -72,7 +74,10 @@ class SignalRelay(Relay):
                 await self._check_account(session)
                 async for raw in self._events(session):
                     backoff.reset()
-                    spool.add(raw)
+                    with _logged(
+                        "does not keep an event, which is lost if this process ends before the service has it"
+                    ):
+                        spool.add(raw)
                 log.info("signal-cli closed the stream of events; connecting again")
             except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
                 log.warning("signal-cli cannot be reached (%s); retrying", type(error).__name__)
@@ -128,6 +133,15 @@ def default_spool(target: Target) -> Path:
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     name = hashlib.sha256(f"{target.url} {target.secrets['signal/account']}".encode()).hexdigest()[:16]
     return Path(state) / "handoff" / f"signal-{name}.events"
+
+
+@contextmanager
+def _logged(consequence: str) -> Iterator[None]:
+    """A spool that cannot be written stops no event."""
+    try:
+        yield
+    except OSError as error:
+        log.error("the spool cannot be written (%s). It %s. Free some space.", error.strerror, consequence)  # noqa: TRY400  # a traceback adds nothing
 
 
 def _name_of(raw: bytes) -> str:

@@ -17,9 +17,8 @@ def relay(simulator: Simulator, url: str, *, token: str, pauses: Callable[[], Ba
         account=token or simulator.secrets["signal/account"],
         secret=secret,
         api_url=simulator.api_url("signal"),
-        spool=Path(tempfile.gettempdir()) / f"signal-{secret[:16]}.events",
         pauses=pauses,
-        **more,
+        **{"spool": Path(tempfile.gettempdir()) / f"signal-{secret[:16]}.events", **more},
     )
 
 
