@@ -57,6 +57,7 @@ class LocalRelay:
 
     The relay needs all of `secrets`. Those in `shared_secrets` only authenticate the relay to the service: a local run
     generates them when they are not set. `in_simulation`: simulated messages also reach the service through the relay.
+    `is_only_way`: the platform never posts, so the relay is needed beside a public address, too.
     """
 
     factory: str
@@ -64,6 +65,7 @@ class LocalRelay:
     shared_secrets: tuple[str, ...] = ()
     options: tuple[RelayOption, ...] = ()
     in_simulation: bool = False
+    is_only_way: bool = False
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ class RealChats:
                     f"{bot.chat.spec.title} only posts to a public address. Start with --public-url https://…, behind a "
                     f"reverse proxy with TLS: docs/platforms/{bot.name}.md."
                 )
-            if relay and not relay.in_simulation and self._has_public_url:
+            if relay and not relay.is_only_way and self._has_public_url:
                 for name in missing(relay.shared_secrets, secrets_from(environment, [bot.chat])):
                     yield (
                         f"{name} is not set. With --public-url {bot.chat.spec.title} posts to this service, and signs with "
@@ -113,7 +113,7 @@ class RealChats:
         return [
             relay
             for relay in self.bots.relays(url)
-            if not self._has_public_url or ((spec := specs[relay.platform]) and spec.in_simulation)
+            if not self._has_public_url or ((spec := specs[relay.platform]) and spec.is_only_way)
         ]
 
     def stop(self) -> None:

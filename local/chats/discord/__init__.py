@@ -57,7 +57,8 @@ CHAT = LocalChat(
                 simulated_url="ws://{host}/discord/gateway",
             ),
         ),
-        in_simulation=True,  # bots receive ordinary messages only through the Gateway
+        in_simulation=True,
+        is_only_way=True,  # bots receive ordinary messages only through the Gateway
     ),
     options=DiscordOptions(),
     make_secrets=_secrets,

@@ -36,6 +36,7 @@ CHAT = LocalChat(
         "local.chats.signal.relay:make_relay",
         secrets=("signal/account", "signal/relay_secret"),
         shared_secrets=("signal/relay_secret",),
+        is_only_way=True,
         options=(RelayOption("spool", "Signal: the file that keeps events until the service has stored them"),),
     ),
     make_secrets=_secrets,

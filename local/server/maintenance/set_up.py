@@ -90,7 +90,7 @@ def _refuse_unreachable(chat: LocalChat, way: Way, program: str) -> None:
 
 def _way(chat: LocalChat, settings: Mapping[str, str], public_url: str) -> Way:
     """With a public URL the platform posts there, except those that never do."""
-    posts = bool(public_url) and not (chat.relay and chat.relay.in_simulation)
+    posts = bool(public_url) and not (chat.relay and chat.relay.is_only_way)
     return Way(
         api_url=settings.get(f"{chat.name.upper()}_API_URL") or chat.spec.api_url,
         link_url=chat.spec.link_url,

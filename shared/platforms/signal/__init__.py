@@ -7,6 +7,7 @@ SPEC = PlatformSpec(
     title="Signal",
     threads=False,
     adapter="shared.platforms.signal.adapter:Signal",
+    set_up="shared.platforms.signal.set_up:SignalSetUp",
     secrets=("signal/account", "signal/relay_secret"),
     # A chat with a person has the person's service id, a group its id in base64 for URLs.
     chat_id=r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|group\.[A-Za-z0-9_-]{43}",

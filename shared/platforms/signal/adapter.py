@@ -13,7 +13,7 @@ from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split, utf16
 from shared.platforms.signal import SPEC, diagnosis, inbound
 from shared.ports.inbound import Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Part, Platform, ResolvedChat
+from shared.ports.platforms import Capabilities, Finding, Pairing, Part, Platform, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -68,6 +68,11 @@ class Signal(Platform):
     def link(self, place: Place) -> str:
         """Signal has no links to chats, only to people by their numbers: the app itself is opened."""
         return self._urls.link if self._urls.link == SPEC.link_url else links.below(self._urls.link, place)
+
+    def pairing(self, code: str) -> Pairing:
+        """A link to the chat with the bot, by its number: without that it cannot be found."""
+        account = self._secrets.get("signal/account")
+        return Pairing(f"/link {code}", f"{SPEC.link_url}/#p/{account}" if account else "")
 
     def verify(self, request: WebhookRequest, *, now: int) -> bool:
         secret = self._secrets.get("signal/relay_secret")

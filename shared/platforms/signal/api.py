@@ -20,11 +20,13 @@ _SHAPES: Mapping[str, Shape] = {
     "sendTyping": None,
     "listAccounts": [{"number": str}],
     "listGroups": [_GROUP],
+    "listContacts": [{"profile?": ({"givenName?": str | None, "familyName?": str | None}, type(None))}],
     "getUserStatus": [{"uuid?": (str, type(None)), "isRegistered": bool}],
 }
 _CHANGES = frozenset({"send"})
 _REFUSAL = {"error": {"code": int, "message": str}}
 _LIMITED = -5
+_NO_METHOD = -32601
 _BAD_ACCOUNT = frozenset({-1, -32602})
 _LOST = frozenset({-3, -32603})
 """Broken connections and unexpected errors of the daemon: the message may have been sent."""
@@ -83,6 +85,8 @@ def _error(answer: httpx.Response, said: Any, lost: type[Ambiguous] | type[NotSe
         return lost("signal-cli did not confirm the call")
     if code in _BAD_ACCOUNT and "account" in said["error"]["message"].lower():
         return Rejected("signal-cli does not know the account. Compare signal/account with `signal-cli listAccounts`")
+    if code == _NO_METHOD:
+        return Rejected("signal-cli's daemon is too old, or serves one account only. Start it without -a")
     return _undelivered(results) if results else Rejected(f"signal-cli refuses it with error {code}")
 
 

@@ -1,18 +1,23 @@
 """The set-up of every platform, with its real SDK against the simulator."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from local.chats import CHATS
 from local.chats.real import RealBots
-from local.chats.relays.configuration import variable
+from local.chats.relays.configuration import secret_names, variable
 from local.chats.set_up import Person, SetUpFailed, chat_named, set_up, set_up_of
 from local.chats.simulator import Simulator
 from local.chats.spec import LocalChat
+from local.server.chats import RealChats
 from shared.errors import Rejected
 from shared.platforms.set_up import AskedSecret, PlainSetUp, Way
 from shared.platforms.spec import PlatformSpec
+from shared.sqlite.database import Database
+from shared.sqlite.secrets import SqliteSecrets
 
 GUIDED = [chat for chat in CHATS if chat.spec.set_up]
 guided = pytest.mark.parametrize("chat", GUIDED, ids=lambda chat: chat.name)
@@ -66,6 +71,10 @@ def secrets_of(platforms: Simulator, chat: LocalChat) -> list[str]:
     return [platforms.secrets[secret.name] for secret in set_up_of(chat).asked(way(platforms, chat))]
 
 
+def test_every_platform_has_a_guide() -> None:
+    assert not [chat.name for chat in CHATS if chat.spec.is_supported and chat not in GUIDED]
+
+
 @guided
 def test_what_is_stored_is_all_that_a_bot_on_one_machine_needs(platforms: Simulator, chat: LocalChat) -> None:
     person = Typing(*secrets_of(platforms, chat))
@@ -73,7 +82,17 @@ def test_what_is_stored_is_all_that_a_bot_on_one_machine_needs(platforms: Simula
     environment = {variable(name): value for name, value in stored.items()}
     assert RealBots.from_environment(environment, [chat]).platforms == [chat.name]
     assert "Your bot is" in person.said
-    assert not [value for value in stored.values() if value in person.said]
+    hidden = stored.keys() - {secret.name for secret in set_up_of(chat).asked(Way("", "")) if not secret.is_hidden}
+    assert not [name for name in hidden if stored[name] in person.said]
+
+
+def test_messages_that_no_platform_posts_are_fetched_beside_a_public_address(tmp_path: Path) -> None:
+    only = [chat for chat in CHATS if chat.relay and chat.relay.is_only_way]
+    given = {variable(name): "x" for chat in CHATS for name in secret_names(chat)}
+    with closing(Database(tmp_path / "handoff.db")) as database:
+        served = RealChats(RealBots.from_environment(given), SqliteSecrets(database), has_public_url=True)
+        assert [relay.platform for relay in served.relays("http://127.0.0.1:1")] == [chat.name for chat in only]
+    assert {chat.name for chat in only} == {"discord", "signal"}
 
 
 @guided

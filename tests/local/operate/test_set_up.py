@@ -17,7 +17,7 @@ from shared.platforms.set_up import Way
 from tests.local.operate.test_data import Stacks
 
 API = "https://api.test"
-POSTING = [chat for chat in CHATS if chat.spec.set_up and not (chat.relay and chat.relay.in_simulation)]
+POSTING = [chat for chat in CHATS if chat.spec.set_up and not (chat.relay and chat.relay.is_only_way)]
 
 
 @pytest.fixture

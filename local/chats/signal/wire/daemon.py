@@ -39,6 +39,7 @@ class Daemon:
             "sendTyping": ("typing", self._typing),
             "listAccounts": ("read", lambda _: [{"number": self._backend.secret("account")}]),
             "listGroups": ("read", self._groups),
+            "listContacts": ("read", self._contacts),
             "getUserStatus": ("read", self._status),
         }
 
@@ -157,6 +158,12 @@ class Daemon:
             for group, chat in groups
             if not wanted or group in wanted
         ]
+
+    def _contacts(self, params: Params) -> Any:
+        """The bot's own account is the only one with a number here."""
+        number, name = self._backend.secret("account"), self._backend.person(BOT).name
+        profile = {"givenName": name, "familyName": None}
+        return [{"number": number, "profile": profile}] if number in params.get("recipient", ()) else []
 
     def _status(self, params: Params) -> Any:
         known = {chat.id for chat in self._backend.chats()}

@@ -108,3 +108,11 @@ def test_a_group_is_open_to_its_members_only() -> None:
             signal_at(server).resolve_chat(Place("signal", GROUP), people=["x"])
     with HttpServer(lambda _: json_response({"result": []})) as server, pytest.raises(PlaceGone):
         signal_at(server).resolve_chat(Place("signal", GROUP), people=[OWNER])
+
+
+def test_a_person_finds_the_bot_by_its_number() -> None:
+    paired = Signal(Settings("h", "s", "q"), FakeSecrets({"signal/account": ACCOUNT})).pairing("ABCD")
+    unset = Signal(Settings("h", "s", "q"), FakeSecrets({})).pairing("ABCD")
+
+    assert (paired.text, paired.url) == ("/link ABCD", f"https://signal.me/#p/{ACCOUNT}")
+    assert (unset.text, unset.url) == ("/link ABCD", "")
