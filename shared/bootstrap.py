@@ -56,7 +56,7 @@ def build_services(
         visibility=lambda receipt_handle: SqsVisibility(sqs, settings.turns_queue_url, receipt_handle),
         dead_turns=SqsDeadTurns(sqs, settings.dead_turns_queue_url),
         runs=SqsRunQueue(sqs, settings.runs_queue_url),
-        platforms=PlatformRegistry(settings, secrets, platforms),
+        platforms=PlatformRegistry(settings, secrets, [spec.on_aws(settings.platform_urls) for spec in platforms]),
         agent=agent,
         agent_summary=summary(settings),
         new_id=lambda: uuid.uuid4().hex,

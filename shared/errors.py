@@ -154,12 +154,12 @@ class UnknownPlatform(RequestRefused):
 
 
 class PlatformNotSupported(RequestRefused):
-    """A listed platform without an adapter."""
+    """A listed platform without an adapter, or one that this kind of service cannot use: `why` says so."""
 
     code = "platform_not_supported"
 
-    def __init__(self, name: str, supported: Iterable[str]) -> None:
-        super().__init__(f"{name} is not supported yet. Choose one of: {', '.join(supported)}.")
+    def __init__(self, name: str, supported: Iterable[str], why: str = "") -> None:
+        super().__init__(f"{why or f'{name} is not supported yet.'} Choose one of: {', '.join(supported)}.")
 
 
 class PlatformNotConfigured(RequestRefused):

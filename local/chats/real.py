@@ -60,8 +60,11 @@ class RealBots:
         return [bot.name for bot in self.bots]
 
     def api_urls(self) -> dict[str, str]:
-        """The addresses that are not the public ones."""
-        return {bot.name: bot.api_url for bot in self.bots if bot.api_url}
+        """The addresses that are not public ones."""
+        urls = {
+            bot.name: bot.api_url or (bot.chat.spec.api_url if bot.chat.spec.here_only else "") for bot in self.bots
+        }
+        return {name: url for name, url in urls.items() if url}
 
     def secrets(self) -> dict[str, str]:
         """The secrets for the service."""

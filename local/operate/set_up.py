@@ -26,8 +26,10 @@ def main(arguments: Sequence[str] | None = None, *, client: Client = boto3.clien
     asked = _parser().parse_args(arguments)
     person = person or Person()
     try:
-        outputs = _outputs(client("cloudformation"), asked.stack)
         chat = chat_named(asked.platform)
+        if chat.spec.here_only:
+            return _refused(f"{chat.spec.here_only} Nothing was stored.")
+        outputs = _outputs(client("cloudformation"), asked.stack)
         prefix, ssm = outputs["SecretsPrefix"], client("ssm")
 
         def store(values: Mapping[str, str]) -> None:

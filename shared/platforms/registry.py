@@ -27,7 +27,8 @@ class PlatformRegistry:
     def get(self, name: str) -> Platform:
         spec = self._spec(name)
         if spec.adapter is None:
-            raise PlatformNotSupported(name, [known for known, supported in self.known().items() if supported])
+            supported = [known for known, is_supported in self.known().items() if is_supported]
+            raise PlatformNotSupported(name, supported, spec.here_only)
         if not self.is_configured(name):
             raise PlatformNotConfigured(name)
         with self._lock:

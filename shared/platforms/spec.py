@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 DEFAULT_BODY_LIMIT = 1024 * 1024
 
@@ -24,6 +24,7 @@ class PlatformSpec:
     modules that the adapter imports on its first call to the platform. `body_limit` is the largest webhook, in bytes; a
     larger one is refused, or with `drops_oversized` taken and dropped, where a refusal would hold back all later ones.
     `webhook_paths` are paths beside `/webhooks/{name}` to which the platform posts because its protocol fixes them.
+    `here_only`: a sentence that says why only a service on one machine can use it; empty if a deployment can, too.
     `window`: the seconds after a person's last message in which a bot may write to that person; their chat has their id.
     `chat_id` and `person_id` are regular expressions for the one form of an id: a platform may understand others too.
     """
@@ -41,6 +42,7 @@ class PlatformSpec:
     body_limit: int = DEFAULT_BODY_LIMIT
     drops_oversized: bool = False
     webhook_paths: tuple[str, ...] = ()
+    here_only: str = ""
     window: int | None = None
     chat_id: str = r"[!-~]{1,200}"
     person_id: str = r"[!-~]{1,200}"
@@ -48,6 +50,10 @@ class PlatformSpec:
     @property
     def is_supported(self) -> bool:
         return self.adapter is not None
+
+    def on_aws(self, overrides: Mapping[str, Mapping[str, str]]) -> "PlatformSpec":
+        """The platform in a deployment: not supported if it is for one machine only, unless its API is elsewhere."""
+        return replace(self, adapter=None) if self.here_only and not overrides.get(self.name, {}).get("api") else self
 
     def is_chat_id(self, text: str) -> bool:
         return re.fullmatch(self.chat_id, text) is not None

@@ -11,7 +11,6 @@ from shared.errors import (
     Moved,
     PlaceBusy,
     PlatformNotConfigured,
-    PlatformNotSupported,
     Rejected,
     RequestRefused,
     UnknownHandoff,
@@ -106,10 +105,8 @@ def refuse_unknown_platform(platforms: Platforms, name: str) -> None:
 def refuse_unusable_platform(platforms: Platforms, name: str) -> None:
     """Raise UnknownPlatform, PlatformNotSupported or PlatformNotConfigured. Loads no chat SDK."""
     refuse_unknown_platform(platforms, name)
-    known = platforms.known()
-    supported = [platform for platform, is_supported in known.items() if is_supported]
-    if not known[name]:
-        raise PlatformNotSupported(name, supported)
+    if not platforms.known()[name]:
+        platforms.get(name)  # raises, and says why
     if not platforms.is_configured(name):
         raise PlatformNotConfigured(name)
 

@@ -15,11 +15,17 @@ AGENT_KEY = "agent/key"
 
 
 def known_names() -> list[str]:
-    return [AGENT_KEY, *(name for spec in PLATFORMS for name in (*spec.secrets, *spec.optional_secrets))]
+    return [
+        AGENT_KEY,
+        *(name for spec in PLATFORMS if not spec.here_only for name in (*spec.secrets, *spec.optional_secrets)),
+    ]
 
 
 def check(names: list[str]) -> None:
     """Raise WrongUsage for a name that no function would read."""
+    for spec in PLATFORMS:
+        if spec.here_only and set(spec.secrets) & set(names):
+            raise WrongUsage(f"{spec.here_only} Nothing was changed.")
     for name in names:
         if name not in known_names():
             raise WrongUsage(f"There is no secret {name}. There are: {', '.join(known_names())}.")

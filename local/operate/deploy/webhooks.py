@@ -18,7 +18,7 @@ def set_webhooks(
     """
     for spec in PLATFORMS:
         values = {name: secrets.get(name) or "" for name in (*spec.secrets, *spec.optional_secrets)}
-        if not spec.is_supported or not all(values[name] for name in spec.secrets):
+        if spec.here_only or not spec.is_supported or not all(values[name] for name in spec.secrets):
             continue
         addresses = spec.urls(urls)
         way = Way(api_url=addresses.api, link_url=addresses.link, webhook_url=f"{url}/webhooks/{spec.name}")

@@ -12,6 +12,10 @@ SPEC = PlatformSpec(
     # A chat with a person has the person's service id, a group its id in base64 for URLs.
     chat_id=r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|group\.[A-Za-z0-9_-]{43}",
     person_id=r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+    here_only=(
+        "Signal works on one machine only, with `handoff up`: the service must reach signal-cli's daemon, which has no "
+        "password and must not be reachable from elsewhere."
+    ),
     api_url="http://127.0.0.1:8080",
     link_url="https://signal.me",
     lazy_imports=("shared.platforms.signal.api",),

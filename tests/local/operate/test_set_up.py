@@ -63,6 +63,17 @@ def test_a_bot_is_set_up(
     assert not [value for value in values if value in shown.out + shown.err]
 
 
+def test_a_platform_for_one_machine_is_refused_before_anything_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    def client(name: str) -> Any:
+        raise AssertionError(f"{name} was asked")
+
+    assert main(["signal", "--stack", "handoff"], client=client, person=Person(may_ask=False)) == 1
+    said = capsys.readouterr()
+    assert "Signal works on one machine only" in said.err
+    assert "Nothing was stored" in said.err
+    assert said.out == ""
+
+
 def test_telegram_posts_to_the_deployment(
     engine: Engine, platforms: Simulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

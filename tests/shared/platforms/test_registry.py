@@ -2,14 +2,17 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
+from shared.bootstrap import build_services
 from shared.errors import PlatformNotConfigured, PlatformNotSupported, UnknownPlatform
 from shared.platforms import PLATFORMS
 from shared.platforms.registry import PlatformRegistry
 from shared.platforms.spec import DEFAULT_BODY_LIMIT, PlatformSpec
 from shared.settings import Settings
+from shared.use_cases.access import refuse_unusable_platform
 from tests.support.secrets import FakeSecrets
 
 SETTINGS = Settings("handoffs", "sessions", "queue")
@@ -33,6 +36,24 @@ def test_a_platform_without_an_adapter_is_not_supported() -> None:
     assert not registry().is_configured("pigeon")
     with pytest.raises(PlatformNotSupported, match=", ".join(spec.name for spec in SUPPORTED)):
         registry().get("pigeon")
+
+
+def test_a_platform_for_one_machine_is_refused_on_aws_with_that_sentence() -> None:
+    platforms = build_services(SETTINGS, client=lambda _: None).platforms
+    (here,) = [spec for spec in PLATFORMS if spec.here_only]
+
+    assert [name for name, is_supported in platforms.known().items() if not is_supported] == [here.name]
+    for refused in (platforms.get, partial(refuse_unusable_platform, platforms)):
+        with pytest.raises(PlatformNotSupported) as raised:
+            refused(here.name)
+        assert raised.value.message.startswith("Signal works on one machine only")
+        assert f"{here.name}," not in raised.value.message, "it is not offered"
+
+
+def test_a_platform_for_one_machine_is_used_where_its_api_was_named() -> None:
+    (here,) = [spec for spec in PLATFORMS if spec.here_only]
+    assert here.on_aws({here.name: {"api": "http://daemon.internal"}}).is_supported
+    assert here.is_supported
 
 
 @pytest.mark.parametrize("spec", SUPPORTED, ids=lambda spec: spec.name)

@@ -393,6 +393,14 @@ def test_a_webhook_secret_is_made_for_a_bot(
     assert "123:token" not in said.out + said.err
 
 
+def test_a_platform_for_one_machine_is_refused_with_that_sentence(operator: Operator, capsys: Said) -> None:
+    for name in ("signal/account", "signal/relay_secret"):
+        assert operator.deploy(f"--secret={name}") == 2
+        assert "Signal works on one machine only" in capsys.readouterr().err
+    assert operator.deploy("--secret=unknown") == 2
+    assert "signal/" not in capsys.readouterr().err
+
+
 def test_settings_come_from_a_file_and_options_win(operator: Operator, aws: EmulatedAws, tmp_path: Any) -> None:
     file = tmp_path / "handoff.toml"
     file.write_text('stack = "team"\nuser = "bert"\n[parameters]\nStrikes = 5\nLogLevel = "DEBUG"\n')
