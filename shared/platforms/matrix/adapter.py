@@ -157,13 +157,11 @@ class Matrix(Platform):
         return render.content(text, html=as_html(text), key=tag)
 
     def _find(self, place: Place, tag: str) -> str | None:
-        try:
+        with contextlib.suppress(PlaceGone):  # nothing was posted there
             for event in self._api.messages(place.chat, place.thread):
                 # Other people can copy a key into their messages.
                 if event["content"].get(render.KEY) == tag and event["sender"] == self._me:
                     return str(event["event_id"])
-        except PlaceGone:
-            pass  # so nothing was posted there
         return None
 
     @property

@@ -139,13 +139,10 @@ class Slack(Platform):
         return diagnosis.diagnose(self._api, self._secrets, home, webhook_url=webhook_url, seconds=seconds)
 
     def _find(self, place: Place, wanted: Mapping[str, Any]) -> str | None:
-        try:
+        with contextlib.suppress(PlaceGone):  # nothing was posted there
             for message in self._api.messages(place.chat, place.thread):
-                metadata = message.get("metadata") or {}
-                if all(metadata.get(name) == value for name, value in wanted.items()):
+                if wanted.items() <= (message.get("metadata") or {}).items():
                     return str(message["ts"])
-        except PlaceGone:
-            pass  # so nothing was posted there
         return None
 
     @property
