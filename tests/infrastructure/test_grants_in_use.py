@@ -177,16 +177,20 @@ def _let_sweep_work(user: ApiUser) -> None:
     eventually(lambda: user.handoff(handoff_id)["done"], within=PATIENCE)
     user.http.get("/handoffs").raise_for_status()
 
-    row = InboxRow(cli_place(session_id), "dead", "owner", "Nobody will answer this", 1, "owner")
-    service.store.inbox.put(row)
-    service.engine.client("sqs").send_message(
-        QueueUrl=service.stack.resources["DeadTurnsQueue"],
-        MessageBody=body_of(InboxEvent(row.place, row.event_id)),
-        MessageGroupId="g",
-        MessageDeduplicationId="d",
-    )
-    service.sweep_now()
-    eventually(lambda: (found := service.store.inbox.get(row.place, row.event_id)) and found.done_by, within=PATIENCE)
+    for place in (cli_place(session_id), Place("telegram", "-100", "7")):
+        row = InboxRow(place, "dead", "owner", "Nobody will answer this", 1, "owner")
+        service.store.inbox.put(row)
+        service.engine.client("sqs").send_message(
+            QueueUrl=service.stack.resources["DeadTurnsQueue"],
+            MessageBody=body_of(InboxEvent(row.place, row.event_id)),
+            MessageGroupId=place.chat,
+            MessageDeduplicationId=place.chat,
+        )
+        service.sweep_now()
+        eventually(
+            lambda row=row: (found := service.store.inbox.get(row.place, row.event_id)) and found.done_by,  # type: ignore[misc]  # bound in this round
+            within=PATIENCE,
+        )
 
 
 def _lose_runs(user: ApiUser) -> None:
