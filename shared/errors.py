@@ -115,14 +115,14 @@ class UserExists(RequestRefused):
 
 
 class LoginRefused(RequestRefused):
-    """The code of a first login is wrong, was used, or is too old: the answer is the same."""
+    """The code of a first login is wrong, was used or revoked, or is too old: the answer is the same."""
 
     code = "login_refused"
 
     def __init__(self) -> None:
         super().__init__(
-            "This login link is wrong, was used already, or is too old. No token was created. Ask the person who invited "
-            "you for another invitation."
+            "This login link is wrong, was used already or revoked, or is too old. No token was created. Ask the person who "
+            "invited you for another invitation."
         )
 
 

@@ -34,7 +34,7 @@ CODES: Mapping[str, Code] = {
     "malformed_json": Code(400, "The body is not JSON."),
     "unauthenticated": Code(401, "The token, or a webhook's signature, is missing or wrong."),
     "missing_scope": Code(403, "The token does not have the scope that the call needs.", {"scope": {"type": "string"}}),
-    "login_refused": Code(403, "The code of a first login is wrong, was used, or is too old."),
+    "login_refused": Code(403, "The code of a first login is wrong, was used or revoked, or is too old."),
     "not_found": Code(404, "No such path."),
     "unknown_session": Code(404, "You have no session with this id."),
     "unknown_handoff": Code(404, "You have no handoff with this id."),

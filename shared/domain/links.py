@@ -21,7 +21,7 @@ _WORDS = re.compile(rf"(?:link\s+)?{_CODE}", re.IGNORECASE)
 
 
 class LinkState(StrEnum):
-    """OPEN until the code is used (LINKED), or replaced or shown to others (VOID). Time ends it, too."""
+    """OPEN until the code is used (LINKED), or replaced or shown to others (VOID). Time and the end of its token end it, too."""
 
     OPEN = "open"
     LINKED = "linked"
@@ -32,7 +32,8 @@ class LinkState(StrEnum):
 class Link:
     """A code that was made for a user, and what became of it. Its plaintext is not stored.
 
-    `by` made it: the user themselves, or for an `is_invitation` another one. `base_url` is where clients reach the service.
+    `by` made it, with the token `token_hash`: the user themselves, or for an `is_invitation` another one. It ends with that
+    token. `base_url` is where clients reach the service.
     After its use `account` is the person's id on the platform, `account_name` what they are called there, if it is known,
     and `home` the private chat from which it was sent.
     """
@@ -43,6 +44,7 @@ class Link:
     platform: str
     code_hash: str
     valid_until: int
+    token_hash: str = ""
     is_invitation: bool = False
     base_url: str = ""
     state: LinkState = LinkState.OPEN

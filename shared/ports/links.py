@@ -11,10 +11,10 @@ from shared.domain.tokens import Scope
 class Links(Protocol):
     """Codes are known by their hashes. A writer that loses writes nothing."""
 
-    def create(self, link: Link, *, token_hash: str) -> bool:
+    def create(self, link: Link) -> bool:
         """Store a code, in the place of an earlier one for the same person and platform.
 
-        False if the token that asks for it (`token_hash` of the user `by`) is gone.
+        False if the token that asks for it is gone.
         """
 
     def is_pairing(self, platform: str, *, now: int) -> bool:
@@ -38,7 +38,7 @@ class Links(Protocol):
         `name` is what the account is called.
 
         For an invitation the user is made, too, and may log in once. False if the code is over, was used or replaced, the
-        account belongs to another user, or the invited name is taken.
+        token that made it is gone, the account belongs to another user, or the invited name is taken.
         """
 
     def void(self, link: Link) -> bool:
@@ -56,4 +56,7 @@ class Links(Protocol):
     def login(
         self, user_id: str, code_hash: str, *, by: str, token_hash: str, scopes: frozenset[Scope], label: str, now: int
     ) -> bool:
-        """Store the first token, once. `by` names the client: it may repeat this with the same token. False for all others."""
+        """Store the first token, once. `by` names the client: it may repeat this with the same token. False for all others.
+
+        False also if the token that made the invitation is gone.
+        """

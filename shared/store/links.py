@@ -41,7 +41,7 @@ class TableLinks:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def create(self, link: Link, *, token_hash: str) -> bool:
+    def create(self, link: Link) -> bool:
         by_code = {**code_key(link.platform, link.code_hash), "by": link.by, "slot": link.slot, **_expiry(link)}
         newest = {**link_key(link.by, link.slot), **_attributes(link), **_expiry(link)}
         return self._all_or_nothing(
@@ -51,7 +51,7 @@ class TableLinks:
                 Table.SESSIONS,
                 stamped({**pairing_key(link.platform), "valid_until": link.valid_until, **_expiry(link)}),
             ),
-            Check(Table.SESSIONS, token_key(link.by, token_hash), [present("pk")]),
+            Check(Table.SESSIONS, token_key(link.by, link.token_hash), [present("pk")]),
         )
 
     def is_pairing(self, platform: str, *, now: int) -> bool:
@@ -99,6 +99,7 @@ class TableLinks:
             Put(Table.SESSIONS, stamped({**person_key(platform, account), "user": user}), [not_of_another_user(user)]),
             Put(Table.SESSIONS, stamped(identity_key(user, platform, account))),
             Put(Table.SESSIONS, stamped({**home_key(user, platform), "route": home.route})),
+            *_token_of_maker(link.by, link.token_hash),
         ]
         if link.is_invitation:
             login = {
@@ -106,6 +107,8 @@ class TableLinks:
                 "valid_until": now + LOGIN_LIFETIME,
                 "expires_at": now // 1000 + KEEP_SECONDS,
                 "base_url": link.base_url or None,
+                "by": link.by,
+                "token": link.token_hash or None,
             }
             writes.append(Put(Table.SESSIONS, stamped({**user_key(user), "invited": True}), [absent("pk")]))
             writes.append(Put(Table.SESSIONS, stamped(login)))
@@ -134,6 +137,7 @@ class TableLinks:
     def login(
         self, user_id: str, code_hash: str, *, by: str, token_hash: str, scopes: frozenset[Scope], label: str, now: int
     ) -> bool:
+        offered = self._tables.get(Table.SESSIONS, login_key(user_id)) or {}
         mine = either(absent("used_by"), equals("used_by", by))
         when = [equals("hash", code_hash), more_than("valid_until", now), mine]
         token = {
@@ -145,6 +149,7 @@ class TableLinks:
         return self._all_or_nothing(
             Update(Table.SESSIONS, login_key(user_id), when=when, set={"used_by": by}),
             Put(Table.SESSIONS, stamped(token)),
+            *_token_of_maker(offered.get("by", ""), offered.get("token", "")),
             Update(Table.SESSIONS, user_key(user_id), when=[], set={"invited": None}, first={"v": VERSION}),
         )
 
@@ -164,6 +169,11 @@ def _still_open(link: Link, now: int) -> list[Any]:
     ]
 
 
+def _token_of_maker(user_id: str, token_hash: str) -> list[Check]:
+    """What a token made is void without it. The release before did not store the token."""
+    return [Check(Table.SESSIONS, token_key(user_id, token_hash), [present("pk")])] if token_hash else []
+
+
 def _expiry(link: Link) -> Item:
     return {"expires_at": link.valid_until // 1000 + KEEP_SECONDS}
 
@@ -175,6 +185,7 @@ def _attributes(link: Link) -> Item:
         "platform": link.platform,
         "hash": link.code_hash,
         "valid_until": link.valid_until,
+        "token": link.token_hash or None,
         "invitation": link.is_invitation,
         "base_url": link.base_url or None,
         "state": link.state.value,
@@ -191,6 +202,7 @@ def _link_of(item: Item) -> Link:
         platform=item["platform"],
         code_hash=item["hash"],
         valid_until=item["valid_until"],
+        token_hash=item.get("token", ""),
         is_invitation=bool(item.get("invitation")),
         base_url=item.get("base_url", ""),
         state=LinkState(state) if state in list(LinkState) else LinkState.VOID,

@@ -62,8 +62,8 @@ def answer_link(services: Services, row: InboxRow, argument: str) -> str:
     """What `/link` is answered with, once the code is used or refused."""
     if argument:
         return (
-            "This code is not valid: it is wrong, too old, or was used. Nothing was changed. `handoff link` in the terminal "
-            "makes a new one."
+            "This code is not valid: it is wrong, too old, or was used or revoked. Nothing was changed. `handoff link` in the "
+            "terminal makes a new one."
         )
     home = services.store.accounts.home(row.user_id, row.place.platform)
     if home != row.place.home:

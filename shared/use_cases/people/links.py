@@ -66,9 +66,10 @@ def _create(services: Services, caller: Caller, platform: str, user_id: str, *, 
         platform=platform,
         code_hash=hash_of_code(platform, code),
         valid_until=services.clock.now() + LIFETIME,
+        token_hash=caller.token_hash,
         is_invitation=base_url is not None,
         base_url=base_url or "",
     )
-    if not services.store.links.create(link, token_hash=caller.token_hash):
+    if not services.store.links.create(link):
         raise Unauthenticated
     return NewLink(link, shown(code), services.platforms.get(platform).pairing(shown(code)))

@@ -22,7 +22,7 @@ HOUR = 3_600_000
 
 
 def link(code_hash: str = "h1", **changes: Any) -> Link:
-    return replace(Link("l1", "ada", "ada", "chat", code_hash, NOW + LIFETIME), **changes)
+    return replace(Link("l1", "ada", "ada", "chat", code_hash, NOW + LIFETIME, token_hash="token"), **changes)
 
 
 def invitation(code_hash: str = "i1") -> Link:
@@ -32,7 +32,7 @@ def invitation(code_hash: str = "i1") -> Link:
 def make(store: Store, *links: Link) -> None:
     store.accounts.add_token("ada", "token")
     for each in links:
-        assert store.links.create(each, token_hash="token")
+        assert store.links.create(each)
 
 
 def used(
@@ -130,8 +130,22 @@ def test_a_void_code_cannot_be_used(store: Store, backend: Backend) -> None:
 
 def test_a_revoked_token_makes_no_code(store: Store, backend: Backend) -> None:
     before = backend.scan(Table.SESSIONS)
-    assert not store.links.create(link(), token_hash="gone")
+    assert not store.links.create(link(token_hash="gone"))
     assert backend.scan(Table.SESSIONS) == before
+
+
+@pytest.mark.parametrize("made", [link(), invitation()], ids=["link", "invitation"])
+def test_a_code_ends_with_the_token_that_made_it(store: Store, backend: Backend, made: Link) -> None:
+    make(store, made)
+    assert store.accounts.remove_token("ada", "token")
+    before = backend.scan(Table.SESSIONS)
+    assert not used(store, made)
+    assert backend.scan(Table.SESSIONS) == before
+
+
+def test_a_code_of_the_release_before_is_used(store: Store) -> None:
+    make(store, link())
+    assert used(store, link(token_hash="")), "it was stored without the token that made it"
 
 
 def test_codes_go_with_their_user(store: Store) -> None:
@@ -155,7 +169,7 @@ def test_of_two_codes_for_one_account_one_wins(store: Store) -> None:
     store.accounts.add_token("eve", "token")
     make(store, link())
     eves = link("h2", by="eve", user_id="eve")
-    assert store.links.create(eves, token_hash="token")
+    assert store.links.create(eves)
     outcomes = race(insist(lambda: used(store, link())), insist(lambda: used(store, eves)))
     assert sorted(outcomes) == [False, True]
     owner = store.accounts.user_of("chat", "77")
@@ -168,7 +182,7 @@ def test_of_a_use_and_a_replacement_one_counts(store: Store) -> None:
     newer = link("h2", id="l2")
     race(
         insist(lambda: used(store, link())),
-        insist(lambda: store.links.create(newer, token_hash="token")),
+        insist(lambda: store.links.create(newer)),
     )
     assert store.links.find("chat", "h1") is None
     assert used(store, newer, event="e2")
@@ -240,6 +254,16 @@ def test_a_login_gives_one_token(store: Store, backend: Backend) -> None:
     assert backend.scan(Table.SESSIONS) == before
     assert login(store), "the client did not get the answer, and asks again"
     assert len(store.accounts.tokens("bob")) == 1
+
+
+def test_a_login_ends_with_the_token_that_invited(store: Store, backend: Backend) -> None:
+    make(store, invitation())
+    used(store, invitation())
+    store.links.offer_login("bob", "c1", now=NOW)
+    assert store.accounts.remove_token("ada", "token")
+    before = backend.scan(Table.SESSIONS)
+    assert not login(store)
+    assert backend.scan(Table.SESSIONS) == before
 
 
 def test_a_second_login_code_replaces_the_first(store: Store) -> None:

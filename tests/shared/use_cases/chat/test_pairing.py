@@ -15,7 +15,7 @@ from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.people.authenticate import Caller, authenticate
 from shared.use_cases.people.links import NewLink, create_link, invite
 from shared.use_cases.people.login import login
-from shared.use_cases.people.tokens import issue_token
+from shared.use_cases.people.tokens import issue_token, revoke_token
 from tests.support.use_case_world import USER, World
 
 GOOD = {"signature": "good"}
@@ -189,6 +189,18 @@ def test_a_revoked_token_makes_no_code(world: World) -> None:
     world.store.accounts.forget_tokens(USER)
     with pytest.raises(Unauthenticated):
         create_link(world.services, asking, "chat")
+
+
+def test_a_code_of_a_revoked_token_links_nobody(world: World) -> None:
+    asking = caller(world)
+    made = create_link(world.services, asking, "chat")
+    revoke_token(world.store.accounts, USER, asking.token.id)
+
+    post(world, "dm1", f"/link {made.code}")
+
+    assert world.store.accounts.user_of("chat", PHONE) is None
+    assert world.store.accounts.home(USER, "chat") != CHAT
+    assert world.platform.said(CHAT) == []
 
 
 def login_link(world: World, person: str = PHONE) -> str:
