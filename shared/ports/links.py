@@ -58,5 +58,5 @@ class Links(Protocol):
     ) -> bool:
         """Store the first token, once. `by` names the client: it may repeat this with the same token. False for all others.
 
-        False also if the token that made the invitation is gone.
+        False also if the token that made the invitation is gone, and for a repeat after the first token was revoked.
         """

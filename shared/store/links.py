@@ -138,8 +138,7 @@ class TableLinks:
         self, user_id: str, code_hash: str, *, by: str, token_hash: str, scopes: frozenset[Scope], label: str, now: int
     ) -> bool:
         offered = self._tables.get(Table.SESSIONS, login_key(user_id)) or {}
-        mine = either(absent("used_by"), equals("used_by", by))
-        when = [equals("hash", code_hash), more_than("valid_until", now), mine]
+        when = [equals("hash", code_hash), more_than("valid_until", now), absent("used_by")]
         token = {
             **token_key(user_id, token_hash),
             "scopes": sorted(scope.value for scope in scopes),
@@ -151,7 +150,13 @@ class TableLinks:
             Put(Table.SESSIONS, stamped(token)),
             *_token_of_maker(offered.get("by", ""), offered.get("token", "")),
             Update(Table.SESSIONS, user_key(user_id), when=[], set={"invited": None}, first={"v": VERSION}),
-        )
+        ) or self._has_logged_in(user_id, code_hash, by=by, token_hash=token_hash, now=now)
+
+    def _has_logged_in(self, user_id: str, code_hash: str, *, by: str, token_hash: str, now: int) -> bool:
+        """A repeat writes nothing, so it cannot restore a token that was revoked since."""
+        login = self._tables.get(Table.SESSIONS, login_key(user_id)) or {}
+        is_same = (login.get("hash"), login.get("used_by")) == (code_hash, by) and login["valid_until"] > now
+        return is_same and self._tables.get(Table.SESSIONS, token_key(user_id, token_hash)) is not None
 
     def _all_or_nothing(self, *writes: Write) -> bool:
         try:

@@ -266,6 +266,25 @@ def test_a_login_ends_with_the_token_that_invited(store: Store, backend: Backend
     assert backend.scan(Table.SESSIONS) == before
 
 
+def test_a_repeated_login_restores_no_revoked_token(store: Store, backend: Backend) -> None:
+    make(store, invitation())
+    used(store, invitation())
+    store.links.offer_login("bob", "c1", now=NOW)
+    assert login(store)
+    assert store.accounts.remove_token("bob", "t1")
+    before = backend.scan(Table.SESSIONS)
+    assert not login(store)
+    assert backend.scan(Table.SESSIONS) == before
+
+
+def test_a_login_is_repeated_by_its_client_at_once(store: Store) -> None:
+    make(store, invitation())
+    used(store, invitation())
+    store.links.offer_login("bob", "c1", now=NOW)
+    assert race(*[insist(lambda: login(store))] * 3) == [True] * 3
+    assert len(store.accounts.tokens("bob")) == 1
+
+
 def test_a_second_login_code_replaces_the_first(store: Store) -> None:
     make(store, invitation())
     used(store, invitation())

@@ -225,6 +225,17 @@ def test_an_invited_person_gets_one_token(world: World) -> None:
     assert len(world.store.accounts.tokens("bob")) == 1
 
 
+def test_a_revoked_first_token_stays_revoked(world: World) -> None:
+    post(world, "dm1", f"/start {invited(world).code}")
+    code = login_link(world)
+    _, issued = login(world.services, code, "the client's key")
+    revoke_token(world.store.accounts, "bob", issued.token.id)
+
+    with pytest.raises(LoginRefused):
+        login(world.services, code, "the client's key")
+    assert world.store.accounts.tokens("bob") == []
+
+
 @pytest.mark.parametrize("code", ["", "hl_bob.x", f"hl_bob.{'x' * 32}", f"hl_nobody.{'x' * 32}", "ho_bob.abc"])
 def test_a_guessed_login_gives_nothing(world: World, code: str) -> None:
     post(world, "dm1", invited(world).code)
