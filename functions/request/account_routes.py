@@ -39,9 +39,9 @@ async def delete_token(token_id: PathId, services: AppServices, caller: WritingC
 
 
 @router.post("/users", status_code=201, responses=refusals(*BODY, "user_exists"))
-async def post_user(body: UserBody, services: AppServices, _: Admin) -> IssuedToken:
-    """Add a user, with a first token. Needs the scope `admin`."""
-    issued = add_user(services, body.id, label=body.label)
+async def post_user(body: UserBody, services: AppServices, caller: Admin) -> IssuedToken:
+    """Add a user, with a first token, which lasts no longer than the one of this request. Needs the scope `admin`."""
+    issued = add_user(services, caller, body.id, label=body.label)
     return IssuedToken(token=issued.plaintext, **TokenView.of(issued.token).model_dump())
 
 

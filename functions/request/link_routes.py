@@ -27,7 +27,10 @@ PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configur
 
 @router.post("/links", status_code=201, responses=refusals(*BODY, *PLATFORM))
 async def post_link(body: LinkBody, services: AppServices, caller: WritingCaller) -> NewLinkView:
-    """A code for 10 minutes: the account from which the bot gets it in a private chat is yours, and that chat your home."""
+    """A code for 10 minutes: the account from which the bot gets it in a private chat is yours, and that chat your home.
+
+    Needs a token without an expiry, which is true of `POST /invitations`, too. Revoking that token ends the code.
+    """
     return _view(on_conflict(lambda: create_link(services, caller, body.platform)), services)
 
 

@@ -14,7 +14,7 @@ class Links(Protocol):
     def create(self, link: Link) -> bool:
         """Store a code, in the place of an earlier one for the same person and platform.
 
-        False if the token that asks for it is gone.
+        False if the token that asks for it is gone, or has an expiry, which an account has not.
         """
 
     def is_pairing(self, platform: str, *, now: int) -> bool:

@@ -51,7 +51,7 @@ class TableLinks:
                 Table.SESSIONS,
                 stamped({**pairing_key(link.platform), "valid_until": link.valid_until, **_expiry(link)}),
             ),
-            Check(Table.SESSIONS, token_key(link.by, link.token_hash), [present("pk")]),
+            Check(Table.SESSIONS, token_key(link.by, link.token_hash), [present("pk"), absent("valid_until")]),
         )
 
     def is_pairing(self, platform: str, *, now: int) -> bool:

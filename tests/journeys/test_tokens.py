@@ -108,6 +108,17 @@ def test_a_token_gives_no_more_than_it_has(client: Callable[..., httpx.Client]) 
     assert datetime.fromisoformat(made["expires_at"]).timestamp() * 1000 == pytest.approx(soon, abs=1)
 
 
+def test_nothing_that_a_token_makes_outlives_it(client: Callable[..., httpx.Client]) -> None:
+    soon = int(time.time() * 1000) + 60_000
+    http = client("owner", *Scope, expires_at=soon)
+    name = f"u{uuid.uuid4().hex[:8]}"
+
+    assert problem_code(http.post("/links", json={"platform": "telegram"})) == "invalid_request"
+    assert problem_code(http.post("/invitations", json={"platform": "telegram", "name": name})) == "invalid_request"
+    made = http.post("/users", json={"id": name}).json()
+    assert datetime.fromisoformat(made["expires_at"]).timestamp() * 1000 == pytest.approx(soon, abs=1)
+
+
 def test_an_administrator_adds_and_removes_users(user: ApiUser, client: Callable[..., httpx.Client]) -> None:
     admin = client("owner", Scope.ADMIN)
     name = f"u{uuid.uuid4().hex[:8]}"

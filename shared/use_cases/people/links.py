@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 
 from shared.domain.links import LIFETIME, Link, new_code, shown
-from shared.errors import Unauthenticated, UserExists
+from shared.errors import InvalidRequest, Unauthenticated, UserExists
 from shared.ports.platforms import Pairing
 from shared.services import Services
 from shared.use_cases.access import refuse_unusable_platform
@@ -29,7 +29,8 @@ def hash_of_code(platform: str, code: str) -> str:
 def create_link(services: Services, caller: Caller, platform: str) -> NewLink:
     """A code for an account of the caller on a platform. An earlier one is void.
 
-    Raises UnknownPlatform, PlatformNotSupported, PlatformNotConfigured, or Unauthenticated if the token was revoked.
+    Raises UnknownPlatform, PlatformNotSupported, PlatformNotConfigured, InvalidRequest if the caller's token has an expiry,
+    or Unauthenticated if it was revoked.
     """
     return _create(services, caller, platform, caller.user_id)
 
@@ -39,6 +40,7 @@ def invite(services: Services, caller: Caller, name: str, platform: str, *, base
 
     A person who used an earlier code and never logged in is removed first: two people must not become one user.
     """
+    _refuse_expiring(caller)
     store = services.store
     is_waiting = store.links.is_waiting(name)
     if store.accounts.tokens(name) or (name in store.accounts.users() and not is_waiting):
@@ -56,7 +58,17 @@ def unlink(services: Services, user_id: str, platform: str) -> None:
     services.store.accounts.unlink(user_id, platform)
 
 
+def _refuse_expiring(caller: Caller) -> None:
+    """What a token makes must not outlive it."""
+    if caller.token.expires_at is not None:
+        raise InvalidRequest(
+            "This token expires, and an account that it links would not. No code was created. Use a token without an "
+            "expiry, or ask the operator to link the account."
+        )
+
+
 def _create(services: Services, caller: Caller, platform: str, user_id: str, *, base_url: str | None = None) -> NewLink:
+    _refuse_expiring(caller)
     refuse_unusable_platform(services.platforms, platform)
     code = new_code()
     link = Link(

@@ -71,14 +71,21 @@ def revoke_token(accounts: Accounts, user_id: str, wanted: str) -> None:
         raise UnknownToken(wanted)
 
 
-def add_user(services: Services, user_id: str, *, scopes: frozenset[Scope] = USUAL, label: str = "") -> Issued:
-    """A new user with a first token. Raises UserExists."""
+def add_user(services: Services, caller: Caller, user_id: str, *, label: str = "") -> Issued:
+    """A new user with a first token, which lasts no longer than the one that asks for it. Raises UserExists."""
     accounts = services.store.accounts
     plaintext = new_token(user_id)
     now = services.clock.now()
+    token = Token(token_id(hash_of(plaintext)), USUAL, label, now, caller.token.expires_at)
     is_known = bool(accounts.tokens(user_id))  # an older version did not list its users
     if is_known or not accounts.add_token(
-        user_id, hash_of(plaintext), scopes=scopes, label=label, created_at=now, is_new_user=True
+        user_id,
+        hash_of(plaintext),
+        scopes=token.scopes,
+        label=label,
+        created_at=now,
+        expires_at=token.expires_at,
+        is_new_user=True,
     ):
         raise UserExists(user_id)
-    return Issued(Token(token_id(hash_of(plaintext)), scopes, label, now), plaintext)
+    return Issued(token, plaintext)

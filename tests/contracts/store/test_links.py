@@ -135,6 +135,14 @@ def test_a_revoked_token_makes_no_code(store: Store, backend: Backend) -> None:
 
 
 @pytest.mark.parametrize("made", [link(), invitation()], ids=["link", "invitation"])
+def test_a_token_with_an_expiry_makes_no_code(store: Store, backend: Backend, made: Link) -> None:
+    store.accounts.add_token("ada", "token", expires_at=NOW + 10 * LIFETIME)
+    before = backend.scan(Table.SESSIONS)
+    assert not store.links.create(made)
+    assert backend.scan(Table.SESSIONS) == before
+
+
+@pytest.mark.parametrize("made", [link(), invitation()], ids=["link", "invitation"])
 def test_a_code_ends_with_the_token_that_made_it(store: Store, backend: Backend, made: Link) -> None:
     make(store, made)
     assert store.accounts.remove_token("ada", "token")

@@ -9,7 +9,7 @@ import pytest
 from shared.domain.links import LIFETIME, LOGIN_LIFETIME, TRIES_PER_HOUR
 from shared.domain.routes import Place
 from shared.domain.tokens import Scope
-from shared.errors import LoginRefused, Unauthenticated, UnknownPlatform, UserExists
+from shared.errors import InvalidRequest, LoginRefused, Unauthenticated, UnknownPlatform, UserExists
 from shared.ports.inbound import WebhookRequest
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.people.authenticate import Caller, authenticate
@@ -23,8 +23,9 @@ PHONE = "ada-phone"
 CHAT = Place("chat", f"with-{PHONE}")
 
 
-def caller(world: World, user: str = USER) -> Caller:
-    issued = issue_token(world.store.accounts, user, now=world.clock.now(), scopes=frozenset(Scope))
+def caller(world: World, user: str = USER, *, expires_at: int | None = None) -> Caller:
+    now = world.clock.now()
+    issued = issue_token(world.store.accounts, user, now=now, scopes=frozenset(Scope), expires_at=expires_at)
     return authenticate(world.store.accounts, f"Bearer {issued.plaintext}", now=world.clock.now())
 
 
@@ -189,6 +190,15 @@ def test_a_revoked_token_makes_no_code(world: World) -> None:
     world.store.accounts.forget_tokens(USER)
     with pytest.raises(Unauthenticated):
         create_link(world.services, asking, "chat")
+
+
+def test_what_has_no_expiry_is_not_made_with_a_token_that_has_one(world: World) -> None:
+    asking = caller(world, expires_at=world.clock.now() + 10 * LIFETIME)
+    with pytest.raises(InvalidRequest, match="expires"):
+        create_link(world.services, asking, "chat")
+    with pytest.raises(InvalidRequest, match="expires"):
+        invite(world.services, asking, "bob", "chat", base_url="https://service.test")
+    assert world.store.links.made_by(USER) == []
 
 
 def test_a_code_of_a_revoked_token_links_nobody(world: World) -> None:
