@@ -17,15 +17,19 @@ class StateFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._written = ""
+        self._written: dict[str, Any] | None = None
 
     def write(self, values: Mapping[str, Any]) -> None:
         """Replace what was written before. A full disk is no reason to stop: the file is for people."""
-        text = json.dumps({"process": str(os.getpid()), **values}, sort_keys=True)
-        if text != self._written:
+        if values != self._written:
             with contextlib.suppress(OSError):
-                write_private(self._path, text + "\n")
-                self._written = text
+                write_state(self._path, str(os.getpid()), values)
+                self._written = dict(values)
+
+
+def write_state(path: Path, process: str, values: Mapping[str, Any]) -> None:
+    """Say what a process knows of itself."""
+    write_private(path, json.dumps({"process": process, **values}, sort_keys=True) + "\n")
 
 
 def read_state(path: Path, process: str) -> dict[str, Any]:

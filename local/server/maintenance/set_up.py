@@ -4,7 +4,7 @@ import argparse
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from shlex import quote
 
@@ -22,15 +22,23 @@ from shared.sqlite.database import Database
 from shared.sqlite.secrets import SqliteSecrets
 
 RESTART_SECONDS = 60.0
+POLL_SECONDS = 0.1
 NOT_RUNNING = 10
 """The exit code that tells the client: stored, but there is no service to pair with yet."""
 
 
-def set_up_here(asked: argparse.Namespace, console: Console) -> int:
+def set_up_here(
+    asked: argparse.Namespace,
+    console: Console,
+    *,
+    person: Person | None = None,
+    send: Callable[[int, int], None] = os.kill,
+    pause: Callable[[float], None] = time.sleep,
+) -> int:
     """Ask, check, store, restart the service if it runs. Raises Unusable, DataFileError."""
     directory = DataDirectory.at(asked.data)
     program = os.environ.get("HANDOFF_PROG") or "handoff"
-    person = Person()
+    person = person or Person()
     try:
         chat = chat_named(asked.platform)
         directory.create()
@@ -54,13 +62,20 @@ def set_up_here(asked: argparse.Namespace, console: Console) -> int:
             set_up(chat, way, store, present, replace=asked.replace, person=person)
     except SetUpFailed as failed:
         return console.refuse(str(failed))
-    if process is None:
+    deadline = time.monotonic() + RESTART_SECONDS
+    before = _ask_to_restart(directory, deadline, person, send, pause)
+    if before is None:
         where = "" if directory.is_usual(os.environ) else f" --data {quote(str(directory.path))}"
         person.say(
             f"\nThe service is not running. Start it with: {program} up{where}\nThen pair: {program} link {chat.name}"
         )
         return NOT_RUNNING
-    return _restart(directory, chat, process, person, console)
+    while time.monotonic() < deadline:
+        ended = _restarted(directory, chat, before, person, console)
+        if ended is not None:
+            return ended
+        pause(POLL_SECONDS)
+    return console.refuse("The service did not come back in time. The secrets are stored. See: handoff doctor")
 
 
 def _refuse_overridden(chat: LocalChat, settings: Mapping[str, str], directory: DataDirectory) -> None:
@@ -98,25 +113,41 @@ def _way(chat: LocalChat, settings: Mapping[str, str], public_url: str) -> Way:
     )
 
 
-def _restart(directory: DataDirectory, chat: LocalChat, process: str, person: Person, console: Console) -> int:
-    """Let the running service start again in its process. What it works on goes on after that."""
-    person.say("Restarting the service, so that it uses the bot ...")
-    deadline = time.monotonic() + RESTART_SECONDS
-    before = read_state(directory.state, process).get("started")
-    with suppress(ProcessLookupError, ValueError):
-        os.kill(int(process), signal.SIGUSR1)
-    while time.monotonic() < deadline:
-        running = directory.running()
-        state = read_state(directory.state, running) if running else {}
-        relay = dict(state.get("relays") or {}).get(chat.name)
-        is_new = bool(state.get("loaded")) and state.get("started") != before
-        if isinstance(relay, str) and is_new:
-            return console.refuse(f"The service has restarted, but cannot use the bot: {relay}")
-        if is_new and (relay is True or relay is None) and _answers(directory):
-            person.say(f"{chat.spec.title} is connected.")
-            return 0
-        time.sleep(0.1)
-    return console.refuse("The service did not come back in time. The secrets are stored. See: handoff doctor")
+def _ask_to_restart(
+    directory: DataDirectory,
+    deadline: float,
+    person: Person,
+    send: Callable[[int, int], None],
+    pause: Callable[[float], None],
+) -> str | None:
+    """Let the running service start again in its process; when it had started, or None if there is none.
+
+    It may have been stopped or replaced while the person typed. A service is the process that has the directory and has
+    written its state: a restore has the directory, too, and the signal would end it.
+    """
+    while (process := directory.running()) and time.monotonic() < deadline:
+        if known := read_state(directory.state, process):
+            person.say("Restarting the service, so that it uses the bot ...")
+            with suppress(ProcessLookupError, ValueError):
+                send(int(process), signal.SIGUSR1)
+            return str(known.get("started"))
+        pause(POLL_SECONDS)
+    return None
+
+
+def _restarted(directory: DataDirectory, chat: LocalChat, before: str, person: Person, console: Console) -> int | None:
+    """The exit code once the service has started again; None until then. What it works on goes on after that."""
+    running = directory.running()
+    state = read_state(directory.state, running) if running else {}
+    if not state.get("loaded") or str(state.get("started")) == before:
+        return None
+    relay = dict(state.get("relays") or {}).get(chat.name)
+    if isinstance(relay, str):
+        return console.refuse(f"The service has restarted, but cannot use the bot: {relay}")
+    if relay is False or not _answers(directory):
+        return None
+    person.say(f"{chat.spec.title} is connected.")
+    return 0
 
 
 def _answers(directory: DataDirectory) -> bool:
