@@ -141,6 +141,21 @@ def test_three_commands_lead_to_a_finished_handoff(newcomer: Newcomer, chat: Loc
             assert file.stat().st_mode & 0o077 == 0
 
 
+def test_a_set_up_pairs_with_the_service_that_it_set_up(newcomer: Newcomer) -> None:
+    newcomer.starts()
+    newcomer.environment |= {"HANDOFF_URL": "http://127.0.0.1:9", "HANDOFF_TOKEN": "ho_owner.of-another-service"}
+    shown = newcomer.sets_up(GUIDED[0])
+    assert f"account {GUIDED[0].people['owner']} is owner" in shown
+
+
+def test_a_set_up_of_this_machine_takes_no_other_address(newcomer: Newcomer) -> None:
+    setup = newcomer.type("setup", GUIDED[0].name, "--url", "https://handoff.example.com")
+    setup.communicate("", timeout=60)
+    assert setup.returncode == 2
+    assert "--url" in newcomer.shown(setup)
+    assert not newcomer.data.exists()
+
+
 @pytest.mark.timeout(300)
 def test_a_second_bot_and_a_second_person(newcomer: Newcomer, tmp_path_factory: pytest.TempPathFactory) -> None:
     first, second, *_ = GUIDED

@@ -18,10 +18,15 @@ _VARIABLES = ("HANDOFF_URL", "HANDOFF_TOKEN")
 
 def of_its_own_service(context: Context) -> Context | None:
     """With `--data`, the context of the service there, unless another one was named as well; None if it has told no URL."""
-    given = getattr(context.args, "data", None)
-    if given is None or getattr(context.args, "url", None):
+    if getattr(context.args, "data", None) is None or getattr(context.args, "url", None):
         return context
-    env = Path(given).expanduser().absolute() / "env"
+    return of_this_machine(context)
+
+
+def of_this_machine(context: Context) -> Context | None:
+    """The context of the service in `--data` or in the usual directory, whatever is configured; None if it has told no URL."""
+    given = getattr(context.args, "data", None)
+    env = (Path(given).expanduser().absolute() if given else data_directory(context.environ)) / "env"
     known = read_env(env) if env.is_file() and not distrust(env) else {}
     if not known.get("HANDOFF_URL"):
         return None

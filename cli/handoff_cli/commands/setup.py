@@ -1,7 +1,7 @@
 """`handoff setup PLATFORM`: the service's program talks with the person about the bot, then this one pairs."""
 
 from handoff_cli.commands.link import pair
-from handoff_cli.commands.machine import of_its_own_service
+from handoff_cli.commands.machine import of_this_machine
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, UsageProblem
 from handoff_cli.server_program import MAINTAIN, SET_UP_STACK, options, run
@@ -15,12 +15,14 @@ def setup(context: Context) -> int:
     args = context.args
     if args.stack is not None:
         return _in_stack(context)
+    if getattr(args, "url", None) or getattr(args, "token", None):
+        raise UsageProblem("This sets up the service on this machine, so --url and --token are for --stack only.")
     done = run(context, MAINTAIN, "setup", *options(vars(args), "data", "public_url", "replace"), "--", args.platform)
     if done == _NOT_RUNNING:
         return 0
     if done != 0:
         return done
-    found = of_its_own_service(context)
+    found = of_this_machine(context)
     if found is None:
         raise CliError("The bot is set up, but the service has told no address. See: handoff doctor")
     return _pair(found)
