@@ -16,9 +16,10 @@ INTERRUPTED = 130
 
 def interruptible(program: Callable[[], int], message: str) -> int:
     """Run the program and return its exit code. It should do slow imports itself, so that they can be interrupted."""
-    for signum in SIGNALS:
-        signal.signal(signum, _interrupt)
     try:
+        for signum in SIGNALS:
+            signal.signal(signum, _interrupt)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # see `start_again`
         return program()
     except KeyboardInterrupt:
         sys.stdout.write(f"\n{message}\n")
@@ -29,6 +30,7 @@ def interruptible(program: Callable[[], int], message: str) -> int:
 
 
 _restart_wanted = threading.Event()
+_stop_wanted = threading.Event()
 
 
 def heed_restarts() -> None:
@@ -37,10 +39,20 @@ def heed_restarts() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {RESTART})
 
 
-def start_again(environment: Mapping[str, str]) -> NoReturn:
-    """Replace this process with its program in the same directory. A RESTART that comes in between waits for `heed_restarts`."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {RESTART})
+def start_again(environment: Mapping[str, str]) -> None:
+    """Replace this process with its program in the same directory. Returns only if it was told to stop.
+
+    A RESTART that comes in between waits for `heed_restarts`, a stop for `interruptible`.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, {RESTART, *SIGNALS})
+    if is_stop_wanted():
+        return
     os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], dict(environment))  # noqa: S606  # our own program
+
+
+def is_stop_wanted() -> bool:
+    """Whether SIGINT or SIGTERM came since `wait_for_signal` began: after a RESTART, a stop still counts."""
+    return _stop_wanted.is_set()
 
 
 def wait_for_signal() -> int:
@@ -54,7 +66,7 @@ def wait_for_signal() -> int:
     with woken, wake:
         signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
         for signum in SIGNALS:
-            signal.signal(signum, lambda *_: None)
+            signal.signal(signum, lambda *_: _stop_wanted.set())
         received = 0
         while received not in SIGNALS and not _restart_wanted.is_set():
             received = woken.recv(1)[0]

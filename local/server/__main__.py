@@ -18,13 +18,14 @@ def main() -> int:
     from local.server.memory import prepare  # noqa: PLC0415  # slow imports, which Ctrl-C may interrupt
 
     prepare()
-    from local.server.program import PORT_AGAIN, START_AGAIN, run  # noqa: PLC0415  # see above
+    from local.server.program import PORT_AGAIN, START_AGAIN, STOPPED, run  # noqa: PLC0415  # see above
 
     code = run(sys.argv[1:], os.environ, started, umask=umask)
     if code == START_AGAIN:
         flush()
         os.umask(umask)
         start_again({**before, PORT_AGAIN: os.environ[PORT_AGAIN]})
+        return STOPPED
     return code
 
 

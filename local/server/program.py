@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from local.chats.real import RealBots
-from local.interruptible import RESTART, wait_for_signal
+from local.interruptible import RESTART, is_stop_wanted, wait_for_signal
 from local.options import faults
 from local.paths import ROOT
 from local.server.directory import Refused, Unusable
@@ -73,7 +73,7 @@ def _run(arguments: Sequence[str], environment: MutableMapping[str, str], starte
         if runner:
             runner.stop()  # before the service, which takes its last answer
         server.stop(began=began)
-    if is_restart:
+    if is_restart and not is_stop_wanted():
         environment[PORT_AGAIN] = str(port)
         return START_AGAIN
     _say(f"Stopped. Everything is kept in {options.directory.path}.")

@@ -18,16 +18,41 @@ sys.exit(interruptible(program, "Stopped."))
 """
 
 
+AGAIN = """
+import os
+import signal
+import sys
+from local.interruptible import SIGNALS, interruptible, start_again
+
+def program():
+    if "AGAIN" not in os.environ:
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        os.kill(os.getpid(), signal.SIGTERM)
+        start_again({**os.environ, "AGAIN": "yes"})
+    print("It goes on.")
+
+sys.exit(interruptible(program, "Stopped."))
+"""
+
+
 @pytest.mark.parametrize("where", ["raise KeyboardInterrupt", 'exec("raise KeyboardInterrupt")'])
 def test_an_interrupt_ends_with_a_message_and_130(where: str, tmp_path: Path) -> None:
     """Run with -m, as `make run` is: only there does CPython look at interrupts that were handled."""
-    (tmp_path / "program.py").write_text(PROGRAM.format(where=where))
+    assert run(tmp_path, PROGRAM.format(where=where)) == (130, "\nStopped.\n", "")
+
+
+def test_a_stop_that_comes_as_a_program_starts_again_ends_it(tmp_path: Path) -> None:
+    assert run(tmp_path, AGAIN) == (130, "\nStopped.\n", "")
+
+
+def run(directory: Path, program: str) -> tuple[int, str, str]:
+    (directory / "program.py").write_text(program)
     done = subprocess.run(
         [sys.executable, "-m", "program"],
-        cwd=tmp_path,
+        cwd=directory,
         env={"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "\nStopped.\n", "")
+    return done.returncode, done.stdout, done.stderr

@@ -264,6 +264,19 @@ def test_it_starts_again_in_its_process_while_work_goes_on(program: ServerProces
     assert thread.is_answered("in between")
 
 
+def test_a_stop_while_it_restarts_stops_it(program: ServerProcess) -> None:
+    thread = ChatThread(program.user())
+    thread.say("rehearse: slow 8")  # so that the restart waits
+    eventually(lambda: thread.session()["turn_running"])
+    assert program.process is not None
+
+    program.process.send_signal(signal.SIGUSR1)
+    eventually(lambda: "Restarting" in program.output.read_text())
+
+    assert program.stop() == 0
+    assert "Stopped. Everything is kept" in program.output.read_text()
+
+
 def test_settings_that_were_changed_count_after_a_restart(data: Path) -> None:
     server = ServerProcess(data, HANDOFF_REHEARSAL_SECONDS="0")
     data.mkdir(parents=True, exist_ok=True)
