@@ -54,7 +54,7 @@ class EmulatedAws:
         return str(found.decode())
 
     def _apply(
-        self, name: str, template: dict[str, Any], parameters: Mapping[str, str]
+        self, name: str, stack_id: str, template: dict[str, Any], parameters: Mapping[str, str]
     ) -> tuple[dict[str, str], dict[str, str]]:
         """A change of a stack that exists changes no resource of moto's: only its description is new."""
         if name not in self._stacks:
@@ -70,9 +70,21 @@ class EmulatedAws:
                 outputs["ApiUrl"] = self.cloud.serve().url
             self._stacks[name] = dict(stack.resources), outputs
         physical, outputs = self._stacks[name]
+        for logical, one in template["Resources"].items():
+            self.mark(one["Type"], physical.get(logical, ""), stack_id)
         outputs["SecretsPrefix"] = parameters["SecretsPrefix"]
         outputs["Release"] = template["Outputs"]["Release"]["Value"]
         return physical, dict(outputs)
+
+    def mark(self, kind: str, physical: str, stack_id: str) -> None:
+        """Tag a resource as CloudFormation does with those that it makes or takes over."""
+        tags = {"aws:cloudformation:stack-id": stack_id}
+        if kind == TABLE:
+            dynamodb = self.client("dynamodb")
+            arn = dynamodb.describe_table(TableName=physical)["Table"]["TableArn"]
+            dynamodb.tag_resource(ResourceArn=arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()])
+        elif kind == QUEUE:
+            self.client("sqs").tag_queue(QueueUrl=physical, Tags=tags)
 
 
 def _data_only(template: dict[str, Any]) -> dict[str, Any]:

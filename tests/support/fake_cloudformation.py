@@ -26,10 +26,10 @@ NO_CHANGES = "The submitted information didn't contain changes. Submit different
 
 @dataclass
 class Backend:
-    """What stands behind the stacks. `apply` makes the resources, and returns physical ids and outputs."""
+    """What stands behind the stacks. `apply` makes the resources of a stack (name, id), and returns physical ids and outputs."""
 
     read_template: Callable[[str], str]
-    apply: Callable[[str, Document, Mapping[str, str]], tuple[dict[str, str], dict[str, str]]]
+    apply: Callable[[str, str, Document, Mapping[str, str]], tuple[dict[str, str], dict[str, str]]]
 
 
 @dataclass
@@ -319,7 +319,7 @@ class FakeCloudFormation:
                 return
             self._event(stack, name, kind, f"{verb}_COMPLETE")
         yield
-        stack.physical, stack.outputs = self.backend.apply(stack.name, found.template, found.parameters)
+        stack.physical, stack.outputs = self.backend.apply(stack.name, stack.id, found.template, found.parameters)
         stack.template, stack.parameters = found.template, found.parameters
         found.execution = "EXECUTE_COMPLETE"
         self._state(stack, f"{verb}_COMPLETE")

@@ -15,6 +15,8 @@ from local.operate.deploy.stacks import REVIEW, Follower, StackState, describe
 from local.operate.deploy.template import QUEUE, TABLE
 
 _KEPT = "DELETE_SKIPPED"
+_MADE_BY = "aws:cloudformation:stack-id"
+"""The tag that CloudFormation puts on what a stack makes or takes over. Users cannot set it."""
 _GONE = frozenset(
     {"ResourceNotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist", "ParameterNotFound"}
 )
@@ -22,10 +24,14 @@ _GONE = frozenset(
 
 @dataclass
 class Left:
-    """What outlives the stack: physical ids by type, the prefix of its secrets, and its address."""
+    """What outlives the stack: physical ids by type, the prefix of its secrets, and its address.
+
+    `doubtful` are tables that a removed stack of this name kept, and of which nothing shows that they are still its own.
+    """
 
     tables: list[str] = field(default_factory=list)
     queues: list[str] = field(default_factory=list)
+    doubtful: list[str] = field(default_factory=list)
     prefix: str = ""
     url: str = ""
 
@@ -57,6 +63,7 @@ class Destroy:
             self._remove(stack)
         else:
             left = self._of_removed()
+            self._tell_doubtful(left)
             if not left:
                 raise Stopped(
                     f"There is no stack {self.stack} in {self.account.region}, and nothing that one has left."
@@ -81,21 +88,31 @@ class Destroy:
         return found
 
     def _of_removed(self) -> Left:
-        """CloudFormation remembers removed stacks for 90 days, and which of their resources it kept."""
+        """CloudFormation remembers removed stacks for 90 days, and which of their resources it kept.
+
+        A name proves nothing: only what carries the mark of a removed stack of Handoff is taken.
+        """
         left = Left()
-        for page in self.account.cloudformation.get_paginator("list_stacks").paginate(
-            StackStatusFilter=["DELETE_COMPLETE"]
-        ):
+        for stack in self._removed():
+            found = self._resources(stack.id, lambda status: status == _KEPT)
+            for table in found.tables:
+                tags = self._tags_of_table(table)
+                if stack.is_ours and tags is not None and tags.get(_MADE_BY) == stack.id:
+                    left.tables.append(table)
+                elif tags is not None:
+                    left.doubtful.append(table)
+            if stack.is_ours:
+                left.queues += [one for one in found.queues if self._tags_of_queue(one).get(_MADE_BY) == stack.id]
+                left.prefix = left.prefix or stack.parameters.get("SecretsPrefix", "")
+        left.doubtful = [table for table in left.doubtful if table not in left.tables]
+        return left
+
+    def _removed(self) -> Iterator[StackState]:
+        client = self.account.cloudformation
+        for page in client.get_paginator("list_stacks").paginate(StackStatusFilter=["DELETE_COMPLETE"]):
             for one in page["StackSummaries"]:
-                if one["StackName"] != self.stack:
-                    continue
-                found = self._resources(one["StackId"], lambda status: status == _KEPT)
-                left.tables += [name for name in found.tables if self._exists(name)]
-                left.queues += found.queues
-                described = describe(self.account.cloudformation, one["StackId"])
-                if described and described.is_ours:
-                    left.prefix = left.prefix or described.parameters.get("SecretsPrefix", "")
-        return left if left.tables else Left()
+                if one["StackName"] == self.stack and (found := describe(client, one["StackId"])):
+                    yield found
 
     def _resources(self, stack_id: str, is_wanted: Callable[[str], bool]) -> Left:
         left = Left()
@@ -111,14 +128,25 @@ class Destroy:
                 raise
         return left
 
-    def _exists(self, table: str) -> bool:
+    def _tags_of_table(self, table: str) -> dict[str, str] | None:
+        """None if there is no such table."""
+        dynamodb = self.account.dynamodb
         try:
-            self.account.dynamodb.describe_table(TableName=table)
+            arn = dynamodb.describe_table(TableName=table)["Table"]["TableArn"]
+            pages = dynamodb.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
+            return {one["Key"]: one["Value"] for page in pages for one in page["Tags"]}
         except ClientError as error:
             if code_of(error) in _GONE:
-                return False
+                return None
             raise
-        return True
+
+    def _tags_of_queue(self, queue: str) -> dict[str, str]:
+        try:
+            return dict(self.account.sqs.list_queue_tags(QueueUrl=queue).get("Tags", {}))
+        except ClientError as error:
+            if code_of(error) in _GONE:
+                return {}
+            raise
 
     def _agree(self, left: Left) -> None:
         talk = self.talk
@@ -199,6 +227,14 @@ class Destroy:
         except ClientError as error:
             if code_of(error) not in _GONE:
                 raise
+
+    def _tell_doubtful(self, left: Left) -> None:
+        for table in left.doubtful:
+            self.talk.say(
+                f"{table} is left alone: a removed stack {self.stack} kept it, but the table does not carry the mark of a "
+                f"stack of Handoff (tag {_MADE_BY}), so it may be in use. Look at it, and delete it yourself if it is not: "
+                f"aws dynamodb delete-table --table-name {table} --region {self.account.region}"
+            )
 
     def _tell_kept(self, left: Left) -> None:
         self.talk.say("Kept, with all data:")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from local.operate.deploy.template import TABLE
 from tests.local.operate.deploy.conftest import Operator
 from tests.support.emulated_aws import EmulatedAws
 
@@ -49,6 +50,32 @@ def test_data_that_was_kept_is_deleted_later(operator: Operator, aws: EmulatedAw
     assert (tables(aws), queues(aws)) == ([], [])
     assert operator.run("destroy", "--yes", "--delete-data") == 1
     assert "no stack handoff" in capsys.readouterr().err
+
+
+def test_what_another_stack_took_over_stays(operator: Operator, aws: EmulatedAws, capsys: Said) -> None:
+    operator.deploy()
+    operator.run("destroy", "--yes")
+    adopted, *others = tables(aws)
+    aws.mark(TABLE, adopted, "arn:aws:cloudformation:us-east-1:1:stack/restored/7")
+    capsys.readouterr()
+    assert operator.run("destroy", "--yes", "--delete-data") == 0
+    assert tables(aws) == [adopted]
+    assert others
+    assert f"aws dynamodb delete-table --table-name {adopted}" in capsys.readouterr().out
+
+
+def test_what_a_stack_of_another_program_left_stays(operator: Operator, aws: EmulatedAws, capsys: Said) -> None:
+    operator.deploy()
+    operator.run("destroy", "--yes")
+    (removed,) = aws.formation.stacks.values()
+    removed.tags, removed.outputs = {}, {}
+    before = tables(aws), queues(aws)
+    capsys.readouterr()
+    assert operator.run("destroy", "--yes", "--delete-data") == 1
+    assert (tables(aws), queues(aws)) == before
+    said = capsys.readouterr()
+    assert "nothing that one has left" in said.err
+    assert f"aws dynamodb delete-table --table-name {before[0][0]}" in said.out
 
 
 @pytest.mark.parametrize("prefix", ["/one", "/one/two", "/one-agent"])
