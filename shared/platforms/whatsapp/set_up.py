@@ -22,6 +22,7 @@ class WhatsAppSetUp(SetUp):
             "On developers.facebook.com/apps make an app for WhatsApp. Its page API Setup shows the Phone number ID.",
             "In Business settings, System users: generate a token with whatsapp_business_messaging for the app.",
             "In App settings, Basic: copy the App secret.",
+            "Choose a verify token, any random text of 16 characters or more. You enter it here, and later in the app.",
         ]
 
     def asked(self, way: Way) -> Sequence[AskedSecret]:  # noqa: ARG002  # the interface
@@ -29,10 +30,12 @@ class WhatsAppSetUp(SetUp):
             AskedSecret(NUMBER, "Phone number ID", r"[0-9]{6,20}", "106540352242922"),
             AskedSecret(TOKEN, "Access token", r"[!-~]{20,1000}", "EAA…"),
             AskedSecret(APP_SECRET, "App secret", r"[0-9a-f]{16,64}", "5d41402abc4b2a76…"),
+            AskedSecret(VERIFY, "Verify token", r"[!-~]{16,200}", "16 or more random characters"),
         ]
 
     def generated(self, way: Way) -> Sequence[str]:  # noqa: ARG002
-        return (VERIFY,)
+        """None: a person must enter the verify token in the app, and secrets are not shown."""
+        return ()
 
     def check(self, name: str, secrets: Secrets, way: Way) -> Checked:
         """The number and the token are tried together; nothing tells whether the app secret is right."""
@@ -45,13 +48,13 @@ class WhatsAppSetUp(SetUp):
         actual = webhook_of(_api(secrets, way).number(seconds=CALL_SECONDS))
         return "" if actual in (None, "", way.webhook_url) else str(urlsplit(actual).netloc or "another service")
 
-    def connect(self, secrets: Secrets, way: Way) -> Sequence[str]:
+    def connect(self, secrets: Secrets, way: Way) -> Sequence[str]:  # noqa: ARG002
         if way.uses_relay:
             return [
                 "Start the service with --public-url https://…, then set the callback URL to that and /webhooks/whatsapp."
             ]
         return [
-            f"In the app, WhatsApp, Configuration: callback URL {way.webhook_url}, verify token {secrets[VERIFY]}.",
+            f"In the app, WhatsApp, Configuration: callback URL {way.webhook_url}, and the verify token that you chose.",
             "There, subscribe to the field messages.",
         ]
 

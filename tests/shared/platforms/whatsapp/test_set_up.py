@@ -11,7 +11,7 @@ SECRETS = {
     NUMBER: "106540352242922",
     TOKEN: "EAA" + "x" * 30,
     APP_SECRET: "5d41402abc4b2a76b9719d911017c592",
-    VERIFY: "v",
+    VERIFY: "v" * 16,
 }
 HERE = "https://handoff.example/webhooks/whatsapp"
 
@@ -49,6 +49,7 @@ def test_every_secret_is_asked_for_or_generated() -> None:
 
 def test_what_is_left_is_the_callback_url() -> None:
     left = " ".join(WhatsAppSetUp().connect(SECRETS, Way("", "", HERE)))
-    assert f"callback URL {HERE}, verify token v." in left
+    assert f"callback URL {HERE}, and the verify token that you chose." in left
+    assert SECRETS[VERIFY] not in left
     assert "messages" in left
     assert "--public-url" in " ".join(WhatsAppSetUp().connect(SECRETS, Way("", "")))
