@@ -97,6 +97,13 @@ def test_a_user_is_removed_only_when_confirmed(store: Store, admin: Callable[...
     assert admin("remove-user", "anna", "--yes") == 1
 
 
+def test_an_account_with_its_home_is_linked(store: Store, admin: Callable[..., int]) -> None:
+    admin("add-user", "anna")
+    assert admin("identify", "anna", "--matrix", "@you:server", "--home", "matrix=!room:server") == 0
+    assert store.accounts.user_of("matrix", "@you:server") == "anna"
+    assert store.accounts.home("anna", "matrix") == Place("matrix", "!room:server")
+
+
 def test_an_account_is_unlinked(store: Store, admin: Callable[..., int]) -> None:
     admin("identify", "anna", "--telegram", "77")
     assert admin("unidentify", "anna", "--telegram", "77") == 0
