@@ -57,6 +57,9 @@ def main(arguments: Sequence[str] | None = None, *, client: Client = boto3.clien
         return _refused(f"The stack {asked.stack} has no output {missing}: it is not one of Handoff, or not complete.")
     except (BotoCoreError, ClientError) as error:
         return _refused(f"AWS refused: {error}\nCheck region, credentials and the stack's name. It can be repeated.")
+    if asked.result_fd is not None:
+        with os.fdopen(asked.result_fd, "w") as pipe:
+            json.dump({"url": outputs["ApiUrl"].rstrip("/")}, pipe)
     return 0
 
 
@@ -80,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("platform")
     parser.add_argument("--stack", required=True)
     parser.add_argument("--replace", action="store_true")
+    parser.add_argument("--result-fd", type=int, help="where the address of the deployment is written, for the client")
     return parser
 
 

@@ -65,6 +65,7 @@ _IN_STACK = "tests/local/operate/test_set_up.py::test_a_bot_is_set_up"
 _UNIT = "tests/cli/test_service_unit.py::test_no_secret_gets_into_the_unit"
 _INSTALLED = "tests/cli/test_up.py::test_install_up_send_restart_and_everything_is_there"
 _SERVED = "tests/local/server/test_restarts.py::test_what_is_said_while_it_is_off_is_answered"
+_BOT_OF_STACK = "tests/local/operate/deploy/test_set_up_bot.py::test_a_bot_of_a_stack_is_not_paired_elsewhere"
 _PUBLIC = "tests/local/server/test_restarts.py::test_a_bot_with_a_public_url_needs_its_webhook_secret"
 _RELAY = "tests/local/chats/relays/test_command.py::test_a_relay_runs_until_sigterm_and_logs_no_secret"
 _REGISTERED = "tests/local/chats/relays/test_command.py::test_registering_slash_commands_is_idempotent"
@@ -96,7 +97,7 @@ ELSEWHERE = {
     "handoff setup slack": _PAIRED,
     "handoff setup slack --stack handoff": _IN_STACK,
     "handoff setup telegram": _PAIRED,
-    "handoff setup telegram --stack handoff": _IN_STACK,
+    "handoff setup telegram --stack handoff": _BOT_OF_STACK,
     "handoff up --install": _UNIT,
     "handoff up --uninstall": _UNIT,
     "handoff up --public-url": _PUBLIC,
