@@ -71,6 +71,13 @@ def _attributes(cloud: Engine, stack: Stack, queue: str) -> dict[str, str]:
     return attributes
 
 
+def test_what_outlives_the_stack_says_whose_it_is(resources: dict[str, Any]) -> None:
+    kept = {name: one for name, one in resources.items() if one.get("DeletionPolicy") == "Retain"}
+    assert {one["Type"] for one in kept.values()} == {"AWS::DynamoDB::Table", "AWS::SQS::Queue"}
+    mark = {"Key": "handoff:stack-id", "Value": {"Ref": "AWS::StackId"}}
+    assert [name for name, one in kept.items() if mark not in one["Properties"].get("Tags", ())] == []
+
+
 def test_turns_wait_in_order_and_die_late(cloud: Engine, stack: Stack) -> None:
     turns, dead = _attributes(cloud, stack, "TurnsQueue"), _attributes(cloud, stack, "DeadTurnsQueue")
     assert turns["FifoQueue"] == dead["FifoQueue"] == "true"

@@ -1,5 +1,6 @@
 """An AWS account on loopback for `handoff deploy`: moto's services, and a CloudFormation that plays failures."""
 
+import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -71,20 +72,22 @@ class EmulatedAws:
             self._stacks[name] = dict(stack.resources), outputs
         physical, outputs = self._stacks[name]
         for logical, one in template["Resources"].items():
-            self.mark(one["Type"], physical.get(logical, ""), stack_id)
+            if one["Type"] in (TABLE, QUEUE):
+                tags = json.dumps({tag["Key"]: tag["Value"] for tag in one["Properties"].get("Tags", ())})
+                given = tags.replace('{"Ref": "AWS::StackId"}', json.dumps(stack_id))
+                self.tag(one["Type"], physical[logical], json.loads(given))
         outputs["SecretsPrefix"] = parameters["SecretsPrefix"]
         outputs["Release"] = template["Outputs"]["Release"]["Value"]
         return physical, dict(outputs)
 
-    def mark(self, kind: str, physical: str, stack_id: str) -> None:
-        """Tag a resource as CloudFormation does with those that it makes or takes over."""
-        tags = {"aws:cloudformation:stack-id": stack_id}
+    def tag(self, kind: str, physical: str, tags: Mapping[str, str]) -> None:
+        """Set the tags of a table or a queue."""
         if kind == TABLE:
             dynamodb = self.client("dynamodb")
             arn = dynamodb.describe_table(TableName=physical)["Table"]["TableArn"]
             dynamodb.tag_resource(ResourceArn=arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()])
-        elif kind == QUEUE:
-            self.client("sqs").tag_queue(QueueUrl=physical, Tags=tags)
+        else:
+            self.client("sqs").tag_queue(QueueUrl=physical, Tags=dict(tags))
 
 
 def _data_only(template: dict[str, Any]) -> dict[str, Any]:

@@ -15,8 +15,9 @@ from local.operate.deploy.stacks import REVIEW, Follower, StackState, describe
 from local.operate.deploy.template import QUEUE, TABLE
 
 _KEPT = "DELETE_SKIPPED"
-_MADE_BY = "aws:cloudformation:stack-id"
-"""The tag that CloudFormation puts on what a stack makes or takes over. Users cannot set it."""
+_MADE_BY = "handoff:stack-id"
+"""The tag that the template gives to tables and queues. CloudFormation's own tags are not set on tables, and a table that was
+restored from a backup has no tags."""
 _GONE = frozenset(
     {"ResourceNotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist", "ParameterNotFound"}
 )

@@ -56,7 +56,7 @@ def test_what_another_stack_took_over_stays(operator: Operator, aws: EmulatedAws
     operator.deploy()
     operator.run("destroy", "--yes")
     adopted, *others = tables(aws)
-    aws.mark(TABLE, adopted, "arn:aws:cloudformation:us-east-1:1:stack/restored/7")
+    aws.tag(TABLE, adopted, {"handoff:stack-id": "arn:aws:cloudformation:us-east-1:1:stack/restored/7"})
     capsys.readouterr()
     assert operator.run("destroy", "--yes", "--delete-data") == 0
     assert tables(aws) == [adopted]
