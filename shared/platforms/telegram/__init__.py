@@ -14,5 +14,5 @@ SPEC = PlatformSpec(
     person_id=r"[1-9][0-9]{0,15}",
     api_url="https://api.telegram.org/bot",
     link_url="https://t.me",
-    lazy_imports=("shared.platforms.telegram.api", "shared.platforms.telegram.render", "httpcore", "anyio"),
+    lazy_imports=("shared.platforms.telegram.api", "shared.platforms.telegram.render"),
 )

@@ -9,7 +9,7 @@ import pytest
 from shared.platforms import PLATFORMS
 
 FOLDERS = [f"shared.platforms.{spec.name}" for spec in PLATFORMS if spec.is_supported]
-NO_SDK = {"httpx", "pyromark"}  # the agents use it too; a parser of Markdown, whatever it becomes
+NO_SDK = {"aiohttp", "httpx", "pyromark"}  # HTTP for any platform; a parser of Markdown, whatever it becomes
 
 
 @cache
