@@ -123,6 +123,39 @@ def test_news_that_come_together_are_told_together() -> None:
     assert run(body).value == 3
 
 
+def test_a_reader_with_news_is_woken_only_by_what_is_urgent() -> None:
+    held, number = HeldReads(), Number()
+
+    async def body() -> Read[int]:
+        reading = asyncio.ensure_future(held.hold(ONE, LONG, number.read, lambda value: LONG if value < 3 else 0.0))
+        await begun(number)
+        for value in (1, 2):
+            number.value = value
+            in_a_thread(lambda: held.changed(ONE, is_urgent=False))
+            await asyncio.sleep(0)
+        assert number.reads == 1
+        number.value = 3
+        in_a_thread(lambda: held.changed(ONE, is_urgent=True))
+        return await reading
+
+    assert run(body).value == 3
+    assert number.reads == 2
+
+
+def test_what_was_not_urgent_is_in_the_answer() -> None:
+    held, number = HeldReads(), Number()
+
+    async def body() -> Read[int]:
+        reading = asyncio.ensure_future(held.hold(ONE, LONG, number.read, lambda _: 0.05))
+        await begun(number)
+        number.value = 1
+        held.changed(ONE, is_urgent=False)
+        return await reading
+
+    assert run(body).value == 1
+    assert number.reads == 2
+
+
 def test_later_news_do_not_delay_the_first() -> None:
     held, number = HeldReads(), Number()
 
