@@ -13,6 +13,8 @@ from shared.services import Services
 from shared.use_cases.turns.live_progress import LiveProgress
 
 log = logging.getLogger(__name__)
+TYPING_AFTER = 0.1
+"""Seconds. An agent that answers sooner is not shown as typing: the reply would wait for that call."""
 TYPING_EVERY = 4.0
 RENEW_EVERY = 20.0
 RENEWALS_PER_LEASE = 3
@@ -64,7 +66,7 @@ def _repeat(
     """Run `beat` each so many seconds until `stop`, in a thread that survives any error: the next beat may succeed."""
 
     def beat_on() -> None:
-        pause = 0.0 if at_once else every
+        pause = TYPING_AFTER if at_once else every
         while not stop.wait(pause):
             pause = every
             try:

@@ -95,13 +95,25 @@ def test_a_platform_that_hangs_delays_no_renewal(
         over.set()
 
 
-def test_typing_is_shown_at_once(world: World, claimed: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_typing_is_shown_soon(world: World, claimed: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     world.with_settings(turn_lease=90_000)
     shown: list[Place] = []
     monkeypatch.setattr(world.platform, "typing", shown.append)
 
     with heartbeat(world.services, claimed, HOME):
         eventually(lambda: shown == [HOME])
+
+
+def test_an_agent_that_answers_at_once_is_not_shown_as_typing(
+    world: World, claimed: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Place] = []
+    monkeypatch.setattr(world.platform, "typing", shown.append)
+    monkeypatch.setattr("shared.use_cases.turns.heartbeat.TYPING_AFTER", 60.0)
+
+    with heartbeat(world.services, claimed, HOME):
+        pass
+    assert not shown
 
 
 def test_a_turn_that_was_ended_cancels_the_request(world: World, claimed: Session) -> None:
