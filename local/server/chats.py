@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from local.chats import CHATS
 from local.chats.real import RealBots
 from local.chats.relays.base import Relay
 from local.chats.relays.configuration import make_relay, missing, secrets_from
-from local.chats.simulator import Simulator
 from local.chats.spec import LocalChat
 from local.server.directory import SIMULATED
 from local.users import link_simulated, unlink_simulated
 from shared.ports.store import Store
 from shared.sqlite.secrets import SqliteSecrets
+
+if TYPE_CHECKING:
+    from local.chats.simulator import Simulator
 
 LINKED = f"{SIMULATED}linked"
 """Set while the users are linked to simulated people."""
@@ -22,6 +25,8 @@ class SimulatedChats:
     """All platforms, in this process."""
 
     def __init__(self, secrets: SqliteSecrets, journal: Path, port: int, chats: Sequence[LocalChat] = CHATS) -> None:
+        from local.chats.simulator import Simulator  # noqa: PLC0415  # not needed with real bots
+
         self._chats, self._secrets = chats, secrets
         self.simulator = _start_at(port, lambda: Simulator(chats, secrets=_kept(secrets, chats), journal=journal))
 
@@ -132,7 +137,7 @@ def _kept(secrets: SqliteSecrets, chats: Sequence[LocalChat]) -> dict[str, str]:
     return fresh
 
 
-def _start_at(port: int, make: Callable[[], Simulator]) -> Simulator:
+def _start_at(port: int, make: "Callable[[], Simulator]") -> "Simulator":
     """Start on the usual port, or on a free one if it is taken."""
     simulator = make()
     try:

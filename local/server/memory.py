@@ -4,6 +4,8 @@ import ctypes
 import gc
 from typing import Any
 
+from shared.platforms.late_certificates import certificates_when_used
+
 _ARENA_MAX, _ARENAS = -8, 2
 """glibc gives each thread an arena of its own, up to eight per core, and keeps in each what was used there at most."""
 
@@ -12,6 +14,8 @@ def prepare() -> None:
     """At the start: hundreds of modules are loaded, and none of them is garbage."""
     gc.disable()
     _c_library("mallopt", _ARENA_MAX, _ARENAS)
+    with certificates_when_used():
+        import aiohttp  # noqa: F401, PLC0415  # the first import counts
 
 
 def settle() -> None:

@@ -7,12 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from local.chats.real import RealBots
 from local.chats.relays.base import Relay
 from local.chats.relays.configuration import variable
-from local.chats.simulator import Simulator
 from local.options import secrets_from
 from local.server.app import build_app
 from local.server.chats import RealChats, SimulatedChats
@@ -34,6 +33,9 @@ from shared.sqlite.secrets import SqliteSecrets
 from shared.store.leases import claimed_sessions, void_leases
 from shared.use_cases.people.authenticate import hash_of, new_token
 from shared.use_cases.take_up import take_up
+
+if TYPE_CHECKING:
+    from local.chats.simulator import Simulator
 
 log = logging.getLogger(__name__)
 HTTP_THREADS = 64
@@ -116,7 +118,7 @@ class Server:
         return self.engine.services.store
 
     @property
-    def simulator(self) -> Simulator:
+    def simulator(self) -> "Simulator":
         """Raises LookupError if there are real bots."""
         if self.chats.simulator is None:
             raise LookupError("there are real bots, so no chats are simulated")

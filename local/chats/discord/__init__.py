@@ -3,8 +3,6 @@
 import secrets
 from dataclasses import dataclass
 
-from nacl.signing import SigningKey
-
 from local.chats.spec import ChatKind, LocalChat, LocalRelay, RelayOption, SeededChat
 from shared.platforms.discord import SPEC
 
@@ -19,6 +17,8 @@ class DiscordOptions:
 
 def _secrets() -> dict[str, str]:
     """The service never sees `signing_seed`: the simulator signs with it, the public key is its other half."""
+    from nacl.signing import SigningKey  # noqa: PLC0415  # not needed with real bots
+
     seed = secrets.token_bytes(32)
     return {
         "discord/bot_token": f"OTAwMTAwMDAwMDAwMDAwMDAwMQ.{secrets.token_urlsafe(24)}",

@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import json
 import logging
+import ssl
 import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-import aiohttp
 import httpx
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, MessageEntity
 from telegram.constants import ChatAction
@@ -20,12 +21,16 @@ from telegram.request import BaseRequest, RequestData
 from shared.errors import Ambiguous, NotSent, PlaceGone, RateLimited, Rejected, ThreadRefused
 from shared.platforms import loop
 from shared.platforms.answers import DEFAULT_RETRY_AFTER, Shape, Unreadable, check, retry_after
+from shared.platforms.late_certificates import certificates_when_used
+
+with certificates_when_used():
+    import aiohttp
 
 T = TypeVar("T")
 Fields = Sequence[Mapping[str, Any]]
 """Objects of Telegram in one list, each by its fields."""
 
-_TLS = httpx.create_ssl_context()  # takes as long as ten calls, so all bots share one
+_tls = cache(httpx.create_ssl_context)  # takes as long as a hundred calls, so all bots share one
 _CONNECTIONS = 128
 # Shorter than Telegram's: after a container was frozen, an old connection may be closed.
 _KEEP_ALIVE_SECONDS = 10
@@ -85,8 +90,8 @@ class _Request(BaseRequest):
     SDK's error for them emits a deprecation warning.
     """
 
-    def __init__(self, *, trust_env: bool) -> None:
-        self._trust_env = trust_env
+    def __init__(self, tls: ssl.SSLContext | None, *, trust_env: bool) -> None:
+        self._tls, self._trust_env = tls, trust_env
         self._session: aiohttp.ClientSession | None = None
 
     @property
@@ -128,7 +133,9 @@ class _Request(BaseRequest):
 
     def _open(self) -> aiohttp.ClientSession:
         session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=_CONNECTIONS, ssl=_TLS, keepalive_timeout=_KEEP_ALIVE_SECONDS),
+            connector=aiohttp.TCPConnector(
+                limit=_CONNECTIONS, ssl=self._tls or True, keepalive_timeout=_KEEP_ALIVE_SECONDS
+            ),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Content-Type": "application/x-www-form-urlencoded", "User-Agent": self.USER_AGENT},
             timeout=_TIMEOUT,
@@ -160,7 +167,7 @@ class Api:
         logging.getLogger("telegram").setLevel(logging.CRITICAL)
         # A proxy from the environment is for public addresses, not for a simulator on this machine.
         outside = urlsplit(url).hostname not in ("127.0.0.1", "localhost", "::1")
-        request = _Request(trust_env=outside)
+        request = _Request(_tls() if urlsplit(url).scheme == "https" else None, trust_env=outside)
         self._bot = Bot(token, base_url=url, request=request, get_updates_request=request)
 
     def create_topic(self, chat: str, name: str) -> int:
