@@ -13,7 +13,7 @@ from local.chats.real import RealBots
 from local.chats.relays.base import Relay
 from local.chats.relays.configuration import variable
 from local.options import secrets_from
-from local.server.app import build_app
+from local.server.app import build_app, other_routes
 from local.server.chats import RealChats, SimulatedChats
 from local.server.composition import Engine, build_engine, settings_from
 from local.server.directory import DataDirectory, Refused, Unusable
@@ -259,6 +259,7 @@ class Server:
         """
         services = self.engine.services
         try:
+            other_routes()
             for relay in self.chats.relays(self.url):
                 with self._relays_lock:
                     if self._is_stopping:
