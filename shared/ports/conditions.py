@@ -1,6 +1,6 @@
 """Conditions of table writes as data; `holds` fixes what each of them means."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -83,33 +83,9 @@ def holds(condition: Condition, item: Mapping[str, Any]) -> bool:
     A missing attribute satisfies only `absent` and `differs`. Values of different types are never equal and never
     ordered; a boolean is not a number.
     """
-    match condition:
-        case AnyOf(conditions):
-            return any(holds(each, item) for each in conditions)
-        case AllOf(conditions):
-            return all(holds(each, item) for each in conditions)
-        case Test(path, operator, value):
-            return _passes(_value_at(item, path), operator, value)
-
-
-def _passes(found: Any, operator: Operator, value: Any) -> bool:
-    match operator:
-        case "absent":
-            return found is _MISSING
-        case "present":
-            return found is not _MISSING
-        case "equals":
-            return _is_equal(found, value)
-        case "differs":
-            return not _is_equal(found, value)
-        case "one_of":
-            return any(_is_equal(found, each) for each in value)
-        case "at_most":
-            return _is_number(found) and bool(found <= value)
-        case "at_least":
-            return _is_number(found) and bool(found >= value)
-        case "more_than":
-            return _is_number(found) and bool(found > value)
+    if isinstance(condition, Test):
+        return _PASSES[condition.operator](_value_at(item, condition.path), condition.value)
+    return _OF[type(condition)](holds(each, item) for each in condition.conditions)
 
 
 def _is_equal(found: Any, value: Value) -> bool:
@@ -121,9 +97,24 @@ def _is_number(found: Any) -> bool:
 
 
 def _value_at(item: Mapping[str, Any], path: str) -> Any:
+    if "." not in path:
+        return item.get(path, _MISSING)
     found: Any = item
     for name in path.split("."):
         if not isinstance(found, Mapping) or name not in found:
             return _MISSING
         found = found[name]
     return found
+
+
+_OF: Mapping[type, Callable[[Iterable[bool]], bool]] = {AnyOf: any, AllOf: all}
+_PASSES: Mapping[Operator, Callable[[Any, Any], bool]] = {
+    "absent": lambda found, _: found is _MISSING,
+    "present": lambda found, _: found is not _MISSING,
+    "equals": _is_equal,
+    "differs": lambda found, value: not _is_equal(found, value),
+    "one_of": lambda found, value: any(_is_equal(found, each) for each in value),
+    "at_most": lambda found, value: _is_number(found) and bool(found <= value),
+    "at_least": lambda found, value: _is_number(found) and bool(found >= value),
+    "more_than": lambda found, value: _is_number(found) and bool(found > value),
+}

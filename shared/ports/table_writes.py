@@ -7,13 +7,14 @@ from shared.ports.tables import (
     MAX_ITEM_BYTES,
     MAX_TRANSACTION_BYTES,
     Check,
-    Delete,
     InvalidOperation,
     Item,
     Put,
     Update,
     Write,
 )
+
+_PLAIN = frozenset({str, int, bool, bytes, type(None)})
 
 
 def applied(write: Write, before: Item | None) -> Item | None:
@@ -22,15 +23,11 @@ def applied(write: Write, before: Item | None) -> Item | None:
     Raises InvalidOperation for a path into a missing map and for adding to what is not a number; TypeError for a
     value that cannot be stored.
     """
-    match write:
-        case Check():
-            return before
-        case Delete():
-            return None
-        case Put():
-            return {name: _stored(value) for name, value in write.item.items() if value is not None}
-        case Update():
-            return _updated(dict(write.key) if before is None else before, write)
+    if isinstance(write, Update):
+        return _updated(dict(write.key) if before is None else before, write)
+    if isinstance(write, Put):
+        return {name: _stored(value) for name, value in write.item.items() if value is not None}
+    return before if isinstance(write, Check) else None
 
 
 def check_sizes(items: Iterable[Item]) -> None:
@@ -64,6 +61,8 @@ def _updated(item: Item, write: Update) -> Item:
 
 def _parent(item: Item, path: str) -> tuple[Item, str]:
     """The map that a path leads into, and the name there."""
+    if "." not in path:
+        return item, path
     *maps, name = path.split(".")
     for each in maps:
         inner = item.get(each)
@@ -75,6 +74,8 @@ def _parent(item: Item, path: str) -> tuple[Item, str]:
 
 def _stored(value: Any) -> Any:
     """A copy of plain types. Raises TypeError for a value that cannot be stored."""
+    if type(value) in _PLAIN:
+        return value
     match value:
         case None | bool():
             return value

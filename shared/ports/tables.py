@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -29,7 +30,7 @@ class Table(Enum):
 
     def key_of(self, item: Mapping[str, Any]) -> Key:
         """The key of an item. Raises InvalidOperation for an empty one."""
-        key = {name: item[name] for name in self.value}
+        key = {name: item[name] for name in self._value_}
         if not all(key.values()):
             raise InvalidOperation("a key may not be empty")
         return key
@@ -185,16 +186,17 @@ def validate(writes: Sequence[Write]) -> None:
     if not 0 < len(writes) <= MAX_WRITES:
         raise InvalidOperation(f"a transaction has 1 to {MAX_WRITES} writes, not {len(writes)}")
     keys = [(write.table, *write.table.key_of(write.key).values()) for write in writes]
-    if len(set(keys)) != len(keys):
+    if len(keys) > 1 and len(set(keys)) != len(keys):
         raise InvalidOperation("a transaction may contain an item only once")
     for write in writes:
         if isinstance(write, Update):
-            _validate_paths(write)
+            _validate_paths(write.table, (*write.set, *write.first, *write.add))
 
 
-def _validate_paths(update: Update) -> None:
-    paths = sorted(path.split(".") for path in (*update.set, *update.first, *update.add))
+@lru_cache(maxsize=256)  # the store has some dozens
+def _validate_paths(table: Table, of_update: tuple[str, ...]) -> None:
+    paths = sorted(path.split(".") for path in of_update)
     if any(after[: len(before)] == before for before, after in pairwise(paths)):
         raise InvalidOperation("the paths of an update may not overlap")
-    if any(path[0] in update.table.value for path in paths):
+    if any(path[0] in table.value for path in paths):
         raise InvalidOperation("an update may not change the key")

@@ -1,7 +1,7 @@
 """The `Tables` port on a SQLite file."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from shared.ports.conditions import holds
@@ -192,13 +192,14 @@ def _store(
 
 def _copies(item: Item) -> tuple[Any, ...]:
     """The attributes that are also columns. DynamoDB rejects an indexed attribute of another type; other columns ignore it."""
+    get = item.get
     for name, kind in _TYPES.items():
-        value = item.get(name)
+        value = get(name)
         if value is not None and (type(value) is not kind or value == "" or (kind is int and _time(value) is None)):
             raise InvalidOperation(f"{name} is the key of an index and must be a {kind.__name__}, not {value!r:.40}")
-    turn = item.get("turn")
-    held = turn.get("lease_until") if isinstance(turn, Mapping) else item.get("sending_until")
-    return (*(item.get(name) for name in COPIED), _time(item.get("expires_at")), _time(held))
+    turn = get("turn")
+    held = turn.get("lease_until") if isinstance(turn, dict) else get("sending_until")
+    return (*map(get, COPIED), _time(get("expires_at")), _time(held))
 
 
 def _time(value: Any) -> int | None:
@@ -216,7 +217,9 @@ def _row(connection: sqlite3.Connection, table: Table, key: tuple[str, ...]) -> 
 
 
 def _item(table: Table, key: Sequence[str], content: Sequence[Any]) -> Item:
-    return dict(zip(STATEMENTS[table].key, key, strict=True)) | decode(*content)
+    item = decode(*content)
+    item.update(zip(STATEMENTS[table].key, key, strict=True))
+    return item
 
 
 def _without_key(table: Table, item: Item) -> Item:
