@@ -6,8 +6,9 @@ from typing import Any
 
 from shared.platforms.late_certificates import certificates_when_used
 
-_ARENA_MAX, _ARENAS = -8, 2
-"""glibc gives each thread an arena of its own, up to eight per core, and keeps in each what was used there at most."""
+_ARENA_MAX, _ARENAS = -8, 1
+"""glibc gives each thread an arena of its own, up to eight per core, and keeps in each what was used there at most.
+With the lock of the interpreter, threads rarely wait for a shared one."""
 
 
 def prepare() -> None:
@@ -29,6 +30,26 @@ def settle() -> None:
 def trim() -> None:
     """Give memory that is free back to the system. Takes milliseconds; other threads go on."""
     _c_library("malloc_trim", 0)
+
+
+class Rest:
+    """Frees what was used for work when the work is over: `look` each second, with a number that work increases."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._done = 0
+        self._since: float | None = None
+
+    def look(self, done: int, now: float) -> bool:
+        """Whether it has freed something: once, when nothing was done for so many seconds."""
+        if done != self._done:
+            self._done, self._since = done, now
+        if self._since is None or now - self._since < self._seconds:
+            return False
+        self._since = None
+        gc.collect()
+        trim()
+        return True
 
 
 def _c_library(name: str, *arguments: Any) -> None:
