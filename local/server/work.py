@@ -29,26 +29,25 @@ class Work:
     def attach(self, engine: Engine) -> None:
         """Before `start`. The engine tells `handoffs` what it writes, so it is built second."""
         services = self._services = engine.services
-        self._turn_pool = Pool(TURN_THREADS, "turn", engine.turns_changed.set, idle_seconds=IDLE_SECONDS)
-        self._run_pool = Pool(RUN_THREADS, "agent", engine.runs_changed.set, idle_seconds=IDLE_SECONDS)
-        self._queues = [
-            QueueWorkers(
-                engine.turns,
-                services.clock,
-                engine.turns_changed,
-                self._turn_pool,
-                lambda received: turn_message(services, engine.turns, received),
-                outage=self._outage,
-            ),
-            QueueWorkers(
-                engine.runs,
-                services.clock,
-                engine.runs_changed,
-                self._run_pool,
-                lambda received: run_message(services, engine.runs, received),
-                outage=self._outage,
-            ),
-        ]
+        self._turn_pool = Pool(TURN_THREADS, "turn", lambda: turns.freed(), idle_seconds=IDLE_SECONDS)  # noqa: PLW0108  # made below
+        self._run_pool = Pool(RUN_THREADS, "agent", lambda: runs.freed(), idle_seconds=IDLE_SECONDS)  # noqa: PLW0108
+        turns = QueueWorkers(
+            engine.turns,
+            services.clock,
+            engine.turns_changed,
+            self._turn_pool,
+            lambda received: turn_message(services, engine.turns, received),
+            outage=self._outage,
+        )
+        runs = QueueWorkers(
+            engine.runs,
+            services.clock,
+            engine.runs_changed,
+            self._run_pool,
+            lambda received: run_message(services, engine.runs, received),
+            outage=self._outage,
+        )
+        self._queues = [turns, runs]
 
         def tidy() -> None:
             sweep(services)

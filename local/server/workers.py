@@ -19,7 +19,10 @@ SWEEP_EVERY = 60.0
 
 
 class QueueWorkers:
-    """Gives each message to a thread when it is ready. `wake` must be set when the queue has changed or a thread is free."""
+    """Gives each message to a thread when it is ready. `wake` must be set when the queue has changed.
+
+    `freed` must be called when a thread is free.
+    """
 
     def __init__(
         self,
@@ -34,10 +37,16 @@ class QueueWorkers:
         self._queue, self._clock, self._wake, self._pool, self._work = queue, clock, wake, pool, work
         self._outage = outage or Outage()
         self._stopping = threading.Event()
+        self._waits_for_thread = False
         self._thread = threading.Thread(target=self._hand_out, name=f"{queue.name}-queue", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+
+    def freed(self) -> None:
+        """A thread is free. Returns at once."""
+        if self._waits_for_thread:
+            self._wake.set()
 
     def stop(self) -> None:
         """Take no more messages. What runs goes on."""
@@ -61,13 +70,20 @@ class QueueWorkers:
 
     def _receive(self) -> float:
         """Hand out what is ready; returns the seconds until something may be, unless the queue changes before."""
-        while (free := self._pool.free) > 0 and not self._stopping.is_set():
+        while (free := self._free()) > 0 and not self._stopping.is_set():
             if not (received := self._queue.receive(limit=free)):
                 next_at = self._queue.next_at()
                 return LONGEST_WAIT if next_at is None else self._seconds_until(next_at)
             for one in received:
                 self._pool.submit(lambda one=one: self._run(one))  # type: ignore[misc]  # mypy cannot infer the default
         return LONGEST_WAIT
+
+    def _free(self) -> int:
+        """How many threads are free. If none is, the next one wakes this thread: noted before it is counted."""
+        self._waits_for_thread = True
+        free = self._pool.free
+        self._waits_for_thread = free <= 0
+        return free
 
     def _run(self, received: Received) -> None:
         try:

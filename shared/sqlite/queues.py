@@ -94,8 +94,9 @@ class SqliteQueue:
                 return
             number, line = found
             connection.execute("DELETE FROM messages WHERE id = ?", (number,))
-            self._promote(connection, line)
-        self.changed()
+            has_next = self._promote(connection, line)
+        if has_next:
+            self.changed()
 
     def set_visibility(self, receipt: str, seconds: float) -> None:
         """Make a received message ready in so many seconds. An old receipt changes nothing."""
@@ -151,14 +152,16 @@ class SqliteQueue:
         )
         self._promote(connection, line)
 
-    def _promote(self, connection: sqlite3.Connection, line: str | None) -> None:
-        """Make the next message of a line ready. Only the first of a line ever is."""
-        if line is not None:
-            first = "SELECT min(id) FROM messages WHERE queue = ? AND line = ?"
-            connection.execute(
-                f"UPDATE messages SET ready_at = ? WHERE id = ({first})",  # noqa: S608  # a constant
-                (self.clock.now(), self.name, line),
-            )
+    def _promote(self, connection: sqlite3.Connection, line: str | None) -> bool:
+        """Make the next message of a line ready, if there is one. Only the first of a line ever is."""
+        if line is None:
+            return False
+        first = "SELECT min(id) FROM messages WHERE queue = ? AND line = ?"
+        promoted = connection.execute(
+            f"UPDATE messages SET ready_at = ? WHERE id = ({first})",  # noqa: S608  # a constant
+            (self.clock.now(), self.name, line),
+        )
+        return promoted.rowcount > 0
 
 
 def _milliseconds(seconds: float) -> int:

@@ -12,6 +12,7 @@ from shared.errors import DataFileError, MissingScope, Unauthenticated
 from shared.ports.accounts import Accounts
 
 log = logging.getLogger(__name__)
+MILLISECONDS_OF_DAY = 86_400_000
 _TOKEN = re.compile(r"ho_([A-Za-z0-9_-]{1,64})\.[A-Za-z0-9_-]{20,128}")
 
 
@@ -57,17 +58,17 @@ class LastUse:
 
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
-        self._day = ""
+        self._day = -1
         self._noted: set[str] = set()
 
     def note(self, caller: Caller, *, now: int) -> None:
         """Best effort: a request must not fail because its day could not be noted."""
-        day = datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
-        if day != self._day:
-            self._day, self._noted = day, set()
+        if now // MILLISECONDS_OF_DAY != self._day:
+            self._day, self._noted = now // MILLISECONDS_OF_DAY, set()
         if caller.token_hash in self._noted:
             return
         self._noted.add(caller.token_hash)
+        day = datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
         try:
             self._accounts.mark_used(caller.user_id, caller.token.id, day)
         except DataFileError as error:

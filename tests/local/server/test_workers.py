@@ -162,3 +162,23 @@ def test_messages_are_run_when_they_are_ready_and_after_errors(database: Databas
     queue.put("too late")
     assert pool.wait_idle(SECONDS)
     assert "too late" not in seen
+
+
+def test_messages_that_wait_for_a_thread_are_run_when_one_is_free(database: Database) -> None:
+    wake, gates, seen = threading.Event(), threading.Semaphore(0), list[str]()
+    queue = SqliteQueue(database, SystemClock(), "turns", visibility=60, changed=wake.set)
+    pool = Pool(1, "test", freed=lambda: workers.freed())  # noqa: PLW0108  # made below
+
+    def work(received: Received) -> None:
+        gates.acquire(timeout=SECONDS)
+        seen.append(received.body)
+        queue.done(received.receipt)
+
+    workers = QueueWorkers(queue, SystemClock(), wake, pool, work)
+    workers.start()
+    for number in range(5):
+        queue.put(str(number))
+    gates.release(5)
+
+    eventually(lambda: len(seen) == 5)
+    workers.stop()
