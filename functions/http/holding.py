@@ -6,8 +6,8 @@ from fastapi import Query
 
 from shared.ports.changes import LONGEST_HOLD
 
-TOGETHER = 0.05
-"""Seconds. The steps of a handoff come in bursts; told together they cost one answer, and no person sees the delay."""
+TOGETHER = 0.2
+"""Seconds. The steps of a handoff come in bursts; told together they cost one answer. Its end is told at once."""
 
 Wait = Annotated[
     float,
