@@ -22,6 +22,7 @@ START_SECONDS = 10.0
 STOP_SECONDS = 1.0
 _CUT_SHORT = (ConnectionError, web.RequestPayloadError)
 """What a read of a body raises when the client is gone before its end."""
+_SMALL = 64 * 1024
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -71,6 +72,7 @@ class HttpServer:
             elif _only_reads(request):
                 await self._app(exchange.scope, exchange.receive, exchange.send)
             else:
+                exchange.take_arrived()
                 # Shielded: what a thread has begun goes on to its end, also if the client is gone.
                 await asyncio.shield(asyncio.wrap_future(self._pool.call(lambda: self._run_in_thread(exchange))))
         except Exception as error:  # noqa: BLE001  # the client must get an answer
@@ -108,6 +110,7 @@ class _Exchange:
         self._status = 500
         self._headers: list[tuple[bytes, bytes]] = []
         self._body: list[bytes] = []
+        self._arrived: bytes | None = None
         peer = request.transport.get_extra_info("peername") if request.transport else None
         self.scope: dict[str, Any] = {
             "type": "http",
@@ -124,6 +127,12 @@ class _Exchange:
             "server": None,
         }
 
+    def take_arrived(self) -> None:
+        """Take a small body that is here already, so that the thread need not ask the loop for it."""
+        content = self._request.content
+        if content.is_eof() and content.total_bytes <= _SMALL and not self._is_awaited:
+            self._arrived = content.read_nowait()
+
     async def receive(self) -> dict[str, Any]:
         """The next piece of the body, on the server's loop."""
         content = self._request.content
@@ -137,6 +146,8 @@ class _Exchange:
         return {"type": "http.request", "body": piece, "more_body": not content.at_eof()}
 
     async def receive_in_thread(self) -> dict[str, Any]:
+        if self._arrived is not None:
+            return {"type": "http.request", "body": self._arrived, "more_body": False}
         if not self._request.can_read_body:
             return {"type": "http.request", "body": b"", "more_body": False}
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.receive(), self._loop))
