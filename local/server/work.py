@@ -11,8 +11,7 @@ from local.server.workers import HandoffWorkers, QueueWorkers, Sweeper
 from shared.use_cases.handoffs.process_handoff import process_handoff
 from shared.use_cases.sweep import sweep
 
-TURN_THREADS = RUN_THREADS = 128
-HANDOFF_THREADS = 64
+TURN_THREADS = RUN_THREADS = HANDOFF_THREADS = 128
 """Most of the time they wait for a platform or an agent."""
 IDLE_SECONDS = 10.0
 """An idle thread keeps the memory of its stack."""

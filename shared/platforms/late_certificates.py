@@ -30,7 +30,7 @@ def certificates_when_used() -> Iterator[None]:
 
         context.__dict__.update(wrap_bio=used("wrap_bio"), wrap_socket=used("wrap_socket"))
 
-    ssl.SSLContext.load_default_certs = load_later  # type: ignore[method-assign]
+    ssl.SSLContext.load_default_certs = load_later  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:
