@@ -82,5 +82,6 @@ class Pool:
             del work  # its result must not live as long as the thread is idle
             with self._done:
                 self._open -= 1
-                self._done.notify_all()
+                if not self._open:
+                    self._done.notify_all()
             self._freed()
