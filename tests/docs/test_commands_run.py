@@ -65,6 +65,10 @@ _IN_STACK = "tests/local/operate/test_set_up.py::test_a_bot_is_set_up"
 _UNIT = "tests/cli/test_service_unit.py::test_no_secret_gets_into_the_unit"
 _INSTALLED = "tests/cli/test_up.py::test_install_up_send_restart_and_everything_is_there"
 _SERVED = "tests/local/server/test_restarts.py::test_what_is_said_while_it_is_off_is_answered"
+_REFUSED = "tests/local/operate/test_set_up.py::test_a_platform_for_one_machine_is_refused_before_anything_is_asked"
+_REFUSED_SECRET = (
+    "tests/local/operate/deploy/test_apply.py::test_a_platform_for_one_machine_is_refused_with_that_sentence"
+)
 _BOT_OF_STACK = "tests/local/operate/deploy/test_set_up_bot.py::test_a_bot_of_a_stack_is_not_paired_elsewhere"
 _PUBLIC = "tests/local/server/test_restarts.py::test_a_bot_with_a_public_url_needs_its_webhook_secret"
 _RELAY = "tests/local/chats/relays/test_command.py::test_a_relay_runs_until_sigterm_and_logs_no_secret"
@@ -78,7 +82,7 @@ ELSEWHERE = {
     "handoff config home matrix <id>": "tests/cli/test_config.py::test_config_home_is_saved_on_the_service",
     "handoff deploy": _DEPLOYED,
     "handoff deploy --secret NAME": _DEPLOYED,
-    "handoff deploy --secret signal/account": "tests/local/operate/deploy/test_apply.py::test_a_platform_for_one_machine_is_refused_with_that_sentence",
+    "handoff deploy --secret signal/account": _REFUSED_SECRET,
     "handoff deploy --secret telegram/bot_token": _DEPLOYED,
     "handoff destroy": _REMOVED,
     "handoff doctor --stack NAME": _REMOVED,
@@ -96,7 +100,7 @@ ELSEWHERE = {
     "handoff setup discord --stack handoff": _IN_STACK,
     "handoff setup matrix": _PAIRED,
     "handoff setup signal": _PAIRED,
-    "handoff setup signal --stack …": "tests/local/operate/test_set_up.py::test_a_platform_for_one_machine_is_refused_before_anything_is_asked",
+    "handoff setup signal --stack …": _REFUSED,
     "handoff setup slack": _PAIRED,
     "handoff setup slack --stack handoff": _IN_STACK,
     "handoff setup telegram": _PAIRED,
