@@ -39,6 +39,12 @@ def heed_restarts() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {RESTART})
 
 
+def heed_stops() -> None:
+    """From now on SIGINT and SIGTERM interrupt nothing: one that comes before `wait_for_signal` is kept for it."""
+    for signum in SIGNALS:
+        signal.signal(signum, lambda *_: _stop_wanted.set())
+
+
 def start_again(environment: Mapping[str, str]) -> None:
     """Replace this process with its program in the same directory. Returns only if it was told to stop.
 
@@ -51,12 +57,12 @@ def start_again(environment: Mapping[str, str]) -> None:
 
 
 def is_stop_wanted() -> bool:
-    """Whether SIGINT or SIGTERM came since `wait_for_signal` began: after a RESTART, a stop still counts."""
+    """Whether SIGINT or SIGTERM came since `heed_stops`: after a RESTART, a stop still counts."""
     return _stop_wanted.is_set()
 
 
 def wait_for_signal() -> int:
-    """Block until SIGINT, SIGTERM or a heeded RESTART, and return which. From here on signals interrupt nothing.
+    """Block until SIGINT, SIGTERM or a heeded RESTART, and return which; a stop that was heeded before is a SIGTERM.
 
     Whichever thread the system gives the signal to, a byte arrives here. A lock would not do: Python handles a signal in
     the main thread only, and a lock that it waits for need not end because of one.
@@ -65,13 +71,14 @@ def wait_for_signal() -> int:
     wake.setblocking(False)  # noqa: FBT003  # so it is called
     with woken, wake:
         signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
-        for signum in SIGNALS:
-            signal.signal(signum, lambda *_: _stop_wanted.set())
+        heed_stops()
         received = 0
-        while received not in SIGNALS and not _restart_wanted.is_set():
+        while received not in SIGNALS and not is_stop_wanted() and not _restart_wanted.is_set():
             received = woken.recv(1)[0]
         signal.set_wakeup_fd(-1)
-        return received if received in SIGNALS else RESTART
+        if received in SIGNALS:
+            return received
+        return signal.SIGTERM if is_stop_wanted() else RESTART
 
 
 def _interrupt(*_: object) -> NoReturn:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from local.chats.real import RealBots
 from local.env_file import env_file
-from local.interruptible import wait_for_signal
+from local.interruptible import heed_stops, wait_for_signal
 from local.options import faults, parameters_from, secrets_from
 from local.paths import ROOT
 from local.service import LocalService
@@ -38,6 +38,7 @@ def run(started: float) -> int:
     try:
         service.start()
         with env_file(Path(os.environ.get("HANDOFF_LOCAL_DIR") or ROOT / ".local") / "env", connection(service)):
+            heed_stops()  # before it says that it is ready: a stop is no interruption then
             say(greeting(service, time.monotonic() - started))
             wait_for_signal()
             printer.mute()

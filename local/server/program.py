@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from local.chats.real import RealBots
-from local.interruptible import RESTART, is_stop_wanted, wait_for_signal
+from local.interruptible import RESTART, heed_stops, is_stop_wanted, wait_for_signal
 from local.options import faults
 from local.paths import ROOT
 from local.server.directory import Refused, Unusable
@@ -62,6 +62,7 @@ def _run(arguments: Sequence[str], environment: MutableMapping[str, str], starte
     runner = own_agent(environment, url=url, token=token, umask=umask) if options.runs_agents else None
     try:
         hide(server.secret_texts)
+        heed_stops()  # before it says that it is ready: a stop is no interruption then
         _say(_greeting(server, environment, runner.agents if runner else [], time.monotonic() - started))
         if runner:
             runner.start()

@@ -35,6 +35,21 @@ sys.exit(interruptible(program, "Stopped."))
 """
 
 
+EARLY = """
+import os
+import signal
+import sys
+from local.interruptible import heed_stops, interruptible, wait_for_signal
+
+def program():
+    heed_stops()
+    os.kill(os.getpid(), signal.SIGTERM)
+    return 0 if wait_for_signal() == signal.SIGTERM else 1
+
+sys.exit(interruptible(program, "Stopped."))
+"""
+
+
 @pytest.mark.parametrize("where", ["raise KeyboardInterrupt", 'exec("raise KeyboardInterrupt")'])
 def test_an_interrupt_ends_with_a_message_and_130(where: str, tmp_path: Path) -> None:
     """Run with -m, as `make run` is: only there does CPython look at interrupts that were handled."""
@@ -43,6 +58,10 @@ def test_an_interrupt_ends_with_a_message_and_130(where: str, tmp_path: Path) ->
 
 def test_a_stop_that_comes_as_a_program_starts_again_ends_it(tmp_path: Path) -> None:
     assert run(tmp_path, AGAIN) == (130, "\nStopped.\n", "")
+
+
+def test_a_stop_that_comes_before_it_is_waited_for_is_kept(tmp_path: Path) -> None:
+    assert run(tmp_path, EARLY) == (0, "", "")
 
 
 def run(directory: Path, program: str) -> tuple[int, str, str]:
