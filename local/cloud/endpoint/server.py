@@ -87,6 +87,11 @@ class _Handler(BaseHTTPRequestHandler):
             name, _, value = header.partition(":")
             self.head[name.lower()] = value.strip()
         self.close_connection = self.head.get("connection", "").lower() == "close"
+        if (
+            self.head.get("expect", "").lower() == "100-continue"
+        ):  # S3's clients wait a second for this before they send
+            self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.wfile.flush()
         self._answer()
         self.wfile.flush()
 
