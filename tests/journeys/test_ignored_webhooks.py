@@ -14,7 +14,6 @@ from tests.support.snapshots import settled_snapshot, snapshot
 
 LIMITS = {chat.name: chat.spec.body_limit for chat in CHATS}
 REFUSING = [chat.name for chat in CHATS if not chat.spec.drops_oversized]
-IGNORED = [(platform, event) for platform, case in CASES.items() for event in case.ignored]
 
 
 def signed(user: ApiUser, platform: str, raw: bytes) -> dict[str, str]:
@@ -22,13 +21,14 @@ def signed(user: ApiUser, platform: str, raw: bytes) -> dict[str, str]:
     return dict(webhook.sign(user.service.simulator.secrets, raw, int(time.time())))
 
 
-@pytest.mark.parametrize(("platform", "event"), IGNORED)
-def test_an_event_without_a_person_is_ignored(user: ApiUser, platform: str, event: str) -> None:
-    before, raw = settled_snapshot(user.service), json.dumps(CASES[platform].ignored[event]).encode()
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_events_without_a_person_are_ignored(user: ApiUser, platform: str) -> None:
+    before = settled_snapshot(user.service)
+    for event, body in CASES[platform].ignored.items():
+        raw = json.dumps(body).encode()
+        answer = user.http.post(f"/webhooks/{platform}", content=raw, headers=signed(user, platform, raw))
+        assert answer.status_code == 200, event
 
-    answer = user.http.post(f"/webhooks/{platform}", content=raw, headers=signed(user, platform, raw))
-
-    assert answer.status_code == 200
     assert {key for key in snapshot(user.service) if "INBOX#" in key} == {key for key in before if "INBOX#" in key}
 
 
