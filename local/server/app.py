@@ -21,7 +21,7 @@ def build_app(services: Services) -> Guard:
 
 
 def other_routes() -> list[BaseRoute]:
-    """The routes that nobody waits for when a service starts. Their import takes a tenth of the time until it is ready."""
+    """The routes that are not needed when a service starts. Their import takes a tenth of the time until it is ready."""
     from functions.request import account_routes as changed_accounts  # noqa: PLC0415
     from functions.request import link_routes as links  # noqa: PLC0415
     from functions.request import runner_routes as runners  # noqa: PLC0415

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from handoff_cli.arguments.parts import FILE, add_argument, add_stack
+from handoff_cli.arguments.parts import FILE, add_argument, add_explained, add_stack
 
 _DEPLOY = """\
 {}
@@ -33,14 +33,7 @@ exit codes: 0 deployed   1 failed or refused   2 wrong usage
 
 def deploy(commands: Any) -> None:
     text = "Run the service in your AWS account: create it, or upgrade it."
-    deploy = commands.add_parser(
-        "deploy",
-        help=text,
-        description=_DEPLOY.format(text),
-        epilog=_DEPLOY_MORE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    deploy.set_defaults(run="deploy:deploy")
+    deploy = add_explained(commands, "deploy", text, "deploy:deploy", explained=_DEPLOY, more=_DEPLOY_MORE)
     add_stack(deploy, "name of the CloudFormation stack (default: handoff)")
     add_argument(
         deploy, "--settings", metavar="FILE", completes=FILE, help="a TOML file, see below; options win over it"

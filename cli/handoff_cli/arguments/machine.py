@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from handoff_cli.arguments.parts import DIRECTORY, FILE, PLATFORM, add_argument, add_command, connection
+from handoff_cli.arguments.parts import DIRECTORY, FILE, PLATFORM, add_argument, add_command, add_explained
 from handoff_cli.runner import AGENTS
 
 _UP = """\
@@ -29,10 +29,7 @@ exit codes: 0 stopped   1 it cannot start now   2 wrong usage
 
 def up(commands: Any) -> None:
     text = "Run the service on this machine, until Ctrl-C."
-    up = commands.add_parser(
-        "up", help=text, description=_UP.format(text), epilog=_UP_MORE, formatter_class=argparse.RawTextHelpFormatter
-    )
-    up.set_defaults(run="up:up")
+    up = add_explained(commands, "up", text, "up:up", explained=_UP, more=_UP_MORE, wraps=False)
     where = "where the data is kept (default: $XDG_DATA_HOME/handoff,\nelse ~/.local/share/handoff)"
     add_argument(up, "--data", metavar="DIR", completes=DIRECTORY, help=where)
     port = "default: 127.0.0.1:8787, or a free port if it is taken;\nbeyond this machine only with --public-url"
@@ -63,15 +60,7 @@ scripts: the secrets are read from stdin, one in a line, in the order in which t
 
 def set_up(commands: Any) -> None:
     text = "Set up a bot on a chat platform, step by step, and link your account."
-    setup = commands.add_parser(
-        "setup",
-        help=text,
-        description=_SETUP.format(text),
-        epilog=_SETUP_MORE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        parents=[connection()],
-    )
-    setup.set_defaults(run="setup:setup")
+    setup = add_explained(commands, "setup", text, "setup:setup", explained=_SETUP, more=_SETUP_MORE, connects=True)
     add_argument(setup, "platform", metavar="PLATFORM", completes=PLATFORM, help="for example telegram")
     where = "the data directory of the service on this machine, if it is not the usual one"
     add_argument(setup, "--data", metavar="DIR", completes=DIRECTORY, help=where)
@@ -139,15 +128,7 @@ exit codes: 0 stopped   1 it cannot start   2 wrong usage   5 revoked or too old
 
 def run(commands: Any) -> None:
     text = "Let your own agents on this machine answer in the threads, until Ctrl-C."
-    run = commands.add_parser(
-        "run",
-        help=text,
-        description=_RUN.format(text),
-        epilog=_RUN_MORE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        parents=[connection()],
-    )
-    run.set_defaults(run="run:run")
+    run = add_explained(commands, "run", text, "run:run", explained=_RUN, more=_RUN_MORE, connects=True)
     run.add_argument(
         "--agent",
         action="append",

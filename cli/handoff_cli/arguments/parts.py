@@ -36,6 +36,30 @@ def add_command(commands: Any, name: str, text: str, run: str, *, json_output: b
     return command
 
 
+def add_explained(
+    commands: Any,
+    name: str,
+    text: str,
+    run: str,
+    *,
+    explained: str,
+    more: str,
+    connects: bool = False,
+    wraps: bool = True,
+) -> argparse.ArgumentParser:
+    """A command whose help teaches: `explained` holds the text, `more` ends it. With `wraps` only these two keep their lines."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=text,
+        description=explained.format(text),
+        epilog=more,
+        formatter_class=argparse.RawDescriptionHelpFormatter if wraps else argparse.RawTextHelpFormatter,
+        parents=[connection()] if connects else [],
+    )
+    command.set_defaults(run=run)
+    return command
+
+
 def add_argument(container: Any, *names: str, completes: str = "", **options: Any) -> None:
     """An argument, and how the shell completes it."""
     container.add_argument(*names, **options).completes = completes
