@@ -54,6 +54,14 @@ def test_many_more_walks_with_a_machine_keep_all_rules_and_drain(workers: Worker
         Walk(seed, workers, with_machine=True).run()
 
 
+@pytest.mark.parametrize(("seed", "with_machine"), [(58449, False), (23931, True)])
+def test_words_in_a_thread_that_is_not_bound_yet_do_not_block_it_for_long(
+    workers: Workers, seed: int, *, with_machine: bool
+) -> None:
+    """The process dies after it has opened the thread, and a person writes there before another one goes on."""
+    Walk(seed, workers, with_machine=with_machine).run()
+
+
 @pytest.mark.parametrize("with_machine", [False, True])
 def test_a_seed_always_leads_to_the_same_walk(workers: Workers, with_machine: bool) -> None:
     first, again = (Walk(7, workers, with_machine=with_machine) for _ in range(2))

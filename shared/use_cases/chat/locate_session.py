@@ -10,7 +10,7 @@ from shared.errors import Busy, PlatformError, RequestRefused
 from shared.ports.inbox import InboxRow
 from shared.services import Services
 
-LONGEST_WAIT = 60.0
+LONGEST_WAIT = 15.0
 """Seconds between two looks at a handoff that has not moved its session yet; the first looks follow sooner."""
 NEWEST_HANDOFFS = 10
 QUOTED = 80
