@@ -7,7 +7,7 @@ import pytest
 from local.chats.simulator import Simulator
 from tests.support.engines import ENGINES, ONE_MACHINE, Faulty, started
 from tests.support.kill_cases import KillCase, find_points, run_cases
-from tests.support.platform_cases import PLATFORMS, THREADED
+from tests.support.platform_cases import HOMES, PLATFORMS, THREADED
 from tests.support.server_process import user_of
 from tests.support.supervised_server import RESTART_SECONDS, SupervisedServer
 from tests.support.sweeping import sweeping
@@ -17,7 +17,11 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
 @pytest.fixture(scope="module", params=ENGINES)
 def faulty(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
+    """One handoff to each platform comes first: where a chat holds a session already, the calls are others."""
     with started(request.param, lambda: tmp_path_factory.mktemp("machine")) as running:
+        user = user_of(running.service)
+        for platform in PLATFORMS:
+            user.hand_off(user.create_session(), platform, target=HOMES[platform])
         yield running
 
 
