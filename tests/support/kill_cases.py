@@ -34,6 +34,7 @@ class Kills(Protocol):
 
     def plan(self, subject: str, plan: Plan) -> None: ...
     def forget(self, subject: str) -> None: ...
+    def is_repeated(self, subject: str, function: str, /) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class KillCase:
         assert transcript[5]["role"] == "assistant", self.point
 
     def talk(self, kill_points: Kills) -> None:
-        """Returns when a message in the thread, whose turn was killed, is answered."""
+        """Returns when a message in the thread, whose turn was killed, is answered, and a killed delivery was repeated."""
         platform = self.point.platform
         self.session_id = self.user.create_session(title=self.title)
         done = self.user.hand_off(self.session_id, platform, target=HOMES[platform])
@@ -106,6 +107,8 @@ class KillCase:
         self._say(QUESTION)
         self._command_while_dead(kill_points, self.route)
         eventually(self._answers, within=WAIT_SECONDS)
+        if self.point.plan.function == TURN and self.point.name != "return":
+            eventually(lambda: kill_points.is_repeated(self.route, TURN), within=WAIT_SECONDS, show=lambda: self.point)
 
     def check_talk(self) -> None:
         """Answered exactly once, in the transcript and in the thread."""

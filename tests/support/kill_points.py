@@ -90,6 +90,12 @@ class KillPoints(ABC):
             for key in [key for key in self.runs if key[0] == subject]:
                 self.runs[key] = []
 
+    def is_repeated(self, subject: str, function: str, /) -> bool:
+        """Whether a run has returned after the one that was killed."""
+        with self._lock:
+            ended = [calls[-1:] == ["return"] for calls in self.runs[subject, function]]
+        return False in ended and True in ended[ended.index(False) :]
+
     @property
     def current(self) -> tuple[Invocation, Run] | None:
         """What this thread works on."""
