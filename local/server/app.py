@@ -2,8 +2,7 @@
 
 import threading
 
-from fastapi import APIRouter
-from starlette.routing import BaseRoute, Match
+from starlette.routing import BaseRoute, Match, Router
 from starlette.types import Scope
 
 from functions.http.app import http_app
@@ -16,7 +15,7 @@ from shared.services import Services
 
 def build_app(services: Services) -> Guard:
     """The HTTP API and the webhooks with these services."""
-    routers = (changes.router, status.router, webhooks.router, APIRouter(routes=[_OtherRoutes()]))
+    routers = (changes.router, status.router, webhooks.router, Router([_OtherRoutes()]))
     return http_app(services, *routers, body_limit=webhooks.body_limit(services))
 
 

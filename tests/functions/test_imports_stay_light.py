@@ -59,6 +59,17 @@ def test_a_handler_loads_no_sdk_and_no_agent(function: str) -> None:
     assert loaded & FORBIDDEN[function] == set()
 
 
+@pytest.mark.parametrize(
+    "module",
+    ["functions.request.handler", "functions.status.handler", "functions.webhook.handler", "local.server.program"],
+)
+def test_the_models_of_openapi_are_not_built(module: str) -> None:
+    """FastAPI makes them when it is imported; `functions.http` must be the first to do that."""
+    code = f"import {module}; from fastapi.openapi.models import OpenAPI; print(OpenAPI.__pydantic_complete__)"
+
+    assert printed(code) == ["False"]
+
+
 @pytest.mark.parametrize("package", ["shared.platforms", "shared.agents"])
 def test_a_list_loads_only_the_standard_library(package: str) -> None:
     loaded = printed(f"import sys; before = set(sys.modules); import {package}; print(*set(sys.modules) - before)")
