@@ -1,16 +1,14 @@
 """What a route asks for with `Depends`."""
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.openapi.models import HTTPBearer
+from fastapi.security.base import SecurityBase
 
 from shared.domain.tokens import Scope
 from shared.services import Services
 from shared.use_cases.people.authenticate import Caller
-
-_bearer = HTTPBearer(auto_error=False, description="A token that the operator of the service gave you.")
 
 
 async def _services(request: Request) -> Services:
@@ -18,38 +16,45 @@ async def _services(request: Request) -> Services:
     return services
 
 
-def _with(scope: Scope) -> Callable[..., Awaitable[Caller]]:
-    """A dependency that gives the caller, if the token allows this. Without one, a route does not learn who asks."""
+class _CallerWith(SecurityBase):
+    """Gives the caller, if the token allows this. Without it, a route does not learn who asks.
 
-    async def caller(request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Caller:
-        found: Caller = request.state.caller  # set by the guard; the bearer scheme is here for openapi.json
-        found.require(scope)
+    The scheme itself, for openapi.json: FastAPI takes longer for a dependency of a dependency than all of them do.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self.model = HTTPBearer(description="A token that the operator of the service gave you.")
+        self.scheme_name = "HTTPBearer"
+
+    async def __call__(self, request: Request) -> Caller:
+        found: Caller = request.state.caller  # set by the guard
+        found.require(self._scope)
         return found
 
-    return caller
+
+class _UserWith(_CallerWith):
+    """The same, and gives the user's id."""
+
+    async def __call__(self, request: Request) -> str:  # type: ignore[override]  # nothing calls it by its base
+        return (await super().__call__(request)).user_id
 
 
-def _user_with(scope: Scope) -> Callable[..., Awaitable[str]]:
-    async def user(caller: Annotated[Caller, Depends(_with(scope))]) -> str:
-        return caller.user_id
-
-    return user
-
-
-async def _base_url(request: Request, services: Annotated[Services, Depends(_services)]) -> str:
+async def _base_url(request: Request) -> str:
+    services = await _services(request)
     return (services.settings.public_url or str(request.base_url)).rstrip("/")
 
 
 AppServices = Annotated[Services, Depends(_services)]
-Reader = Annotated[str, Depends(_user_with(Scope.READ))]
+Reader = Annotated[str, Depends(_UserWith(Scope.READ))]
 """The id of a user who may see what is theirs."""
-Writer = Annotated[str, Depends(_user_with(Scope.HANDOFF))]
+Writer = Annotated[str, Depends(_UserWith(Scope.HANDOFF))]
 """The id of a user who may change what is theirs."""
-RunningUser = Annotated[str, Depends(_user_with(Scope.RUN))]
+RunningUser = Annotated[str, Depends(_UserWith(Scope.RUN))]
 """The id of a user whose machine may run turns."""
-ReadingCaller = Annotated[Caller, Depends(_with(Scope.READ))]
-WritingCaller = Annotated[Caller, Depends(_with(Scope.HANDOFF))]
-Admin = Annotated[Caller, Depends(_with(Scope.ADMIN))]
+ReadingCaller = Annotated[Caller, Depends(_CallerWith(Scope.READ))]
+WritingCaller = Annotated[Caller, Depends(_CallerWith(Scope.HANDOFF))]
+Admin = Annotated[Caller, Depends(_CallerWith(Scope.ADMIN))]
 """A caller who may see, add and remove users."""
 BaseUrl = Annotated[str, Depends(_base_url)]
 """Where clients reach this service: as configured, else as this request came in."""
