@@ -3,7 +3,8 @@
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 from shared.domain.progress import SHOW_EVERY
 from shared.domain.routes import Place
@@ -13,7 +14,7 @@ from shared.services import Services
 from shared.use_cases.turns.live_progress import LiveProgress
 
 log = logging.getLogger(__name__)
-TYPING_AFTER = 0.1
+TYPING_AFTER = 1.0
 """Seconds. An agent that answers sooner is not shown as typing: the reply would wait for that call."""
 TYPING_EVERY = 4.0
 RENEW_EVERY = 20.0
@@ -26,7 +27,7 @@ def heartbeat(
 ) -> Iterator[Cancellation]:
     """Renew the lease of the session's turn while the body runs. The body's request is cancelled once that is refused.
 
-    Typing, progress and renewals have a thread each, so that a platform that hangs delays no renewal.
+    Typing has a thread for itself, so that a platform that hangs delays no renewal.
     """
     every = min(RENEW_EVERY, services.settings.turn_lease / 1000 / RENEWALS_PER_LEASE)
     cancellation, stop = Cancellation(), threading.Event()
@@ -47,11 +48,12 @@ def heartbeat(
     def show_typing() -> None:
         services.platforms.get(place.platform).typing(place)
 
-    threads = [_repeat(stop, every, renew)]
-    if not place.is_cli:
-        threads.append(_repeat(stop, min(TYPING_EVERY, every), show_typing, at_once=True))
+    kept = [_Beat(renew, every)]
     if progress is not None:
-        threads.append(_repeat(stop, SHOW_EVERY / 1000, show_progress))
+        kept.append(_Beat(show_progress, SHOW_EVERY / 1000))
+    threads = [_beating(stop, kept)]
+    if not place.is_cli:
+        threads.append(_beating(stop, [_Beat(show_typing, min(TYPING_EVERY, every), first=TYPING_AFTER)]))
     try:
         yield cancellation
     finally:
@@ -60,20 +62,29 @@ def heartbeat(
             thread.join(timeout=1)
 
 
-def _repeat(
-    stop: threading.Event, every: float, beat: Callable[[], None], *, at_once: bool = False
-) -> threading.Thread:
-    """Run `beat` each so many seconds until `stop`, in a thread that survives any error: the next beat may succeed."""
+class _Beat:
+    """Something to do each `every` seconds; `first`: seconds until the first time, if these are others."""
 
-    def beat_on() -> None:
-        pause = TYPING_AFTER if at_once else every
-        while not stop.wait(pause):
-            pause = every
-            try:
-                beat()
-            except Exception as trouble:  # noqa: BLE001  # the commit checks the lease, so nothing else is at stake
-                log.warning("a heartbeat of a turn failed: %s", type(trouble).__name__)
+    def __init__(self, do: Callable[[], None], every: float, *, first: float | None = None) -> None:
+        self._do, self._every = do, every
+        self.at = time.monotonic() + (every if first is None else first)
 
-    thread = threading.Thread(target=beat_on, name="turn-heartbeat", daemon=True)
+    def beat(self) -> None:
+        """Survives any error: the next beat may succeed."""
+        try:
+            self._do()
+        except Exception as trouble:  # noqa: BLE001  # the commit checks the lease, so nothing else is at stake
+            log.warning("a heartbeat of a turn failed: %s", type(trouble).__name__)
+        self.at = time.monotonic() + self._every
+
+
+def _beating(stop: threading.Event, beats: Sequence[_Beat]) -> threading.Thread:
+    """A thread in which the beats come when it is their time, until `stop`."""
+
+    def run() -> None:
+        while not stop.wait((due := min(beats, key=lambda beat: beat.at)).at - time.monotonic()):
+            due.beat()
+
+    thread = threading.Thread(target=run, name="turn-heartbeat", daemon=True)
     thread.start()
     return thread
