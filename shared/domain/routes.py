@@ -1,9 +1,12 @@
 """Places where sessions live, and their routes."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 CLI = "cli"
+_KEPT = 1024
+"""A handoff builds and reads the same few routes dozens of times."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Place:
         return Place(self.platform, self.chat)
 
 
+@lru_cache(_KEPT)
 def route(platform: str, chat: str, thread: str | None = None) -> str:
     """Build the route of a place: `cli:<session>` or `platform:chat[:thread]`.
 
@@ -42,6 +46,7 @@ def route(platform: str, chat: str, thread: str | None = None) -> str:
     return ":".join(quote(part, safe="@!#+=,$") for part in parts)
 
 
+@lru_cache(_KEPT)
 def place_of(route: str) -> Place:
     """Read a route back into the place that it was built from."""
     platform, chat, *thread = (unquote(part) for part in route.split(":"))

@@ -49,7 +49,8 @@ async def _bounded(work: Coroutine[Any, Any, T], seconds: float) -> T:
     # After a frozen container resumes, two turns of the loop detect connections that the server has closed.
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    return await asyncio.wait_for(work, seconds)
+    async with asyncio.timeout(seconds):
+        return await work
 
 
 _lock = threading.Lock()

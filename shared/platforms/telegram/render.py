@@ -52,7 +52,7 @@ def _converted(markdown: str) -> tuple[str, list[Entity]]:
     text, found = convert(prepared, latex_escape=False, config=_style())
     if not text.strip():
         return markdown, []  # only markup: show it as it was written
-    positions = list(accumulate((utf16(character) for character in text), initial=0))
+    positions = _positions(text)
     entities = [
         Entity(
             entity.type,
@@ -63,6 +63,13 @@ def _converted(markdown: str) -> tuple[str, list[Entity]]:
         for entity in found
     ]
     return text, list(_flat(sorted(entities, key=lambda entity: (entity.start, -entity.end))))
+
+
+def _positions(text: str) -> Sequence[int]:
+    """Where each character begins, in UTF-16 units, and where the last one ends."""
+    if text.isascii():
+        return range(len(text) + 1)
+    return list(accumulate((utf16(character) for character in text), initial=0))
 
 
 def _more(entity: Any) -> tuple[tuple[str, str], ...]:
