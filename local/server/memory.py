@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import sys
 from typing import Any
 
 from shared.platforms.late_certificates import certificates_when_used
@@ -9,11 +10,17 @@ from shared.platforms.late_certificates import certificates_when_used
 _ARENA_MAX, _ARENAS = -8, 1
 """glibc gives each thread an arena of its own, up to eight per core, and keeps in each what was used there at most.
 With the lock of the interpreter, threads rarely wait for a shared one."""
+_SWITCH_SECONDS = 0.0005
+"""Of Python's usual 0.005. A thread gives the interpreter up for each statement of SQLite, and would wait that long to have
+it back, in a transaction that others wait for."""
+_OBJECTS = 10_000
+"""New objects between two looks for garbage, of Python's usual 700."""
 
 
 def prepare() -> None:
     """At the start: hundreds of modules are loaded, and none of them is garbage."""
     gc.disable()
+    sys.setswitchinterval(_SWITCH_SECONDS)
     _c_library("mallopt", _ARENA_MAX, _ARENAS)
     with certificates_when_used():
         import aiohttp  # noqa: F401, PLC0415  # the first import counts
@@ -23,6 +30,7 @@ def settle() -> None:
     """When everything is loaded: what is there now stays. The collector need not look at it again each time it runs."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_OBJECTS)
     gc.enable()
     trim()
 
