@@ -19,6 +19,7 @@ from shared.ports.platforms import Part
 
 MOST_ENTITIES = 100  # Telegram ignores those beyond
 _LONGEST_FENCE = 1000
+_FIRST_OF_TWO_UNITS = "\U00010000"
 _QUOTES = ("blockquote", "expandable_blockquote")
 
 
@@ -67,7 +68,7 @@ def _converted(markdown: str) -> tuple[str, list[Entity]]:
 
 def _positions(text: str) -> Sequence[int]:
     """Where each character begins, in UTF-16 units, and where the last one ends."""
-    if text.isascii():
+    if max(text) < _FIRST_OF_TWO_UNITS:
         return range(len(text) + 1)
     return list(accumulate((utf16(character) for character in text), initial=0))
 
