@@ -11,16 +11,34 @@ from shared.services import Services
 from shared.use_cases.people.authenticate import Caller
 
 
-async def _services(request: Request) -> Services:
+def services_of(request: Request) -> Services:
+    """The services of the app."""
     services: Services = request.app.state.services
     return services
 
 
-class _CallerWith(SecurityBase):
-    """Gives the caller, if the token allows this. Without it, a route does not learn who asks.
+def base_url_of(request: Request) -> str:
+    """Where clients reach this service: as configured, else as this request came in."""
+    return (services_of(request).settings.public_url or str(request.base_url)).rstrip("/")
 
-    The scheme itself, for openapi.json: FastAPI takes longer for a dependency of a dependency than all of them do.
-    """
+
+def caller_of(request: Request, scope: Scope) -> Caller:
+    """Who asks, if the token allows this."""
+    caller: Caller = request.state.caller  # set by the guard
+    caller.require(scope)
+    return caller
+
+
+async def _services(request: Request) -> Services:
+    return services_of(request)
+
+
+async def _base_url(request: Request) -> str:
+    return base_url_of(request)
+
+
+class _CallerWith(SecurityBase):
+    """Gives the caller. It is the scheme itself, for openapi.json: each dependency of a dependency costs time."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -28,21 +46,14 @@ class _CallerWith(SecurityBase):
         self.scheme_name = "HTTPBearer"
 
     async def __call__(self, request: Request) -> Caller:
-        found: Caller = request.state.caller  # set by the guard
-        found.require(self._scope)
-        return found
+        return caller_of(request, self._scope)
 
 
 class _UserWith(_CallerWith):
-    """The same, and gives the user's id."""
+    """Gives the user's id."""
 
     async def __call__(self, request: Request) -> str:  # type: ignore[override]  # nothing calls it by its base
-        return (await super().__call__(request)).user_id
-
-
-async def _base_url(request: Request) -> str:
-    services = await _services(request)
-    return (services.settings.public_url or str(request.base_url)).rstrip("/")
+        return caller_of(request, self._scope).user_id
 
 
 AppServices = Annotated[Services, Depends(_services)]
@@ -57,7 +68,6 @@ WritingCaller = Annotated[Caller, Depends(_CallerWith(Scope.HANDOFF))]
 Admin = Annotated[Caller, Depends(_CallerWith(Scope.ADMIN))]
 """A caller who may see, add and remove users."""
 BaseUrl = Annotated[str, Depends(_base_url)]
-"""Where clients reach this service: as configured, else as this request came in."""
 IdempotencyKey = Annotated[
     str | None,
     Header(

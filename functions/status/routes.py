@@ -26,6 +26,7 @@ from functions.views import HandoffView, RunnerView, SessionView, iso
 from shared.domain.handoffs import State
 from shared.errors import InvalidRequest
 from shared.ports.changes import of_handoff, of_session
+from shared.services import Services
 from shared.use_cases.access import own_handoff, own_session
 from shared.use_cases.run_doctor import run_doctor
 
@@ -152,6 +153,16 @@ async def get_handoff(
     seen: Seen = None,
 ) -> HandoffView:
     """One of your handoffs. `Retry-After` is set while it is not done."""
+    view = await show_handoff(services, user_id, handoff_id, base_url=base_url, wait=wait, seen=seen)
+    if not view.done:
+        response.headers["Retry-After"] = view.retry_after
+    return view
+
+
+async def show_handoff(
+    services: Services, user_id: str, handoff_id: str, *, base_url: str, wait: float, seen: str | None
+) -> HandoffView:
+    """A handoff as its user sees it, if asked for at once, or when there is news of it."""
     news = News(seen)
     found = await services.changes.hold(
         of_handoff(handoff_id),
@@ -162,7 +173,4 @@ async def get_handoff(
     handoff = found.value
     session = services.store.sessions.get(handoff.session_id)
     now = services.clock.now()
-    view = HandoffView.of(handoff, session, base_url=base_url, now=now, was_held=found.was_held)
-    if not view.done:
-        response.headers["Retry-After"] = view.retry_after
-    return view
+    return HandoffView.of(handoff, session, base_url=base_url, now=now, was_held=found.was_held)

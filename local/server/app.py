@@ -10,12 +10,14 @@ from functions.http.guard import Guard
 from functions.request import routes as changes
 from functions.status import routes as status
 from functions.webhook import routes as webhooks
+from local.server.polls import HandoffPolls
 from shared.services import Services
 
 
 def build_app(services: Services) -> Guard:
     """The HTTP API and the webhooks with these services."""
-    routers = (changes.router, status.router, webhooks.router, Router([_OtherRoutes()]))
+    polls, others = Router([HandoffPolls()]), Router([_OtherRoutes()])
+    routers = (polls, changes.router, status.router, webhooks.router, others)
     return http_app(services, *routers, body_limit=webhooks.body_limit(services))
 
 
