@@ -1,6 +1,7 @@
 """An ASGI app on a TCP port, on an event loop in a thread."""
 
 import asyncio
+import contextlib
 import logging
 import threading
 import time
@@ -29,11 +30,13 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 class HttpServer:
     """Requests that only read the store run on the loop; all others in threads, because they may wait.
 
-    An answer to one that may have written is sent after `sync`. `only_here`: pages of other origins are refused.
+    Those for handoffs have a pool of their own, `handoffs`, with few threads: of many at once the first ones are then
+    opened and with their agents before the last ones are stored. An answer to a request that may have written is sent
+    after `sync`. `only_here`: pages of other origins are refused.
     """
 
-    def __init__(self, app: App, pool: Pool, *, sync: Callable[[], None], only_here: bool) -> None:
-        self._app, self._pool, self._sync, self._only_here = app, pool, sync, only_here
+    def __init__(self, app: App, pool: Pool, handoffs: Pool, *, sync: Callable[[], None], only_here: bool) -> None:
+        self._app, self._pool, self._handoffs, self._sync, self._only_here = app, pool, handoffs, sync, only_here
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="http", daemon=True)
         self._runner: web.ServerRunner | None = None
@@ -72,9 +75,10 @@ class HttpServer:
             elif _only_reads(request):
                 await self._app(exchange.scope, exchange.receive, exchange.send)
             else:
-                exchange.take_arrived()
+                is_here = await exchange.take_small()
+                pool = self._handoffs if is_here and _asks_for_handoff(request) else self._pool
                 # Shielded: what a thread has begun goes on to its end, also if the client is gone.
-                await asyncio.shield(asyncio.wrap_future(self._pool.call(lambda: self._run_in_thread(exchange))))
+                await asyncio.shield(asyncio.wrap_future(pool.call(lambda: self._run_in_thread(exchange))))
         except Exception as error:  # noqa: BLE001  # the client must get an answer
             exchange.answer(internal_error(error))
         response = exchange.response()
@@ -127,11 +131,13 @@ class _Exchange:
             "server": None,
         }
 
-    def take_arrived(self) -> None:
-        """Take a small body that is here already, so that the thread need not ask the loop for it."""
-        content = self._request.content
-        if content.is_eof() and content.total_bytes <= _SMALL and not self._is_awaited:
-            self._arrived = content.read_nowait()
+    async def take_small(self) -> bool:
+        """Wait for a small body here, so that no thread has to. False: it is not small, or it was cut short."""
+        request = self._request
+        if (request.content_length or 0) <= _SMALL and not request.headers.get("transfer-encoding"):
+            with contextlib.suppress(*_CUT_SHORT):
+                self._arrived = await request.content.read() if not self._is_awaited else None
+        return self._arrived is not None
 
     async def receive(self) -> dict[str, Any]:
         """The next piece of the body, on the server's loop."""
@@ -177,6 +183,11 @@ class _Exchange:
 def _only_reads(request: web.BaseRequest) -> bool:
     """Whether it takes microseconds: what clients poll. Transcripts are large, and `/doctor` asks platforms."""
     return request.method == "GET" and not request.path.endswith(("/messages", "/doctor"))
+
+
+def _asks_for_handoff(request: web.BaseRequest) -> bool:
+    """Whether it waits for nothing but the disk."""
+    return request.method == "POST" and request.path == "/handoffs"
 
 
 def _shown(path: str) -> str:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 HTTP_THREADS = 64
+HANDOFF_REQUESTS = 8
 RELAY_SECONDS = 1.0
 STOP_SECONDS = 6.0
 """From the begin of a stop until what still runs is handed back. The rest leaves a loaded machine time until ten."""
@@ -150,6 +151,7 @@ class Server:
         self._void_leases()
         self._link_people()
         self._http_threads = Pool(HTTP_THREADS, "http", idle_seconds=IDLE_SECONDS)
+        self._handoff_requests = Pool(HANDOFF_REQUESTS, "http-handoffs", idle_seconds=IDLE_SECONDS)
         self._stops.append(self._finish)
         self.work.start()
         self._listen()
@@ -208,7 +210,9 @@ class Server:
     def _listen(self) -> None:
         app = build_app(self.engine.services)
         only_here = not self._address.public_url
-        self.http = HttpServer(app, self._http_threads, sync=self.engine.database.sync, only_here=only_here)
+        self.http = HttpServer(
+            app, self._http_threads, self._handoff_requests, sync=self.engine.database.sync, only_here=only_here
+        )
         self._stops.append(self.http.stop)
         try:
             self.http.start(self._address.host, _free_or(self._address))
@@ -237,7 +241,8 @@ class Server:
     def _finish(self) -> None:
         """Take no new work, wait for what runs, then hand back what an agent still works on."""
         has_ended = self.work.stop(self._deadline - time.monotonic())
-        self._is_idle = self._http_threads.wait_idle(self._deadline - time.monotonic()) and has_ended
+        pools = (self._http_threads, self._handoff_requests)
+        self._is_idle = all([has_ended, *(pool.wait_idle(self._deadline - time.monotonic()) for pool in pools)])
         try:
             self._hand_back()
         except DataFileError as error:  # the next start voids the leases; then the turns count as interrupted

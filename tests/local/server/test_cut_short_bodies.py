@@ -15,10 +15,13 @@ from shared.store.bundle import store_on
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import World
 
-HEAD = b"PUT /webhooks/any HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99\r\n\r\n"
+HEAD = "PUT /webhooks/any HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\n\r\n"
+LARGE = HEAD.format(100_000).encode()
+SMALL = HEAD.format(99).encode()
 
 
 def test_the_app_is_told_that_the_client_is_gone() -> None:
+    """A large body is passed on as it arrives; a small one whole, or the app is not called."""
     heard: queue.Queue[dict[str, Any]] = queue.Queue()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -26,11 +29,13 @@ def test_the_app_is_told_that_the_client_is_gone() -> None:
             heard.put(message)
         heard.put(message)
 
-    server = HttpServer(app, Pool(2, "test"), sync=lambda: None, only_here=False)
+    server = HttpServer(app, Pool(2, "test"), Pool(1, "test"), sync=lambda: None, only_here=False)
     server.start("127.0.0.1", 0)
     try:
         with socket.create_connection(("127.0.0.1", server.port)) as connection:
-            connection.sendall(HEAD + b'{"title": "cut')
+            connection.sendall(SMALL + b'{"title": "lost')
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(LARGE + b'{"title": "cut')
             assert heard.get(timeout=20)["body"] == b'{"title": "cut'
         assert heard.get(timeout=20) == {"type": "http.disconnect"}
     finally:
