@@ -28,4 +28,7 @@ def _built_on_first_use() -> Iterator[None]:
 
 # Half of the time of this import are the models of OpenAPI documents, which no request uses.
 with _built_on_first_use():
-    import fastapi  # noqa: F401
+    import fastapi.utils
+
+# FastAPI imports pydantic 1 to ask whether a route uses one of its models. None does.
+vars(fastapi.utils)["annotation_is_pydantic_v1"] = lambda _annotation: False

@@ -15,7 +15,7 @@ SDKS = {module for spec in SPECS for module in spec.lazy_imports if module.start
 """The modules that import an SDK; the SDKs have no other importer."""
 AGENT_MODULES = {spec.adapter.partition(":")[0] for spec in AGENTS}
 WEB = {"fastapi", "starlette", "pydantic", "mangum"}
-LATE = ADAPTERS | SDKS | AGENT_MODULES | {"boto3"}
+LATE = ADAPTERS | SDKS | AGENT_MODULES | {"boto3", "pydantic.v1"}
 FORBIDDEN = {
     "request": LATE,
     "status": LATE,
