@@ -11,18 +11,18 @@ from typing import Any
 def certificates_when_used() -> Iterator[None]:
     """A TLS context that is made inside reads the certificates when it is first used.
 
-    aiohttp makes one when it is imported. Reading them takes as long as half of that import.
+    aiohttp makes two when it is imported. Reading them takes as long as half of that import.
     """
-    load = ssl.SSLContext.load_default_certs
+    load = ssl.SSLContext.set_default_verify_paths
 
-    def load_later(context: ssl.SSLContext, purpose: ssl.Purpose = ssl.Purpose.SERVER_AUTH) -> None:
+    def load_later(context: ssl.SSLContext) -> None:
         lock = threading.Lock()
 
         def used(name: str) -> Any:
             def wrap(*arguments: Any, **named: Any) -> Any:
                 with lock:
                     if name in context.__dict__:
-                        load(context, purpose)
+                        load(context)
                         del context.__dict__["wrap_bio"], context.__dict__["wrap_socket"]
                 return getattr(context, name)(*arguments, **named)
 
@@ -30,8 +30,8 @@ def certificates_when_used() -> Iterator[None]:
 
         context.__dict__.update(wrap_bio=used("wrap_bio"), wrap_socket=used("wrap_socket"))
 
-    ssl.SSLContext.load_default_certs = load_later  # type: ignore[assignment,method-assign]
+    ssl.SSLContext.set_default_verify_paths = load_later  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:
-        ssl.SSLContext.load_default_certs = load  # type: ignore[method-assign]
+        ssl.SSLContext.set_default_verify_paths = load  # type: ignore[method-assign]

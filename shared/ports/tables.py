@@ -28,6 +28,8 @@ class Table(Enum):
     HANDOFFS = ("handoff_id",)
     SESSIONS = ("pk", "sk")
 
+    __hash__ = object.__hash__  # Enum's is written in Python, and a table is looked up for each statement
+
     def key_of(self, item: Mapping[str, Any]) -> Key:
         """The key of an item. Raises InvalidOperation for an empty one."""
         key = {name: item[name] for name in self._value_}

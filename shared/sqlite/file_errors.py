@@ -3,8 +3,6 @@
 import errno
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from shared.errors import (
@@ -32,18 +30,22 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
+class translated:  # noqa: N801  # a context manager, used like a function; a generator takes three times as long
     """Raise a DataFileError for what is wrong with the file. Defects (a wrong statement, a closed file) pass through."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        translation = _of_sqlite(error, path)
-        if translation is None:
-            raise
-        raise translation from error
-    except OSError as error:
-        raise _of_system(error, path) from error
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, sqlite3.Error):
+            translation = _of_sqlite(error, self._path)
+            if translation is not None:
+                raise translation from error
+        elif isinstance(error, OSError):
+            raise _of_system(error, self._path) from error
 
 
 def _of_sqlite(error: sqlite3.Error, path: Path) -> DataFileError | None:

@@ -10,6 +10,8 @@ from shared.store.due import due_shard
 from shared.store.keys import handoff_key
 from shared.store.versions import is_newer, map_at, stamped
 
+_STATES = tuple(State)
+
 
 def thread_value(thread: Thread) -> Mapping[str, str]:
     """A thread as a stored value."""
@@ -97,7 +99,7 @@ def handoff_of(item: Item) -> Handoff:
 
 
 def _is_known(item: Item) -> bool:
-    return item["state"] in tuple(State)
+    return item["state"] in _STATES
 
 
 def _state_of(item: Item) -> State:
