@@ -3,9 +3,7 @@
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from pydantic import BaseModel
-
-from functions.http.fields import Time
+from functions.http.fields import Model, Time
 from shared.domain.handoffs import Handoff, State
 from shared.domain.links import Link, LinkState
 from shared.domain.runners import Runner
@@ -26,7 +24,7 @@ def poll_after_ms(age: int) -> int:
     return next((pause for until, pause in _POLL_STEPS if age < until), _POLL_AT_REST)
 
 
-class RunsOnView(BaseModel):
+class RunsOnView(Model):
     """The user's own agent: the runner, the agent there, and the agent's own id of the session."""
 
     runner: str
@@ -34,7 +32,7 @@ class RunsOnView(BaseModel):
     native_id: str
 
 
-class SessionView(BaseModel):
+class SessionView(Model):
     """A session. `owner` is `cli` or a route such as `telegram:7001:17`; `link` opens the thread where it lives.
 
     In a chat your own agent answers it (`answers` is `machine`, `runs_on` says which), or the service's (`cloud`).
@@ -86,12 +84,12 @@ class SessionView(BaseModel):
         )
 
 
-class AgentVersion(BaseModel):
+class AgentVersion(Model):
     name: str
     version: str
 
 
-class RunnerView(BaseModel):
+class RunnerView(Model):
     """A machine of yours that runs turns with your own agents."""
 
     id: str
@@ -115,7 +113,7 @@ class RunnerView(BaseModel):
         )
 
 
-class TokenView(BaseModel):
+class TokenView(Model):
     """A token. `last_used` is a day; tokens of older versions have no `created_at`."""
 
     id: str
@@ -137,7 +135,7 @@ class TokenView(BaseModel):
         )
 
 
-class LinkView(BaseModel):
+class LinkView(Model):
     """A pairing code without its plaintext. `state` is `open`, `linked`, `void` (seen by others) or `expired`.
 
     `user` is the one who is linked: you, or the person whom you invited. `account` and `home` are ids on the platform;
@@ -175,23 +173,23 @@ class IssuedToken(TokenView):
     token: str
 
 
-class StepView(BaseModel):
+class StepView(Model):
     name: str
     at: Time
     label: str
 
 
-class ThreadView(BaseModel):
+class ThreadView(Model):
     id: str
     url: str
 
 
-class ErrorView(BaseModel):
+class ErrorView(Model):
     code: str
     message: str
 
 
-class ReceiptView(BaseModel):
+class ReceiptView(Model):
     """Proof of what the agent was given."""
 
     by_role: dict[str, int]
@@ -199,7 +197,7 @@ class ReceiptView(BaseModel):
     message_count: int
 
 
-class HandoffSession(BaseModel):
+class HandoffSession(Model):
     """The session of a handoff, in short."""
 
     owner: str
@@ -209,7 +207,7 @@ class HandoffSession(BaseModel):
     shared: bool
 
 
-class HandoffView(BaseModel):
+class HandoffView(Model):
     """A handoff. A client needs only `done` and `error`; show the rest as it comes.
 
     `version` is another one after each change. `poll_after_ms` is 0 if the request was held: ask again at once.

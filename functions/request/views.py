@@ -1,22 +1,21 @@
 """Response bodies of calls that change something."""
 
-from pydantic import BaseModel
-
+from functions.http.fields import Model
 from functions.views import IssuedToken, LinkView, SessionView
 
 
-class AppendedView(BaseModel):
+class AppendedView(Model):
     """Where the transcript stands after an append."""
 
     message_count: int
     epoch: int
 
 
-class TurnView(BaseModel):
+class TurnView(Model):
     id: str
 
 
-class AcceptedTurn(BaseModel):
+class AcceptedTurn(Model):
     """A turn that is queued. Its reply appears in the transcript."""
 
     turn: TurnView
@@ -24,7 +23,7 @@ class AcceptedTurn(BaseModel):
     poll_after_ms: int
 
 
-class NoticeView(BaseModel):
+class NoticeView(Model):
     """A notice that is queued, and the chat where it will appear."""
 
     id: str
@@ -33,7 +32,7 @@ class NoticeView(BaseModel):
     link: str
 
 
-class HomeView(BaseModel):
+class HomeView(Model):
     platform: str
     chat: str
 

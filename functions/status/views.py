@@ -1,19 +1,17 @@
 """Response bodies of calls that only read."""
 
-from pydantic import BaseModel
-
-from functions.http.fields import Message, Time
+from functions.http.fields import Message, Model, Time
 from functions.views import HandoffView, LinkView, RunnerView, SessionView, TokenView
 
 
-class SessionsPage(BaseModel):
+class SessionsPage(Model):
     """Sessions, newest first. Pass `next` as `cursor` to read on."""
 
     sessions: list[SessionView]
     next: str | None
 
 
-class MessagesPage(BaseModel):
+class MessagesPage(Model):
     """Messages behind the first `after`. Pass `next` as `after` to read on."""
 
     messages: list[Message]
@@ -22,21 +20,21 @@ class MessagesPage(BaseModel):
     message_count: int
 
 
-class HandoffsList(BaseModel):
+class HandoffsList(Model):
     """Your handoffs, newest first, each without its session."""
 
     handoffs: list[HandoffView]
 
 
-class RunnersList(BaseModel):
+class RunnersList(Model):
     runners: list[RunnerView]
 
 
-class HomeChat(BaseModel):
+class HomeChat(Model):
     chat: str
 
 
-class PlatformView(BaseModel):
+class PlatformView(Model):
     """A platform. `accounts` are your ids there, whose messages are read."""
 
     name: str
@@ -47,17 +45,17 @@ class PlatformView(BaseModel):
     threads: bool
 
 
-class PlatformsList(BaseModel):
+class PlatformsList(Model):
     platforms: list[PlatformView]
 
 
-class LinksList(BaseModel):
+class LinksList(Model):
     """Your newest pairing code for each platform and each person whom you invited, for about a day."""
 
     links: list[LinkView]
 
 
-class CheckView(BaseModel):
+class CheckView(Model):
     """One check of the doctor. `ok` is null where that cannot be found out."""
 
     name: str
@@ -67,19 +65,19 @@ class CheckView(BaseModel):
     fix: str | None
 
 
-class DoctorReport(BaseModel):
+class DoctorReport(Model):
     checks: list[CheckView]
     now: Time
 
 
-class TokensList(BaseModel):
+class TokensList(Model):
     """Your tokens; `current` is the id of the one that this request carries."""
 
     tokens: list[TokenView]
     current: str
 
 
-class UserView(BaseModel):
+class UserView(Model):
     """A user: how many tokens, and on each platform the linked accounts and the home chat."""
 
     id: str
@@ -88,9 +86,9 @@ class UserView(BaseModel):
     homes: dict[str, str]
 
 
-class UsersList(BaseModel):
+class UsersList(Model):
     users: list[UserView]
 
 
-class Health(BaseModel):
+class Health(Model):
     status: str
