@@ -24,6 +24,8 @@ STOP_SECONDS = 1.0
 _CUT_SHORT = (ConnectionError, web.RequestPayloadError)
 """What a read of a body raises when the client is gone before its end."""
 _SMALL = 64 * 1024
+_OF_UNKNOWN_LENGTH = ("Transfer-Encoding", "Content-Encoding")
+"""A body with one of these headers may be far larger than its length says; the guard counts it piece by piece."""
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -132,9 +134,9 @@ class _Exchange:
         }
 
     async def take_small(self) -> bool:
-        """Wait for a small body here, so that no thread has to. False: it is not small, or it was cut short."""
+        """Wait for a small body here, so that no thread has to. False: it may be large, or it was cut short."""
         request = self._request
-        if (request.content_length or 0) <= _SMALL and not request.headers.get("transfer-encoding"):
+        if (request.content_length or 0) <= _SMALL and not any(name in request.headers for name in _OF_UNKNOWN_LENGTH):
             with contextlib.suppress(*_CUT_SHORT):
                 self._arrived = await request.content.read() if not self._is_awaited else None
         return self._arrived is not None

@@ -3,8 +3,7 @@
 import contextlib
 import logging
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from shared.domain.progress import SHOW_EVERY
 from shared.domain.routes import Place
@@ -27,7 +26,7 @@ def heartbeat(
 ) -> Iterator[Cancellation]:
     """Renew the lease of the session's turn while the body runs. The body's request is cancelled once that is refused.
 
-    Typing has a thread for itself, so that a platform that hangs delays no renewal.
+    Typing, progress and renewals have a thread each, so that a platform that hangs delays no renewal.
     """
     every = min(RENEW_EVERY, services.settings.turn_lease / 1000 / RENEWALS_PER_LEASE)
     cancellation, stop = Cancellation(), threading.Event()
@@ -48,12 +47,11 @@ def heartbeat(
     def show_typing() -> None:
         services.platforms.get(place.platform).typing(place)
 
-    kept = [_Beat(renew, every)]
-    if progress is not None:
-        kept.append(_Beat(show_progress, SHOW_EVERY / 1000))
-    threads = [_beating(stop, kept)]
+    threads = [_repeat(stop, every, renew)]
     if not place.is_cli:
-        threads.append(_beating(stop, [_Beat(show_typing, min(TYPING_EVERY, every), first=TYPING_AFTER)]))
+        threads.append(_repeat(stop, min(TYPING_EVERY, every), show_typing, at_once=True))
+    if progress is not None:
+        threads.append(_repeat(stop, SHOW_EVERY / 1000, show_progress))
     try:
         yield cancellation
     finally:
@@ -62,29 +60,20 @@ def heartbeat(
             thread.join(timeout=1)
 
 
-class _Beat:
-    """Something to do each `every` seconds; `first`: seconds until the first time, if these are others."""
+def _repeat(
+    stop: threading.Event, every: float, beat: Callable[[], None], *, at_once: bool = False
+) -> threading.Thread:
+    """Run `beat` each so many seconds until `stop`, in a thread that survives any error: the next beat may succeed."""
 
-    def __init__(self, do: Callable[[], None], every: float, *, first: float | None = None) -> None:
-        self._do, self._every = do, every
-        self.at = time.monotonic() + (every if first is None else first)
+    def beat_on() -> None:
+        pause = TYPING_AFTER if at_once else every
+        while not stop.wait(pause):
+            pause = every
+            try:
+                beat()
+            except Exception as trouble:  # noqa: BLE001  # the commit checks the lease, so nothing else is at stake
+                log.warning("a heartbeat of a turn failed: %s", type(trouble).__name__)
 
-    def beat(self) -> None:
-        """Survives any error: the next beat may succeed."""
-        try:
-            self._do()
-        except Exception as trouble:  # noqa: BLE001  # the commit checks the lease, so nothing else is at stake
-            log.warning("a heartbeat of a turn failed: %s", type(trouble).__name__)
-        self.at = time.monotonic() + self._every
-
-
-def _beating(stop: threading.Event, beats: Sequence[_Beat]) -> threading.Thread:
-    """A thread in which the beats come when it is their time, until `stop`."""
-
-    def run() -> None:
-        while not stop.wait((due := min(beats, key=lambda beat: beat.at)).at - time.monotonic()):
-            due.beat()
-
-    thread = threading.Thread(target=run, name="turn-heartbeat", daemon=True)
+    thread = threading.Thread(target=beat_on, name="turn-heartbeat", daemon=True)
     thread.start()
     return thread

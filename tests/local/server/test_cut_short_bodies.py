@@ -40,6 +40,7 @@ def test_the_app_is_told_that_the_client_is_gone() -> None:
         assert heard.get(timeout=20) == {"type": "http.disconnect"}
     finally:
         server.stop()
+    assert heard.empty()
 
 
 def test_a_part_of_a_body_is_not_used(caplog: pytest.LogCaptureFixture) -> None:

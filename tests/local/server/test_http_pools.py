@@ -1,5 +1,6 @@
 """Requests for handoffs have few threads of their own; a request that may be slow to arrive or to run does not take one."""
 
+import gzip
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -10,12 +11,17 @@ import pytest
 from local.server.http import HttpServer
 from local.server.pool import Pool
 
+MOST_AT_ONCE = 1024 * 1024
+
 
 @pytest.fixture
 def url() -> Iterator[str]:
     async def app(_scope: Any, receive: Any, send: Any) -> None:
-        while (await receive())["more_body"]:
-            pass
+        largest, more = 0, True
+        while more:
+            message = await receive()
+            largest, more = max(largest, len(message["body"])), message["more_body"]
+        assert largest < MOST_AT_ONCE
         await send({"type": "http.response.start", "status": 200})
         await send({"type": "http.response.body", "body": threading.current_thread().name.encode()})
 
@@ -40,3 +46,10 @@ def test_each_request_has_its_pool(url: str, method: str, path: str, size: int, 
     answer = httpx.request(method, url + path, content=b"x" * size)
 
     assert answer.text.partition("-")[0] == pool
+
+
+def test_a_small_body_that_grows_is_passed_on_in_pieces(url: str) -> None:
+    small = gzip.compress(bytes(20 * MOST_AT_ONCE))
+    answer = httpx.post(f"{url}/handoffs", content=small, headers={"Content-Encoding": "gzip"})
+
+    assert (answer.status_code, answer.text.partition("-")[0]) == (200, "wide")
