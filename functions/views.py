@@ -3,7 +3,9 @@
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from functions.http.fields import Model, Time
+from pydantic import BaseModel
+
+from functions.http.fields import Time
 from shared.domain.handoffs import Handoff, State
 from shared.domain.links import Link, LinkState
 from shared.domain.runners import Runner
@@ -24,7 +26,7 @@ def poll_after_ms(age: int) -> int:
     return next((pause for until, pause in _POLL_STEPS if age < until), _POLL_AT_REST)
 
 
-class RunsOnView(Model):
+class RunsOnView(BaseModel):
     """The user's own agent: the runner, the agent there, and the agent's own id of the session."""
 
     runner: str
@@ -32,7 +34,7 @@ class RunsOnView(Model):
     native_id: str
 
 
-class SessionView(Model):
+class SessionView(BaseModel):
     """A session. `owner` is `cli` or a route such as `telegram:7001:17`; `link` opens the thread where it lives.
 
     In a chat your own agent answers it (`answers` is `machine`, `runs_on` says which), or the service's (`cloud`).
@@ -84,12 +86,12 @@ class SessionView(Model):
         )
 
 
-class AgentVersion(Model):
+class AgentVersion(BaseModel):
     name: str
     version: str
 
 
-class RunnerView(Model):
+class RunnerView(BaseModel):
     """A machine of yours that runs turns with your own agents."""
 
     id: str
@@ -113,7 +115,7 @@ class RunnerView(Model):
         )
 
 
-class TokenView(Model):
+class TokenView(BaseModel):
     """A token. `last_used` is a day; tokens of older versions have no `created_at`."""
 
     id: str
@@ -135,7 +137,7 @@ class TokenView(Model):
         )
 
 
-class LinkView(Model):
+class LinkView(BaseModel):
     """A pairing code without its plaintext. `state` is `open`, `linked`, `void` (seen by others) or `expired`.
 
     `user` is the one who is linked: you, or the person whom you invited. `account` and `home` are ids on the platform;
@@ -173,23 +175,23 @@ class IssuedToken(TokenView):
     token: str
 
 
-class StepView(Model):
+class StepView(BaseModel):
     name: str
     at: Time
     label: str
 
 
-class ThreadView(Model):
+class ThreadView(BaseModel):
     id: str
     url: str
 
 
-class ErrorView(Model):
+class ErrorView(BaseModel):
     code: str
     message: str
 
 
-class ReceiptView(Model):
+class ReceiptView(BaseModel):
     """Proof of what the agent was given."""
 
     by_role: dict[str, int]
@@ -197,7 +199,7 @@ class ReceiptView(Model):
     message_count: int
 
 
-class HandoffSession(Model):
+class HandoffSession(BaseModel):
     """The session of a handoff, in short."""
 
     owner: str
@@ -207,7 +209,7 @@ class HandoffSession(Model):
     shared: bool
 
 
-class HandoffView(Model):
+class HandoffView(BaseModel):
     """A handoff. A client needs only `done` and `error`; show the rest as it comes.
 
     `version` is another one after each change. `poll_after_ms` is 0 if the request was held: ask again at once.

@@ -3,17 +3,10 @@
 from typing import Annotated, Any
 
 from fastapi import Path
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from shared.domain.messages import ROLES
 from shared.domain.text import whole
-
-
-class Model(BaseModel):
-    """A response. It is built when it is first used: a new process needs one or two of them soon."""
-
-    model_config = ConfigDict(defer_build=True)
-
 
 _ID = r"^[A-Za-z0-9_-]{1,64}$"
 Id = Annotated[str, StringConstraints(pattern=_ID)]

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
-from functions.http.fields import WHOLE, Count, Id, Message, Model
+from functions.http.fields import WHOLE, Count, Id, Message
 from functions.request.bodies import AgentName, Body
 from functions.views import RunnerView
 from shared.domain.progress import Summary
@@ -39,7 +39,7 @@ class RegisteredRunner(RunnerView):
     lease_seconds: int
 
 
-class WaitingTurn(Model):
+class WaitingTurn(BaseModel):
     session_id: str
     turn_id: str
     agent: str
@@ -47,7 +47,7 @@ class WaitingTurn(Model):
     kind: Literal["kickoff", "words"]
 
 
-class WaitingTurns(Model):
+class WaitingTurns(BaseModel):
     """Turns that wait for this runner: a hint, the claim decides."""
 
     turns: list[WaitingTurn]
@@ -63,12 +63,12 @@ class ClaimBody(Body):
     previous_fence: Count | None = None
 
 
-class WordView(Model):
+class WordView(BaseModel):
     id: str
     text: str
 
 
-class ClaimedTurn(Model):
+class ClaimedTurn(BaseModel):
     """A claimed turn. The agent must not be prompted before `begin` succeeds."""
 
     session_id: str
@@ -112,7 +112,7 @@ class FenceBody(Body):
     fence: Count
 
 
-class Renewed(Model):
+class Renewed(BaseModel):
     lease_seconds: int
 
 
@@ -172,7 +172,7 @@ class EventsBody(FenceBody):
         )
 
 
-class DecisionView(Model):
+class DecisionView(BaseModel):
     """`option` is the id of the chosen option; an expired question counts as refused."""
 
     n: int
@@ -180,7 +180,7 @@ class DecisionView(Model):
     option: str | None
 
 
-class EventsView(Model):
+class EventsView(BaseModel):
     """What was decided and said; both repeat until they are acknowledged (`q<n>`, or the id of the words)."""
 
     lease_seconds: int
@@ -214,5 +214,5 @@ class ResultBody(FenceBody):
     summary: SummaryBody | None = None
 
 
-class ResultView(Model):
+class ResultView(BaseModel):
     state: Literal["done"]

@@ -1,21 +1,22 @@
 """Response bodies of calls that change something."""
 
-from functions.http.fields import Model
+from pydantic import BaseModel
+
 from functions.views import IssuedToken, LinkView, SessionView
 
 
-class AppendedView(Model):
+class AppendedView(BaseModel):
     """Where the transcript stands after an append."""
 
     message_count: int
     epoch: int
 
 
-class TurnView(Model):
+class TurnView(BaseModel):
     id: str
 
 
-class AcceptedTurn(Model):
+class AcceptedTurn(BaseModel):
     """A turn that is queued. Its reply appears in the transcript."""
 
     turn: TurnView
@@ -23,7 +24,7 @@ class AcceptedTurn(Model):
     poll_after_ms: int
 
 
-class NoticeView(Model):
+class NoticeView(BaseModel):
     """A notice that is queued, and the chat where it will appear."""
 
     id: str
@@ -32,7 +33,7 @@ class NoticeView(Model):
     link: str
 
 
-class HomeView(Model):
+class HomeView(BaseModel):
     platform: str
     chat: str
 

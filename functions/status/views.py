@@ -1,17 +1,19 @@
 """Response bodies of calls that only read."""
 
-from functions.http.fields import Message, Model, Time
+from pydantic import BaseModel
+
+from functions.http.fields import Message, Time
 from functions.views import HandoffView, LinkView, RunnerView, SessionView, TokenView
 
 
-class SessionsPage(Model):
+class SessionsPage(BaseModel):
     """Sessions, newest first. Pass `next` as `cursor` to read on."""
 
     sessions: list[SessionView]
     next: str | None
 
 
-class MessagesPage(Model):
+class MessagesPage(BaseModel):
     """Messages behind the first `after`. Pass `next` as `after` to read on."""
 
     messages: list[Message]
@@ -20,21 +22,21 @@ class MessagesPage(Model):
     message_count: int
 
 
-class HandoffsList(Model):
+class HandoffsList(BaseModel):
     """Your handoffs, newest first, each without its session."""
 
     handoffs: list[HandoffView]
 
 
-class RunnersList(Model):
+class RunnersList(BaseModel):
     runners: list[RunnerView]
 
 
-class HomeChat(Model):
+class HomeChat(BaseModel):
     chat: str
 
 
-class PlatformView(Model):
+class PlatformView(BaseModel):
     """A platform. `accounts` are your ids there, whose messages are read."""
 
     name: str
@@ -45,17 +47,17 @@ class PlatformView(Model):
     threads: bool
 
 
-class PlatformsList(Model):
+class PlatformsList(BaseModel):
     platforms: list[PlatformView]
 
 
-class LinksList(Model):
+class LinksList(BaseModel):
     """Your newest pairing code for each platform and each person whom you invited, for about a day."""
 
     links: list[LinkView]
 
 
-class CheckView(Model):
+class CheckView(BaseModel):
     """One check of the doctor. `ok` is null where that cannot be found out."""
 
     name: str
@@ -65,19 +67,19 @@ class CheckView(Model):
     fix: str | None
 
 
-class DoctorReport(Model):
+class DoctorReport(BaseModel):
     checks: list[CheckView]
     now: Time
 
 
-class TokensList(Model):
+class TokensList(BaseModel):
     """Your tokens; `current` is the id of the one that this request carries."""
 
     tokens: list[TokenView]
     current: str
 
 
-class UserView(Model):
+class UserView(BaseModel):
     """A user: how many tokens, and on each platform the linked accounts and the home chat."""
 
     id: str
@@ -86,9 +88,9 @@ class UserView(Model):
     homes: dict[str, str]
 
 
-class UsersList(Model):
+class UsersList(BaseModel):
     users: list[UserView]
 
 
-class Health(Model):
+class Health(BaseModel):
     status: str
