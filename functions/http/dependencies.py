@@ -40,10 +40,11 @@ async def _base_url(request: Request) -> str:
 class _CallerWith(SecurityBase):
     """Gives the caller. It is the scheme itself, for openapi.json: each dependency of a dependency costs time."""
 
+    model = HTTPBearer(description="A token that the operator of the service gave you.")
+    scheme_name = "HTTPBearer"
+
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self.model = HTTPBearer(description="A token that the operator of the service gave you.")
-        self.scheme_name = "HTTPBearer"
 
     async def __call__(self, request: Request) -> Caller:
         return caller_of(request, self._scope)

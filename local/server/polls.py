@@ -8,12 +8,13 @@ from starlette.routing import Match, Route
 from starlette.types import Scope as AsgiScope
 
 from functions.http.dependencies import base_url_of, caller_of, services_of
+from functions.http.fields import ID
 from functions.http.problems import Json
 from functions.status.routes import show_handoff
 from shared.domain.tokens import Scope
 from shared.ports.changes import LONGEST_HOLD
 
-_PATH = re.compile(r"/handoffs/[A-Za-z0-9_-]{1,64}")
+_ID = re.compile(ID)
 _QUERY = re.compile(rb"(?:wait=([0-9]{1,2}))?(?:(?:^|&)seen=([\w.-]{1,64}))?", re.ASCII)
 
 
@@ -24,12 +25,13 @@ class HandoffPolls(Route):
         super().__init__("/handoffs/{handoff_id}", _answer)
 
     def matches(self, scope: AsgiScope) -> tuple[Match, AsgiScope]:
-        if scope["method"] != "GET" or not _PATH.fullmatch(scope["path"]):
+        match, child = super().matches(scope)
+        if match is not Match.FULL or scope["method"] != "GET" or not _ID.fullmatch(child["path_params"]["handoff_id"]):
             return Match.NONE, {}
         query = _QUERY.fullmatch(scope["query_string"])
         if query is None or int(query[1] or 0) > LONGEST_HOLD:
             return Match.NONE, {}
-        return super().matches(scope)
+        return match, child
 
 
 async def _answer(request: Request) -> Response:

@@ -5,9 +5,9 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.routing import Match
 
-from functions.status import routes
-from local.server import polls
+from local.server.polls import HandoffPolls
 from local.server.service import Server
 from shared.domain.tokens import Scope
 from tests.support.api_user import ApiUser
@@ -23,22 +23,11 @@ def get(server: Server) -> Callable[..., httpx.Response]:
     )
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each handoff that was shown: whether in the quick way."""
-    ways: list[bool] = []
-
-    def noted(*, is_quick: bool) -> Callable[..., Any]:
-        def show(*arguments: Any, **named: Any) -> Any:
-            ways.append(is_quick)
-            return real(*arguments, **named)
-
-        return show
-
-    real = routes.show_handoff
-    monkeypatch.setattr(polls, "show_handoff", noted(is_quick=True))
-    monkeypatch.setattr(routes, "show_handoff", noted(is_quick=False))
-    return ways
+def is_quick(path: str, method: str = "GET") -> bool:
+    """Whether a request is answered in the quick way."""
+    url = httpx.URL(f"http://127.0.0.1{path}")
+    scope = {"type": "http", "method": method, "path": url.path, "query_string": url.query}
+    return HandoffPolls().matches(scope)[0] is Match.FULL
 
 
 @pytest.fixture
@@ -52,31 +41,33 @@ def _answer(response: httpx.Response) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in response.json().items() if name != "poll_after_ms"]
 
 
-def test_both_ways_give_the_same_answer(handoff: str, get: Callable[..., httpx.Response], quick: list[bool]) -> None:
+def test_both_ways_give_the_same_answer(handoff: str, get: Callable[..., httpx.Response]) -> None:
     one, other = get(f"/handoffs/{handoff}"), get(f"/handoffs/{handoff}{FASTAPI}")
 
-    assert quick == [True, False]
     assert (one.status_code, _answer(one)) == (other.status_code, _answer(other))
     assert one.headers["content-type"] == other.headers["content-type"]
 
 
-@pytest.mark.parametrize("query", ["", "?wait=1", "?wait=25&seen=other", "?seen=other", "?wait=0"])
-def test_what_the_cli_asks_for_is_quick(
-    handoff: str, get: Callable[..., httpx.Response], quick: list[bool], query: str
-) -> None:
+@pytest.mark.parametrize("query", ["", "?wait=1", "?wait=25&seen=1-running.2", "?seen=other", "?wait=0"])
+def test_what_the_cli_asks_for_is_quick(handoff: str, get: Callable[..., httpx.Response], query: str) -> None:
+    assert is_quick(f"/handoffs/{handoff}{query}")
     assert get(f"/handoffs/{handoff}{query}").json()["done"]
-    assert quick == [True]
+
+
+def test_the_version_of_a_handoff_can_be_asked_for(handoff: str, get: Callable[..., httpx.Response]) -> None:
+    version = get(f"/handoffs/{handoff}").json()["version"]
+
+    assert is_quick(f"/handoffs/{handoff}?wait=25&seen={version}")
 
 
 def test_an_open_handoff_says_when_to_ask_again(
-    server: Server, user: ApiUser, get: Callable[..., httpx.Response], quick: list[bool]
+    server: Server, user: ApiUser, get: Callable[..., httpx.Response]
 ) -> None:
     server.simulator.arm("telegram", "rate_limit", 1, on="open_thread", seconds=3)
     handoff = user.request_handoff(user.create_session(), "telegram").json()["id"]
 
     one, other = get(f"/handoffs/{handoff}"), get(f"/handoffs/{handoff}{FASTAPI}")
 
-    assert quick == [True, False]
     assert one.headers["retry-after"] == other.headers["retry-after"]
     user.wait_for_handoff(handoff)
 
@@ -84,7 +75,7 @@ def test_an_open_handoff_says_when_to_ask_again(
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        ("/handoffs/unknown", "unknown_handoff"),
+        (f"/handoffs/x{FASTAPI}", "unknown_handoff"),
         ("/handoffs/not%20an%20id", "invalid_request"),
         (f"/handoffs/{'x' * 65}", "invalid_request"),
         ("/handoffs/x?wait=26", "invalid_request"),
@@ -93,13 +84,22 @@ def test_an_open_handoff_says_when_to_ask_again(
         (f"/handoffs/x?seen={'x' * 65}", "invalid_request"),
     ],
 )
-def test_problems_are_those_of_the_api(get: Callable[..., httpx.Response], path: str, code: str) -> None:
+def test_what_is_unusual_is_left_to_fastapi(get: Callable[..., httpx.Response], path: str, code: str) -> None:
+    assert not is_quick(path)
     assert get(path).json()["code"] == code
 
 
-def test_a_token_that_may_not_read_is_refused(
-    server: Server, handoff: str, get: Callable[..., httpx.Response], quick: list[bool]
-) -> None:
+@pytest.mark.parametrize("method", ["HEAD", "POST", "DELETE"])
+def test_other_methods_are_left_to_fastapi(method: str) -> None:
+    assert not is_quick("/handoffs/x", method)
+
+
+def test_an_unknown_handoff_is_not_found(get: Callable[..., httpx.Response]) -> None:
+    assert is_quick("/handoffs/unknown")
+    assert get("/handoffs/unknown").json()["code"] == "unknown_handoff"
+
+
+def test_a_token_that_may_not_read_is_refused(server: Server, handoff: str, get: Callable[..., httpx.Response]) -> None:
     made = httpx.post(
         f"{server.url}/tokens",
         headers={"Authorization": f"Bearer {server.tokens['owner']}"},
@@ -109,10 +109,7 @@ def test_a_token_that_may_not_read_is_refused(
     answer = get(f"/handoffs/{handoff}", made["token"])
 
     assert (answer.status_code, answer.json()["code"]) == (403, "missing_scope")
-    assert quick == []
 
 
 def test_another_users_handoff_is_unknown(server: Server, get: Callable[..., httpx.Response], handoff: str) -> None:
-    answer = get(f"/handoffs/{handoff}", server.tokens["other"])
-
-    assert answer.json()["code"] == "unknown_handoff"
+    assert get(f"/handoffs/{handoff}", server.tokens["other"]).json()["code"] == "unknown_handoff"
