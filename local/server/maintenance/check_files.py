@@ -3,8 +3,10 @@
 import os
 import pwd
 import shutil
+import stat
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from shlex import quote
@@ -22,17 +24,25 @@ _SHOWN = 160
 def modes(directory: DataDirectory) -> Iterator[Finding]:
     """Secrets, tokens and transcripts are for this user only."""
     path = directory.path
-    strangers = [each for each in (path, *path.iterdir()) if each.lstat().st_uid != os.getuid()]
+    entries = list(_entries(path))
+    strangers = [each for each, state in entries if state.st_uid != os.getuid()]
     if strangers:
         user = pwd.getpwuid(os.getuid()).pw_name
         detail = f"{strangers[0]} belongs to another user."
         yield Finding("data", ok=False, detail=detail, fix=f"sudo chown -R {user} {quote(str(path))}")
-    opened = [each for each in (path, *path.iterdir()) if not each.is_symlink() and each.stat().st_mode & 0o077]
+    opened = [each for each, state in entries if not stat.S_ISLNK(state.st_mode) and state.st_mode & 0o077]
     if opened:
         detail = f"Other users of this machine can use {', '.join(each.name for each in opened)} in {path.parent}."
         yield Finding("data", ok=False, detail=detail, fix=f"chmod -R go= {quote(str(path))}")
     if not strangers and not opened:
         yield Finding("data", ok=True, detail=f"{path}, only you can read it")
+
+
+def _entries(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """The directory and what is in it. A service that runs replaces files: one that is gone by now is not there."""
+    for each in (path, *path.iterdir()):
+        with suppress(FileNotFoundError):
+            yield each, each.lstat()
 
 
 def disk(directory: DataDirectory) -> Finding:

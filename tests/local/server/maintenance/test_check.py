@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from local.server.directory import DataDirectory
 from local.server.maintenance.check import findings
-from local.server.maintenance.check_files import log
+from local.server.maintenance.check_files import log, modes
 from local.server.maintenance.check_process import relays
 from local.server.maintenance.finding import Finding
 from local.server.service import Server
@@ -98,6 +99,20 @@ def test_without_an_env_no_other_service_is_asked(stopped: Path) -> None:
 
 def test_without_a_directory_the_start_is_suggested(data: Path) -> None:
     assert failures(data) == {"data": "handoff up"}
+
+
+class _Replaced(type(Path())):  # type: ignore[misc]  # the class for paths of this system
+    """A directory with a file that is gone as soon as it was listed."""
+
+    def iterdir(self) -> Iterator[Path]:
+        yield self / "state.gone"
+        yield from super().iterdir()
+
+
+def test_a_file_that_is_just_replaced_is_not_looked_at(stopped: Path) -> None:
+    (checked,) = modes(DataDirectory(_Replaced(stopped)))
+
+    assert checked.ok
 
 
 def test_modes_that_let_others_read_are_found(stopped: Path) -> None:
