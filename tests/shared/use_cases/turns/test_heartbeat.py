@@ -109,9 +109,8 @@ def test_an_agent_that_answers_at_once_is_not_shown_as_typing(
 ) -> None:
     shown: list[Place] = []
     monkeypatch.setattr(world.platform, "typing", shown.append)
-    monkeypatch.setattr("shared.use_cases.turns.heartbeat.TYPING_AFTER", 60.0)
 
-    with heartbeat(world.services, claimed, HOME):
+    with heartbeat(world.services, claimed, HOME, typing_after=60.0):
         pass
     assert not shown
 
@@ -137,13 +136,6 @@ def test_a_lease_that_is_over_is_renewed_while_no_other_has_it(world: World, cla
     with heartbeat(world.services, claimed, HOME) as cancellation:
         eventually(lambda: lease_of(world) == world.clock.now() + LEASE)
     assert not cancellation.is_cancelled
-
-
-def test_after_its_end_nothing_is_renewed(world: World, claimed: Session) -> None:
-    others = set(threading.enumerate())  # a service that other tests use may be at work
-    with heartbeat(world.services, claimed, HOME):
-        pass
-    assert not [thread for thread in set(threading.enumerate()) - others if thread.name == "turn-heartbeat"]
 
 
 def test_an_agent_that_is_cancelled_commits_nothing(world: World) -> None:
