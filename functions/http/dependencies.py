@@ -2,39 +2,22 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Header, Request
-from fastapi.openapi.models import HTTPBearer
-from fastapi.security.base import SecurityBase
-
+from functions.http.context import base_url_of, caller_of
+from functions.http.fields import ID, MAX_KEY
+from functions.http.framework import Depends, Header, HTTPBearer, Path, Query, Request, SecurityBase
 from shared.domain.tokens import Scope
+from shared.ports.changes import LONGEST_HOLD
 from shared.services import Services
 from shared.use_cases.people.authenticate import Caller
 
 
-def services_of(request: Request) -> Services:
-    """The services of the app."""
+async def _services(request: Request) -> Services:
     services: Services = request.app.state.services
     return services
 
 
-def base_url_of(request: Request) -> str:
-    """Where clients reach this service: as configured, else as this request came in."""
-    return (services_of(request).settings.public_url or str(request.base_url)).rstrip("/")
-
-
-def caller_of(request: Request, scope: Scope) -> Caller:
-    """Who asks, if the token allows this."""
-    caller: Caller = request.state.caller  # set by the guard
-    caller.require(scope)
-    return caller
-
-
-async def _services(request: Request) -> Services:
-    return services_of(request)
-
-
 async def _base_url(request: Request) -> str:
-    return base_url_of(request)
+    return base_url_of(request.app.state.services, request)
 
 
 class _CallerWith(SecurityBase):
@@ -74,7 +57,25 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         min_length=1,
-        max_length=255,
+        max_length=MAX_KEY,
         description="The same key with the same body gives the same result, however often it is sent.",
+    ),
+]
+PathId = Annotated[str, Path(pattern=ID)]
+Wait = Annotated[
+    float,
+    Query(
+        ge=0,
+        le=LONGEST_HOLD,
+        description="Hold the request for up to so many seconds until there is a change. A service on one machine does, "
+        "others answer at once.",
+    ),
+]
+Seen = Annotated[
+    str | None,
+    Query(
+        max_length=64,
+        description="The `version` that you have: with `wait`, any other one is answered at once. Without it the request "
+        "is held until the next change.",
     ),
 ]

@@ -2,15 +2,15 @@
 
 from typing import Annotated, Any
 
-from fastapi import Path
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from shared.domain.messages import ROLES
 from shared.domain.text import whole
 
 ID = r"^[A-Za-z0-9_-]{1,64}$"
+MAX_KEY = 255
+"""Characters of an Idempotency-Key."""
 Id = Annotated[str, StringConstraints(pattern=ID)]
-PathId = Annotated[str, Path(pattern=ID)]
 WHOLE = BeforeValidator(lambda value: whole(value) if isinstance(value, str) else value)
 """Marks text for people, in which half of a surrogate pair is replaced. Stands last, to run before the constraints."""
 Count = Annotated[int, Field(ge=0, le=2**53)]

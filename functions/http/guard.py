@@ -1,7 +1,6 @@
 """What happens before routing and parsing: authenticate the caller, then read a body within the limit."""
 
 import logging
-from collections.abc import Callable
 from http import HTTPStatus
 
 from starlette.requests import ClientDisconnect
@@ -15,7 +14,6 @@ from shared.use_cases.people.authenticate import Caller, LastUse, authenticate
 
 log = logging.getLogger(__name__)
 
-BodyLimit = Callable[[str], int]
 MAX_BODY = 1024 * 1024
 OPEN_PATHS = ("/health", "/webhooks/", "/logins")
 """Paths without a bearer token, beside those that platforms fix. A webhook is verified by its raw body and headers, and a
@@ -25,10 +23,9 @@ first login has the code that gives the token."""
 class Guard:
     """ASGI middleware. FastAPI parses a body before it runs dependencies, so these checks cannot be dependencies."""
 
-    def __init__(self, app: ASGIApp, services: Services, body_limit: BodyLimit) -> None:
+    def __init__(self, app: ASGIApp, services: Services) -> None:
         self._app = app
         self._services = services
-        self._body_limit = body_limit
         self._last_use = LastUse(services.store.accounts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,7 +64,7 @@ class Guard:
                 await problem_of(error)(scope, receive, send)
                 return
             scope.setdefault("state", {})["caller"] = caller
-        limit = self._body_limit(scope["path"])
+        limit = MAX_BODY if platform is None else self._services.platforms.body_limit(platform)
         try:
             body = await _read(receive, headers.get("content-length"), limit)
         except ClientDisconnect:
@@ -81,7 +78,7 @@ class Guard:
             detail = f"The body is larger than {limit // 1024} KiB. Send a transcript in several parts."
             await Problem("body_too_large", detail)(scope, receive, send)
             return
-        await self._app(scope, _replay(body), send)
+        await self._app(scope, replay(body), send)
 
     def _authenticate(self, authorization: str | None) -> Caller:
         now = self._services.clock.now()
@@ -106,7 +103,8 @@ async def _read(receive: Receive, declared: str | None, limit: int) -> bytes | N
     return body
 
 
-def _replay(body: bytes) -> Receive:
+def replay(body: bytes) -> Receive:
+    """Receive a body that was read already."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:

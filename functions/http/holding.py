@@ -1,31 +1,7 @@
-"""Reads that may be held until there is news: their query parameters, and what they mean."""
-
-from typing import Annotated
-
-from fastapi import Query
-
-from shared.ports.changes import LONGEST_HOLD
+"""Reads that may be held until there is news."""
 
 TOGETHER = 0.2
 """Seconds. The steps of a handoff come in bursts; told together they cost one answer. Its end is told at once."""
-
-Wait = Annotated[
-    float,
-    Query(
-        ge=0,
-        le=LONGEST_HOLD,
-        description="Hold the request for up to so many seconds until there is a change. A service on one machine does, "
-        "others answer at once.",
-    ),
-]
-Seen = Annotated[
-    str | None,
-    Query(
-        max_length=64,
-        description="The `version` that you have: with `wait`, any other one is answered at once. Without it the request "
-        "is held until the next change.",
-    ),
-]
 
 
 class News:

@@ -1,4 +1,4 @@
-"""Errors on the wire: every code with its status and meaning, and the handlers that turn errors into problem+json."""
+"""Errors on the wire: every code with its status and meaning, and errors as problem+json."""
 
 import json
 import logging
@@ -7,12 +7,9 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
 
-from shared.errors import Conflict, DataFileError, LimitReached, RequestRefused
+from shared.errors import DataFileError, LimitReached, RequestRefused
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -140,6 +137,11 @@ def problem_of(error: RequestRefused) -> Problem:
     return problem
 
 
+def conflict() -> Problem:
+    """The answer to a request that lost against others too often."""
+    return Problem("conflict", "Concurrent changes won, and nothing of this request was written. Try again.")
+
+
 def internal_error(error: Exception) -> Problem:
     """The answer to a request that met a defect or an outage. Logs the error."""
     if isinstance(error, DataFileError):
@@ -164,50 +166,3 @@ def refusals(*codes: str) -> dict[int | str, dict[str, Any]]:
             "content": {MEDIA_TYPE: {"schema": schema}},
         }
     return responses
-
-
-def add_error_handlers(app: FastAPI) -> None:
-    """Answer every error with a problem."""
-    app.add_exception_handler(RequestRefused, _refused)
-    app.add_exception_handler(Conflict, _conflict)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _internal)
-
-
-async def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestRefused)  # noqa: S101  # registered for this type
-    return problem_of(error)
-
-
-async def _conflict(_: Request, __: Exception) -> Response:
-    return Problem("conflict", "Concurrent changes won, and nothing of this request was written. Try again.")
-
-
-async def _invalid(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for this type
-    problems = error.errors()
-    if any(problem["type"] == "json_invalid" for problem in problems):
-        return Problem("malformed_json", "The body is not valid JSON. Nothing was written.")
-    fields = [
-        {"field": ".".join(str(piece) for piece in problem["loc"][1:]), "problem": problem["msg"]}
-        for problem in problems
-    ]
-    named = "; ".join(f"{entry['field']}: {entry['problem']}" for entry in fields[:5])
-    return Problem("invalid_request", f"The request does not match the contract: {named}.", {"errors": fields})
-
-
-async def _http(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101  # registered for this type
-    match error.status_code:
-        case HTTPStatus.NOT_FOUND:
-            return Problem("not_found", "There is nothing at this path.")
-        case HTTPStatus.METHOD_NOT_ALLOWED:
-            return Problem("method_not_allowed", "This path does not take this method.")
-        case HTTPStatus.BAD_REQUEST:  # not UTF-8, nested too deep, or a number with too many digits
-            return Problem("malformed_json", "The body cannot be read as JSON. Nothing was written.")
-    return internal_error(error)
-
-
-async def _internal(_: Request, error: Exception) -> Response:
-    return internal_error(error)

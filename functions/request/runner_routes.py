@@ -1,10 +1,7 @@
 """HTTP calls of runners: the machines on which users' own agents run turns."""
 
-from fastapi import APIRouter
-
-from functions.http.dependencies import AppServices, RunningUser, Writer
-from functions.http.fields import PathId
-from functions.http.holding import Wait
+from functions.http.dependencies import AppServices, PathId, RunningUser, Wait, Writer
+from functions.http.framework import APIRouter
 from functions.http.problems import Json, refusals
 from functions.request.bodies import checked
 from functions.request.routes import BODY, WRITE

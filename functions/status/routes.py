@@ -3,13 +3,12 @@
 from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
-
-from functions.http.dependencies import AppServices, BaseUrl, Reader
-from functions.http.fields import PathId
-from functions.http.holding import News, Seen, Wait
+from functions.http.dependencies import AppServices, BaseUrl, PathId, Reader, Seen, Wait
+from functions.http.framework import APIRouter, Query, Response
+from functions.http.holding import News
 from functions.http.problems import Json, refusals
 from functions.status.pages import first_page
+from functions.status.show_handoff import show_handoff
 from functions.status.views import (
     CheckView,
     DoctorReport,
@@ -25,9 +24,8 @@ from functions.status.views import (
 from functions.views import HandoffView, RunnerView, SessionView, iso
 from shared.domain.handoffs import State
 from shared.errors import InvalidRequest
-from shared.ports.changes import of_handoff, of_session
-from shared.services import Services
-from shared.use_cases.access import own_handoff, own_session
+from shared.ports.changes import of_session
+from shared.use_cases.access import own_session
 from shared.use_cases.run_doctor import run_doctor
 
 router = APIRouter(default_response_class=Json)
@@ -157,20 +155,3 @@ async def get_handoff(
     if not view.done:
         response.headers["Retry-After"] = view.retry_after
     return view
-
-
-async def show_handoff(
-    services: Services, user_id: str, handoff_id: str, *, base_url: str, wait: float, seen: str | None
-) -> HandoffView:
-    """A handoff as its user sees it, if asked for at once, or when there is news of it."""
-    news = News(seen)
-    found = await services.changes.hold(
-        of_handoff(handoff_id),
-        wait,
-        lambda: own_handoff(services, user_id, handoff_id),
-        lambda handoff: news.delay(handoff.version, is_urgent=False) if handoff.is_open else 0.0,
-    )
-    handoff = found.value
-    session = services.store.sessions.get(handoff.session_id)
-    now = services.clock.now()
-    return HandoffView.of(handoff, session, base_url=base_url, now=now, was_held=found.was_held)

@@ -1,10 +1,9 @@
 """Webhooks of chat platforms: the request as the platform sent it, in; the platform's form of answer, out."""
 
-from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
 from functions.http.dependencies import AppServices
-from functions.http.guard import MAX_BODY, BodyLimit
+from functions.http.framework import APIRouter, Request
 from functions.http.problems import Json, Problem, refusals
 from shared.errors import RequestRefused
 from shared.platforms import PLATFORMS
@@ -54,13 +53,3 @@ async def _receive(request: Request, services: Services, platform: str, rest: st
     if isinstance(answer.body, str):
         return PlainTextResponse(answer.body, status_code=answer.status)
     return Json(dict(answer.body), status_code=answer.status)
-
-
-def body_limit(services: Services) -> BodyLimit:
-    """A webhook may be as large as its platform sends it: the limit of each path."""
-
-    def limit(path: str) -> int:
-        platform = services.platforms.webhook_of(path)
-        return MAX_BODY if platform is None else services.platforms.body_limit(platform)
-
-    return limit

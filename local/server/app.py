@@ -1,47 +1,44 @@
-"""All routes of the functions as one ASGI app."""
+"""All calls of the API as one ASGI app: those of a handoff at once, the others as soon as FastAPI is loaded."""
 
+import asyncio
 import threading
 
-from starlette.routing import BaseRoute, Match, Router
-from starlette.types import Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from functions.http.app import http_app
 from functions.http.guard import Guard
-from functions.request import routes as changes
-from functions.status import routes as status
-from functions.webhook import routes as webhooks
-from local.server.polls import HandoffPolls
+from local.server.handoff_calls import HandoffCalls
+from local.server.pool import Pool
 from shared.services import Services
 
 
-def build_app(services: Services) -> Guard:
-    """The HTTP API and the webhooks with these services."""
-    polls, others = Router([HandoffPolls()]), Router([_OtherRoutes()])
-    routers = (polls, changes.router, status.router, webhooks.router, others)
-    return http_app(services, *routers, body_limit=webhooks.body_limit(services))
+class App:
+    """The HTTP API and the webhooks with these services.
 
+    FastAPI takes a third of the time until a service is ready, so it is imported after that: by `load`, or by the first
+    request that needs it.
+    """
 
-def other_routes() -> list[BaseRoute]:
-    """The routes that are not needed when a service starts. Their import takes a tenth of the time until it is ready."""
-    from functions.request import account_routes as changed_accounts  # noqa: PLC0415
-    from functions.request import link_routes as links  # noqa: PLC0415
-    from functions.request import runner_routes as runners  # noqa: PLC0415
-    from functions.status import account_routes as shown_accounts  # noqa: PLC0415
-
-    routers = (changed_accounts.router, links.router, runners.router, shown_accounts.router)
-    return [route for router in routers for route in router.routes]
-
-
-class _OtherRoutes(BaseRoute):
-    """Stands last, and adds the other routes behind itself when a request comes to it."""
-
-    def __init__(self) -> None:
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._lock = threading.Lock()
-        self._are_added = False
+        self._loader = Pool(1, "routes", idle_seconds=0)
+        self._routes: ASGIApp | None = None
+        self._guarded = Guard(HandoffCalls(services, self._others), services)
 
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._guarded(scope, receive, send)
+
+    def load(self) -> ASGIApp:
+        """Import FastAPI and all routes. Idempotent; concurrent calls wait for the first one."""
         with self._lock:
-            if not self._are_added:
-                scope["app"].router.routes.extend(other_routes())
-                self._are_added = True
-        return Match.NONE, {}
+            if self._routes is None:
+                from local.server.routes import all_routes  # noqa: PLC0415  # see above
+
+                self._routes = all_routes(self._services)
+            return self._routes
+
+    async def _others(self, scope: Scope, receive: Receive, send: Send) -> None:
+        routes = self._routes
+        if routes is None:
+            routes = await asyncio.wrap_future(self._loader.call(self.load))
+        await routes(scope, receive, send)

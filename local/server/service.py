@@ -13,7 +13,7 @@ from local.chats.real import RealBots
 from local.chats.relays.base import Relay
 from local.chats.relays.configuration import variable
 from local.options import secrets_from
-from local.server.app import build_app, other_routes
+from local.server.app import App
 from local.server.chats import RealChats, SimulatedChats
 from local.server.composition import Engine, build_engine, settings_from
 from local.server.directory import DataDirectory, Refused, Unusable
@@ -208,10 +208,10 @@ class Server:
         engine.runs.release_all()
 
     def _listen(self) -> None:
-        app = build_app(self.engine.services)
+        self.app = App(self.engine.services)
         only_here = not self._address.public_url
         self.http = HttpServer(
-            app, self._http_threads, self._handoff_requests, sync=self.engine.database.sync, only_here=only_here
+            self.app, self._http_threads, self._handoff_requests, sync=self.engine.database.sync, only_here=only_here
         )
         self._stops.append(self.http.stop)
         try:
@@ -268,7 +268,7 @@ class Server:
         """
         services = self.engine.services
         try:
-            other_routes()
+            self.app.load()
             for relay in self.chats.relays(self.url):
                 with self._relays_lock:
                     if self._is_stopping:

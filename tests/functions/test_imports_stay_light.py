@@ -61,13 +61,20 @@ def test_a_handler_loads_no_sdk_and_no_agent(function: str) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["functions.request.handler", "functions.status.handler", "functions.webhook.handler", "local.server.program"],
+    ["functions.request.handler", "functions.status.handler", "functions.webhook.handler", "local.server.routes"],
 )
 def test_the_models_of_openapi_are_not_built(module: str) -> None:
-    """FastAPI makes them when it is imported; `functions.http` must be the first to do that."""
+    """FastAPI makes them when it is imported; `functions.http.framework` must be the first to do that."""
     code = f"import {module}; from fastapi.openapi.models import OpenAPI; print(OpenAPI.__pydantic_complete__)"
 
     assert printed(code) == ["False"]
+
+
+def test_a_service_on_one_machine_is_ready_without_fastapi() -> None:
+    loaded = set(printed("import local.server.program, sys; print(*sys.modules)"))
+
+    assert "local.server.handoff_calls" in loaded
+    assert loaded & {"fastapi", "opentelemetry", "telegram", "slack_sdk", "discord", "boto3", "moto"} == set()
 
 
 @pytest.mark.parametrize("package", ["shared.platforms", "shared.agents"])
