@@ -1,6 +1,6 @@
 """The request for a handoff, as a stored session or as a whole one."""
 
-from functions.request.bodies import HandoffBody
+from functions.request.handoff_body import HandoffBody
 from functions.views import HandoffView
 from shared.services import Services
 from shared.use_cases.handoffs.request_handoff import request_handoff

@@ -7,15 +7,14 @@ from functions.http.framework import APIRouter, Response
 from functions.http.problems import Json, refusals
 from functions.request.accept_handoff import accept_handoff, where_to_ask
 from functions.request.bodies import (
-    HandoffBody,
     HomeBody,
     MessagesBody,
     NoticeBody,
     ResumeBody,
     SessionBody,
     TurnBody,
-    checked,
 )
+from functions.request.handoff_body import HandoffBody, checked
 from functions.request.views import AcceptedTurn, AppendedView, HomeView, NoticeView, TurnView
 from functions.views import HandoffView, SessionView, poll_after_ms
 from shared.domain.routes import Place

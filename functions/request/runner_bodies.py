@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, StringConstraints
 
 from functions.http.fields import WHOLE, Count, Id, Message
-from functions.request.bodies import AgentName, Body
+from functions.request.handoff_body import AgentName, Body
 from functions.views import RunnerView
 from shared.domain.progress import Summary
 from shared.domain.questions import Option

@@ -3,7 +3,7 @@
 from functions.http.dependencies import AppServices, PathId, RunningUser, Wait, Writer
 from functions.http.framework import APIRouter
 from functions.http.problems import Json, refusals
-from functions.request.bodies import checked
+from functions.request.handoff_body import checked
 from functions.request.routes import BODY, WRITE
 from functions.request.runner_bodies import (
     ClaimBody,

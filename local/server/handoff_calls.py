@@ -14,7 +14,7 @@ from functions.http.fields import ID, MAX_KEY
 from functions.http.guard import replay
 from functions.http.problems import Json, conflict, problem_of
 from functions.request.accept_handoff import accept_handoff, where_to_ask
-from functions.request.bodies import HandoffBody
+from functions.request.handoff_body import HandoffBody
 from functions.status.show_handoff import show_handoff
 from shared.domain.tokens import Scope
 from shared.errors import Conflict, RequestRefused

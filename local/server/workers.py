@@ -71,11 +71,12 @@ class QueueWorkers:
     def _receive(self) -> float:
         """Hand out what is ready; returns the seconds until something may be, unless the queue changes before."""
         while (free := self._free()) > 0 and not self._stopping.is_set():
-            if not (received := self._queue.receive(limit=free)):
-                next_at = self._queue.next_at()
-                return LONGEST_WAIT if next_at is None else self._seconds_until(next_at)
+            received = self._queue.receive(limit=free)
             for one in received:
                 self._pool.submit(lambda one=one: self._run(one))  # type: ignore[misc]  # mypy cannot infer the default
+            if len(received) < free:
+                next_at = self._queue.next_at()
+                return LONGEST_WAIT if next_at is None else self._seconds_until(next_at)
         return LONGEST_WAIT
 
     def _free(self) -> int:

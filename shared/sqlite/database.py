@@ -17,9 +17,9 @@ from shared.sqlite.file_errors import translated
 from shared.sqlite.schema import MIGRATIONS, Migration, copy, create, migrate, restrict, transaction
 
 READERS = 8
+"""Kept connections for reads. A read takes microseconds, so a hundred threads need few; more are closed after use."""
 READER_CACHE = "PRAGMA cache_size = -512"
 """In KiB, of SQLite's usual 2,000: what all of them need is in the system's cache as well."""
-"""Kept connections for reads. A read takes microseconds, so a hundred threads need few; more are closed after use."""
 PATIENCE = 10.0
 """Seconds to wait for another process that writes."""
 
