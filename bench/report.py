@@ -30,6 +30,8 @@ METHOD = """\
   time, with the same SDK, agent and chats. Its clients learn of the end at once, and requests fall evenly on the phases of the
   interval.
 - **Platform latency** delays every call to the platform in the simulator.
+- **Ready** is when `/health` answers. A handoff can be requested and followed then; other calls wait for the import of FastAPI,
+  which begins at that moment.
 - **The first handoff** comes 3 s after the start, when the SDKs are loaded. One that is requested at the moment in which the
   service is ready loads the SDK itself.
 - **The large file** is compared with an empty one on two services that run at the same time, one handoff on each in turn.

@@ -11,9 +11,6 @@ T = TypeVar("T")
 MOST_READERS = 2000
 """More than these are answered at once, so that clients that never end cannot fill the memory."""
 
-_FEW = 20
-_LONGEST_DELAY = 1.0
-
 
 class HeldReads:
     """The `Changes` port in one process. `changed` may be called in any thread, after the commit.
@@ -55,7 +52,7 @@ class HeldReads:
                 delay = may_wait(value)
                 if delay is not None:
                     reader.has_news = True
-                    end = min(end, loop.time() + self._in_crowd(delay))
+                    end = min(end, loop.time() + delay)
                 if self._is_closed or loop.time() >= end:
                     return Read(value, was_held=not self._is_closed)
                 try:
@@ -63,10 +60,6 @@ class HeldReads:
                         await reader.changed.wait()
                 except TimeoutError:
                     return Read(read() if reader.is_behind else value, was_held=True)
-
-    def _in_crowd(self, delay: float) -> float:
-        """News of one among many are told together for longer: their answers would take the time of the work itself."""
-        return min(delay * max(1, self.count // _FEW), max(delay, _LONGEST_DELAY))
 
     @contextmanager
     def _reader(self, subject: Subject) -> Iterator["_Reader"]:
