@@ -11,18 +11,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 Seconds = float
+_PIECE, _PIECES = 50_000, 5
 
 
 @dataclass
 class Figures:
-    """Named numbers: seconds, megabytes or ratios. `loads` is the load average when each was noted."""
+    """Named numbers: seconds, megabytes or ratios.
+
+    `loads` is the load average when each was noted, `paces` the seconds that a fixed piece of Python took then: the
+    processor of a virtual machine may be slower by half from one minute to the next.
+    """
 
     values: dict[str, float] = field(default_factory=dict)
     loads: dict[str, float] = field(default_factory=dict)
+    paces: dict[str, float] = field(default_factory=dict)
 
     def note(self, name: str, value: float) -> None:
         self.values[name] = value
         self.loads[name] = os.getloadavg()[0]
+        self.paces[name] = pace()
 
     def __contains__(self, name: str) -> bool:
         return name in self.values
@@ -48,6 +55,11 @@ def timed(work: Callable[[], object]) -> Seconds:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def pace() -> Seconds:
+    """How long a fixed piece of Python takes at the moment: the shortest of some, so that a pause does not count."""
+    return min(timed(lambda: sum(number * number for number in range(_PIECE))) for _ in range(_PIECES))
 
 
 def megabytes(pid: int) -> float:

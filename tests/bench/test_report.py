@@ -23,6 +23,15 @@ def test_a_slow_figure_is_shown_as_not_reached() -> None:
     assert "| start until ready | 0.50 s | 0.6 s | yes |" in quick
 
 
+def test_each_figure_has_the_pace_of_the_machine_beside_it() -> None:
+    found = figures(ready=0.5, memory_idle=90.0)
+    found.paces = {"ready": 0.006, "memory idle": 0.004}
+    ready, memory = table(found).splitlines()[2:]
+
+    assert ready.endswith("| 1.50 |")
+    assert memory.endswith("| 1.00 |")
+
+
 def test_what_was_not_measured_is_left_out() -> None:
     shown = table(figures(polling_p50=1.0, polling_p95=2.0))
 
