@@ -5,6 +5,7 @@ from functions.http.framework import APIRouter
 from functions.http.problems import Json, refusals
 from functions.status.views import LinksList, TokensList, UsersList, UserView
 from functions.views import LinkView, TokenView
+from shared.use_cases.people.links import own_links
 
 router = APIRouter(default_response_class=Json)
 READ = ("unauthenticated", "missing_scope", "internal")
@@ -21,7 +22,7 @@ async def get_tokens(services: AppServices, caller: ReadingCaller) -> TokensList
 async def get_links(services: AppServices, caller: ReadingCaller) -> LinksList:
     """Your pairing codes, without their plaintext, and whether they were used."""
     now = services.clock.now()
-    return LinksList(links=[LinkView.of(link, now=now) for link in services.store.links.made_by(caller.user_id)])
+    return LinksList(links=[LinkView.of(link, now=now) for link in own_links(services, caller.user_id)])
 
 
 @router.get("/users", responses=refusals(*READ))

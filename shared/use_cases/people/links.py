@@ -1,9 +1,9 @@
 """Make pairing codes: for the user's own accounts on platforms, and for people who are invited."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from shared.domain.links import LIFETIME, Link, new_code, shown
+from shared.domain.links import LIFETIME, Link, LinkState, new_code, shown
 from shared.errors import InvalidRequest, Unauthenticated, UserExists
 from shared.ports.platforms import Pairing
 from shared.services import Services
@@ -50,12 +50,22 @@ def invite(services: Services, caller: Caller, name: str, platform: str, *, base
     return _create(services, caller, platform, name, base_url=base_url)
 
 
+def own_links(services: Services, user_id: str) -> list[Link]:
+    """The newest codes that a user has made. One whose token was revoked cannot be used any more, so it is void."""
+    return [_as_usable(services, link) for link in services.store.links.made_by(user_id)]
+
+
 def unlink(services: Services, user_id: str, platform: str) -> None:
     """Unlink the user's accounts on a platform, remove the home there, and void codes that would link one again."""
     for link in services.store.links.made_by(user_id):
         if link.platform == platform and not link.is_invitation:
             services.store.links.void(link)
     services.store.accounts.unlink(user_id, platform)
+
+
+def _as_usable(services: Services, link: Link) -> Link:
+    has_token = not link.token_hash or services.store.accounts.token(link.by, link.token_hash)
+    return link if link.state is not LinkState.OPEN or has_token else replace(link, state=LinkState.VOID)
 
 
 def _refuse_expiring(caller: Caller) -> None:

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from shared.domain.links import LIFETIME, LOGIN_LIFETIME, TRIES_PER_HOUR
+from shared.domain.links import LIFETIME, LOGIN_LIFETIME, TRIES_PER_HOUR, LinkState
 from shared.domain.routes import Place
 from shared.domain.tokens import Scope
 from shared.errors import InvalidRequest, LoginRefused, Unauthenticated, UnknownPlatform, UserExists
 from shared.ports.inbound import WebhookRequest
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.people.authenticate import Caller, authenticate
-from shared.use_cases.people.links import NewLink, create_link, invite
+from shared.use_cases.people.links import NewLink, create_link, invite, own_links
 from shared.use_cases.people.login import login
 from shared.use_cases.people.tokens import issue_token, revoke_token
 from tests.support.use_case_world import USER, World
@@ -211,6 +211,15 @@ def test_a_code_of_a_revoked_token_links_nobody(world: World) -> None:
     assert world.store.accounts.user_of("chat", PHONE) is None
     assert world.store.accounts.home(USER, "chat") != CHAT
     assert world.platform.said(CHAT) == []
+
+
+def test_a_code_of_a_revoked_token_is_shown_as_void(world: World) -> None:
+    asking = caller(world)
+    create_link(world.services, asking, "chat")
+    before = [link.state for link in own_links(world.services, USER)]
+    revoke_token(world.store.accounts, USER, asking.token.id)
+
+    assert (before, [link.state for link in own_links(world.services, USER)]) == ([LinkState.OPEN], [LinkState.VOID])
 
 
 def login_link(world: World, person: str = PHONE) -> str:
