@@ -22,7 +22,7 @@ from shared.ports.changes import LONGEST_HOLD
 from shared.services import Services
 
 _HEALTH, _HANDOFFS = "/health", "/handoffs"
-_HANDOFF = re.compile(f"{_HANDOFFS}/({ID.strip('^$')})")
+_HANDOFF = re.compile(f"{_HANDOFFS}/{ID.strip('^$')}")
 _QUERY = re.compile(rb"(?:wait=([0-9]{1,2}))?(?:(?:^|&)seen=([\w.-]{1,64}))?", re.ASCII)
 _JSON = "application/json"
 

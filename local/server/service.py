@@ -262,13 +262,21 @@ class Server:
             database.close()
 
     def _connect(self) -> None:
-        """Start relays, and load agent, adapters and SDKs in use, so that the first handoff is as fast as the next ones.
+        """Start relays, and load the API, agent, adapters and SDKs in use, so that the first handoff is as fast as the next.
 
         Not before the service is ready, because the imports take a second.
         """
-        services = self.engine.services
         try:
             self.app.load()
+        except Exception:
+            log.exception("the API could not be loaded, so every request fails. Mend the installation and start again")
+            return
+        if not self._is_stopping:
+            self._connect_chats()
+
+    def _connect_chats(self) -> None:
+        services = self.engine.services
+        try:
             for relay in self.chats.relays(self.url):
                 with self._relays_lock:
                     if self._is_stopping:

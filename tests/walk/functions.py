@@ -22,7 +22,7 @@ from shared.use_cases.handoffs.process_handoff import process_handoff
 from shared.use_cases.runners.register import revoke_runner
 from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.sweep import sweep
-from shared.use_cases.turns import heartbeat
+from shared.use_cases.turns.beats import Beats
 from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.execute_turn import execute_turn
 from shared.use_cases.turns.run_turn import DELIVERY_SECONDS, run_turn
@@ -281,22 +281,19 @@ class Functions(Stage):
 def no_real_time(functions: Functions) -> Iterator[None]:
     """Conflicts are retried at once, and heartbeats beat when the walk says so. An error in the log fails the walk."""
 
-    def register(_: object, __: float, beat: Callable[[], None], *, at_once: bool = False) -> mock.Mock:
-        if functions.baton.current is not None and not at_once:
+    def register(_: Beats, beat: Callable[[], None], __: float, *, first: float | None = None) -> None:
+        """All but typing, which has another time for the first beat."""
+        if functions.baton.current is not None and first is None:
             functions.baton.current.beats.append(beat)
-        return _NO_THREAD
 
     errors = _Errors(functions)
     log = logging.getLogger("shared")
     log.addHandler(errors)
     try:
-        with mock.patch.object(retry, "LONGEST_PAUSE", 0.0), mock.patch.object(heartbeat, "_repeat", register):
+        with mock.patch.object(retry, "LONGEST_PAUSE", 0.0), mock.patch.object(Beats, "repeat", register):
             yield
     finally:
         log.removeHandler(errors)
-
-
-_NO_THREAD = mock.Mock()
 
 
 class _Errors(logging.Handler):

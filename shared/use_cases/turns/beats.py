@@ -1,8 +1,9 @@
-"""Repeated work beside something long: one thread waits for all of it, and a thread is made only for what is due."""
+"""Work that is repeated while a longer operation runs: one thread waits for all of it."""
 
 import heapq
 import itertools
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -28,7 +29,7 @@ class Beats:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Begin no more, and wait for what runs, up to a second for each beat."""
+        """Start no further beats, and wait for those that run, up to a second for each."""
         self.end()
         with self._lock:
             running = tuple(self._running)
@@ -36,11 +37,11 @@ class Beats:
             thread.join(JOIN_SECONDS)
 
     def repeat(self, beat: Callable[[], None], every: float, *, first: float | None = None) -> None:
-        """Run `beat` each `every` seconds from now on; `first`: seconds until the first time, if these are others."""
+        """Run `beat` each `every` seconds from now on; the first time after `first` seconds, if it is given."""
         self._later(beat, every, every if first is None else first)
 
     def end(self) -> None:
-        """Begin no more. Beats may call it."""
+        """Start no further beats. Beats may call it."""
         self._is_over = True
 
     def _later(self, beat: Callable[[], None], every: float, seconds: float) -> None:
@@ -71,37 +72,46 @@ class Beats:
 
 
 class _Schedule:
-    """Calls each function at its time, in one thread that ends when there is nothing more. The functions return at once."""
+    """Calls each function at its time. Its one thread starts with the first function, and stays."""
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin without functions and without a thread, as a fork must: the thread is in the other process."""
         self._changed = threading.Condition()
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = itertools.count()
-        self._thread: threading.Thread | None = None
+        self._has_thread = False
 
     def add(self, at: float, call: Callable[[], None]) -> None:
         with self._changed:
+            if not self._has_thread:
+                threading.Thread(target=self._run, name="beats", daemon=True).start()
+                self._has_thread = True
             entry = (at, next(self._numbers), call)
             heapq.heappush(self._due, entry)
-            if self._thread is None or not self._thread.is_alive():  # a fork has no threads
-                self._thread = threading.Thread(target=self._run, name="beats", daemon=True)
-                self._thread.start()
-            elif self._due[0] is entry:
+            if self._due[0] is entry:
                 self._changed.notify()
 
     def _run(self) -> None:
-        while call := self._next():
-            call()
+        while True:
+            call = self._next()
+            try:
+                call()
+            except Exception:  # the others are still wanted
+                log.exception("a beat could not be started")
+            del call  # what it refers to must not live until the next one
 
-    def _next(self) -> Callable[[], None] | None:
+    def _next(self) -> Callable[[], None]:
+        """Wait until a function is due."""
         with self._changed:
-            while self._due:
-                pause = self._due[0][0] - time.monotonic()
-                if pause <= 0:
+            while True:
+                pause = self._due[0][0] - time.monotonic() if self._due else None
+                if pause is not None and pause <= 0:
                     return heapq.heappop(self._due)[2]
                 self._changed.wait(pause)
-            self._thread = None
-            return None
 
 
 _SCHEDULE = _Schedule()
+os.register_at_fork(after_in_child=_SCHEDULE.clear)

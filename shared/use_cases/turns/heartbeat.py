@@ -22,16 +22,11 @@ RENEWALS_PER_LEASE = 3
 
 @contextlib.contextmanager
 def heartbeat(
-    services: Services,
-    session: Session,
-    place: Place,
-    progress: LiveProgress | None = None,
-    *,
-    typing_after: float = TYPING_AFTER,
+    services: Services, session: Session, place: Place, progress: LiveProgress | None = None
 ) -> Iterator[Cancellation]:
     """Renew the lease of the session's turn while the body runs. The body's request is cancelled once that is refused.
 
-    The commit checks the lease, so a beat that fails puts nothing else at stake.
+    A failed beat is safe: the commit checks the lease.
     """
     every = min(RENEW_EVERY, services.settings.turn_lease / 1000 / RENEWALS_PER_LEASE)
     cancellation, beats = Cancellation(), Beats()
@@ -55,7 +50,7 @@ def heartbeat(
     with beats:
         beats.repeat(renew, every)
         if not place.is_cli:
-            beats.repeat(show_typing, min(TYPING_EVERY, every), first=typing_after)
+            beats.repeat(show_typing, min(TYPING_EVERY, every), first=TYPING_AFTER)
         if progress is not None:
             beats.repeat(show_progress, SHOW_EVERY / 1000)
         yield cancellation
