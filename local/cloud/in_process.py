@@ -1,6 +1,7 @@
 """Runs functions as threads of this process, for fast tests, with the events, results and errors of the real runtime."""
 
 import json
+import sys
 import threading
 import time
 import traceback
@@ -59,13 +60,19 @@ class _Sandbox:
     def __init__(self, name: str, make: Callable[[], Handler]) -> None:
         self._make = make
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
-        threading.Thread(target=self._serve, name=f"in-process {name}", daemon=True).start()
+        self._thread = threading.Thread(target=self._serve, name=f"in-process {name}", daemon=True)
+        self._thread.start()
 
     def run(self, call: _Call) -> None:
         self._calls.put(call)
 
     def stop(self) -> None:
         self._calls.put(None)
+
+    def where(self) -> list[str]:
+        """What the handler does right now, as a stack."""
+        frame = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001  # documented, for this use
+        return traceback.format_stack(frame) if frame else []
 
     def _serve(self) -> None:
         handler: Handler | None = None
@@ -114,7 +121,7 @@ class InProcessInvoker:
                 sandbox.stop()
             elif not call.is_last:
                 self._idle[function].append(sandbox)
-        return call.result or timed_out(config.timeout, call.context.aws_request_id)
+        return call.result or timed_out(config.timeout, call.context.aws_request_id, sandbox.where())
 
     def close(self) -> None:
         """End idle handlers; a running one ends with its event."""

@@ -1,7 +1,7 @@
 """How a function is invoked: the port, its result, Lambda's errors and limits."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -62,9 +62,11 @@ def failed(error_type: str, message: str, request_id: str) -> Result:
     return Result(error={"errorType": error_type, "errorMessage": message}, request_id=request_id)
 
 
-def timed_out(seconds: float, request_id: str) -> Result:
-    """Return the result of an invocation that was stopped at its function's time limit, with Lambda's message."""
+def timed_out(seconds: float, request_id: str, where: Sequence[str] = ()) -> Result:
+    """Return the result of an invocation that was stopped at its function's time limit, with Lambda's message.
+
+    `where` is the stack at that moment, if it is known. Lambda itself does not give one.
+    """
     message = f"RequestId: {request_id} Error: Task timed out after {seconds:.2f} seconds"
-    return Result(
-        error={"errorType": "Sandbox.Timedout", "errorMessage": message}, timed_out=True, request_id=request_id
-    )
+    error = {"errorType": "Sandbox.Timedout", "errorMessage": message} | ({"stackTrace": [*where]} if where else {})
+    return Result(error=error, timed_out=True, request_id=request_id)

@@ -94,6 +94,7 @@ def test_a_handler_over_its_time_is_not_reused(run: Run) -> None:
     assert result.timed_out
     assert result.error is not None
     assert result.error["errorMessage"].endswith("Task timed out after 0.05 seconds")
+    assert "release.wait(10)" in "".join(result.error["stackTrace"])
     assert invoker.invoke("Echo", {"wait": False}).error is None
     release.set()
     assert threads[0] != threads[1]
