@@ -2,6 +2,7 @@
 
 import random
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
@@ -11,7 +12,7 @@ from shared.ports.inbound import Inbound, Pressed
 from tests.contracts.platform.toy import CHAT as TOY
 from tests.contracts.platform.toy.samples import SAMPLES as TOY_SAMPLES
 from tests.shared.platforms.slack.samples import PRESSES as SLACK_PRESSES
-from tests.support.hostile_webhooks import SAID, Samples, as_json, hostile
+from tests.support.hostile_webhooks import SAID, Samples, as_json, each_replaced, hostile
 from tests.support.platform_cases import BUTTONED, CASES
 from tests.support.tables import TableNames
 from tests.support.webhook_endpoint import WebhookEndpoint, errors_logged, webhook_endpoint
@@ -88,6 +89,20 @@ def test_presses_are_among_the_samples(endpoint: WebhookEndpoint, platform: str)
 
     has_buttons = endpoint.services.platforms.get(platform).capabilities.buttons
     assert {type(event) for event in found} >= ({Inbound, Pressed} if has_buttons else {Inbound})
+
+
+@pytest.mark.parametrize("samples", [samples for ways in WAYS.values() for samples in ways], ids=name_of)
+def test_no_pattern_is_made_from_a_webhook(endpoint: WebhookEndpoint, samples: Samples) -> None:
+    """With a long value that takes seconds and a hundred megabytes, which Python keeps."""
+
+    def parse_with(value: str) -> None:
+        for body in samples.bodies(FIRST):
+            for changed in each_replaced(body, value):
+                endpoint.events(samples, samples.encode(changed))
+
+    parse_with("7001")  # the code's own patterns are compiled now
+    with mock.patch("re._compiler.compile", side_effect=AssertionError("a pattern was compiled")):
+        parse_with("7002")
 
 
 def test_every_platform_has_samples_of_a_message() -> None:

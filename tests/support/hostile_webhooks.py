@@ -142,6 +142,15 @@ def hostile(chance: random.Random, samples: Samples, number: int) -> bytes:
     return (chance.choice(_BYTES)(chance, raw) if chance.random() < 0.08 else raw)[:LARGEST]
 
 
+def each_replaced(body: Json, value: Json) -> Iterator[Json]:
+    """The body once for each value in it, with that one replaced."""
+    for number, _ in enumerate(_places(body)):
+        changed = _copied(body)
+        container, key = list(_places(changed))[number]
+        container[key] = value
+        yield changed
+
+
 def _changed(chance: random.Random, body: Json) -> Json:
     body = _copied(body)
     places = list(_places(body))

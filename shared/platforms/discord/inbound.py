@@ -24,6 +24,7 @@ _BOT_DM = 1  # the context of an interaction in direct messages with the bot
 
 _NOTHING = Answer({"type": CHANGE_NOTHING})
 SAY = "say"
+_MENTION = re.compile(r"\s*<@!?([0-9]+)>[\s,:]*")
 _QUOTE_LIMIT = 1800
 
 
@@ -136,8 +137,9 @@ def _quoted(text: str) -> str:
 
 def _without_mention(text: str, mentions: Any) -> str:
     """The text without a mention of the bot at its start."""
-    bots = "|".join(re.escape(user["id"]) for user in mentions if user.get("bot"))
-    return re.sub(rf"^\s*<@!?(?:{bots})>[\s,:]*", "", text).strip() if bots else text.strip()
+    bots = [user["id"] for user in mentions if user.get("bot")]
+    mention = _MENTION.match(text)
+    return (text[mention.end() :] if mention and mention[1] in bots else text).strip()
 
 
 def _in_order(snowflake: str) -> str:

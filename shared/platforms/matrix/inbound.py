@@ -43,12 +43,18 @@ def parse(request: WebhookRequest) -> Parsed:
         return Parsed(answer=Answer({"errcode": "M_NOT_FOUND", "error": "There is none."}, 404))
     try:
         body = json.loads(request.body)
-        events = [_pushed(body["notification"])] if request.rest == _PUSH else [*map(read, body["events"])]
+        events = [_pushed(body["notification"])] if request.rest == _PUSH else [*map(read, _list(body["events"]))]
     except _UNREADABLE:
         return Parsed(answer=Answer({}), ignored="not what a homeserver sends")
     found = tuple(event for event in events if not isinstance(event, str))
     why = ", ".join(dict.fromkeys(event for event in events if isinstance(event, str))) or "no events"
     return Parsed(found, Answer({}), ignored="" if found else why)
+
+
+def _list(value: Any) -> list[Json]:
+    if not isinstance(value, list):
+        raise TypeError("not a list")  # each character of a text would be read as an event
+    return value
 
 
 def read(event: Json) -> Event | str:

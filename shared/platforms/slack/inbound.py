@@ -19,6 +19,7 @@ _EMPTY = Answer("")
 _WRITTEN = frozenset({"thread_broadcast", "file_share", "me_message"})
 _TS = re.compile(r"([0-9]{1,12})\.([0-9]{1,9})")
 # Slack escapes `<` everywhere else; a match that could run over one would take quadratic time.
+_MENTION = re.compile(r"\s*<@([^<>|]+)(?:\|[^<>]*)?>[\s:,]*")
 _LINK = re.compile(r"<(https?://|mailto:)([^<>|]+)(?:\|([^<>]*))?>")
 _NAMED = re.compile(r"<([#!])(?:[^<>|^]*[\^])?([^<>|]+)(?:\|([^<>]*))?>")
 
@@ -139,8 +140,8 @@ def _sortable(ts: str) -> str:
 
 def _as_typed(text: str, ours: list[str]) -> str:
     """The text as the person typed it: without the bot's mention in front, with plain links, names and characters."""
-    for user in ours:
-        text = re.sub(rf"^\s*<@{re.escape(user)}(?:\|[^>]*)?>[\s:,]*", "", text)
+    mention = _MENTION.match(text)
+    text = text[mention.end() :] if mention and mention[1] in ours else text
     text = _LINK.sub(_link_as_typed, text)
     text = _NAMED.sub(lambda match: ("#" if match[1] == "#" else "@") + (match[3] or match[2]).lstrip("@#"), text)
     return html.unescape(text).strip()

@@ -76,6 +76,12 @@ def test_the_quote_of_a_reply_is_left_out() -> None:
     assert message(quoted, **{"m.relates_to": THREAD}).text == quoted  # in a thread nothing was quoted
 
 
+def test_a_text_is_not_read_as_a_list_of_events() -> None:
+    text = WebhookRequest(json.dumps({"events": "xyz"}).encode(), rest="_matrix/app/v1/transactions/1", method="PUT")
+
+    assert parse(text).ignored == "not what a homeserver sends"
+
+
 def test_what_cannot_be_read_leaves_the_rest_of_a_transaction() -> None:
     broken: list[Any] = [None, 7, {}, {**event(1), "room_id": 7}, {**event(1), "origin_server_ts": -1}, [[]]]
 
