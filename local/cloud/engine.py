@@ -104,7 +104,7 @@ class Engine:
         queues.release(self.account_id)
         self.server.stop()
         for backends in list(BackendDict._instances):  # noqa: SLF001 - moto offers only a reset of all accounts
-            backends.pop(self.account_id, None)
+            backends.pop(self.account_id, {}).clear()  # emptied, too: a cache in moto keeps it
         for registry in (ACCESS, WRITES, queues.BASE_URLS):
             registry.pop(self.account_id, None)
 

@@ -9,6 +9,7 @@ from local.cloud.moto_patches import (
     comparisons,
     dispatch,
     expressions,
+    forgetting,
     iterators,
     limits,
     loading,
@@ -21,7 +22,7 @@ from local.cloud.moto_patches import (
 )
 
 PATCHES = (
-    *(loading, skip_unused_services, dispatch, expressions, answers),  # speed
+    *(loading, skip_unused_services, dispatch, expressions, answers, forgetting),  # speed
     *(atomicity, streams, iterators, transactions, limits, queries, comparisons),  # DynamoDB
     *(queues, receiving),  # SQS
     access,  # IAM
