@@ -4,7 +4,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from shared.errors import HandoffError
 from shared.ports.store import Store
@@ -14,6 +14,7 @@ from shared.store.bundle import store_on
 PATIENCE = 60.0
 Actor = Callable[[Store], Any]
 Schedule = tuple[int, ...]
+Case = TypeVar("Case")
 
 
 @dataclass
@@ -83,6 +84,26 @@ def run(tables: Tables, actors: tuple[Actor, Actor], schedule: Schedule) -> tupl
         if isinstance(process.outcome, BaseException) and not isinstance(process.outcome, HandoffError):
             raise process.outcome
     return [process.outcome for process in processes], [process.calls for process in processes]
+
+
+def every_order(
+    tables: Tables,
+    case: Callable[[], Case],
+    prepare: Callable[[Case], tuple[Actor, Actor]],
+    check: Callable[..., None],
+) -> None:
+    """Run both actors of a fresh case in every order of their calls, and check the case with what came of each."""
+    first = case()
+    outcomes, calls = run(tables, prepare(first), (0,) * 20 + (1,) * 20)
+    check(first, *outcomes)
+    for schedule in schedules(*calls):
+        one = case()
+        outcomes, _ = run(tables, prepare(one), schedule)
+        try:
+            check(one, *outcomes)
+        except AssertionError as failed:
+            failed.add_note(f"in the order {schedule}, with the outcomes {outcomes}")
+            raise
 
 
 def schedules(first: int, second: int) -> Iterator[Schedule]:

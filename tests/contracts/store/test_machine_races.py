@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from shared.domain.sessions import Executor, Session
 from shared.errors import Conflict
 from shared.ports.inbox import InboxRow
 from shared.ports.store import Store
-from tests.contracts.store.schedules import Actor, run, schedules
+from tests.contracts.store.schedules import Actor
+from tests.contracts.store.schedules import every_order as in_every_order
 from tests.contracts.store.world import LEASE, NOW, World, sure
 from tests.support.table_backends import Backend
 
@@ -72,20 +74,7 @@ def every_order(world: World, backend: Backend) -> Callable[[Prepare, Check], No
         session = world.on_machine(f"m-{number}", place)
         return Case(world, session, world.row("0001", place=place), world.row("0002", place=place))
 
-    def tried(prepare: Prepare, check: Check) -> None:
-        first = made()
-        outcomes, calls = run(backend.tables, prepare(first), (0,) * 20 + (1,) * 20)
-        check(first, *outcomes)
-        for schedule in schedules(*calls):
-            one = made()
-            outcomes, _ = run(backend.tables, prepare(one), schedule)
-            try:
-                check(one, *outcomes)
-            except AssertionError as failed:
-                failed.add_note(f"in the order {schedule}, with the outcomes {outcomes}")
-                raise
-
-    return tried
+    return partial(in_every_order, backend.tables, made)
 
 
 # --- the processes; each reads for itself, as another function would

@@ -14,7 +14,7 @@ from shared.domain.sessions import Session
 from shared.errors import Conflict, SessionBusy
 from shared.ports.inbox import InboxRow
 from shared.ports.store import Store
-from tests.contracts.store.schedules import Actor, run, schedules
+from tests.contracts.store.schedules import Actor, every_order
 from tests.contracts.store.world import BROKEN, LEASE, NOW, RECEIPT, Stage, World, sure
 from tests.support.table_backends import Backend
 
@@ -77,26 +77,6 @@ def case(world: World) -> Callable[[], Case]:
         return Case(world, session, world.row(place=place))
 
     return made
-
-
-def every_order(
-    backend: Backend,
-    case: Callable[[], Case],
-    prepare: Callable[[Case], tuple[Actor, Actor]],
-    check: Callable[[Case, Any, Any], None],
-) -> None:
-    """Run both actors of a fresh case in every order of their calls, and check what has come of it."""
-    first = case()
-    outcomes, calls = run(backend.tables, prepare(first), (0,) * 20 + (1,) * 20)
-    check(first, *outcomes)
-    for schedule in schedules(*calls):
-        one = case()
-        outcomes, _ = run(backend.tables, prepare(one), schedule)
-        try:
-            check(one, *outcomes)
-        except AssertionError as failed:
-            failed.add_note(f"in the order {schedule}, with the outcomes {outcomes}")
-            raise
 
 
 # --- the processes; each reads for itself, as another function would
@@ -169,7 +149,7 @@ def test_of_two_claims_one_answers(backend: Backend, case: Callable[[], Case]) -
         assert sum(isinstance(outcome, Session) for outcome in outcomes) == 1
         one.is_answered_once()
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_a_successor_and_a_slow_executor_answer_once(backend: Backend, case: Callable[[], Case]) -> None:
@@ -181,7 +161,7 @@ def test_a_successor_and_a_slow_executor_answer_once(backend: Backend, case: Cal
         assert isinstance(slow, Session) is not isinstance(successor, Session)
         one.is_answered_once()
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_a_stopped_turn_is_answered_or_stopped(backend: Backend, case: Callable[[], Case]) -> None:
@@ -198,7 +178,7 @@ def test_a_stopped_turn_is_answered_or_stopped(backend: Backend, case: Callable[
             assert stopped is True
             one.is_unanswered(row_done_by="stopped")
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_a_commit_and_an_end_do_not_both_succeed(backend: Backend, case: Callable[[], Case]) -> None:
@@ -211,7 +191,7 @@ def test_a_commit_and_an_end_do_not_both_succeed(backend: Backend, case: Callabl
         one.is_unanswered() if ended else one.is_answered_once()
         assert one.current.turn is None
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_a_commit_and_a_closed_row_do_not_both_count(backend: Backend, case: Callable[[], Case]) -> None:
@@ -222,7 +202,7 @@ def test_a_commit_and_a_closed_row_do_not_both_count(backend: Backend, case: Cal
     def check(one: Case, committed: Any, _: Any) -> None:
         one.is_answered_once() if isinstance(committed, Session) else one.is_unanswered(row_done_by="stopped")
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_a_lease_is_not_renewed_after_the_end(backend: Backend, case: Callable[[], Case]) -> None:
@@ -239,7 +219,7 @@ def test_a_lease_is_not_renewed_after_the_end(backend: Backend, case: Callable[[
         assert stopped is True
         assert one.current.turn is None
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_a_lease_that_is_over_is_renewed_or_claimed(backend: Backend, case: Callable[[], Case]) -> None:
@@ -251,7 +231,7 @@ def test_a_lease_that_is_over_is_renewed_or_claimed(backend: Backend, case: Call
         assert renewed is not isinstance(claimed, Session)
         assert sure(one.current.turn).claim_id == ("c-0" if renewed else "c-2")
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_of_two_offers_one_is_made(backend: Backend, case: Callable[[], Case]) -> None:
@@ -263,7 +243,7 @@ def test_of_two_offers_one_is_made(backend: Backend, case: Callable[[], Case]) -
         assert made == one.current
         assert [offer.id for offer in one.world.store.turns.unsettled(one.session.id)] == [sure(made.turn).id]
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_an_offer_does_not_survive_a_move(backend: Backend, case: Callable[[], Case]) -> None:
@@ -277,7 +257,7 @@ def test_an_offer_does_not_survive_a_move(backend: Backend, case: Callable[[], C
         assert len(left) == isinstance(offered, Session), "an offer that was refused left an item"
         one.is_unanswered()
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_a_turn_is_answered_before_a_move_or_not_at_all(backend: Backend, case: Callable[[], Case]) -> None:
@@ -290,7 +270,7 @@ def test_a_turn_is_answered_before_a_move_or_not_at_all(backend: Backend, case: 
         assert (one.current.owner, one.current.turn) == (one.session.cli, None)
         one.is_answered_once() if isinstance(answered, Session) else one.is_unanswered()
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def onwards(one: Case) -> Handoff:
@@ -312,7 +292,7 @@ def test_an_offer_in_the_old_place_does_not_survive_a_rebind(backend: Backend, c
         assert left == ({"k-1", one.turn_id} if isinstance(offered, Session) else {"k-1"})
         one.is_unanswered()
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_an_executor_in_the_old_place_commits_before_a_rebind_or_never(
@@ -332,7 +312,7 @@ def test_an_executor_in_the_old_place_commits_before_a_rebind_or_never(
         else:
             one.is_unanswered()
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_a_chat_to_chat_request_withdraws_a_turn_or_is_refused(backend: Backend, case: Callable[[], Case]) -> None:
@@ -349,7 +329,7 @@ def test_a_chat_to_chat_request_withdraws_a_turn_or_is_refused(backend: Backend,
             assert isinstance(requested, SessionBusy)
             assert (sure(one.current.turn).claim_id, one.current.active_handoff) == ("c-1", None)
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_a_kickoff_is_confirmed_or_its_handoff_fails(backend: Backend, case: Callable[[], Case]) -> None:
@@ -371,7 +351,7 @@ def test_a_kickoff_is_confirmed_or_its_handoff_fails(backend: Backend, case: Cal
         assert len(one.transcript) == (2 if handoff.confirmed else 0)
         assert one.current.owner == (sure(handoff.thread).place if handoff.confirmed else one.session.owner)
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_a_turn_is_given_up_or_claimed(backend: Backend, case: Callable[[], Case]) -> None:
@@ -383,7 +363,7 @@ def test_a_turn_is_given_up_or_claimed(backend: Backend, case: Callable[[], Case
         assert isinstance(given_up, Session) is not isinstance(answered, Session)
         one.is_answered_once()
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
 
 
 def test_one_of_two_sweeps_nudges(backend: Backend, case: Callable[[], Case]) -> None:
@@ -400,4 +380,4 @@ def test_one_of_two_sweeps_nudges(backend: Backend, case: Callable[[], Case]) ->
         assert sorted(outcomes) == [False, True]
         assert sure(one.world.store.turns.get(one.session.id, one.turn_id)).nudges == 1
 
-    every_order(backend, case, prepare, check)
+    every_order(backend.tables, case, prepare, check)
