@@ -40,9 +40,10 @@ class SqsRunQueue:
         self._client = client
         self._url = url
 
-    def send(self, run: Run, *, delay: float = 0.0) -> None:
-        seconds = math.ceil(max(0.0, min(delay, MAX_DELAY)))
-        self._client.send_message(QueueUrl=self._url, MessageBody=run_body_of(run), DelaySeconds=seconds)
+    def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
+        for after in [delay] if again is None else [delay, again]:
+            seconds = math.ceil(max(0.0, min(after, MAX_DELAY)))
+            self._client.send_message(QueueUrl=self._url, MessageBody=run_body_of(run), DelaySeconds=seconds)
 
 
 class SqsDeadTurns:

@@ -78,8 +78,11 @@ MAX_DELAY = 900.0
 class RunQueue(Protocol):
     """Turns for the agent, in no order. A run may be received several times, and by several workers at once."""
 
-    def send(self, run: Run, *, delay: float = 0.0) -> None:
-        """Queue a run. It is received after `delay` seconds, at most MAX_DELAY; a queue may round up to whole ones."""
+    def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
+        """Queue a run. It is received after `delay` seconds, at most MAX_DELAY; a queue may round up to whole ones.
+
+        `again`: and once more after so many seconds. If it raises, the first one may be queued.
+        """
 
 
 @dataclass(frozen=True)

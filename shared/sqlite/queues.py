@@ -1,7 +1,7 @@
 """Queues in the file: messages in lines or in no order, hidden while a worker has them, dead after too many receives."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shared.ports.clock import Clock
@@ -42,13 +42,23 @@ class SqliteQueue:
         """The queue of this queue's dead letters, in no order."""
         return SqliteQueue(self.database, self.clock, f"dead-{self.name}", visibility=30.0)
 
-    def put(self, body: str, *, line: str | None = None, dedupe: str | None = None, delay: float = 0.0) -> None:
-        """Add a message. `dedupe` needs a line; a message behind others of its line is not delayed."""
+    def put_unordered(self, body: str, delays: Sequence[float]) -> None:
+        """Add a message without a line once for each delay, all or none."""
+        now = self.clock.now()
+        with self.database.writing() as connection:
+            connection.executemany(
+                "INSERT INTO messages (queue, body, sent_at, ready_at) VALUES (?, ?, ?, ?)",
+                [(self.name, body, now, now + _milliseconds(delay)) for delay in delays],
+            )
+        self.changed()
+
+    def put(self, body: str, *, line: str | None = None, dedupe: str | None = None) -> None:
+        """Add a message. `dedupe` needs a line."""
         now = self.clock.now()
         with self.database.writing() as connection:
             if dedupe is not None and not self._is_new(connection, line or "", dedupe, now):
                 return
-            ready_at = None if self._is_occupied(connection, line) else now + _milliseconds(delay)
+            ready_at = None if self._is_occupied(connection, line) else now
             connection.execute(
                 "INSERT INTO messages (queue, line, body, sent_at, ready_at) VALUES (?, ?, ?, ?, ?)",
                 (self.name, line, body, now, ready_at),

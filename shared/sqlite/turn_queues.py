@@ -27,8 +27,9 @@ class SqliteRunQueue:
 
     queue: SqliteQueue
 
-    def send(self, run: Run, *, delay: float = 0.0) -> None:
-        self.queue.put(run_body_of(run), delay=min(delay, MAX_DELAY))
+    def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
+        delays = [delay] if again is None else [delay, again]
+        self.queue.put_unordered(run_body_of(run), [min(one, MAX_DELAY) for one in delays])
 
 
 @dataclass(frozen=True)

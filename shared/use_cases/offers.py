@@ -71,8 +71,7 @@ def send_run(services: Services, session_id: str, turn_id: str) -> None:
 
     The second one finds the turn over, as a rule. If the first is lost, hidden, or its process dies, it claims the turn.
     """
-    services.runs.send(Run(session_id, turn_id))
-    services.runs.send(Run(session_id, turn_id), delay=services.settings.turn_lease / 1000)
+    services.runs.send(Run(session_id, turn_id), again=services.settings.turn_lease / 1000)
 
 
 def wake_place(services: Services, place: Place, session_id: str, *, why: str) -> None:

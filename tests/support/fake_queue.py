@@ -75,10 +75,12 @@ class FakeRunQueue:
         self._lock = threading.Lock()
         self.waiting: list[tuple[Run, int]] = []
 
-    def send(self, run: Run, *, delay: float = 0.0) -> None:
+    def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
         due = self._clock.now() + math.ceil(max(0.0, min(delay, MAX_DELAY))) * 1000
         with self._lock:
             self.waiting.append((run, due))
+        if again is not None:
+            self.send(run, delay=again)
 
     def receive(self) -> Run | None:
         """Receive and delete the first visible run."""

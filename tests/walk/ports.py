@@ -143,9 +143,9 @@ class WalkRuns(FakeRunQueue):
         super().__init__(clock)
         self._stage = stage
 
-    def send(self, run: Run, *, delay: float = 0.0) -> None:
+    def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
         self._stage.step("run", run.turn_id, f"in {delay:.0f} s")
-        super().send(run, delay=delay)
+        super().send(run, delay=delay, again=again)
 
 
 class WalkPlatform(FakePlatform):

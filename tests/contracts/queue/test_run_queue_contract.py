@@ -46,6 +46,12 @@ def test_a_delayed_run_is_not_received_before_its_time(at: RunHarness, delay: fl
     assert at.take(within=PATIENCE) == [FIRST]
 
 
+def test_a_run_that_is_sent_again_is_received_at_both_times(at: RunHarness) -> None:
+    at.queue.send(FIRST, again=2)
+    assert at.take(within=1) == [FIRST]
+    assert at.take(within=PATIENCE) == [FIRST]
+
+
 def test_a_delayed_run_holds_up_no_other(at: RunHarness) -> None:
     at.queue.send(FIRST, delay=60)
     at.queue.send(SECOND)

@@ -112,7 +112,7 @@ def test_lines_are_served_in_the_order_of_their_waiting(queue: SqliteQueue, cloc
 
 def test_the_next_time_is_that_of_the_first_of_a_line(queue: SqliteQueue, clock: ManualClock) -> None:
     assert queue.next_at() is None
-    queue.put("later", delay=0.25)
+    queue.put_unordered("later", [0.25])
     assert queue.next_at() == clock.now() + 250
     queue.put("a", line="l")
     assert queue.next_at() == clock.now()
@@ -126,7 +126,7 @@ def test_the_next_time_is_that_of_the_first_of_a_line(queue: SqliteQueue, clock:
 def test_what_a_dead_process_held_is_ready_and_a_delay_stays(queue: SqliteQueue, clock: ManualClock) -> None:
     queue.put("held", line="l")
     queue.put("behind", line="l")
-    queue.put("delayed", delay=30)
+    queue.put_unordered("delayed", [30])
     queue.receive(limit=10)
     assert queue.release_all() == 1
     assert receive_one(queue) == Received("held", "1-2", 2)
