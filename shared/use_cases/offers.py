@@ -61,9 +61,8 @@ def send_turn(services: Services, offer: Offer) -> None:
     if offer.runs_on is None:
         send_run(services, offer.session_id, offer.id)
         return
-    services.runs.send(Run(offer.session_id, offer.id), delay=CHECK_MACHINE_AFTER)
-    if offer.handoff_id is not None:
-        services.runs.send(Run(offer.session_id, offer.id), delay=KICKOFF_WAITS)
+    again = None if offer.handoff_id is None else KICKOFF_WAITS
+    services.runs.send(Run(offer.session_id, offer.id), delay=CHECK_MACHINE_AFTER, again=again)
 
 
 def send_run(services: Services, session_id: str, turn_id: str) -> None:

@@ -22,7 +22,7 @@ from local.cloud.moto_patches import (
 )
 
 PATCHES = (
-    *(loading, skip_unused_services, dispatch, expressions, answers, forgetting),  # speed
+    *(loading, skip_unused_services, dispatch, expressions, answers, forgetting),  # speed and memory
     *(atomicity, streams, iterators, transactions, limits, queries, comparisons),  # DynamoDB
     *(queues, receiving),  # SQS
     access,  # IAM
