@@ -19,8 +19,8 @@ BURSTS = 3
 ROUNDS = 40
 SETTLED = 3.0
 """Seconds after a start: the SDKs are loaded by then, and a person has not typed much."""
-AT_REST = 15.0
-"""Seconds after the load: threads that have nothing to do have ended."""
+AT_REST = 30.0
+"""Seconds after the load: threads that had nothing to do have ended, and memory was given back."""
 AGENT_SECONDS = 3
 LATENCY = 0.3
 OPERATIONS = (None, "typing", "read")

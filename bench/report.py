@@ -122,7 +122,7 @@ ROWS = (
     ),
     Row("memory while 500 run at once", ("memory at most",), lambda f: f"{f['memory at most']:.0f} MB"),
     Row(
-        "memory 15 s after 1,100 handoffs in such bursts",
+        "memory 30 s after 1,100 handoffs in such bursts",
         ("memory loaded",),
         lambda f: f"{f['memory loaded']:.0f} MB",
         "120 MB",
