@@ -32,8 +32,8 @@ METHOD = """\
   interval.
 - **100 at once** is the median of three bursts, **ready** that of five starts.
 - **Platform latency** delays every call to the platform in the simulator.
-- **Ready** is when `/health` answers. A handoff can be requested and followed then; other calls wait for the import of FastAPI,
-  which begins at that moment.
+- **Ready** is when `/health` answers. Requests are taken from then on; the first ones wait for imports that begin at that moment:
+  of pydantic for a handoff, of FastAPI for other calls.
 - **The first handoff** comes 3 s after the start, when the SDKs are loaded. One that is requested at the moment in which the
   service is ready loads the SDK itself.
 - **The large file** is compared with an empty one on two services that run at the same time, one handoff on each in turn.

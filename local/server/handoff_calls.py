@@ -21,7 +21,7 @@ from shared.errors import Conflict, RequestRefused
 from shared.ports.changes import LONGEST_HOLD
 from shared.services import Services
 
-_HEALTH, _HANDOFFS = "/health", "/handoffs"
+_HANDOFFS = "/handoffs"
 _HANDOFF = re.compile(f"{_HANDOFFS}/{ID.strip('^$')}")
 _QUERY = re.compile(rb"(?:wait=([0-9]{1,2}))?(?:(?:^|&)seen=([\w.-]{1,64}))?", re.ASCII)
 _JSON = "application/json"
@@ -62,9 +62,7 @@ def call_of(scope: AsgiScope) -> Call | None:
         asked = _QUERY.fullmatch(query)
         is_usual = asked is not None and int(asked[1] or 0) <= LONGEST_HOLD and _HANDOFF.fullmatch(path)
         return _show if is_usual else None
-    if query:
-        return None
-    return {("POST", _HANDOFFS): _accept, ("GET", _HEALTH): _health}.get((method, path))
+    return _accept if (method, path, query) == ("POST", _HANDOFFS, b"") else None
 
 
 class _Unusual(Exception):
@@ -73,10 +71,6 @@ class _Unusual(Exception):
     def __init__(self, body: bytes) -> None:
         super().__init__()
         self.body = body
-
-
-async def _health(_: Services, __: Request) -> Response:
-    return Json({"status": "ok"})
 
 
 async def _accept(services: Services, request: Request) -> Response:
