@@ -1,10 +1,13 @@
 """`handoff up` as a program of its own, with the chats outside: start, one handoff, many at once, memory."""
 
+import atexit
+import functools
+import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from bench.clients import Target, at_once, in_turns, one_by_one
 from bench.figures import Figures, cpu_seconds, megabytes, p50, p95, timed
@@ -12,6 +15,7 @@ from bench.large_file import LARGE, SMALL, Size, fill
 from local.chats import CHATS
 from local.chats.simulator import Simulator
 from tests.support.server_process import ServerProcess
+from tests.support.wheel import python_as_installed
 
 PLATFORMS = tuple(chat.name for chat in CHATS if chat.relay and chat.spec.threads)
 STARTS = 5
@@ -29,7 +33,9 @@ OPERATIONS = (None, "typing", "read")
 @contextmanager
 def running(data: Path, simulator: Simulator, **environment: str) -> Iterator[ServerProcess]:
     """Started, and killed at the end."""
-    server = ServerProcess(data, simulator, names=PLATFORMS, LOG_LEVEL="WARNING", **environment)
+    server = ServerProcess(
+        data, simulator, names=PLATFORMS, python=_python_as_installed(), LOG_LEVEL="WARNING", **environment
+    )
     server.environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or each start would compile the service
     try:
         server.start()
@@ -37,6 +43,14 @@ def running(data: Path, simulator: Simulator, **environment: str) -> Iterator[Se
     finally:
         if server.process is not None:
             server.kill()
+
+
+@functools.cache
+def _python_as_installed() -> str:
+    """Not that of the tests: the SDKs load what they find of its packages, and a user has none of them."""
+    directory = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, directory)
+    return str(python_as_installed(directory, extra="server"))
 
 
 def target_of(server: ServerProcess) -> Target:
@@ -49,7 +63,7 @@ def pid_of(server: ServerProcess) -> int:
 
 
 def run(figures: Figures) -> Iterator[str]:
-    with TemporaryDirectory() as directory, Simulator() as simulator:
+    with tempfile.TemporaryDirectory() as directory, Simulator() as simulator:
         data = Path(directory) / "data"
         yield from _starts(figures, data, simulator)
         yield from _one(figures, data, simulator)
@@ -59,7 +73,7 @@ def run(figures: Figures) -> Iterator[str]:
 def run_large(figures: Figures, *, is_full: bool) -> Iterator[str]:
     """Two services at the same time: one on an empty file, one on a large one."""
     size = LARGE if is_full else SMALL
-    with TemporaryDirectory() as directory, Simulator() as simulator:
+    with tempfile.TemporaryDirectory() as directory, Simulator() as simulator:
         empty, large = Path(directory) / "empty", Path(directory) / "large"
         yield f"{size}: written in {timed(lambda: fill(large, size)):.0f} s"
         with running(empty, simulator) as first, running(large, simulator) as second:

@@ -1,31 +1,16 @@
 """The wheel: built offline and installed into an empty venv, without the packages of its extras."""
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
-from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 from handoff_cli import __version__
 from local.operate.deploy.template import created, load
-from tests.support.wheel import ROOT, build_wheel
-
-
-def _needed(names: list[str]) -> set[str]:
-    """The distributions that these requirements need, transitively."""
-    found: set[str] = set()
-    while names:
-        requirement = Requirement(names.pop())
-        if requirement.name.lower() in found or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
-            continue
-        found.add(requirement.name.lower())
-        names += distribution(requirement.name).requires or []
-    return found
+from tests.support.wheel import ROOT, build_wheel, copy_installed, needed
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +79,8 @@ def test_it_runs_with_its_declared_dependencies_only(wheel: Path, tmp_path: Path
         archive.extractall(packages)
         metadata = archive.read(next(n for n in archive.namelist() if n.endswith("METADATA"))).decode()
     required = [line.partition(": ")[2] for line in metadata.splitlines() if line.startswith("Requires-Dist:")]
-    for name in _needed(required):
-        _copy_installed(name, packages)
+    for name in needed(required):
+        copy_installed(name, packages)
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     program = "from handoff_cli.main import entry; entry()"
     assert f"\nVersion: {__version__}\n" in metadata
@@ -127,13 +112,3 @@ def test_it_runs_with_its_declared_dependencies_only(wheel: Path, tmp_path: Path
     )
     subprocess.run([venv / "bin" / "python", "-c", everything], env=environ, cwd=tmp_path, check=True)
     assert "handoff = handoff_cli.__main__:start" in next(packages.glob("handoff_live-*/entry_points.txt")).read_text()
-
-
-def _copy_installed(name: str, packages: Path) -> None:
-    """Copy an installed distribution instead of installing it: there is no network."""
-    for file in distribution(name).files or []:
-        if ".." in file.parts or "__pycache__" in file.parts:
-            continue
-        target = packages / file
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file.locate(), target)

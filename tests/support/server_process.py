@@ -38,8 +38,16 @@ def bot_variables(platforms: Simulator, names: tuple[str, ...]) -> dict[str, str
 class ServerProcess:
     """The program on a directory. What tests of the whole service need of a service is here, too."""
 
-    def __init__(self, data: Path, platforms: Simulator | None = None, *, names: tuple[str, ...] = (), **more: str):
-        self.data = data
+    def __init__(
+        self,
+        data: Path,
+        platforms: Simulator | None = None,
+        *,
+        names: tuple[str, ...] = (),
+        python: str = sys.executable,
+        **more: str,
+    ):
+        self.data, self._python = data, python
         self.output = data.with_name(f"{data.name}.output")
         bots = bot_variables(platforms, names) if platforms else {}
         self.environment = {**os.environ, **bots, **more}
@@ -64,7 +72,7 @@ class ServerProcess:
     def command(self) -> list[str]:
         """Without a runner: the agents of the developer must not answer tests."""
         options = ["--data", str(self.data), "--listen", f"127.0.0.1:{self._port}", "--no-runner"]
-        return [sys.executable, "-m", "local.server", *options]
+        return [self._python, "-m", "local.server", *options]
 
     def kill(self) -> None:
         """SIGKILL; nothing of the process is left when this returns."""

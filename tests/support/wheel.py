@@ -4,7 +4,11 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
+from importlib.metadata import distribution
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = ("cli", "shared", "functions", "local")
@@ -33,3 +37,35 @@ def install_wheel(wheel: Path, venv: Path) -> Path:
     (packages,) = venv.glob("lib/python*/site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return venv / "bin"
+
+
+def python_as_installed(venv: Path, *, extra: str) -> Path:
+    """The interpreter of a new environment with the packages that the wheel with this extra needs, and no others."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    (packages,) = venv.glob("lib/python*/site-packages")
+    for name in needed([*project["dependencies"], *project["optional-dependencies"][extra]]):
+        copy_installed(name, packages)
+    return venv / "bin" / "python"
+
+
+def needed(names: list[str]) -> set[str]:
+    """The distributions that these requirements need, transitively."""
+    found: set[str] = set()
+    while names:
+        requirement = Requirement(names.pop())
+        if requirement.name.lower() in found or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+            continue
+        found.add(requirement.name.lower())
+        names += distribution(requirement.name).requires or []
+    return found
+
+
+def copy_installed(name: str, packages: Path) -> None:
+    """Copy an installed distribution instead of installing it: there is no network."""
+    for file in distribution(name).files or []:
+        if ".." in file.parts or "__pycache__" in file.parts:
+            continue
+        target = packages / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file.locate(), target)
