@@ -23,8 +23,9 @@ METHOD = """\
 ## How it is measured
 
 - **One machine** is `handoff up` (`local/server`) as a program of its own, with the packages that an installation has and none of
-  the tests'. Chats are simulated in another process and reached through the platforms' real SDKs. A client requests a handoff and follows it with `?wait=`, as the CLI does; the time ends
-  with the answer that says `completed`. The agent is the rehearsal agent, which answers at once or after 3 s.
+  the tests'. Chats are simulated in another process and reached through the platforms' real SDKs. A client requests a handoff
+  and follows it with `?wait=`, as the CLI does; the time ends with the answer that says `completed`. The agent is the rehearsal
+  agent, which answers at once or after 3 s.
 - **As on AWS** is `make run`: the template with its functions in runtime processes on simulated AWS services. Its clients ask
   every 5 ms.
 - **Polling** is a loop in `bench/polling.py` that looks for pending rows every 2 s and works on all that it finds at the same

@@ -70,11 +70,18 @@ def test_the_models_of_openapi_are_not_built(module: str) -> None:
     assert printed(code) == ["False"]
 
 
-def test_a_service_on_one_machine_is_ready_without_fastapi() -> None:
+def test_a_service_on_one_machine_is_ready_before_the_large_packages_are_loaded() -> None:
     loaded = set(printed("import local.server.program, sys; print(*sys.modules)"))
 
-    assert "local.server.handoff_calls" in loaded
-    assert loaded & {"fastapi", "opentelemetry", "telegram", "slack_sdk", "discord", "boto3", "moto"} == set()
+    large = {"pydantic", "fastapi", "opentelemetry", "telegram", "slack_sdk", "discord", "boto3", "moto"}
+    assert "local.server.http" in loaded
+    assert loaded & large == set()
+
+
+def test_the_calls_of_a_handoff_need_no_fastapi() -> None:
+    loaded = set(printed("import local.server.handoff_calls, sys; print(*sys.modules)"))
+
+    assert loaded & {"pydantic", "fastapi"} == {"pydantic"}
 
 
 @pytest.mark.parametrize("package", ["shared.platforms", "shared.agents"])
