@@ -81,7 +81,7 @@ class RunQueue(Protocol):
     def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
         """Queue a run. It is received after `delay` seconds, at most MAX_DELAY; a queue may round up to whole ones.
 
-        `again`: and once more after so many seconds. If it raises, the first one may be queued.
+        `again`: and once more after so many seconds, counted from now as `delay` is. If it raises, the first one may be queued.
         """
 
 

@@ -52,6 +52,12 @@ def test_a_run_that_is_sent_again_is_received_at_both_times(at: RunHarness) -> N
     assert at.take(within=PATIENCE) == [FIRST]
 
 
+def test_both_times_of_a_run_are_counted_from_now(at: RunHarness) -> None:
+    at.queue.send(FIRST, delay=60, again=0)
+    assert at.take() == [FIRST]
+    assert at.take() == []
+
+
 def test_a_delayed_run_holds_up_no_other(at: RunHarness) -> None:
     at.queue.send(FIRST, delay=60)
     at.queue.send(SECOND)
