@@ -10,7 +10,7 @@ import pytest
 
 from handoff_cli import __version__
 from local.operate.deploy.template import created, load
-from tests.support.wheel import ROOT, build_wheel, copy_installed, needed
+from tests.support.wheel import ROOT, build_wheel, copy_installed, needed, new_environment
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,7 @@ def test_a_deploy_needs_its_extra_and_nothing_of_the_service(wheel: Path, tmp_pa
 
 def test_it_runs_with_its_declared_dependencies_only(wheel: Path, tmp_path: Path) -> None:
     venv = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
-    (packages,) = venv.glob("lib/python*/site-packages")
+    packages = new_environment(venv)
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(packages)
         metadata = archive.read(next(n for n in archive.namelist() if n.endswith("METADATA"))).decode()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+from collections.abc import Iterable
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -31,10 +32,9 @@ def build_wheel(directory: Path) -> Path:
 
 def install_wheel(wheel: Path, venv: Path) -> Path:
     """A new environment with the wheel and, through a .pth file, the packages that this one has. Returns its `bin`."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    packages = new_environment(venv)
     install = ["-m", "uv", "pip", "install", "--quiet", "--offline", "--no-index", "--no-deps", "--no-config"]
     subprocess.run([sys.executable, *install, "--python", str(venv / "bin" / "python"), str(wheel)], check=True)
-    (packages,) = venv.glob("lib/python*/site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return venv / "bin"
 
@@ -42,16 +42,24 @@ def install_wheel(wheel: Path, venv: Path) -> Path:
 def python_as_installed(venv: Path, *, extra: str) -> Path:
     """The interpreter of a new environment with the packages that the wheel with this extra needs, and no others."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
-    (packages,) = venv.glob("lib/python*/site-packages")
+    packages = new_environment(venv)
     for name in needed([*project["dependencies"], *project["optional-dependencies"][extra]]):
         copy_installed(name, packages)
-    return venv / "bin" / "python"
+    python = venv / "bin" / "python"
+    subprocess.run([python, "-m", "compileall", "-q", packages], check=True, stdout=subprocess.DEVNULL)  # as pip does
+    return python
 
 
-def needed(names: list[str]) -> set[str]:
+def new_environment(venv: Path) -> Path:
+    """An environment without packages. Returns the directory for them."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    (packages,) = venv.glob("lib/python*/site-packages")
+    return packages
+
+
+def needed(requirements: Iterable[str]) -> set[str]:
     """The distributions that these requirements need, transitively."""
-    found: set[str] = set()
+    names, found = list(requirements), set[str]()
     while names:
         requirement = Requirement(names.pop())
         if requirement.name.lower() in found or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
