@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -12,7 +11,17 @@ from functions.http.problems import Json
 from local.server.pool import Pool
 from shared.services import Services
 
-T = TypeVar("T")
+
+def _handoff_calls(services: Services, others: ASGIApp) -> ASGIApp:
+    from local.server.handoff_calls import HandoffCalls  # noqa: PLC0415  # it is slow, see `App`
+
+    return HandoffCalls(services, others)
+
+
+def _all_routes(services: Services) -> ASGIApp:
+    from local.server.routes import all_routes  # noqa: PLC0415  # it is slow, see `App`
+
+    return all_routes(services)
 
 
 class App:
@@ -22,16 +31,21 @@ class App:
     the first request that needs them. A handoff needs only pydantic.
     """
 
-    def __init__(self, services: Services, load: Callable[[Services], ASGIApp] | None = None) -> None:
-        """`load` gives the routes that need FastAPI."""
-        load = load or _all_routes
+    def __init__(
+        self,
+        services: Services,
+        *,
+        calls: Callable[[Services, ASGIApp], ASGIApp] = _handoff_calls,
+        routes: Callable[[Services], ASGIApp] = _all_routes,
+    ) -> None:
+        """`calls` gives those of a handoff, which leave others to the `routes`."""
 
-        def routes() -> ASGIApp:
-            self._calls.load()  # no two threads import pydantic at the same time
-            return load(services)
+        def load_routes() -> ASGIApp:
+            self._calls.load()  # a handoff must not wait for FastAPI, and its models are built before FastAPI defers that
+            return routes(services)
 
-        self._calls = _Late("calls", lambda: _handoff_calls(services, self._others))
-        self._routes = _Late("routes", routes)
+        self._routes = Late("routes", load_routes)
+        self._calls = Late("calls", lambda: calls(services, self._routes))
         self._guarded = Guard(self._route, services)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,58 +59,43 @@ class App:
         self._routes.load()
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._routes.has_failed:
-            await self._others(scope, receive, send)
+        if self._calls.has_failed or self._routes.has_failed:
+            await self._routes(scope, receive, send)
         elif (scope["method"], scope["path"], scope["query_string"]) == ("GET", "/health", b""):
             await Json({"status": "ok"})(scope, receive, send)
         else:
-            await (await self._calls.loaded())(scope, receive, send)
-
-    async def _others(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (await self._routes.loaded())(scope, receive, send)
+            await self._calls(scope, receive, send)
 
 
-class _Late(Generic[T]):
-    """What is loaded once, by the first that needs it. An error is final."""
+class Late:
+    """An app that is loaded once, by the first that needs it. An error is final."""
 
-    def __init__(self, name: str, load: Callable[[], T]) -> None:
+    def __init__(self, name: str, load: Callable[[], ASGIApp]) -> None:
         self._load = load
         self._lock = threading.Lock()
         self._loader = Pool(1, name, idle_seconds=0)
-        self._value: T | None = None
+        self._app: ASGIApp | None = None
         self._failure: Exception | None = None
 
     @property
     def has_failed(self) -> bool:
         return self._failure is not None
 
-    def load(self) -> T:
+    def load(self) -> ASGIApp:
         with self._lock:
             if self._failure is not None:
-                raise self._failure
-            if self._value is None:
+                raise self._failure.with_traceback(None)  # or it would grow with each request
+            if self._app is None:
                 try:
-                    self._value = self._load()
+                    self._app = self._load()
                 except Exception as error:
                     self._failure = error
                     raise
-            return self._value
+            return self._app
 
-    async def loaded(self) -> T:
-        """Wait for it without blocking the loop."""
-        if self._value is not None:
-            return self._value
-        # Shielded: the others wait for it, too, if this client is gone.
-        return await asyncio.shield(asyncio.wrap_future(self._loader.call(self.load)))
-
-
-def _handoff_calls(services: Services, others: ASGIApp) -> ASGIApp:
-    from local.server.handoff_calls import HandoffCalls  # noqa: PLC0415  # see `App`
-
-    return HandoffCalls(services, others)
-
-
-def _all_routes(services: Services) -> ASGIApp:
-    from local.server.routes import all_routes  # noqa: PLC0415  # see `App`
-
-    return all_routes(services)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._app
+        if app is None:
+            # Shielded: the others wait for it, too, if this client is gone.
+            app = await asyncio.shield(asyncio.wrap_future(self._loader.call(self.load)))
+        await app(scope, receive, send)

@@ -55,8 +55,6 @@ Call = Callable[[Services, Request], Awaitable[Response]]
 
 def call_of(scope: AsgiScope) -> Call | None:
     """What answers a request here, if it is one of these calls."""
-    if scope["type"] != "http":
-        return None
     method, path, query = scope["method"], scope["path"], scope["query_string"]
     if method == "GET" and path.startswith(_HANDOFFS):
         asked = _QUERY.fullmatch(query)

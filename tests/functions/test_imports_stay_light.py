@@ -70,7 +70,7 @@ def test_the_models_of_openapi_are_not_built(module: str) -> None:
     assert printed(code) == ["False"]
 
 
-def test_a_service_on_one_machine_is_ready_before_the_large_packages_are_loaded() -> None:
+def test_a_service_on_one_machine_starts_without_large_packages() -> None:
     loaded = set(printed("import local.server.program, sys; print(*sys.modules)"))
 
     large = {"pydantic", "fastapi", "opentelemetry", "telegram", "slack_sdk", "discord", "boto3", "moto"}

@@ -11,6 +11,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from local.server.app import App
+from local.server.handoff_calls import HandoffCalls
 from local.server.routes import all_routes
 from local.server.service import Server
 from shared.services import Services
@@ -63,7 +64,7 @@ def test_a_handoff_needs_no_fastapi(server: Server, user: ApiUser, words: str) -
             "Idempotency-Key": uuid.uuid4().hex,
             "Content-Type": "application/json",
         }
-        async with client(server, App(server.engine.services, not_needed)) as http:
+        async with client(server, App(server.engine.services, routes=not_needed)) as http:
             health = await http.get("/health")
             asked = await http.post("/handoffs", content=json.dumps(body), headers=headers)
             shown = await http.get(
@@ -80,7 +81,7 @@ def test_a_handoff_needs_no_fastapi(server: Server, user: ApiUser, words: str) -
 
 def test_other_calls_wait_until_fastapi_is_loaded_once(server: Server) -> None:
     async def ask(held: Held) -> list[int]:
-        async with client(server, App(server.engine.services, held)) as http:
+        async with client(server, App(server.engine.services, routes=held)) as http:
             waiting = [asyncio.create_task(http.get(path)) for path in ("/platforms", "/sessions", "/tokens")]
             assert await asyncio.to_thread(held.begun.wait, 20)
             health = await http.get("/health")
@@ -95,7 +96,7 @@ def test_other_calls_wait_until_fastapi_is_loaded_once(server: Server) -> None:
 
 def test_a_client_that_is_gone_while_it_loads_does_no_harm(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     async def ask(held: Held) -> int:
-        async with client(server, App(server.engine.services, held)) as http:
+        async with client(server, App(server.engine.services, routes=held)) as http:
             gone = asyncio.create_task(http.get("/platforms"))
             assert await asyncio.to_thread(held.begun.wait, 20)
             gone.cancel()
@@ -109,7 +110,22 @@ def test_a_client_that_is_gone_while_it_loads_does_no_harm(server: Server, caplo
     assert not caplog.records
 
 
-def test_a_service_whose_api_cannot_be_loaded_is_not_healthy(server: Server) -> None:
+def failing(_: Services, __: ASGIApp | None = None) -> ASGIApp:
+    raise ImportError("not installed")
+
+
+@pytest.mark.parametrize("part", ["calls", "routes"])
+def test_a_service_whose_api_cannot_be_loaded_is_not_healthy(server: Server, part: str) -> None:
+    async def ask() -> list[int]:
+        app = App(server.engine.services, **{part: failing})
+        async with client(server, app) as http:
+            paths = ("/health", "/platforms", "/health", "/handoffs/x", "/sessions")
+            return [(await http.get(path)).status_code for path in paths]
+
+    assert asyncio.run(ask()) == [200, 500, 500, 500, 500]
+
+
+def test_a_failed_load_is_not_repeated(server: Server) -> None:
     loads: list[int] = []
 
     def fail(_: Services) -> ASGIApp:
@@ -117,8 +133,34 @@ def test_a_service_whose_api_cannot_be_loaded_is_not_healthy(server: Server) -> 
         raise ImportError("no FastAPI")
 
     async def ask() -> list[int]:
-        async with client(server, App(server.engine.services, fail)) as http:
-            return [(await http.get(path)).status_code for path in ("/health", "/platforms", "/health", "/sessions")]
+        async with client(server, App(server.engine.services, routes=fail)) as http:
+            return [(await http.get("/platforms")).status_code for _ in range(3)]
 
-    assert asyncio.run(ask()) == [200, 500, 500, 500]
-    assert loads == [1], "it is tried once"
+    assert asyncio.run(ask()) == [500, 500, 500]
+    assert loads == [1]
+
+
+def test_only_health_is_answered_before_anything_is_loaded(server: Server) -> None:
+    may_load = threading.Event()
+
+    def held(services: Services, others: ASGIApp) -> ASGIApp:
+        assert may_load.wait(30)
+        return HandoffCalls(services, others)
+
+    async def ask() -> list[int]:
+        async with client(server, App(server.engine.services, calls=held)) as http:
+            asked = [
+                asyncio.create_task(http.request(method, path))
+                for method, path in [
+                    ("GET", "/handoffs/x"),
+                    ("HEAD", "/health"),
+                    ("POST", "/health"),
+                    ("GET", "/health?x"),
+                ]
+            ]
+            health = await http.get("/health")
+            assert not any(task.done() for task in asked)
+            may_load.set()
+            return [health.status_code, *(answer.status_code for answer in await asyncio.gather(*asked))]
+
+    assert asyncio.run(ask()) == [200, 404, 405, 405, 200]
