@@ -1,8 +1,11 @@
-"""Keep the process small, its start quick and its pauses short."""
+"""Keep the process small, its start quick, its pauses short and its threads together."""
 
 import ctypes
 import gc
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from shared.platforms.late_certificates import certificates_when_used
@@ -40,6 +43,27 @@ def trim() -> None:
     _c_library("malloc_trim", 0)
 
 
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Threads that are started in the block stay on one core, as do those that they start in turn.
+
+    Python runs one of them at a time, and a hundred hand its lock over at each statement of SQLite. Between two cores that
+    is an interrupt, which took 40 % of the load in a virtual machine. What runs without the lock (SQLite, hashes, TLS)
+    loses the second core, which is less. The core is the one on which the system has put the caller; it is kept, and other
+    programs on it can move away. After the block the caller is free: the programs of the user, which it starts, run on all.
+    """
+    before = None
+    with suppress(OSError, AttributeError):  # macOS cannot do it, a sandbox may forbid it
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, before & {_c_library("sched_getcpu")} or before)
+    try:
+        yield
+    finally:
+        if before is not None:
+            with suppress(OSError):
+                os.sched_setaffinity(0, before)
+
+
 class Rest:
     """Frees what was used for work when the work is over: `look` each second, with a number that work increases."""
 
@@ -60,8 +84,7 @@ class Rest:
         return True
 
 
-def _c_library(name: str, *arguments: Any) -> None:
+def _c_library(name: str, *arguments: Any) -> int | None:
     """Call a function of glibc; other systems need none of this."""
     function = getattr(ctypes.CDLL(None), name, None)
-    if function is not None:
-        function(*arguments)
+    return None if function is None else int(function(*arguments))

@@ -14,8 +14,7 @@ from local.options import faults
 from local.paths import ROOT
 from local.server.directory import Refused, Unusable
 from local.server.logs import hide, log_to
-from local.server.memory import settle
-from local.server.one_core import one_core
+from local.server.memory import one_core, settle
 from local.server.options import Invalid, parse
 from local.server.own_agent import own_agent
 from local.server.service import Address, Server
