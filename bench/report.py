@@ -97,7 +97,7 @@ ROWS = (
         lambda f: f["100 slow"] <= 5.5 and f["100 slow completed"] == 100,
     ),
     Row(
-        "500 at once, 3 s agents, three platforms",
+        "500 at once, 3 s agents, four platforms",
         ("500", "500 completed"),
         _at_once("500", 500),
         "all",
