@@ -1,5 +1,6 @@
 """What the Runs queue promises, on SQS, SQLite and the fake."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -41,9 +42,11 @@ def test_copies_of_a_run_are_all_received(at: RunHarness) -> None:
 
 @pytest.mark.parametrize("delay", [2, 1.01])
 def test_a_delayed_run_is_not_received_before_its_time(at: RunHarness, delay: float) -> None:
+    began = time.monotonic()
     at.queue.send(FIRST, delay=delay)
-    assert at.take(within=1) == []
-    assert at.take(within=PATIENCE) == [FIRST]
+    early = at.take(within=1)
+    assert early == [] or time.monotonic() - began >= delay, "before its time, and not because the machine was slow"
+    assert early or at.take(within=PATIENCE) == [FIRST]
 
 
 def test_a_run_that_is_sent_again_is_received_at_both_times(at: RunHarness) -> None:
