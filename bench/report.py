@@ -22,7 +22,7 @@ the load average and the pace beside it. No test asserts one of them.
 METHOD = """\
 ## How it is measured
 
-- **One machine** is `handoff up` (`local/server`) as a program of its own, with the packages that an installation has and none of
+- **One machine** is `handoff up` (`local/server`) as a separate program, with the packages that an installation has and none of
   the tests'. Chats are simulated in another process and reached through the platforms' real SDKs. A client requests a handoff
   and follows it with `?wait=`, as the CLI does; the time ends with the answer that says `completed`. The agent is the rehearsal
   agent, which answers at once or after 3 s.

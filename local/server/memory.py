@@ -14,8 +14,9 @@ _ARENA_MAX, _ARENAS = -8, 1
 """glibc gives each thread an arena of its own, up to eight per core, and keeps in each what was used there at most.
 With the lock of the interpreter, threads rarely wait for a shared one."""
 _SWITCH_SECONDS = 0.0015
-"""Of Python's usual 0.005. A thread gives the interpreter up for each statement of SQLite, and would wait that long to have
-it back, in a transaction that others wait for. Shorter than this, a hundred threads spend more on taking turns."""
+"""Of Python's usual 0.005, for where the threads cannot share a core. A thread gives the interpreter up for each statement of
+SQLite, and would wait that long to have it back, in a transaction that others wait for. Shorter than this, a hundred threads
+spend more on taking turns."""
 _OBJECTS = 10_000
 """New objects between two looks for garbage: many times Python's usual number, as a handoff makes thousands."""
 

@@ -46,7 +46,7 @@ def test_a_delayed_run_is_not_received_before_its_time(at: RunHarness, delay: fl
     at.queue.send(FIRST, delay=delay)
     early = at.take(within=1)
     assert early == [] or time.monotonic() - began >= delay, "before its time, and not because the machine was slow"
-    assert early or at.take(within=PATIENCE) == [FIRST]
+    assert (early or at.take(within=PATIENCE)) == [FIRST]
 
 
 def test_a_run_that_is_sent_again_is_received_at_both_times(at: RunHarness) -> None:
