@@ -7,8 +7,7 @@ from local.cloud.engine import Engine
 from local.cloud.stack import Stack
 from shared.aws.secrets import parameter_of
 from shared.aws.tables import DynamoTables
-from shared.ports.store import Store
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 
 
 def store_of(engine: Engine, stack: Stack) -> Store:

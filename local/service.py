@@ -21,7 +21,7 @@ from local.users import seed_users
 from local.watcher import Watcher
 from shared.platforms import PLATFORMS
 from shared.platforms.spec import PlatformSpec
-from shared.ports.store import Store
+from shared.store.bundle import Store
 
 T = TypeVar("T")
 WARM = {f"{name}Function": 1 for name in ("Status", "Request", "Process", "Turn", "Agent", "Webhook")}

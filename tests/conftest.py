@@ -10,7 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from local.cloud.engine import Engine
-    from shared.ports.store import Store
+    from shared.store.bundle import Store
     from tests.support.tables import TableNames
 
 

@@ -28,9 +28,9 @@ from shared.domain.tokens import USUAL, Scope
 from shared.errors import DataFileError
 from shared.platforms import PLATFORMS
 from shared.platforms.registry import load_adapters
-from shared.ports.store import Store
 from shared.sqlite.database import Database
 from shared.sqlite.secrets import SqliteSecrets
+from shared.store.bundle import Store
 from shared.store.leases import claimed_sessions, void_leases
 from shared.use_cases.people.authenticate import hash_of, new_token
 from shared.use_cases.take_up import take_up

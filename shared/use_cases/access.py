@@ -18,9 +18,9 @@ from shared.errors import (
     UnknownSession,
     WriteFirst,
 )
-from shared.ports.inbox import InboxRow
 from shared.ports.platforms import Platform, Platforms, ResolvedChat
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.retry import on_conflict
 
 

@@ -3,9 +3,9 @@
 from shared.domain.questions import Option, Press, Question, QuestionState
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
-from shared.ports.outbox import OutPart
 from shared.ports.platforms import Button, Part, Style
 from shared.services import Services
+from shared.store.outbox import OutPart
 from shared.use_cases.access import platform_of, session_at
 from shared.use_cases.offers import show_turn
 

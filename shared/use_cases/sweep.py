@@ -9,9 +9,9 @@ from collections.abc import Callable
 from shared.domain.commands import parse_command
 from shared.domain.handoffs import Handoff, Reason, State
 from shared.errors import Busy, Conflict, DataFileError
-from shared.ports.inbox import DEAD, InboxRow
 from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice, Show, WakeUp
 from shared.services import Services
+from shared.store.inbox import DEAD, InboxRow
 from shared.use_cases.chat.locate_session import Found, Located, NotAddressed, locate_session
 from shared.use_cases.handoffs.take_over import expire, take_over
 from shared.use_cases.offers import wake_place

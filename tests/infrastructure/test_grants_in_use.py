@@ -19,9 +19,9 @@ from shared.domain.offers import Offer
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Session
 from shared.domain.tokens import Scope
-from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent, Run
 from shared.ports.queue_text import body_of, run_body_of
+from shared.store.inbox import InboxRow
 from shared.use_cases.turns.check_offer import NUDGES
 from tests.support.api_user import ApiUser, add_user
 from tests.support.http_machine import Machine, MachineThread

@@ -11,7 +11,7 @@ from shared.domain.questions import Option
 from shared.domain.routes import Place
 from shared.domain.sessions import RunsOn, Session, Turn
 from shared.ports.inbound import WebhookRequest
-from shared.ports.runners import TurnPointer
+from shared.store.runners import TurnPointer
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.runners.claim_turn import MachineClaim, begin_turn, claim_turn
 from shared.use_cases.runners.live_turn import TurnName

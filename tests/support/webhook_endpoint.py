@@ -17,9 +17,9 @@ from local.chats.spec import LocalChat
 from shared.bootstrap import Handler, build_services
 from shared.platforms.registry import PlatformRegistry
 from shared.ports.inbound import Event, Inbound, Pressed, WebhookRequest
-from shared.ports.inbox import InboxRow
 from shared.services import Services
 from shared.settings import Settings
+from shared.store.inbox import InboxRow
 from tests.support.hostile_webhooks import Samples
 from tests.support.secrets import FakeSecrets
 from tests.support.tables import TableNames

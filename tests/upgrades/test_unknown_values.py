@@ -12,9 +12,8 @@ from shared.domain.handoffs import State
 from shared.domain.routes import place_of
 from shared.domain.sessions import Interruption
 from shared.ports.platforms import Button, Part
-from shared.ports.store import Store
 from shared.ports.tables import Item, Put, Table
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 from shared.store.keys import DIRECTORY, out_key
 from tests.support.memory_tables import MemoryTables
 from tests.upgrades.sample import RELEASES, Sample, drive

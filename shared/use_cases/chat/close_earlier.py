@@ -1,8 +1,8 @@
 """Close what was said before a command that moves the session."""
 
 from shared.domain.commands import parse_command
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 
 WAITING = 100
 

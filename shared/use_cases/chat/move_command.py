@@ -3,8 +3,8 @@
 from shared.domain.handoffs import Handoff, State
 from shared.domain.sessions import Session
 from shared.errors import Busy, HandoffInFlight, RequestRefused, SessionBusy, TooLate
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.access import id_for
 from shared.use_cases.chat.close_earlier import close_earlier
 from shared.use_cases.chat.locate_session import Broken, Elsewhere, Found, locate_session

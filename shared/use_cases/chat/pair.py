@@ -8,9 +8,9 @@ from shared.domain.links import Link, LinkState, code_in_command, code_in_words
 from shared.domain.routes import notices_at
 from shared.errors import PlatformError
 from shared.ports.inbound import Inbound
-from shared.ports.inbox import InboxRow
 from shared.ports.platforms import Platform
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.people.links import hash_of_code
 from shared.use_cases.people.login import offer_login
 from shared.use_cases.retry import on_conflict

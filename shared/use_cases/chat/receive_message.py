@@ -5,10 +5,10 @@ import logging
 from shared.domain.commands import parse_command
 from shared.errors import PlatformError, Rejected, Unauthenticated
 from shared.ports.inbound import Announced, Answer, Event, Heard, Inbound, Invited, Pressed, Receipt, WebhookRequest
-from shared.ports.inbox import STOPPED, InboxRow
 from shared.ports.platforms import Platform
 from shared.ports.queue import InboxEvent
 from shared.services import Services
+from shared.store.inbox import STOPPED, InboxRow
 from shared.use_cases.access import session_at
 from shared.use_cases.chat.pair import pair
 from shared.use_cases.chat.press_button import press_button

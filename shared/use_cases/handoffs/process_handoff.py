@@ -7,6 +7,7 @@ Each step is journalled, so that another attempt continues where this one stoppe
 
 import logging
 
+from shared.backoff import backoff
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step, Thread
 from shared.domain.routes import Place
 from shared.domain.sessions import Executor
@@ -23,7 +24,6 @@ from shared.ports.platforms import Platform
 from shared.ports.queue import Kickoff
 from shared.services import Services
 from shared.use_cases.access import evict_other_users, open_to
-from shared.use_cases.backoff import backoff
 from shared.use_cases.handoffs.tell_origin import tell_origin
 from shared.use_cases.offers import kickoff_offer, machine_for, send_run, send_turn, wake_place
 from shared.use_cases.retry import on_conflict

@@ -1,7 +1,7 @@
 """Remove a user with everything that is theirs."""
 
 from shared.errors import UnknownUser
-from shared.ports.store import Store
+from shared.store.bundle import Store
 
 
 def remove_user(store: Store, user_id: str) -> None:

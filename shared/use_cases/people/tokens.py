@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from shared.domain.tokens import USUAL, Scope, Token, token_id
 from shared.errors import InvalidRequest, MissingScope, Unauthenticated, UnknownToken, UserExists
-from shared.ports.accounts import Accounts
 from shared.services import Services
+from shared.store.accounts import Accounts
 from shared.use_cases.people.authenticate import Caller, hash_of, new_token
 
 

@@ -9,8 +9,8 @@ from shared.domain.messages import Message, canonical
 from shared.domain.offers import Offer
 from shared.domain.sessions import Session
 from shared.errors import TurnEnded, TurnSuperseded, TurnTaken
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.runners.live_turn import TurnName, live_turn, offered_turn, refuse_over
 from shared.use_cases.runners.register import own_runner

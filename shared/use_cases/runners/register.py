@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from shared.domain.runners import PROTOCOLS, SEEN_EVERY, Runner
 from shared.errors import RunnerRevoked, RunnerTooOld, UnknownRunner
-from shared.ports.runners import TurnPointer
 from shared.services import Services
+from shared.store.runners import TurnPointer
 from shared.use_cases.offers import wake_place
 
 

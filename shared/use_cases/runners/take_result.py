@@ -10,9 +10,9 @@ from shared.domain.offers import Offer, Result
 from shared.domain.progress import Summary
 from shared.domain.sessions import Session
 from shared.errors import InvalidRequest, OtherResult, TurnEnded
-from shared.ports.inbox import InboxRow
-from shared.ports.turns import TurnCommit
 from shared.services import Services
+from shared.store.inbox import InboxRow
+from shared.store.turns import TurnCommit
 from shared.use_cases.offers import wake_place
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.runners.live_turn import TurnName, live_turn, offered_turn

@@ -3,8 +3,8 @@
 from shared.domain.routes import cli_place
 from shared.domain.sessions import Session
 from shared.errors import HandoffInFlight, SessionBusy, SessionSuspended
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.access import own_session, refuse_elsewhere, turn_of
 from shared.use_cases.offers import send_run, words_offer
 from shared.use_cases.retry import on_conflict

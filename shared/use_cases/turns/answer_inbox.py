@@ -9,9 +9,9 @@ from shared.domain.commands import parse_command
 from shared.domain.routes import Place
 from shared.domain.sessions import Executor, Session
 from shared.errors import Busy, Conflict, NewerVersion, PlatformError, Rejected
-from shared.ports.inbox import DEAD, STOPPED, InboxRow
 from shared.ports.queue import InboxEvent
 from shared.services import Services
+from shared.store.inbox import DEAD, STOPPED, InboxRow
 from shared.use_cases.access import evict_other_users, is_taken_by_another_user, platform_of, session_at
 from shared.use_cases.chat.commands import MOVING, run_command
 from shared.use_cases.chat.locate_session import (

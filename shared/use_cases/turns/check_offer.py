@@ -2,12 +2,12 @@
 
 import logging
 
+from shared.backoff import backoff
 from shared.domain.handoffs import Reason
 from shared.domain.offers import Offer
 from shared.domain.sessions import Executor, Session
 from shared.ports.queue import Run
 from shared.services import Services
-from shared.use_cases.backoff import backoff
 from shared.use_cases.offers import machine_for, wake_place
 from shared.use_cases.turns.claim_turn import end_turn
 from shared.use_cases.turns.give_up import fail_kickoff, tell_not_started

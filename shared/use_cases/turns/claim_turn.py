@@ -8,9 +8,9 @@ from shared.domain.handoffs import Handoff, Reason
 from shared.domain.offers import Offer
 from shared.domain.sessions import Executor, Session
 from shared.errors import NewerVersion, Rejected
-from shared.ports.inbox import InboxRow
 from shared.ports.queue import Run
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.access import platform_of
 from shared.use_cases.offers import wake_place
 from shared.use_cases.retry import on_conflict

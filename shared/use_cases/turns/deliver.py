@@ -5,6 +5,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from shared.backoff import backoff
 from shared.domain.offers import Offer
 from shared.domain.routes import Place, notices_at
 from shared.errors import (
@@ -18,12 +19,11 @@ from shared.errors import (
     RateLimited,
     Rejected,
 )
-from shared.ports.inbox import InboxRow
-from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part, Platform
 from shared.services import Services
+from shared.store.inbox import InboxRow
+from shared.store.outbox import OutPart
 from shared.use_cases.access import platform_of
-from shared.use_cases.backoff import backoff
 from shared.use_cases.retry import on_conflict
 
 log = logging.getLogger(__name__)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 
+from shared.backoff import backoff
 from shared.domain.handoffs import Handoff, Reason, Receipt
 from shared.domain.interruptions import note_for
 from shared.domain.messages import Message, count_by_role, digest, fitting_reply
@@ -10,9 +11,8 @@ from shared.domain.sessions import Executor, Interruption, Session
 from shared.domain.speakers import GUEST_NOTE
 from shared.errors import AgentCancelled, AgentError, AgentFailed, AgentUnavailable, Conflict, NewerVersion
 from shared.ports.queue import Run
-from shared.ports.turns import TurnCommit
 from shared.services import Services
-from shared.use_cases.backoff import backoff
+from shared.store.turns import TurnCommit
 from shared.use_cases.offers import wake_place
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.turns.claim_turn import Claimed, claim_turn, end_turn

@@ -8,9 +8,9 @@ from shared.domain.messages import Message
 from shared.domain.offers import Offer
 from shared.domain.sessions import Session
 from shared.domain.speakers import as_said
-from shared.ports.inbox import InboxRow
-from shared.ports.turns import TurnCommit
 from shared.services import Services
+from shared.store.inbox import InboxRow
+from shared.store.turns import TurnCommit
 from shared.use_cases.handoffs.tell_origin import tell_origin
 from shared.use_cases.offers import wake_place
 from shared.use_cases.turns.deliver import parts_for

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from shared.domain.handoffs import Handoff
 from shared.domain.sessions import Session
 from shared.errors import Rejected, TooManyTurns
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.access import turn_of
 from shared.use_cases.offers import kickoff_offer, machine_for, send_turn, words_offer
 from shared.use_cases.turns.deliver import say

@@ -4,8 +4,8 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.domain.tokens import Scope, Token
-from shared.ports.store import Store
 from shared.ports.tables import Put, Table
+from shared.store.bundle import Store
 from tests.contracts.store.world import NOW
 from tests.support.table_backends import Backend
 

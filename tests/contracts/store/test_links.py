@@ -9,8 +9,8 @@ import pytest
 from shared.domain.links import LIFETIME, LOGIN_LIFETIME, TRIES_PER_HOUR, Link, LinkState
 from shared.domain.routes import Place
 from shared.domain.tokens import USUAL
-from shared.ports.store import Store
 from shared.ports.tables import Table
+from shared.store.bundle import Store
 from shared.use_cases.people.remove_user import remove_user
 from tests.contracts.store.racing import insist, race
 from tests.contracts.store.world import NOW

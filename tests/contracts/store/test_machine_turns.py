@@ -9,9 +9,9 @@ from shared.domain.offers import Offer, Result
 from shared.domain.progress import Progress, Summary
 from shared.domain.sessions import Executor, Interruption, ResumePending, RunsOn, Session, Turn
 from shared.errors import Conflict
-from shared.ports.inbox import InboxRow
-from shared.ports.runners import TurnPointer
 from shared.ports.tables import Table
+from shared.store.inbox import InboxRow
+from shared.store.runners import TurnPointer
 from tests.contracts.store.interleaving import just_before
 from tests.contracts.store.world import LEASE, NOW, RECEIPT, REPLY, RUNS_ON, THREAD, USER, Stage, World, sure
 from tests.support.table_backends import FAILED_ITEM, LARGE_TRANSACTIONS, Backend

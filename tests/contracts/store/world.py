@@ -11,11 +11,11 @@ from shared.domain.offers import Offer
 from shared.domain.routes import Place
 from shared.domain.runners import Runner
 from shared.domain.sessions import RunsOn, Session, new_session
-from shared.ports.inbox import InboxRow
-from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
-from shared.ports.store import Store
-from shared.ports.turns import TurnCommit
+from shared.store.bundle import Store
+from shared.store.inbox import InboxRow
+from shared.store.outbox import OutPart
+from shared.store.turns import TurnCommit
 
 T = TypeVar("T")
 NOW = 1_700_000_000_000

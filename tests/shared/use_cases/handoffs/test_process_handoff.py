@@ -7,7 +7,7 @@ import pytest
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, State, Step
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
 from shared.ports.queue import Kickoff, Run
-from shared.ports.store import Store
+from shared.store.bundle import Store
 from shared.use_cases.handoffs.process_handoff import open_thread, rebind
 from tests.support.use_case_world import DEADLINE, HOME, LEASE, TURN_LEASE, World
 

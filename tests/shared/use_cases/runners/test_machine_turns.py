@@ -429,7 +429,8 @@ def test_a_deleted_session_leaves_nothing_to_poll(world: World, machine: Machine
 def test_a_restart_of_the_service_leaves_a_machine_at_work_alone(world: World, machine: Machine, place: Place) -> None:
     post(world, place, "0001", "one")
     machine.start()
-    tables: MemoryTables = world.store.sessions._tables  # type: ignore[attr-defined]  # what the process has left
+    tables = world.store.sessions._tables
+    assert isinstance(tables, MemoryTables)
     held = [item for item in tables.scan(Table.SESSIONS) if item["sk"] == "META"]
     assert (void_leases(tables, held, now=world.clock.now()), claimed_sessions(held)) == (0, [])
     turn = world.current().turn
