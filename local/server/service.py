@@ -33,7 +33,7 @@ from shared.sqlite.secrets import SqliteSecrets
 from shared.store.bundle import Store
 from shared.store.leases import claimed_sessions, void_leases
 from shared.use_cases.people.authenticate import hash_of, new_token
-from shared.use_cases.take_up import take_up
+from shared.use_cases.recovery.restart import take_up
 
 if TYPE_CHECKING:
     from local.chats.simulator import Simulator

@@ -9,7 +9,7 @@ from local.server.outage import Outage
 from local.server.pool import Pool
 from local.server.workers import HandoffWorkers, QueueWorkers, Sweeper
 from shared.use_cases.handoffs.process_handoff import process_handoff
-from shared.use_cases.sweep import sweep
+from shared.use_cases.recovery.sweep import sweep
 
 TURN_THREADS = RUN_THREADS = HANDOFF_THREADS = 128
 """Most of the time they wait for a platform or an agent."""

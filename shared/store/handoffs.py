@@ -203,7 +203,7 @@ class Handoffs:
         return touched is not None
 
     def drive(self, handoff: Handoff, *, now: int) -> bool:
-        """Reserve a confirmed handoff that is not completed for the caller; one of several sweeps succeeds."""
+        """Let the sweep pass over a confirmed handoff for a while: its turn has an offer, which is due by itself."""
         touched = self._update(
             handoff,
             when=[allowed("drive"), equals("confirmed", value=True), equals("nudges", handoff.nudges)],

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.domain.offers import Offer
-from shared.domain.progress import Progress
 from shared.domain.sessions import Executor, Session
 from shared.errors import Conflict
-from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present
+from shared.ports.conditions import Condition, absent, differs, either, equals, present
 from shared.ports.tables import Check, ConditionFailed, Table, Tables, Update
 from shared.store.inbox import InboxRow
 from shared.store.keys import meta_key, offer_key, runner_key
-from shared.store.offers import offer_of, progress_value
+from shared.store.offers import offer_of
 from shared.store.session_items import CLAIMED, OFFERED, session_of, turn_value
 from shared.store.transitions import no_executor
 from shared.store.turns import is_at_fence, is_new, may_speak, turn_of
@@ -142,15 +141,6 @@ class MachineTurns:
         given = tuple(dict.fromkeys((*offer.acknowledged, *(row for row in rows if row in offer.rows))))
         if given != offer.acknowledged:
             self._offer(offer, {"acknowledged": list(given)}, absent("settled"))
-
-    def report(self, offer: Offer, progress: Progress) -> bool:
-        """Store a report; False if a newer one is stored, or the turn is settled."""
-        older = either(
-            absent("progress"),
-            at_most("progress.fence", progress.fence - 1),
-            both(equals("progress.fence", progress.fence), at_most("progress.seq", progress.seq - 1)),
-        )
-        return self._offer(offer, {"progress": progress_value(progress)}, older, absent("settled"))
 
     def choose(self, session: Session, executor: Executor, *, now: int) -> Session:
         """Set who answers from now on. A turn of the other one that no process works on is over; its rows stay new.

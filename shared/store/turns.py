@@ -11,14 +11,23 @@ from typing import Any
 from shared.domain.handoffs import Handoff, Receipt
 from shared.domain.messages import Message
 from shared.domain.offers import Offer, Result
+from shared.domain.progress import Progress
 from shared.domain.sessions import Executor, Interruption, ResumePending, Session, Turn
 from shared.errors import Conflict
-from shared.ports.conditions import Condition, absent, differs, equals, present
+from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present
 from shared.ports.tables import SESSIONS_DUE, Check, ConditionFailed, Delete, Table, Tables, Update, Write
 from shared.store.due import due_items
 from shared.store.inbox import InboxRow, close_row, new_row
 from shared.store.keys import OFFER, handoff_key, inbox_key, meta_key, offer_key, session_partition
-from shared.store.offers import new_offer, offer_of, offers_of, remove_pointer, result_value, settled_machine_turn
+from shared.store.offers import (
+    new_offer,
+    offer_of,
+    offers_of,
+    progress_value,
+    remove_pointer,
+    result_value,
+    settled_machine_turn,
+)
 from shared.store.outbox import OutPart, new_part
 from shared.store.session_items import CLAIMED, pending_value, session_of, turn_value
 from shared.store.transcripts import chunk_puts
@@ -168,6 +177,17 @@ class Turns:
             )
         mark = {"resume_pending": pending_value(ResumePending(interrupted, now))} if marks else {}
         return self._update(session, set={"turn": turn_value(turn), **mark})
+
+    def report(self, offer: Offer, progress: Progress) -> bool:
+        """Store the progress of a turn at work; False if a newer one is stored, or the turn is settled."""
+        older = either(
+            absent("progress"),
+            at_most("progress.fence", progress.fence - 1),
+            both(equals("progress.fence", progress.fence), at_most("progress.seq", progress.seq - 1)),
+        )
+        key = offer_key(offer.session_id, offer.id)
+        when = [present("pk"), older, absent("settled")]
+        return self._holds(Update(Table.SESSIONS, key, when=when, set={"progress": progress_value(progress)}))
 
     def commit(self, commit: TurnCommit, *, now: int) -> Session:
         """Write messages, done rows, outbox and (for a kickoff) `confirmed` in one transaction; the turn is over.

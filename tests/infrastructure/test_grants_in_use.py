@@ -22,7 +22,7 @@ from shared.domain.tokens import Scope
 from shared.ports.queue import InboxEvent, Run
 from shared.ports.queue_text import body_of, run_body_of
 from shared.store.inbox import InboxRow
-from shared.use_cases.turns.check_offer import NUDGES
+from shared.use_cases.recovery.unsettled_turns import NUDGES
 from tests.support.api_user import ApiUser, add_user
 from tests.support.http_machine import Machine, MachineThread
 from tests.support.waiting import eventually

@@ -20,8 +20,8 @@ from shared.store.handoffs import Handoffs
 from shared.store.inbox import InboxRow
 from shared.use_cases.handoffs.process_handoff import process_handoff
 from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_handoff
+from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.sessions.save_session import save_session
-from shared.use_cases.sweep import sweep
 from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.execute_turn import execute_turn
 from shared.use_cases.turns.run_turn import run_turn

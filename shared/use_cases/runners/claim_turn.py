@@ -11,12 +11,13 @@ from shared.domain.sessions import Session
 from shared.errors import TurnEnded, TurnSuperseded, TurnTaken
 from shared.services import Services
 from shared.store.inbox import InboxRow
+from shared.use_cases.recovery.give_up import end_turn, fail_kickoff, tell_interrupted
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.runners.live_turn import TurnName, live_turn, offered_turn, refuse_over
 from shared.use_cases.runners.register import own_runner
-from shared.use_cases.turns.claim_turn import end_turn, new_rows
+from shared.use_cases.turns.claim_turn import new_rows
 from shared.use_cases.turns.execute_turn import kickoff_message
-from shared.use_cases.turns.give_up import fail_kickoff, tell_interrupted, words_of
+from shared.use_cases.words import words_of
 
 log = logging.getLogger(__name__)
 MOST_UNSEEN = 256 * 1024

@@ -14,7 +14,7 @@ from shared.use_cases.questions import question_parts
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.runners.claim_turn import Word
 from shared.use_cases.runners.live_turn import TurnName, live_turn
-from shared.use_cases.turns.give_up import words_of
+from shared.use_cases.words import words_of
 
 AGAIN_EVERY = 30_000
 """Milliseconds after which an open question is looked at again: its message may not have been sent."""
@@ -129,7 +129,7 @@ def _note(services: Services, offer: Offer, fence: int, report: Report) -> bool:
     if before is not None and before.fence == fence and now - before.at < SHOW_EVERY:
         return False
     progress = Progress(fence, report.seq, now, report.said or "", report.tool, report.summary or Summary())
-    return services.store.machine_turns.report(offer, progress)
+    return services.store.turns.report(offer, progress)
 
 
 def _steered(services: Services, session: Session, offer: Offer, report: Report) -> list[Word]:

@@ -13,13 +13,13 @@ from shared.errors import InvalidRequest, OtherResult, TurnEnded
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.store.turns import TurnCommit
+from shared.use_cases.deliver import parts_for
 from shared.use_cases.offers import wake_place
+from shared.use_cases.recovery.give_up import end_turn, fail_kickoff
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.runners.live_turn import TurnName, live_turn, offered_turn
-from shared.use_cases.turns.claim_turn import end_turn
-from shared.use_cases.turns.deliver import parts_for
 from shared.use_cases.turns.execute_turn import kickoff_message, notices_of, with_notices
-from shared.use_cases.turns.give_up import fail_kickoff, said
+from shared.use_cases.words import said
 
 log = logging.getLogger(__name__)
 

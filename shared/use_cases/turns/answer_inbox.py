@@ -25,11 +25,11 @@ from shared.use_cases.chat.locate_session import (
 )
 from shared.use_cases.chat.move_command import outcome
 from shared.use_cases.chat.share_command import NOT_FOR_GUESTS, is_guests
+from shared.use_cases.deliver import deliver_done_row, is_told, post_notice, say
 from shared.use_cases.offers import send_run
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.sessions.move_to_chat import replace_broken, start_in_chat
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.deliver import deliver_done_row, is_told, post_notice, say
 from shared.use_cases.turns.offer_turn import HOUR, offer_kickoff, offer_words
 from shared.use_cases.turns.settle import settle
 

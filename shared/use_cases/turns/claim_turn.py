@@ -13,9 +13,9 @@ from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.access import platform_of
 from shared.use_cases.offers import wake_place
+from shared.use_cases.recovery.give_up import end_turn, fail_kickoff, suspend, tell_interrupted
+from shared.use_cases.recovery.unsettled_turns import check_machine_turn
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.turns.give_up import fail_kickoff, suspend, tell_interrupted
-from shared.use_cases.turns.machine_turn import check_machine_turn
 
 log = logging.getLogger(__name__)
 
@@ -111,9 +111,3 @@ def _may_go_on(services: Services, found: Claimed) -> bool:
     else:
         suspend(services, session, offer, found.rows)
     return False
-
-
-def end_turn(services: Services, session: Session, offer: Offer) -> None:
-    """End the session's turn without a reply, and wake its place."""
-    if services.store.turns.end(session, now=services.clock.now()):
-        wake_place(services, offer.place, session.id, why=f"end {offer.id}")

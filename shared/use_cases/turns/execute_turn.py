@@ -13,13 +13,14 @@ from shared.errors import AgentCancelled, AgentError, AgentFailed, AgentUnavaila
 from shared.ports.queue import Run
 from shared.services import Services
 from shared.store.turns import TurnCommit
+from shared.use_cases.deliver import parts_for
 from shared.use_cases.offers import wake_place
+from shared.use_cases.recovery.give_up import end_turn, fail_kickoff
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.turns.claim_turn import Claimed, claim_turn, end_turn
-from shared.use_cases.turns.deliver import parts_for
-from shared.use_cases.turns.give_up import fail_kickoff, said
+from shared.use_cases.turns.claim_turn import Claimed, claim_turn
 from shared.use_cases.turns.heartbeat import heartbeat
 from shared.use_cases.turns.live_progress import LiveProgress
+from shared.use_cases.words import said
 
 log = logging.getLogger(__name__)
 RESERVE = 60_000

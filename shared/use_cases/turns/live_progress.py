@@ -66,7 +66,7 @@ class LiveProgress:
         now = self._services.clock.now()
         summary = Summary(seconds=(now - self._began) // 1000)
         progress = Progress(self._fence, self._seq, now, said[-(MAX_SAID + 1) :], summary=summary)
-        return self._services.store.machine_turns.report(self._offer, progress)
+        return self._services.store.turns.report(self._offer, progress)
 
     def _is_mine(self) -> bool:
         current = self._services.store.sessions.get(self._session.id)

@@ -10,9 +10,9 @@ from shared.errors import Rejected, TooManyTurns
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.access import turn_of
+from shared.use_cases.deliver import say
 from shared.use_cases.offers import kickoff_offer, machine_for, send_turn, words_offer
-from shared.use_cases.turns.deliver import say
-from shared.use_cases.turns.machine_turn import tell_if_away
+from shared.use_cases.recovery.unsettled_turns import tell_if_away
 
 log = logging.getLogger(__name__)
 HOUR = 3_600_000

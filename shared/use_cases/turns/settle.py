@@ -7,9 +7,9 @@ from shared.domain.offers import Offer
 from shared.domain.sessions import Session
 from shared.errors import NotYet, Rejected
 from shared.services import Services
+from shared.use_cases.deliver import deliver, deliver_reply
 from shared.use_cases.handoffs.tell_origin import say_moved, tell_origin
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.turns.deliver import deliver, deliver_reply
 from shared.use_cases.turns.show_turn import close_turn
 
 log = logging.getLogger(__name__)

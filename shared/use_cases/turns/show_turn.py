@@ -11,7 +11,7 @@ from shared.ports.queue import Show
 from shared.services import Services
 from shared.store.outbox import OutPart
 from shared.use_cases.access import platform_of
-from shared.use_cases.turns.deliver import deliver
+from shared.use_cases.deliver import deliver
 
 log = logging.getLogger(__name__)
 STARTED = "…"

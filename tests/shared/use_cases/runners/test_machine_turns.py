@@ -23,12 +23,12 @@ from shared.errors import (
 from shared.ports.queue import WakeUp
 from shared.ports.tables import Table
 from shared.store.leases import claimed_sessions, void_leases
+from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.runners.claim_turn import claim_turn
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import own_runner, poll_turns, register_runner, revoke_runner
 from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.sessions.save_session import delete_session, save_session
-from shared.use_cases.sweep import sweep
 from tests.support.machine import Machine, post, shown
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import TURN_LEASE, USER, World

@@ -11,9 +11,10 @@ from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import AgentCancelled, AgentFailed, AgentUnavailable, NotSent
 from shared.ports.queue import Run, Show
+from shared.use_cases.recovery.give_up import end_turn
 from shared.use_cases.turns import heartbeat
 from shared.use_cases.turns.accept_turn import accept_turn
-from shared.use_cases.turns.claim_turn import claim_turn, end_turn
+from shared.use_cases.turns.claim_turn import claim_turn
 from shared.use_cases.turns.live_progress import LiveProgress
 from shared.use_cases.turns.show_turn import show_turn
 from tests.support.use_case_world import USER, World
@@ -79,7 +80,7 @@ def test_words_are_shown_edited_and_shrunk_and_the_reply_is_a_new_message(world:
 
 def test_a_quick_answer_stores_and_shows_nothing(world: World, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     stored: list[object] = []
-    monkeypatch.setattr(world.store.machine_turns, "report", lambda *given: stored.append(given))
+    monkeypatch.setattr(world.store.turns, "report", lambda *given: stored.append(given))
 
     def answer() -> str:
         assert world.agent.progress is not None
@@ -172,7 +173,7 @@ def test_nothing_new_costs_nothing(world: World, monkeypatch: pytest.MonkeyPatch
     live = LiveProgress(world.services, *_claimed(world))
     live.hear("One.")
     assert live.show()
-    monkeypatch.setattr(world.store.machine_turns, "report", _fail)
+    monkeypatch.setattr(world.store.turns, "report", _fail)
     monkeypatch.setattr(world.store.sessions, "get", _fail)
     assert live.show()
 
@@ -198,7 +199,7 @@ def test_a_store_that_fails_costs_the_progress_only(
         tried.append(1)
         raise OSError("PRIVATE words")
 
-    monkeypatch.setattr(world.store.machine_turns, "report", broken)
+    monkeypatch.setattr(world.store.turns, "report", broken)
     caplog.set_level(logging.DEBUG)
 
     def answer() -> str:

@@ -16,13 +16,13 @@ from shared.ports.queue import InboxEvent, Run, WakeUp
 from shared.store.handoffs import Handoffs
 from shared.store.inbox import InboxRow
 from shared.store.turns import Turns
+from shared.use_cases.recovery.give_up import tell_not_started
+from shared.use_cases.recovery.sweep import DEAD_LIMIT, LIMIT, sweep
+from shared.use_cases.recovery.unsettled_turns import NUDGES, check_offer
 from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.sessions.save_session import delete_session
-from shared.use_cases.sweep import DEAD_LIMIT, LIMIT, sweep
 from shared.use_cases.turns.accept_turn import accept_turn
-from shared.use_cases.turns.check_offer import NUDGES, check_offer
 from shared.use_cases.turns.claim_turn import claim_turn
-from shared.use_cases.turns.give_up import tell_not_started
 from tests.support.use_case_world import DEADLINE, LEASE, TURN_LEASE, USER, World
 
 NUDGE = 30

@@ -10,7 +10,7 @@ from shared.ports.platforms import Button, Part
 from shared.store.bundle import Store
 from shared.store.outbox import OutPart, part_at
 from shared.use_cases.chat.receive_message import receive_message
-from shared.use_cases.turns.deliver import REPEAT_MARK, REPEATING, SEND_LIMIT, deliver
+from shared.use_cases.deliver import REPEAT_MARK, REPEATING, SEND_LIMIT, deliver
 from tests.support.fake_platform import Idempotency
 from tests.support.use_case_world import HOME, World
 

@@ -7,13 +7,13 @@ from shared.domain.handoffs import Handoff, Reason
 from shared.domain.messages import Message
 from shared.domain.offers import Offer
 from shared.domain.sessions import Session
-from shared.domain.speakers import as_said
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.store.turns import TurnCommit
+from shared.use_cases.deliver import parts_for
 from shared.use_cases.handoffs.tell_origin import tell_origin
 from shared.use_cases.offers import wake_place
-from shared.use_cases.turns.deliver import parts_for
+from shared.use_cases.words import said
 
 log = logging.getLogger(__name__)
 NOT_STARTED = (
@@ -68,16 +68,10 @@ def fail_kickoff(
     tell_origin(services, handoff)
 
 
-def said(session: Session, rows: Sequence[InboxRow]) -> list[Message]:
-    """Rows as messages of a transcript."""
-    return [
-        {"role": "user", "content": words_of(session, row), "id": f"{row.place.route}/{row.event_id}"} for row in rows
-    ]
-
-
-def words_of(session: Session, row: InboxRow) -> str:
-    """What a row says, as the session's agent gets it."""
-    return as_said(row.text, speaker=row.user_id, owner=session.user_id)
+def end_turn(services: Services, session: Session, offer: Offer) -> None:
+    """End the session's turn without a reply, and wake its place."""
+    if services.store.turns.end(session, now=services.clock.now()):
+        wake_place(services, offer.place, session.id, why=f"end {offer.id}")
 
 
 def _answer_with(

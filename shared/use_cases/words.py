@@ -1,0 +1,20 @@
+"""Inbox rows as the session's agent gets them."""
+
+from collections.abc import Sequence
+
+from shared.domain.messages import Message
+from shared.domain.sessions import Session
+from shared.domain.speakers import as_said
+from shared.store.inbox import InboxRow
+
+
+def said(session: Session, rows: Sequence[InboxRow]) -> list[Message]:
+    """Rows as messages of a transcript."""
+    return [
+        {"role": "user", "content": words_of(session, row), "id": f"{row.place.route}/{row.event_id}"} for row in rows
+    ]
+
+
+def words_of(session: Session, row: InboxRow) -> str:
+    """What a row says, as the session's agent gets it."""
+    return as_said(row.text, speaker=row.user_id, owner=session.user_id)
