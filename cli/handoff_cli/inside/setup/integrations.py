@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from handoff_cli.directories import tool_home
 from handoff_cli.inside.setup.files import read
 from handoff_cli.inside.setup.json_tree import NotJson
 from handoff_cli.inside.setup.pieces import MARK, Entry, OwnFile, Piece, notified_platform, ours
@@ -189,9 +190,7 @@ class Integration:
 
 
 def _home(environ: Mapping[str, str], variable: str, default: str) -> Path:
-    if named := environ.get(variable):
-        return Path(named).expanduser()
-    return Path(environ.get("HOME") or Path.home()) / default
+    return Path(tool_home(environ, variable, default))
 
 
 def _hook(program: tuple[str, ...], agent: str, timeout: int, *options: str) -> dict[str, object]:
