@@ -20,7 +20,7 @@ def env_files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]:
 
 
 def data_directory(environ: Mapping[str, str]) -> Path:
-    """Where `handoff up` keeps its data if it is not told another place."""
+    """Where `handoff up` keeps its data unless `--data` names another place."""
     return Path(data_home(environ)) / "handoff"
 
 

@@ -34,7 +34,7 @@ _BY_ID = ("opencode", "hermes")
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be moved, and where."""
+    """A session to move, and its destination."""
 
     agent: str
     native_id: str
@@ -42,7 +42,7 @@ class Job:
     directory: str
     session_id: str
     platform: str
-    words: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Destination:
     """Where a session goes, with which first message, and under which id of the service."""
 
     platform: str
-    words: str
+    message: str
     session_id: str
     directory: str
 
@@ -86,7 +86,7 @@ def move(context: Context, job: Job) -> None:
             check_destination(service, job.platform, target=None)
             state = replace(state, sent=len(transcript.messages), note=secrets_note(transcript))
             file.write(state)
-            where = Destination(job.platform, job.words, job.session_id, job.directory)
+            where = Destination(job.platform, job.message, job.session_id, job.directory)
             moved, answerer = hand_over(context, service, transcript, where)
         answers = context.terminal.to_copy(answerer.sentence) if answerer else ""
         own = answerer is not None and answerer.runs_on is not None
@@ -123,8 +123,8 @@ def hand_over(
     )
     session = upload(service, session, transcript.messages, progress=lambda _: None)
     body = {"session_id": session["id"], "platform": where.platform, "epoch": session["epoch"]}
-    if where.words:
-        body["message"] = where.words[:_MESSAGE_LIMIT]
+    if where.message:
+        body["message"] = where.message[:_MESSAGE_LIMIT]
     handoff = _wait(context, service, service.request_handoff(body, key=where.session_id))
     return handoff, answerer
 

@@ -8,7 +8,7 @@ from handoff_cli.directories import state_home
 
 
 def nothing_to_do(agent: str, raw: bytes, environ: Mapping[str, str]) -> bool:
-    """Is this a prompt without an order, in a session that was never handed over? Then the hook says nothing."""
+    """Is this a prompt without a command, in a session that was never handed over? Then the hook says nothing."""
     # Prompts of the runner are for the agent, wherever the session lives.
     if environ.get("HANDOFF_HOST") == "1":
         return True

@@ -50,7 +50,7 @@ def find(messages: Iterable[Message]) -> dict[str, int]:
 
 
 def listed(found: Mapping[str, int]) -> str:
-    """What `find` found, for people; empty if that is nothing."""
+    """A result of `find` as text; empty if nothing was found."""
     return ", ".join(f"{count} × {kind}" for kind, count in found.items())
 
 

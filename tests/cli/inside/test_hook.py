@@ -1,4 +1,4 @@
-"""`/handoff` typed inside an agent, and the fence around a session that is elsewhere."""
+"""`/handoff` typed inside an agent, and prompts to a session that is elsewhere."""
 
 import json
 import stat
@@ -139,7 +139,7 @@ def test_status(agent: Agent, user: User) -> None:
 
 
 def test_a_failed_move_leaves_the_session_here(agent: Agent, user: User) -> None:
-    shown = agent.order("/handoff pigeon")
+    shown = agent.types("/handoff pigeon")
     assert "There is no platform “pigeon”" in shown
     assert "It is still here." in shown
     assert agent.prompt("and the tests?") == {}
@@ -147,7 +147,7 @@ def test_a_failed_move_leaves_the_session_here(agent: Agent, user: User) -> None
 
 
 def test_no_home(agent: Agent, user: User) -> None:
-    assert "You have no home chat on slack yet" in agent.order("/handoff slack")
+    assert "You have no home chat on slack yet" in agent.types("/handoff slack")
 
 
 def test_no_service(agent_alone: Agent) -> None:
@@ -213,7 +213,7 @@ def test_a_service_that_refuses_is_one_line(agent_alone: Agent, status: int, sen
 def test_a_missing_token_is_one_line(agent_alone: Agent) -> None:
     with HttpServer(json_response({"code": "unauthenticated", "detail": "no"}, 401)) as server:
         agent_alone.variables |= {"HANDOFF_URL": server.url}
-        first, *rest = agent_alone.order("/handoff telegram").splitlines()
+        first, *rest = agent_alone.types("/handoff telegram").splitlines()
     assert ("needs a token" in first, rest) == (True, ["It is still here."])
     assert agent_alone.notes == []
 
@@ -351,7 +351,7 @@ def test_an_interrupted_connection_is_one_line(agent: Agent, proxy: FaultProxy) 
     assert agent.prompt("and the tests?") == {}
 
 
-def test_a_session_that_a_command_handed_over_is_fenced(agent: Agent, user: User, run: Run, tmp_path: Path) -> None:
+def test_a_session_that_a_command_handed_over_is_guarded(agent: Agent, user: User, run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "home" / ".claude" / "projects" / "p"
     folder.mkdir(parents=True)
     assert agent.transcript

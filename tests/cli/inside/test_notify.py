@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from handoff_cli.inside.notify import worth_telling
-from handoff_cli.inside.post_notice import notice
+from handoff_cli.inside.notify import notice_of
+from handoff_cli.inside.send_notice import notice
 from tests.cli.conftest import HOME_CHAT, PROGRAM, Run
 from tests.support.servers import HANG, HttpServer
 from tests.support.waiting import eventually
@@ -74,7 +74,7 @@ def test_the_agent_never_waits(environ: dict[str, str], tmp_path: Path) -> None:
 )
 def test_what_is_told_has_no_words_of_the_conversation(event: dict[str, Any], what: str, why: str) -> None:
     told = {"what": what, "session": "s1", "directory": "/work/api", "why": why}
-    assert worth_telling(_event(**event)) == told
+    assert notice_of(_event(**event)) == told
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_what_is_told_has_no_words_of_the_conversation(event: dict[str, Any], wh
     ],
 )
 def test_nothing_else_is_told(raw: bytes) -> None:
-    assert worth_telling(raw) is None
+    assert notice_of(raw) is None
 
 
 def test_names_cannot_format_the_message() -> None:

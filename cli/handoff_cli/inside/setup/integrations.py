@@ -1,4 +1,4 @@
-"""What makes each agent know `/handoff`."""
+"""Integrations: the files and settings with which each agent knows `/handoff`."""
 
 import json
 import shlex
@@ -165,7 +165,7 @@ class Integration:
     def pieces(
         self, environ: Mapping[str, str], program: tuple[str, ...], notify: str | None = None
     ) -> tuple[Piece, ...]:
-        """What is written. `notify` is the platform of notices, empty for any; None: there are none, and older ones go."""
+        """The pieces to write. `notify` is the platform of notices, empty for any; None: there are none, and older ones go."""
         return *self.own_pieces(environ, program), *self._notices(environ, program, notify)
 
     def notified(self, environ: Mapping[str, str]) -> str | None:
@@ -184,8 +184,8 @@ class Integration:
         if self.settings is None:
             return ()
         path, timeout = self.settings(environ), _SECONDS * (1000 if self.name == "gemini" else 1)
-        words = ["--notify", *([notify] if notify else [])]
-        entry = None if notify is None else _hook(program, self.name, timeout, *words)
+        options = ["--notify", *([notify] if notify else [])]
+        entry = None if notify is None else _hook(program, self.name, timeout, *options)
         return tuple(Entry(path, ("hooks", event), entry) for event in self.notices)
 
 
@@ -248,9 +248,9 @@ def _opencode(environ: Mapping[str, str], program: tuple[str, ...]) -> tuple[Pie
 
 def _hermes(environ: Mapping[str, str], program: tuple[str, ...]) -> tuple[Piece, ...]:
     folder = _home(environ, "HERMES_HOME", ".hermes") / "plugins" / "tochat"
-    words = {"mark": MARK, "about": _ABOUT, "hint": _HINT}
-    code = _HERMES_PLUGIN.format(**words, program=list(program), seconds=_SECONDS)
-    return OwnFile(folder / "plugin.yaml", _HERMES_ABOUT.format(**words)), OwnFile(folder / "__init__.py", code)
+    texts = {"mark": MARK, "about": _ABOUT, "hint": _HINT}
+    code = _HERMES_PLUGIN.format(**texts, program=list(program), seconds=_SECONDS)
+    return OwnFile(folder / "plugin.yaml", _HERMES_ABOUT.format(**texts)), OwnFile(folder / "__init__.py", code)
 
 
 _RESTART = "Sessions that are open now know it after a restart."
