@@ -3,7 +3,6 @@
 import contextlib
 import io
 import os
-import signal
 import subprocess
 import sys
 import uuid
@@ -177,14 +176,7 @@ def run_program(connected: dict[str, str], tmp_path: Path) -> Run:
 
 
 @pytest.fixture
-def ctrl_c_works() -> None:
-    """Children must not inherit an ignored SIGINT from this process (`nohup … &`). A handler is reset on exec."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.fixture
-def spawn(connected: dict[str, str], ctrl_c_works: None) -> Iterator[Spawn]:
+def spawn(connected: dict[str, str]) -> Iterator[Spawn]:
     """Start `handoff …` on a pseudo-terminal; keywords are added to the environment."""
     started: list[Any] = []
 

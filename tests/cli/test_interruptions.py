@@ -18,7 +18,7 @@ Process = subprocess.Popen[str]
 
 
 @pytest.fixture
-def send(connected: dict[str, str], tmp_path: Path, ctrl_c_works: None) -> Callable[[], Process]:
+def send(connected: dict[str, str], tmp_path: Path) -> Callable[[], Process]:
     """Start `handoff send` in a new process without a terminal."""
     path = tmp_path / "s.jsonl"
     path.write_text('{"role": "user", "content": "hi"}')
