@@ -16,7 +16,7 @@ from tests.support.servers import HANG, HttpServer
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
-    from local.service import LocalService
+    from tests.support.one_machine import OneMachine
 
 STOP = {"hook_event_name": "Stop", "last_assistant_message": "my number is 4711"}
 
@@ -25,16 +25,14 @@ def _event(**event: Any) -> bytes:
     return json.dumps({"session_id": "s1", "cwd": "/work/api", **event}).encode()
 
 
-def _said(service: "LocalService", project: str) -> list[str]:
+def _said(service: "OneMachine", project: str) -> list[str]:
     """The notices about a project in the home chat."""
     chats = service.simulator.state()["platforms"]["telegram"]["chats"]
     texts = [message["text"] for chat in chats if chat["id"] == HOME_CHAT for message in chat["messages"]]
     return [text for text in texts if project in text]
 
 
-def test_the_home_chat_is_told_once_a_minute(
-    service: "LocalService", connected: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_home_chat_is_told_once_a_minute(service: "OneMachine", connected: dict[str, str], tmp_path: Path) -> None:
     project = tmp_path / "an_api"
 
     def hook(**event: Any) -> None:
