@@ -114,7 +114,7 @@ class Session:
 
     def hears(self, user_id: str) -> bool:
         """Whether words of this user reach the agent."""
-        return user_id in ("", self.user_id) or self.shared
+        return user_id == self.user_id or self.shared
 
     @property
     def answers(self) -> Executor:

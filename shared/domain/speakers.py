@@ -15,7 +15,7 @@ def as_said(text: str, *, speaker: str, owner: str) -> str:
     The name is the id of the user in this deployment, which the operator has chosen and the guest cannot change. It
     begins each line, so that none can pass for another person's or the owner's.
     """
-    if speaker in ("", owner):  # rows of the first release name no user
+    if speaker == owner:
         return text
     mark = f"[{name_of(speaker)}] "
     return "".join(mark + line for line in text.splitlines(keepends=True) or [""])

@@ -24,7 +24,7 @@ class Scope(StrEnum):
 
 
 USUAL = frozenset({Scope.HANDOFF, Scope.READ, Scope.RUN})
-"""The scopes of a token for which none were chosen. Tokens stored before scopes existed have these."""
+"""The scopes of a token for which none were chosen."""
 _INCLUDES_READ = frozenset({Scope.HANDOFF, Scope.RUN})
 
 

@@ -78,10 +78,7 @@ class Accounts:
         tokens.mark_used(self._tables, user_id, token_id, day)
 
     def users(self) -> Sequence[str]:
-        """The ids of all users who got a token or an identity, or used a token, in order.
-
-        Users of an older version who have done none of these since are missing.
-        """
+        """The ids of all users, in order: of each who got a token or an identity."""
         rows = partition(self._tables, DIRECTORY)
         return sorted({row["sk"].partition("/")[0] for row in rows})
 

@@ -34,7 +34,7 @@ class InboxRow:
     sender: str
     text: str
     received_at: int
-    user_id: str = ""
+    user_id: str
     done_by: str | None = None
     epoch: int | None = None
     is_newer: bool = False

@@ -118,7 +118,7 @@ class Links:
             Put(Table.SESSIONS, stamped({**person_key(platform, account), "user": user}), [not_of_another_user(user)]),
             Put(Table.SESSIONS, stamped(identity_key(user, platform, account))),
             Put(Table.SESSIONS, stamped({**home_key(user, platform), "route": home.route})),
-            *_token_of_maker(link.by, link.token_hash),
+            _token_of_maker(link.by, link.token_hash),
         ]
         if link.is_invitation:
             login = {
@@ -127,7 +127,7 @@ class Links:
                 "expires_at": now // 1000 + KEEP_SECONDS,
                 "base_url": link.base_url or None,
                 "by": link.by,
-                "token": link.token_hash or None,
+                "token": link.token_hash,
             }
             writes.append(Put(Table.SESSIONS, stamped({**user_key(user), "invited": True}), [absent("pk")]))
             writes.append(Put(Table.SESSIONS, stamped(login)))
@@ -175,7 +175,7 @@ class Links:
         return self._all_or_nothing(
             Update(Table.SESSIONS, login_key(user_id), when=when, set={"used_by": by}),
             Put(Table.SESSIONS, stamped(token)),
-            *_token_of_maker(offered.get("by", ""), offered.get("token", "")),
+            _token_of_maker(offered.get("by", ""), offered.get("token", "")),
             Update(Table.SESSIONS, user_key(user_id), when=[], set={"invited": None}, first={"v": VERSION}),
         ) or self._has_logged_in(user_id, code_hash, by=by, token_hash=token_hash, now=now)
 
@@ -201,9 +201,9 @@ def _still_open(link: Link, now: int) -> list[Any]:
     ]
 
 
-def _token_of_maker(user_id: str, token_hash: str) -> list[Check]:
-    """What a token made is void without it. The release before did not store the token."""
-    return [Check(Table.SESSIONS, token_key(user_id, token_hash), [present("pk")])] if token_hash else []
+def _token_of_maker(user_id: str, token_hash: str) -> Check:
+    """A code or a login is void without the token that made it."""
+    return Check(Table.SESSIONS, token_key(user_id, token_hash), [present("pk")])
 
 
 def _expiry(link: Link) -> Item:
@@ -217,7 +217,7 @@ def _attributes(link: Link) -> Item:
         "platform": link.platform,
         "hash": link.code_hash,
         "valid_until": link.valid_until,
-        "token": link.token_hash or None,
+        "token": link.token_hash,
         "invitation": link.is_invitation,
         "base_url": link.base_url or None,
         "state": link.state.value,

@@ -302,7 +302,7 @@ def is_at_fence(session: Session) -> list[Condition]:
 
 def may_speak(session: Session, *rows: InboxRow) -> list[Condition]:
     """Words of other users than the session's are heard only while it is shared."""
-    is_guests = any(row.user_id not in ("", session.user_id) for row in rows)
+    is_guests = any(row.user_id != session.user_id for row in rows)
     return [equals("shared", value=True)] if is_guests else []
 
 

@@ -28,8 +28,8 @@ from tests.support.http_machine import Machine, MachineThread
 from tests.support.waiting import eventually
 
 PATIENCE = 60.0
-# Grants that only races and upgrades need, which the walk does not cause: ending a handoff while its session moves, and
-# offering the kickoff of a handoff that an earlier release has bound.
+# Grants that only rare cases need, which the walk does not cause: ending a handoff while its session moves, and
+# offering a kickoff again that was taken back from a machine.
 RARE = {(name, "dynamodb:ConditionCheckItem", "SessionsTable") for name in ("Process", "Sweep")} | {
     ("Turn", "dynamodb:ConditionCheckItem", "HandoffsTable")
 }

@@ -127,9 +127,6 @@ def rebind(services: Services, handoff: Handoff) -> None:
     if handoff.thread is None:
         raise _FenceLost
     place = handoff.thread.place
-    if handoff.is_bound:  # by an earlier release, which did not offer the kickoff with the move
-        services.queue.send(Kickoff(place, handoff.id), dedupe=f"kickoff {handoff.id} {handoff.fence}")
-        return
     session = services.store.sessions.get(handoff.session_id)
     runner = machine_for(services, session) if session else None
     # A handoff that waits for a machine that is away would be confirmed too late.

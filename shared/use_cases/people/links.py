@@ -64,7 +64,7 @@ def unlink(services: Services, user_id: str, platform: str) -> None:
 
 
 def _as_usable(services: Services, link: Link) -> Link:
-    has_token = not link.token_hash or services.store.accounts.token(link.by, link.token_hash)
+    has_token = services.store.accounts.token(link.by, link.token_hash)
     return link if link.state is not LinkState.OPEN or has_token else replace(link, state=LinkState.VOID)
 
 

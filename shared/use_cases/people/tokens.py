@@ -77,8 +77,7 @@ def add_user(services: Services, caller: Caller, user_id: str, *, label: str = "
     plaintext = new_token(user_id)
     now = services.clock.now()
     token = Token(token_id(hash_of(plaintext)), USUAL, label, now, caller.token.expires_at)
-    is_known = bool(accounts.tokens(user_id))  # an older version did not list its users
-    if is_known or not accounts.add_token(
+    if not accounts.add_token(
         user_id,
         hash_of(plaintext),
         scopes=token.scopes,

@@ -64,7 +64,7 @@ def _run(services: Services, claimed: Claimed, deadline: int) -> None:
     transcript = list(services.store.transcripts.load(session.id))
     asked = [kickoff_message(session, handoff)] if handoff else said(session, claimed.rows)
     note = note_for(session, transcript, has_new_message=handoff is None)
-    if any(row.user_id not in ("", session.user_id) for row in claimed.rows):
+    if any(row.user_id != session.user_id for row in claimed.rows):
         note = f"{note}\n\n{GUEST_NOTE}" if note else GUEST_NOTE
     live = LiveProgress.of(services, session, claimed.offer)
     try:

@@ -35,11 +35,8 @@ def settle(services: Services, session_id: str, *, until: int) -> Session | None
             raise
         close_turn(services, offer)
         services.store.turns.settled(offer)
-    if session is None or session.active_handoff is None or session.turn is not None:
+    if not over or session is None or session.active_handoff is None or session.turn is not None:
         return session
-    handoff = services.store.handoffs.get(session.active_handoff)
-    if handoff is not None and handoff.is_open and handoff.confirmed:  # without an offer: by an earlier release
-        complete(services, handoff, until=until)
     return services.store.sessions.get(session_id)  # completing a handoff changes the session
 
 

@@ -151,11 +151,6 @@ def test_a_code_ends_with_the_token_that_made_it(store: Store, backend: Backend,
     assert backend.scan(Table.SESSIONS) == before
 
 
-def test_a_code_of_the_release_before_is_used(store: Store) -> None:
-    make(store, link())
-    assert used(store, link(token_hash="")), "it was stored without the token that made it"
-
-
 def test_codes_go_with_their_user(store: Store) -> None:
     make(store, link())
     store.accounts.forget_tokens("ada")

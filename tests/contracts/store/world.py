@@ -249,8 +249,10 @@ class World:
 
     def row(self, event_id: str = "0001", **changes: Any) -> InboxRow:
         """A stored row of the thread's inbox."""
-        plain = InboxRow(THREAD.place, event_id, sender="7", text=f"words of {event_id}", received_at=self.now)
-        row = replace(plain, **{"user_id": "ada", **changes})
+        plain = InboxRow(
+            THREAD.place, event_id, sender="7", text=f"words of {event_id}", received_at=self.now, user_id="ada"
+        )
+        row = replace(plain, **changes)
         assert self.store.inbox.put(row)
         return row
 
