@@ -9,7 +9,7 @@ from functions.request.handoff_body import AgentName, Body
 from functions.views import RunnerView
 from shared.domain.progress import Summary
 from shared.domain.questions import Option
-from shared.use_cases.runners.claim_turn import MachineClaim
+from shared.use_cases.runners.claim_machine_turn import MachineClaim
 from shared.use_cases.runners.report_turn import Asked, Heard, Report
 
 Short = Annotated[str, StringConstraints(max_length=200), WHOLE]

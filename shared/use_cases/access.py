@@ -142,8 +142,8 @@ def session_id_at(row: InboxRow, seed: str) -> str:
     return _digest(row.place.route, row.user_id, seed)
 
 
-def turn_of(row: InboxRow) -> str:
-    """What a user's limit counts for the turn that answers this row first: the same on every attempt, another per place.
+def counted_turn(row: InboxRow) -> str:
+    """The id under which a limit counts the turn that answers this row first: the same on every attempt, another per place.
 
     Platforms count messages per chat, and a session may answer in several.
     """

@@ -113,7 +113,7 @@ def _append_notice(services: Services, session_id: str, text: str, key: str) -> 
     on_conflict(append)
 
 
-def post_notice(services: Services, row: InboxRow, notice: str, *, key: str = "told") -> None:
+def answer_with_notice(services: Services, row: InboxRow, notice: str, *, key: str = "told") -> None:
     """Answer a row with a notice of the service; one that the platform rejects is dropped. Raises NotYet."""
     try:
         say(services, row.place, notice, key=f"{key}-{row.event_id}")

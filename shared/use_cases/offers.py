@@ -78,7 +78,7 @@ def wake_place(services: Services, place: Place, session_id: str, *, why: str) -
     services.queue.send(WakeUp(place, session_id), dedupe=f"wake {session_id} {why}")
 
 
-def show_turn(services: Services, offer: Offer, *, why: str) -> None:
+def send_show(services: Services, offer: Offer, *, why: str) -> None:
     """Let the progress and the questions of a turn be shown. Best effort: `why` tells repeats apart."""
     show = Show(offer.place, offer.session_id, offer.id)
     services.queue.send(show, dedupe=f"show {offer.id} {why}", line=f"show {offer.place.route}")

@@ -8,7 +8,7 @@ from shared.domain.messages import KICKOFF_PREFIX, Message
 from shared.domain.questions import Option
 from shared.errors import Conflict, OtherResult, RunnerRevoked, TurnEnded, TurnSuperseded, TurnTaken, UnknownTurn
 from shared.services import Services
-from shared.use_cases.runners.claim_turn import MachineClaim, begin_turn, claim_turn
+from shared.use_cases.runners.claim_machine_turn import MachineClaim, begin_turn, claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import poll_turns
 from shared.use_cases.runners.report_turn import Asked, Heard, Report, report_turn
@@ -100,9 +100,9 @@ class RunnerProcess:
         else:
             previous = None
         claim_id = services.new_id()
-        claim = self._call(lambda: claim_turn(services, name, claim_id=claim_id, previous_fence=previous))
+        claim = self._call(lambda: claim_machine_turn(services, name, claim_id=claim_id, previous_fence=previous))
         if self.stage.may("copy", 0.3):
-            again = self._call(lambda: claim_turn(services, name, claim_id=claim_id, previous_fence=previous))
+            again = self._call(lambda: claim_machine_turn(services, name, claim_id=claim_id, previous_fence=previous))
             if again.session.turn and again.session.turn.id == name.turn_id and again.words != claim.words:
                 raise Violation("a repeated claim has another answer")
         fence = claim.session.turn.fence if claim.session.turn else 0

@@ -9,10 +9,10 @@ from shared.domain.questions import OPEN_FOR, Option, Question, QuestionState
 from shared.domain.sessions import Session
 from shared.errors import TurnSuperseded
 from shared.services import Services
-from shared.use_cases.offers import show_turn
+from shared.use_cases.offers import send_show
 from shared.use_cases.questions import question_parts
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.runners.claim_turn import Word
+from shared.use_cases.runners.claim_machine_turn import Word
 from shared.use_cases.runners.live_turn import TurnName, live_turn
 from shared.use_cases.words import words_of
 
@@ -64,10 +64,10 @@ def _report(services: Services, name: TurnName, report: Report) -> Heard:
     is_new_question = [_ask(services, session, offer, asked) for asked in report.asked]
     questions = _questions(services, session, offer, name.fence, report)
     if _note(services, offer, name.fence, report) or any(is_new_question):
-        show_turn(services, offer, why=f"{name.fence} {report.seq}")
+        send_show(services, offer, why=f"{name.fence} {report.seq}")
     elif any(question.state is QuestionState.OPEN for question in questions):
         # What could not be posted is posted now; the queue drops the repeats of one half minute.
-        show_turn(services, offer, why=f"open {name.fence} {services.clock.now() // AGAIN_EVERY}")
+        send_show(services, offer, why=f"open {name.fence} {services.clock.now() // AGAIN_EVERY}")
     steered = _steered(services, session, offer, report)
     return Heard([question for question in questions if question.state in DECIDED], steered)
 
@@ -111,7 +111,7 @@ def _questions(services: Services, session: Session, offer: Offer, fence: int, r
         if current.state is QuestionState.OPEN and current.expires_at <= now:
             if services.store.questions.expire(current, now=now):
                 current = replace(current, state=QuestionState.EXPIRED)
-                show_turn(services, offer, why=f"expired {fence} {current.number}")
+                send_show(services, offer, why=f"expired {fence} {current.number}")
             else:
                 current = services.store.questions.get(session.id, offer.id, fence, current.number) or current
         if f"q{current.number}" in known and current.state in DECIDED:

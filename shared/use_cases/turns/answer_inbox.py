@@ -25,7 +25,7 @@ from shared.use_cases.chat.locate_session import (
 )
 from shared.use_cases.chat.move_command import outcome
 from shared.use_cases.chat.share_command import NOT_FOR_GUESTS, is_guests
-from shared.use_cases.deliver import deliver_done_row, is_told, post_notice, say
+from shared.use_cases.deliver import answer_with_notice, deliver_done_row, is_told, say
 from shared.use_cases.offers import send_run
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.sessions.move_to_chat import replace_broken, start_in_chat
@@ -95,7 +95,7 @@ def _run_command(services: Services, row: InboxRow, name: str, argument: str, bu
         # A command that moves has run once its answer is journalled, and the journal keeps the first answer: until that
         # is posted, a session that was moved elsewhere since must not be pulled back.
         has_run = name in MOVING and is_told(services, row)
-        post_notice(services, row, "…" if has_run else run_command(services, row, name, argument))
+        answer_with_notice(services, row, "…" if has_run else run_command(services, row, name, argument))
         if name == "handoff":
             _tell_outcome(services, row)
     services.store.inbox.close([row], by=COMMAND)
@@ -111,7 +111,7 @@ def _tell_outcome(services: Services, row: InboxRow) -> None:
     """
     told = outcome(services, row)
     if told is not None:
-        post_notice(services, row, told, key="moved")
+        answer_with_notice(services, row, told, key="moved")
 
 
 def look_at_inbox(services: Services, place: Place, budget: TurnBudget, *, expected: str | None = None) -> None:
@@ -165,7 +165,7 @@ def _answer(services: Services, rows: Sequence[InboxRow], budget: TurnBudget) ->
         case Broken(session, notice):
             settle(services, session.id, until=budget.deadline)
             # The notice goes first: a repeat after a crash finds only the new session and would not send it.
-            post_notice(services, asking, notice, key="fresh")
+            answer_with_notice(services, asking, notice, key="fresh")
             _go_on(services, replace_broken(services, asking, session), rows, budget)
         case Elsewhere(notice):
             _tell(services, rows, notice, by="told")
@@ -238,7 +238,7 @@ def _tell(services: Services, rows: Sequence[InboxRow], notice: str, *, by: str)
     session = services.store.sessions.get(place.chat) if place.is_cli else None
     if session is not None and session.turn is not None:
         return
-    post_notice(services, rows[0], notice)
+    answer_with_notice(services, rows[0], notice)
     services.store.inbox.close(rows, by=by)
 
 

@@ -46,7 +46,7 @@ def claim_turn(services: Services, run: Run) -> Claimed | None:
 
 
 def _claim(services: Services, run: Run, claim_id: str) -> Claimed | None:
-    offer = services.store.turns.get(run.session_id, run.turn_id)  # before the session: see the port
+    offer = services.store.turns.get(run.session_id, run.turn_id)  # before the session: see `Turns.unsettled`
     session = services.store.sessions.get(run.session_id)
     if offer is None or session is None:
         return None

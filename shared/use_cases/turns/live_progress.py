@@ -10,7 +10,7 @@ from shared.domain.sessions import Session
 from shared.errors import Rejected
 from shared.services import Services
 from shared.use_cases.access import platform_of
-from shared.use_cases.offers import show_turn
+from shared.use_cases.offers import send_show
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class LiveProgress:
         if not self._is_mine():
             return False
         if self._store(said):
-            show_turn(self._services, self._offer, why=f"{self._fence} {self._seq}")
+            send_show(self._services, self._offer, why=f"{self._fence} {self._seq}")
         self._shown = said
         return True
 

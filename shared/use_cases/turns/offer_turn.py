@@ -9,7 +9,7 @@ from shared.domain.sessions import Session
 from shared.errors import Rejected, TooManyTurns
 from shared.services import Services
 from shared.store.inbox import InboxRow
-from shared.use_cases.access import turn_of
+from shared.use_cases.access import counted_turn
 from shared.use_cases.deliver import say
 from shared.use_cases.offers import kickoff_offer, machine_for, send_turn, words_offer
 from shared.use_cases.recovery.unsettled_turns import tell_if_away
@@ -56,7 +56,7 @@ def _is_within_limit(services: Services, rows: Sequence[InboxRow]) -> bool:
     if first.place.is_cli:
         return True
     try:
-        services.store.usage.take_turn(first.user_id, turn_of(first), now=now)
+        services.store.usage.take_turn(first.user_id, counted_turn(first), now=now)
     except TooManyTurns as limit:
         text = f"{limit.message} Until then messages here are not answered and not kept: send them again afterwards."
         with contextlib.suppress(Rejected):

@@ -22,7 +22,7 @@ def settle(services: Services, session_id: str, *, until: int) -> Session | None
 
     Raises NotYet to be called again later: a delivery waits, or the time `until` is over.
     """
-    offers = services.store.turns.unsettled(session_id)  # before the session: see the port
+    offers = services.store.turns.unsettled(session_id)  # before the session: see `Turns.unsettled`
     session = services.store.sessions.get(session_id)
     alive = session.turn.id if session is not None and session.turn is not None else None
     over = [offer for offer in offers if offer.id != alive]

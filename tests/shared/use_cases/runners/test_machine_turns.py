@@ -24,7 +24,7 @@ from shared.ports.queue import WakeUp
 from shared.ports.tables import Table
 from shared.store.leases import claimed_sessions, void_leases
 from shared.use_cases.recovery.sweep import sweep
-from shared.use_cases.runners.claim_turn import claim_turn
+from shared.use_cases.runners.claim_machine_turn import claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import own_runner, poll_turns, register_runner, revoke_runner
 from shared.use_cases.sessions.resume_session import resume_session
@@ -156,7 +156,9 @@ def test_another_runner_claims_nothing(world: World, machine: Machine, place: Pl
     turn = world.current().turn
     assert turn is not None
     with pytest.raises(UnknownRunner):
-        claim_turn(world.services, TurnName("eve", machine.id, "s-1", turn.id), claim_id="c", previous_fence=None)
+        claim_machine_turn(
+            world.services, TurnName("eve", machine.id, "s-1", turn.id), claim_id="c", previous_fence=None
+        )
     assert world.current().turn == turn
 
 

@@ -44,7 +44,9 @@ class MachineClaim:
     handoff: Handoff | None = None
 
 
-def claim_turn(services: Services, name: TurnName, *, claim_id: str, previous_fence: int | None) -> MachineClaim:
+def claim_machine_turn(
+    services: Services, name: TurnName, *, claim_id: str, previous_fence: int | None
+) -> MachineClaim:
     """Claim a turn that was offered to this runner. The same `claim_id` gets the same answer, at the same fence.
 
     Nothing has begun yet. Raises TurnTaken, TurnEnded (also for a turn that cannot go on: it is over then), UnknownTurn.
