@@ -3,6 +3,7 @@
 import logging
 
 from shared.domain.commands import parse_command
+from shared.domain.questions import pressed
 from shared.errors import PlatformError, Rejected, Unauthenticated
 from shared.ports.inbound import Announced, Answer, Event, Heard, Inbound, Invited, Pressed, Receipt, WebhookRequest
 from shared.ports.platforms import Platform
@@ -11,8 +12,8 @@ from shared.services import Services
 from shared.store.inbox import STOPPED, InboxRow
 from shared.use_cases.access import session_at
 from shared.use_cases.chat.pair import pair
-from shared.use_cases.chat.press_button import press_button
 from shared.use_cases.offers import wake_place
+from shared.use_cases.questions import NO_LONGER_ASKED, decide
 
 log = logging.getLogger(__name__)
 RECEIVED = Answer({"ok": True})
@@ -63,7 +64,8 @@ def _hear(services: Services, platform: Platform, event: Inbound | Invited | Pre
     elif isinstance(event, Heard):
         services.store.accounts.heard(event.place.platform, event.sender, min(event.at, now))
     elif isinstance(event, Pressed):
-        press_button(services, platform, event, user_id)
+        press = pressed(event.button)
+        platform.acknowledge(event, decide(services, user_id, event.place, press) if press else NO_LONGER_ASKED)
     elif event.addressee is not None and not platform.is_me(event.addressee):
         log.info("%s: ignored, meant for another bot", event.place.platform)
     else:
