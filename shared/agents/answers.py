@@ -31,7 +31,7 @@ def reply_text(text: str, stop: Stop = "done") -> str:
 
 
 def said_so_far(text: str) -> str:
-    """What to show of a text that is still being written: nothing while the model thinks."""
+    """The part to show of a text that is still being written: nothing while the model thinks."""
     start = text[:64].lstrip()
     if start and any(tag.startswith(start) for tag in ("<think>", "<thinking>")):
         return ""  # perhaps the tag itself, half written

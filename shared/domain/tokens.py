@@ -9,7 +9,7 @@ MAX_LABEL = 100
 
 
 class Scope(StrEnum):
-    """What a token allows.
+    """A right of a token.
 
     READ: see one's own sessions, handoffs, platforms and tokens.
     HANDOFF: change them as well; includes READ.

@@ -9,7 +9,7 @@ LONGEST_HOLD = 25.0
 
 
 class Subject(NamedTuple):
-    """What a reader waits for, and what a write has changed."""
+    """The subject that a reader waits for and that a write changes."""
 
     kind: str
     id: str
@@ -30,7 +30,7 @@ def of_runner(user_id: str, runner_id: str) -> Subject:
 
 
 class Read(NamedTuple, Generic[T]):
-    """What was read last. `was_held`: this service holds reads, so the client may ask again at once."""
+    """The last read. `was_held`: this service holds reads, so the client may ask again at once."""
 
     value: T
     was_held: bool
@@ -45,7 +45,7 @@ class Changes(Protocol):
         """Read, and again whenever the subject has changed, until there is something to tell or the time is over.
 
         `may_wait` says of a value how many seconds its answer may be delayed: None is no news, 0 is an answer at once,
-        a little lets news that come together be told together. Errors of `read` reach the caller.
+        a little lets changes that come together be answered together. Errors of `read` reach the caller.
         """
 
 

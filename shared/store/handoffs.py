@@ -53,7 +53,7 @@ class Handoffs:
     def request(self, handoff: Handoff, *, now: int) -> Handoff:
         """Write a new pending handoff and mark its session; a repeat with the same id and body returns the first one.
 
-        A session in a chat loses a turn that no executor works on; its words stay new. The row of the `command` that asks,
+        A session in a chat loses a turn that no executor works on; its rows stay new. The row of the `command` that asks,
         if one does, must be new. Raises IdempotencyKeyReused, UnknownSession, Moved, HandoffInFlight, SessionBusy, and
         Conflict if that row was closed.
         """

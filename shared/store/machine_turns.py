@@ -25,7 +25,7 @@ class MachineTurns:
 
     offered ──claim──> claimed(fence, lease) ──begin──> begun ──(Turns.commit)──> over
        ^                  │ lease over, or the same machine after a restart: claimed again, with a greater fence
-       └── offered again <┴──withdraw──> over; its words stay new
+       └── offered again <┴──withdraw──> over; its rows stay new
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -188,7 +188,7 @@ class MachineTurns:
         return self._holds(write)
 
     def told_away(self, offer: Offer) -> bool:
-        """Note that the user is told that the machine is away: once for each turn. False if that was noted before."""
+        """Note that the user was notified that the machine is away: once for each turn. False if that was noted before."""
         return self._offer(offer, {"told_away": True}, absent("told_away"), absent("settled"))
 
     def _renew(self, session: Session, lease_until: int) -> bool:

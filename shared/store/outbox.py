@@ -182,4 +182,4 @@ class Outbox:
 
 _UNDECIDED = [one_of("state", ["waiting", "sending"])]
 _FORGOTTEN = {"text": None, "extra": None, "buttons": None}
-"""A decided part is never sent again. Notices name sessions, so their words must not outlive those in the journal."""
+"""A decided part is never sent again. Notices name sessions, so their texts must not outlive those in the journal."""

@@ -1,4 +1,4 @@
-"""Which readers a written item concerns."""
+"""Subjects of a written item: the readers that wait for it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _META = meta_key("")["sk"]
 
 
 def subject_of(table: Table, item: Mapping[str, Any]) -> Subject | None:
-    """What a write of this item has changed for readers; None if none of them waits for such items."""
+    """The subject that a write of this item changes for readers; None if none of them waits for such items."""
     if table is Table.HANDOFFS:
         return of_handoff(item["handoff_id"])
     if item["sk"] == _META:
@@ -23,5 +23,5 @@ def subject_of(table: Table, item: Mapping[str, Any]) -> Subject | None:
 
 
 def is_urgent(table: Table, item: Mapping[str, Any]) -> bool:
-    """Whether readers are told at once: the end of a handoff, or of a session's turn. Its steps may be told together."""
+    """Whether readers are woken at once: the end of a handoff, or of a session's turn. Steps may wake them together."""
     return item["state"] not in OPEN if table is Table.HANDOFFS else "turn" not in item

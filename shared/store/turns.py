@@ -301,7 +301,7 @@ def is_at_fence(session: Session) -> list[Condition]:
 
 
 def may_speak(session: Session, *rows: InboxRow) -> list[Condition]:
-    """Words of other users than the session's are heard only while it is shared."""
+    """Rows of other users than the session's are accepted only while it is shared."""
     is_guests = any(row.user_id != session.user_id for row in rows)
     return [equals("shared", value=True)] if is_guests else []
 

@@ -47,7 +47,7 @@ def refuse_elsewhere(session: Session, epoch: int) -> None:
 
 
 def refuse_early(services: Services, user_id: str, chat: Place) -> None:
-    """What can be said of a chat without its platform. `open_to` decides.
+    """Refuse a chat as far as that needs no call to its platform; `open_to` decides.
 
     Raises InvalidRequest for a text of another form than the platform's ids, and PlaceBusy for another user's private
     chat where that has the user's id.

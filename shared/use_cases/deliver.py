@@ -77,7 +77,9 @@ def deliver_done_row(services: Services, row: InboxRow, *, until: int) -> None:
     """Finish the delivery of the turn that has answered a row, if there is one."""
     session_id, _, turn_id = (row.done_by or "").partition("/")
     if turn_id:
-        session = services.store.sessions.get(session_id)  # its user, not a guest who spoke, is told of a lost thread
+        session = services.store.sessions.get(
+            session_id
+        )  # its user, not a guest who wrote, gets the notice of a lost thread
         owner = session.user_id if session else row.user_id
         deliver_reply(services, Offer(turn_id, session_id, owner, row.place, 0, row.received_at), until=until)
 

@@ -25,7 +25,7 @@ def machine_for(services: Services, session: Session, *, is_kickoff: bool = Fals
     return runner if runner is not None and not runner.revoked else None
 
 
-def words_offer(services: Services, session: Session, rows: tuple[str, ...]) -> Offer:
+def rows_offer(services: Services, session: Session, rows: tuple[str, ...]) -> Offer:
     """The offer of a turn that answers rows at the place where the session lives. A terminal's is never a machine's."""
     machine = None if session.owner.is_cli else machine_for(services, session)
     return Offer(

@@ -8,7 +8,7 @@ WAITING = 100
 
 
 def close_earlier(services: Services, row: InboxRow) -> str:
-    """Close words of the sender before the command `row`; returns what to say about them. Safe to repeat."""
+    """Close messages of the sender before the command `row`; returns what to say about them. Safe to repeat."""
     waiting = services.store.inbox.new(row.place, limit=WAITING)
     earlier = [
         other

@@ -21,7 +21,7 @@ from shared.use_cases.sessions.move_to_chat import move_to_chat, start_in_chat
 
 LISTED = 10
 MOVING = frozenset({"new", "resume", "handoff", "share"})
-"""Commands that may change which session lives at a place, or whom it hears: words wait behind them."""
+"""Commands that may change which session lives at a place, or whose messages it accepts: messages wait behind them."""
 ANOTHER_USERS = "Another user's session lives here, so nothing was changed. Use your own chat or thread instead."
 
 

@@ -57,7 +57,7 @@ def deny(services: Services, row: InboxRow, number: str) -> str:
 
 
 def _choose(services: Services, row: InboxRow, executor: Executor) -> Session | None:
-    """Set who answers, and wake the place so that words that wait are offered again."""
+    """Set who answers, and wake the place so that messages that wait are offered again."""
 
     def choose() -> Session | None:
         session = own_session_at(services, row)

@@ -19,7 +19,7 @@ GOING_ON = (Standing.GOOD, Standing.RESUMING)
 
 @dataclass(frozen=True)
 class Found:
-    """The session lives here, and hears the sender."""
+    """The session lives here, and accepts messages of the sender."""
 
     session: Session
 

@@ -28,7 +28,7 @@ SEEN_BY_OTHERS = (
 def pair(services: Services, platform: Platform, inbound: Inbound, user_id: str | None) -> tuple[Inbound, str | None]:
     """The message to go on with, and its user. Safe to repeat: a redelivery of the message that was paired is paired.
 
-    A stranger whose code is not valid stays unknown, and is told nothing. Costs nothing for messages without a code.
+    A stranger whose code is not valid stays unknown, and gets no answer. Costs nothing for messages without a code.
     """
     command = code_in_command(inbound.text)
     code = command or code_in_words(inbound.text, is_private=inbound.private)
@@ -59,7 +59,7 @@ def pair(services: Services, platform: Platform, inbound: Inbound, user_id: str 
 
 
 def answer_link(services: Services, row: InboxRow, argument: str) -> str:
-    """What `/link` is answered with, once the code is used or refused."""
+    """The answer to `/link`, once the code is used or refused."""
     if argument:
         return (
             "This code is not valid: it is wrong, too old, or was used or revoked. Nothing was changed. `handoff link` in the "

@@ -49,11 +49,13 @@ def _handle(services: Services, platform: Platform, event: Event, now: int) -> N
             if fetched is not None and not isinstance(fetched, Announced):
                 _handle(services, platform, fetched, now)
         case _:
-            _hear(services, platform, event, now)
+            _handle_person(services, platform, event, now)
 
 
-def _hear(services: Services, platform: Platform, event: Inbound | Invited | Pressed | Heard, now: int) -> None:
-    """Deal with what a person did, if the person is known here."""
+def _handle_person(
+    services: Services, platform: Platform, event: Inbound | Invited | Pressed | Heard, now: int
+) -> None:
+    """Handle an event that a person caused, if the person is known here."""
     user_id = services.store.accounts.user_of(event.place.platform, event.sender)
     if isinstance(event, Inbound):
         event, user_id = pair(services, platform, event, user_id)
@@ -131,7 +133,7 @@ def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
     """Close what was said before `/stop`, then end the turn that answers any of it. A kickoff is not stopped.
 
     A late copy of `/stop` stops nothing that was said after it. In a shared thread the owner's stops guests too, and a
-    guest's does nothing: their words may be part of a turn.
+    guest's does nothing: their messages may be part of a turn.
     """
     place, event_id = inbound.place, inbound.event_id
     here = session_at(services, place)

@@ -122,7 +122,7 @@ def _find_or_open(
 def rebind(services: Services, handoff: Handoff) -> None:
     """Move the session and offer its kickoff turn, in one write: from now on the thread owns it.
 
-    The executors are sent the turn at once. In a chat that the session leaves, words that wait are told so.
+    The executors are sent the turn at once. In a chat that the session leaves, messages that wait are answered so.
     """
     if handoff.thread is None:
         raise _FenceLost

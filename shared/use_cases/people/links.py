@@ -69,7 +69,7 @@ def _as_usable(services: Services, link: Link) -> Link:
 
 
 def _refuse_expiring(caller: Caller) -> None:
-    """What a token makes must not outlive it."""
+    """Refuse a token that expires: an account that it links must not outlive it."""
     if caller.token.expires_at is not None:
         raise InvalidRequest(
             "This token expires, and an account that it links would not. No code was created. Use a token without an "

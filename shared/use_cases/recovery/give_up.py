@@ -13,7 +13,7 @@ from shared.store.turns import TurnCommit
 from shared.use_cases.deliver import parts_for
 from shared.use_cases.handoffs.tell_origin import tell_origin
 from shared.use_cases.offers import wake_place
-from shared.use_cases.words import said
+from shared.use_cases.row_messages import messages_of
 
 log = logging.getLogger(__name__)
 NOT_STARTED = (
@@ -43,7 +43,7 @@ def tell_not_started(services: Services, session: Session, offer: Offer, rows: S
 
 
 def tell_interrupted(services: Services, session: Session, offer: Offer, rows: Sequence[InboxRow], times: int) -> None:
-    """Tell the user that the agent was interrupted too often with these words. The session goes on. Raises Conflict."""
+    """Tell the user that the agent was interrupted too often with these messages. The session goes on. Raises Conflict."""
     whose = "Your" if offer.runs_on else "The"
     notice = (
         f"{whose} agent was interrupted {times} times while it worked on this, so I stopped trying. "
@@ -78,10 +78,10 @@ def _answer_with(
     services: Services, session: Session, offer: Offer, rows: Sequence[InboxRow], notice: str, *, suspends: bool
 ) -> None:
     # Terminals only poll the transcript, so the notice is appended to it.
-    told: list[Message] = [{"role": "assistant", "content": notice}] if offer.place.is_cli else []
+    notices: list[Message] = [{"role": "assistant", "content": notice}] if offer.place.is_cli else []
     commit = TurnCommit(
         session=session,
-        messages=[*said(session, rows), *told],
+        messages=[*messages_of(session, rows), *notices],
         journal=offer.journal,
         parts=parts_for(services, session.id, offer.journal, offer.place, notice),
         rows=rows,

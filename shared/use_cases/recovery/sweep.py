@@ -90,7 +90,7 @@ def _handle_dead_event(services: Services, dead: DeadTurn, event_id: str) -> Non
         notice = Notice(place, f"dead-{event_id}", text)
         services.queue.send(notice, dedupe=f"dead {place.route} {event_id}", line=line)
     services.store.inbox.close([row], by=DEAD)
-    if is_command:  # words may wait behind it
+    if is_command:  # messages may wait behind it
         services.queue.send(dead.message, dedupe=f"dead {dead.handle[-64:]}", line=line)
 
 

@@ -76,7 +76,7 @@ def check_machine_turn(services: Services, session: Session, offer: Offer) -> No
 
     A machine that works on it is left alone. The turn is taken back if the user chose the deployment's agent or the
     runner was revoked or is no longer the session's, and a kickoff also if the machine has not taken it up in time.
-    Otherwise the user is told once.
+    Otherwise the user is notified once.
     """
     turn, now = session.turn, services.clock.now()
     if turn is None or turn.id != offer.id:

@@ -70,7 +70,7 @@ def _waits(services: Services, pointer: TurnPointer, now: int) -> bool:
 def revoke_runner(services: Services, user_id: str, runner_id: str) -> None:
     """Let a runner claim nothing any more, and take its turns back. Safe to repeat. Raises UnknownRunner.
 
-    Its process commits nothing from now on. Words that it was working on are answered by the deployment's agent.
+    Its process commits nothing from now on. Messages that it was working on are answered by the deployment's agent.
     """
     runner = services.store.runners.get(user_id, runner_id)
     if runner is None or not services.store.runners.revoke(runner):

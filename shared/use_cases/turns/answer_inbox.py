@@ -1,4 +1,4 @@
-"""Answer the inbox of a place: run a command, offer a turn for words, or say where the session is."""
+"""Answer the inbox of a place: run a command, offer a turn for messages, or say where the session is."""
 
 import contextlib
 import itertools
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 ROWS_PER_TURN = 25
 COMMAND = "command"
 LONGEST_WAIT = 15.0
-"""Seconds between two looks at words that wait for the end of a handoff; the first looks follow sooner."""
+"""Seconds between two looks at messages that wait for the end of a handoff; the first looks follow sooner."""
 
 
 def answer_inbox(services: Services, message: InboxEvent, budget: TurnBudget) -> None:
@@ -81,7 +81,7 @@ def _finish(services: Services, row: InboxRow, done_by: str, budget: TurnBudget)
     deliver_done_row(services, row, until=budget.deadline)
     if done_by in (STOPPED, DEAD):
         _tell_outcome(services, row)
-    if done_by in (COMMAND, STOPPED, DEAD):  # words may have waited behind it
+    if done_by in (COMMAND, STOPPED, DEAD):  # messages may have waited behind it
         look_at_inbox(services, row.place, budget)
 
 
@@ -99,7 +99,7 @@ def _run_command(services: Services, row: InboxRow, name: str, argument: str, bu
         if name == "handoff":
             _tell_outcome(services, row)
     services.store.inbox.close([row], by=COMMAND)
-    # The wake-ups of words that were said after it may have come before it; `/stop` may have closed such a command.
+    # The wake-ups of messages that came after it may have come before it; `/stop` may have closed such a command.
     if name in MOVING or name == "stop":
         look_at_inbox(services, row.place, budget)
 
@@ -107,7 +107,7 @@ def _run_command(services: Services, row: InboxRow, name: str, argument: str, bu
 def _tell_outcome(services: Services, row: InboxRow) -> None:
     """Say how the handoff ended that a command asked for, if it asked for one. Raises Busy before the end.
 
-    The row stays new until then, so that words after it wait, and a chat that was told of a move is told of its end.
+    The row stays new until then, so that messages after it wait, and a chat that got the notice of a move gets that of its end.
     """
     told = outcome(services, row)
     if told is not None:
@@ -115,7 +115,7 @@ def _tell_outcome(services: Services, row: InboxRow) -> None:
 
 
 def look_at_inbox(services: Services, place: Place, budget: TurnBudget, *, expected: str | None = None) -> None:
-    """Offer a turn for the new words at a place, unless one is alive: its end wakes the place. Safe to repeat.
+    """Offer a turn for the new rows of a place, unless one is alive: its end wakes the place. Safe to repeat.
 
     `expected` is the event of a row that may be older than those that the store looks at. Raises NotYet.
     """
@@ -188,8 +188,8 @@ def _go_on(services: Services, located: Session, rows: Sequence[InboxRow], budge
     session = settle(services, located.id, until=budget.deadline)
     if session is None or session.owner != rows[0].place:
         raise Conflict(f"session {located.id} moved while its place was looked at")
-    services.store.inbox.close([row for row in rows if not session.hears(row.user_id)], by="ignored")
-    rows = [row for row in rows if session.hears(row.user_id)]
+    services.store.inbox.close([row for row in rows if not session.accepts_from(row.user_id)], by="ignored")
+    rows = [row for row in rows if session.accepts_from(row.user_id)]
     if not rows:
         return
     if session.turn is not None and session.turn.by is Executor.MACHINE:
@@ -211,7 +211,7 @@ def _is_leaving(services: Services, handoff_id: str) -> bool:
 
 
 def _steer(services: Services, session: Session, rows: Sequence[InboxRow]) -> None:
-    """Give words to a machine's turn that is at work; those that it does not take are answered after it.
+    """Give messages to a machine's turn that is at work; those that it does not take are answered after it.
 
     If the user has chosen the deployment's agent since, all of them are: the machine only finishes what it works on.
     """

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Claimed:
-    """A turn with what it answers: words (`rows`), or the kickoff of `handoff`."""
+    """A turn with what it answers: messages (`rows`), or the kickoff of `handoff`."""
 
     session: Session
     offer: Offer
@@ -33,7 +33,7 @@ class Claimed:
 def claim_turn(services: Services, run: Run) -> Claimed | None:
     """Claim and begin the turn of a run; None if there is nothing to do for it. Safe to run twice.
 
-    A turn that another executor works on is looked at again when its lease is over. One whose words were closed is ended,
+    A turn that another executor works on is looked at again when its lease is over. One whose rows were closed is ended,
     one that was interrupted too often is given up, one that is over and not settled wakes its place.
     """
     claim_id = services.new_id()

@@ -1,4 +1,4 @@
-"""What the deployment's agent says while it works, stored and shown every few seconds."""
+"""Progress of the deployment's agent, stored and shown every few seconds."""
 
 import contextlib
 import logging
@@ -36,7 +36,7 @@ class LiveProgress:
         self._seq = 0
         self._said = self._shown = ""
 
-    def hear(self, said: str) -> None:
+    def update(self, said: str) -> None:
         """Keep what the agent has said so far. For the agent: raises nothing, and waits for nothing."""
         self._said = said
 

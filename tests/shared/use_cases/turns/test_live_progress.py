@@ -156,7 +156,7 @@ def test_another_try_goes_on_in_the_same_message(world: World, place: Place) -> 
 def test_an_old_executor_overwrites_no_newer_progress(world: World, place: Place) -> None:
     runs = [LiveProgress(world.services, *_claimed(world)), LiveProgress(world.services, *_claimed(world))]
     for number, live in enumerate(runs):
-        live.hear(f"from {number}")
+        live.update(f"from {number}")
     assert [live.show() for live in reversed(runs)] == [True, False]
     progress = offer(world).progress
     assert progress is not None
@@ -171,7 +171,7 @@ def test_an_old_executor_overwrites_no_newer_progress(world: World, place: Place
 @pytest.mark.usefixtures("place")
 def test_nothing_new_costs_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     live = LiveProgress(world.services, *_claimed(world))
-    live.hear("One.")
+    live.update("One.")
     assert live.show()
     monkeypatch.setattr(world.store.turns, "report", _fail)
     monkeypatch.setattr(world.store.sessions, "get", _fail)
@@ -181,7 +181,7 @@ def test_nothing_new_costs_nothing(world: World, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.usefixtures("place")
 def test_only_the_end_of_a_long_text_is_stored(world: World) -> None:
     live = LiveProgress(world.services, *_claimed(world))
-    live.hear("x" * 100_000)
+    live.update("x" * 100_000)
     assert live.show()
     stored = offer(world).progress
     assert stored is not None
@@ -244,7 +244,7 @@ def test_a_platform_without_edits_gets_no_progress(world: World, place: Place) -
 def test_a_message_that_is_shown_late_is_shrunk_by_the_one_who_shows_it(world: World, place: Place) -> None:
     """The reply is delivered and the turn settled between the send of the progress message and its journal entry."""
     live = LiveProgress(world.services, *_claimed(world))
-    live.hear("One.")
+    live.update("One.")
     live.show()
     (show,) = shows(world)
     world.queue.waiting.clear()

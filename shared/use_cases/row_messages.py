@@ -8,13 +8,14 @@ from shared.domain.speakers import as_said
 from shared.store.inbox import InboxRow
 
 
-def said(session: Session, rows: Sequence[InboxRow]) -> list[Message]:
+def messages_of(session: Session, rows: Sequence[InboxRow]) -> list[Message]:
     """Rows as messages of a transcript."""
     return [
-        {"role": "user", "content": words_of(session, row), "id": f"{row.place.route}/{row.event_id}"} for row in rows
+        {"role": "user", "content": text_for_agent(session, row), "id": f"{row.place.route}/{row.event_id}"}
+        for row in rows
     ]
 
 
-def words_of(session: Session, row: InboxRow) -> str:
-    """What a row says, as the session's agent gets it."""
+def text_for_agent(session: Session, row: InboxRow) -> str:
+    """The text of a row, as the session's agent gets it."""
     return as_said(row.text, speaker=row.user_id, owner=session.user_id)
