@@ -13,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTESTFLAG
 FAST := tests/shared tests/functions tests/contracts tests/journeys/test_handoff.py
 
 help: ## show what can be done here
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: $(READY) ## start the service for use on this machine: one process, one file, kept
 	@$(BIN)/python -m local.server $(ARGS)
