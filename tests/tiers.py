@@ -21,6 +21,7 @@ FILES = {
     "tests/functions": "fast",
     "tests/mutants": "fast",
     "tests/shared": "fast",
+    "tests/upgrades": "fast",
     # Programs, or moto.
     "tests/functions/test_imports_stay_light.py": "test",
     "tests/shared/agents/http/test_example_agent.py": "test",
@@ -30,7 +31,7 @@ FILES = {
     "tests/shared/sqlite/test_imports.py": "test",
     "tests/shared/sqlite/test_processes.py": "test",
     "tests/shared/test_on_lambda.py": "test",
-    # The whole service on each platform and engine, faults, other releases, programs that are installed or deployed.
+    # The whole service on each platform and engine, faults, programs that are installed or deployed.
     "tests/cli/inside/test_start_up.py": "deep",
     "tests/cli/runner/test_killed.py": "deep",
     "tests/cli/runner/test_long_turn.py": "deep",
@@ -59,7 +60,6 @@ FILES = {
     "tests/local/server/test_memory.py": "deep",
     "tests/local/server/test_own_agent.py": "deep",
     "tests/local/server/test_restarts.py": "deep",
-    "tests/upgrades": "deep",
     # Programs of other makers.
     "tests/local/chats/simulator/test_page.py": "real",
     "tests/local/run/test_other_pages.py": "real",
