@@ -72,6 +72,7 @@ FILES = {
     "tests/contracts/platform/toy/test_toy_contract.py": "test soak",
     "tests/contracts/platform/toy/test_toy_journey.py": "test real",
     "tests/contracts/tables": "test deep",
+    "tests/shared/use_cases/handoffs/test_request_inline.py": "fast test",
     "tests/walk/test_walk.py": "test soak",
 }
 """The tiers of each file, by the longest path that leads to it; all others are of `test`. The first one is that of its
