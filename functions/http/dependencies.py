@@ -2,9 +2,12 @@
 
 from typing import Annotated
 
+from fastapi import Depends, Header, Path, Query, Request
+from fastapi.openapi.models import HTTPBearer
+from fastapi.security.base import SecurityBase
+
 from functions.http.context import base_url_of, caller_of
 from functions.http.fields import ID, MAX_KEY
-from functions.http.framework import Depends, Header, HTTPBearer, Path, Query, Request, SecurityBase
 from shared.domain.tokens import Scope
 from shared.ports.changes import LONGEST_HOLD
 from shared.services import Services

@@ -2,8 +2,9 @@
 
 from datetime import UTC
 
+from fastapi import APIRouter
+
 from functions.http.dependencies import Admin, AppServices, PathId, WritingCaller
-from functions.http.framework import APIRouter
 from functions.http.problems import Json, refusals
 from functions.request.bodies import TokenBody, UserBody
 from functions.views import IssuedToken, TokenView

@@ -1,7 +1,8 @@
 """HTTP calls that link accounts on chat platforms, invite people and give them their first token."""
 
+from fastapi import APIRouter
+
 from functions.http.dependencies import Admin, AppServices, BaseUrl, Writer, WritingCaller
-from functions.http.framework import APIRouter
 from functions.http.problems import Json, refusals
 from functions.request.bodies import InvitationBody, LinkBody, LoginBody
 from functions.request.views import LoginView, NewLinkView

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from fastapi import APIRouter, Response
+
 from functions.http.dependencies import AppServices, BaseUrl, IdempotencyKey, PathId, Writer
-from functions.http.framework import APIRouter, Response
 from functions.http.problems import Json, refusals
 from functions.request.accept_handoff import accept_handoff, where_to_ask
 from functions.request.bodies import (

@@ -1,7 +1,8 @@
 """HTTP calls of runners: the machines on which users' own agents run turns."""
 
+from fastapi import APIRouter
+
 from functions.http.dependencies import AppServices, PathId, RunningUser, Wait, Writer
-from functions.http.framework import APIRouter
 from functions.http.problems import Json, refusals
 from functions.request.handoff_body import checked
 from functions.request.routes import BODY, WRITE

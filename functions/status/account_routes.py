@@ -1,7 +1,8 @@
 """HTTP calls that list tokens and users."""
 
+from fastapi import APIRouter
+
 from functions.http.dependencies import Admin, AppServices, ReadingCaller
-from functions.http.framework import APIRouter
 from functions.http.problems import Json, refusals
 from functions.status.views import LinksList, TokensList, UsersList, UserView
 from functions.views import LinkView, TokenView

@@ -3,8 +3,9 @@
 from dataclasses import asdict
 from typing import Annotated
 
+from fastapi import APIRouter, Query, Response
+
 from functions.http.dependencies import AppServices, BaseUrl, PathId, Reader, Seen, Wait
-from functions.http.framework import APIRouter, Query, Response
 from functions.http.holding import News
 from functions.http.problems import Json, refusals
 from functions.status.pages import first_page

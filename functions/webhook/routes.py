@@ -1,9 +1,9 @@
 """Webhooks of chat platforms: the request as the platform sent it, in; the platform's form of answer, out."""
 
+from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
 from functions.http.dependencies import AppServices
-from functions.http.framework import APIRouter, Request
 from functions.http.problems import Json, Problem, refusals
 from shared.errors import RequestRefused
 from shared.platforms import PLATFORMS
