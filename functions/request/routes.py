@@ -6,7 +6,6 @@ from fastapi import APIRouter, Response
 
 from functions.http.dependencies import AppServices, BaseUrl, IdempotencyKey, PathId, Writer
 from functions.http.problems import Json, refusals
-from functions.request.accept_handoff import accept_handoff, where_to_ask
 from functions.request.bodies import (
     HomeBody,
     MessagesBody,
@@ -20,6 +19,8 @@ from functions.request.views import AcceptedTurn, AppendedView, HomeView, Notice
 from functions.views import HandoffView, SessionView, poll_after_ms
 from shared.domain.routes import Place
 from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
+from shared.use_cases.handoffs.request_handoff import request_handoff
+from shared.use_cases.handoffs.request_inline import request_inline
 from shared.use_cases.people.post_notice import post_notice
 from shared.use_cases.people.set_home import set_home
 from shared.use_cases.sessions.append_messages import append_messages
@@ -153,8 +154,13 @@ async def post_handoff(
     idempotency_key: IdempotencyKey = None,
 ) -> HandoffView:
     """Ask for a handoff. Poll `status_url` (also in `Location`) until `done`."""
-    view = accept_handoff(services, user_id, body, idempotency_key=idempotency_key, base_url=base_url)
-    response.headers.update(where_to_ask(view))
+    inline, asked = body.inline(), body.asked()
+    if inline is not None:
+        accepted = request_inline(services, user_id, inline, asked, idempotency_key=idempotency_key)
+    else:
+        accepted = request_handoff(services, user_id, asked, idempotency_key=idempotency_key)
+    view = HandoffView.of(accepted.handoff, accepted.session, base_url=base_url, now=services.clock.now())
+    response.headers.update({"Location": view.status_url, "Retry-After": view.retry_after})
     return view
 
 

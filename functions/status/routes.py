@@ -9,7 +9,6 @@ from functions.http.dependencies import AppServices, BaseUrl, PathId, Reader, Se
 from functions.http.holding import News
 from functions.http.problems import Json, refusals
 from functions.status.pages import first_page
-from functions.status.show_handoff import show_handoff
 from functions.status.views import (
     CheckView,
     DoctorReport,
@@ -25,8 +24,8 @@ from functions.status.views import (
 from functions.views import HandoffView, RunnerView, SessionView, iso
 from shared.domain.handoffs import State
 from shared.errors import InvalidRequest
-from shared.ports.changes import of_session
-from shared.use_cases.access import own_session
+from shared.ports.changes import of_handoff, of_session
+from shared.use_cases.access import own_handoff, own_session
 from shared.use_cases.run_doctor import run_doctor
 
 router = APIRouter(default_response_class=Json)
@@ -152,7 +151,16 @@ async def get_handoff(
     seen: Seen = None,
 ) -> HandoffView:
     """One of your handoffs. `Retry-After` is set while it is not done."""
-    view = await show_handoff(services, user_id, handoff_id, base_url=base_url, wait=wait, seen=seen)
+    news = News(seen)
+    found = await services.changes.hold(
+        of_handoff(handoff_id),
+        wait,
+        lambda: own_handoff(services, user_id, handoff_id),
+        lambda handoff: news.delay(handoff.version, is_urgent=False) if handoff.is_open else 0.0,
+    )
+    handoff, now = found.value, services.clock.now()
+    session = services.store.sessions.get(handoff.session_id)
+    view = HandoffView.of(handoff, session, base_url=base_url, now=now, was_held=found.was_held)
     if not view.done:
         response.headers["Retry-After"] = view.retry_after
     return view

@@ -13,7 +13,7 @@ from local.chats.real import RealBots
 from local.chats.relays.base import Relay
 from local.chats.relays.configuration import variable
 from local.options import secrets_from
-from local.server.app import App
+from local.server.app import build_app
 from local.server.chats import RealChats, SimulatedChats
 from local.server.composition import Engine, build_engine, settings_from
 from local.server.directory import DataDirectory, Refused, Unusable
@@ -208,10 +208,10 @@ class Server:
         engine.runs.release_all()
 
     def _listen(self) -> None:
-        self.app = App(self.engine.services)
+        app = build_app(self.engine.services)
         only_here = not self._address.public_url
         self.http = HttpServer(
-            self.app, self._http_threads, self._handoff_requests, sync=self.engine.database.sync, only_here=only_here
+            app, self._http_threads, self._handoff_requests, sync=self.engine.database.sync, only_here=only_here
         )
         self._stops.append(self.http.stop)
         try:
@@ -262,19 +262,10 @@ class Server:
             database.close()
 
     def _connect(self) -> None:
-        """Start relays, and load the API, agent, adapters and SDKs in use, so that the first handoff is as fast as the next.
+        """Start relays, and load the agent, adapters and SDKs in use, so that the first handoff is as fast as the next.
 
         Not before the service is ready, because the imports take a second.
         """
-        try:
-            self.app.load()
-        except Exception:
-            log.exception("the API could not be loaded, so every request fails. Mend the installation and start again")
-            return
-        if not self._is_stopping:
-            self._connect_chats()
-
-    def _connect_chats(self) -> None:
         services = self.engine.services
         try:
             for relay in self.chats.relays(self.url):
