@@ -24,6 +24,10 @@ async def _base_url(request: Request) -> str:
     return (services.settings.public_url or str(request.base_url)).rstrip("/")
 
 
+async def _raw_body(request: Request) -> bytes:
+    return await request.body()
+
+
 class _CallerWith(SecurityBase):
     """Gives the caller. It is the scheme itself, for openapi.json: each dependency of a dependency costs time."""
 
@@ -58,6 +62,8 @@ WritingCaller = Annotated[Caller, Depends(_CallerWith(Scope.HANDOFF))]
 Admin = Annotated[Caller, Depends(_CallerWith(Scope.ADMIN))]
 """A caller who may see, add and remove users."""
 BaseUrl = Annotated[str, Depends(_base_url)]
+RawBody = Annotated[bytes, Depends(_raw_body)]
+"""The body as it came, for what is signed."""
 IdempotencyKey = Annotated[
     str | None,
     Header(

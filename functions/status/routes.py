@@ -40,7 +40,7 @@ async def get_health() -> Health:
 
 
 @router.get("/platforms", responses=refusals(*READ))
-async def get_platforms(services: AppServices, user_id: Reader) -> PlatformsList:
+def get_platforms(services: AppServices, user_id: Reader) -> PlatformsList:
     """All platforms, and your home and accounts on each."""
     homes = services.store.accounts.homes(user_id)
     accounts = services.store.accounts.all_identities(user_id)
@@ -59,23 +59,21 @@ async def get_platforms(services: AppServices, user_id: Reader) -> PlatformsList
 
 
 @router.get("/doctor", responses=refusals(*READ))
-async def get_doctor(services: AppServices, user_id: Reader, base_url: BaseUrl) -> DoctorReport:
+def get_doctor(services: AppServices, user_id: Reader, base_url: BaseUrl) -> DoctorReport:
     """What would keep your handoffs from working, each with a fix. Changes nothing."""
     findings = run_doctor(services, user_id, base_url=base_url)
     return DoctorReport(checks=[CheckView(**asdict(finding)) for finding in findings], now=iso(services.clock.now()))
 
 
 @router.get("/runners", responses=refusals(*READ))
-async def get_runners(services: AppServices, user_id: Reader) -> RunnersList:
+def get_runners(services: AppServices, user_id: Reader) -> RunnersList:
     """Your machines that run turns with your own agents."""
     now = services.clock.now()
     return RunnersList(runners=[RunnerView.of(runner, now=now) for runner in services.store.runners.list(user_id)])
 
 
 @router.get("/sessions", responses=refusals(*READ, "invalid_request"))
-async def get_sessions(
-    services: AppServices, user_id: Reader, limit: Limit = 50, cursor: str | None = None
-) -> SessionsPage:
+def get_sessions(services: AppServices, user_id: Reader, limit: Limit = 50, cursor: str | None = None) -> SessionsPage:
     """Your sessions, newest first."""
     try:
         page = services.store.sessions.list(user_id, limit=limit, cursor=cursor)
@@ -105,7 +103,7 @@ async def get_session(
     response_model=MessagesPage,
     responses=refusals(*READ, "invalid_request", "unknown_session"),
 )
-async def get_messages(
+def get_messages(
     session_id: PathId,
     services: AppServices,
     user_id: Reader,
@@ -122,7 +120,7 @@ async def get_messages(
 
 
 @router.get("/handoffs", responses=refusals(*READ, "invalid_request"))
-async def get_handoffs(
+def get_handoffs(
     *,
     services: AppServices,
     user_id: Reader,

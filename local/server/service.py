@@ -19,7 +19,6 @@ from local.server.composition import Engine, build_engine, settings_from
 from local.server.directory import DataDirectory, Refused, Unusable
 from local.server.http import HttpServer
 from local.server.memory import Rest
-from local.server.pool import Pool
 from local.server.state_file import EVERY_SECONDS, StateFile
 from local.server.work import IDLE_SECONDS, Work
 from local.server.workers import Sweeper
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from local.chats.simulator import Simulator
 
 log = logging.getLogger(__name__)
-HTTP_THREADS = 64
-HANDOFF_REQUESTS = 8
 RELAY_SECONDS = 1.0
 STOP_SECONDS = 6.0
 """From the begin of a stop until what still runs is handed back. The rest leaves a loaded machine time until ten."""
@@ -150,8 +147,6 @@ class Server:
         self.engine = self._build(database)
         self._void_leases()
         self._link_people()
-        self._http_threads = Pool(HTTP_THREADS, "http", idle_seconds=IDLE_SECONDS)
-        self._handoff_requests = Pool(HANDOFF_REQUESTS, "http-handoffs", idle_seconds=IDLE_SECONDS)
         self._stops.append(self._finish)
         self.work.start()
         self._listen()
@@ -208,11 +203,8 @@ class Server:
         engine.runs.release_all()
 
     def _listen(self) -> None:
-        app = build_app(self.engine.services)
-        only_here = not self._address.public_url
-        self.http = HttpServer(
-            app, self._http_threads, self._handoff_requests, sync=self.engine.database.sync, only_here=only_here
-        )
+        services, only_here = self.engine.services, not self._address.public_url
+        self.http = HttpServer(build_app(services), services, sync=self.engine.database.sync, only_here=only_here)
         self._stops.append(self.http.stop)
         try:
             self.http.start(self._address.host, _free_or(self._address))
@@ -241,8 +233,7 @@ class Server:
     def _finish(self) -> None:
         """Take no new work, wait for what runs, then hand back what an agent still works on."""
         has_ended = self.work.stop(self._deadline - time.monotonic())
-        pools = (self._http_threads, self._handoff_requests)
-        self._is_idle = all([has_ended, *(pool.wait_idle(self._deadline - time.monotonic()) for pool in pools)])
+        self._is_idle = self.http.wait_idle(self._deadline - time.monotonic()) and has_ended
         try:
             self._hand_back()
         except DataFileError as error:  # the next start voids the leases; then the turns count as interrupted
