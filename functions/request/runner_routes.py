@@ -68,7 +68,7 @@ async def get_turns(
         of_runner(user_id, runner_id),
         wait,
         lambda: poll_turns(services, user_id, runner_id),
-        lambda polled: 0.0 if polled[1] else None,
+        lambda polled: bool(polled[1]),
     )
     runner, pointers = found.value
     turns = [

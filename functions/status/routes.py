@@ -93,7 +93,7 @@ async def get_session(
         of_session(session_id),
         wait,
         lambda: own_session(services, user_id, session_id),
-        lambda session: news.delay(str(session.version), is_urgent=session.turn is None),
+        lambda session: news.has(str(session.version)),
     )
     return SessionView.of(found.value, now=services.clock.now())
 
@@ -154,7 +154,7 @@ async def get_handoff(
         of_handoff(handoff_id),
         wait,
         lambda: own_handoff(services, user_id, handoff_id),
-        lambda handoff: news.delay(handoff.version, is_urgent=False) if handoff.is_open else 0.0,
+        lambda handoff: not handoff.is_open or news.has(handoff.version),
     )
     handoff, now = found.value, services.clock.now()
     session = services.store.sessions.get(handoff.session_id)

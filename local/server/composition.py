@@ -26,7 +26,7 @@ from shared.sqlite.secrets import SqliteSecrets
 from shared.sqlite.tables import SqliteTables
 from shared.sqlite.turn_queues import SqliteDeadTurns, SqliteRunQueue, SqliteTurnQueue, SqliteVisibility
 from shared.store.bundle import store_on
-from shared.store.subjects import is_urgent, subject_of
+from shared.store.subjects import subject_of
 
 TURN_VISIBILITY, TURN_RECEIVES = 65.0, 100
 RUN_VISIBILITY, RUN_RECEIVES = 960.0, 20
@@ -114,7 +114,7 @@ def build_engine(
         if table is Table.HANDOFFS:
             on_handoff(item)
         if subject := subject_of(table, item):
-            held_reads.changed(subject, is_urgent=is_urgent(table, item))
+            held_reads.changed(subject)
 
     tables = SqliteTables(database, changed)
     turns = SqliteQueue(

@@ -18,9 +18,8 @@ from local.server.chats import RealChats, SimulatedChats
 from local.server.composition import Engine, build_engine, settings_from
 from local.server.directory import DataDirectory, Refused, Unusable
 from local.server.http import HttpServer
-from local.server.memory import Rest
 from local.server.state_file import EVERY_SECONDS, StateFile
-from local.server.work import IDLE_SECONDS, Work
+from local.server.work import Work
 from local.server.workers import Sweeper
 from local.users import USERS
 from shared.domain.tokens import USUAL, Scope
@@ -42,8 +41,6 @@ RELAY_SECONDS = 1.0
 STOP_SECONDS = 6.0
 """From the begin of a stop until what still runs is handed back. The rest leaves a loaded machine time until ten."""
 LEAST_STOP_SECONDS = 1.0
-REST_SECONDS = IDLE_SECONDS + 2
-"""Without work until memory is given back: the threads that have done it have ended."""
 TOKENS = {"owner": "HANDOFF_TOKEN", "other": "HANDOFF_OTHER_TOKEN"}
 
 
@@ -159,8 +156,7 @@ class Server:
         self._connecting = threading.Thread(target=self._connect, name="connect", daemon=True)
         self._connecting.start()
         self._state_file = StateFile(self.directory.state)
-        self._rest = Rest(REST_SECONDS)
-        writer = Sweeper(self._look_after, every=EVERY_SECONDS)
+        writer = Sweeper(self._write_state, every=EVERY_SECONDS)
         writer.start()
         self._stops.append(lambda: writer.stop(RELAY_SECONDS))
 
@@ -276,10 +272,6 @@ class Server:
         except Exception:
             log.exception("the relays or SDKs could not be loaded")
         self._on_loaded()
-
-    def _look_after(self) -> None:
-        self._write_state()
-        self._rest.look(self.engine.database.commits, time.monotonic())
 
     def _write_state(self) -> None:
         with self._relays_lock:
