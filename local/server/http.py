@@ -147,7 +147,7 @@ class _Requests:
 
     async def _hold(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a read that waits on the loop, unless its client goes away before."""
-        answer = asyncio.create_task(self._app(scope, replay(b"", receive), send))
+        answer = asyncio.ensure_future(self._app(scope, replay(b"", receive), send))
         gone = asyncio.create_task(_disconnected(receive))
         try:
             await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -165,7 +165,7 @@ async def _disconnected(receive: Receive) -> None:
 
 def _must_last(scope: Scope) -> bool:
     """Whether a power cut must not take back what the answer says: writes, and transcripts, which clients keep."""
-    return scope["method"] != "GET" or scope["path"].endswith("/messages")
+    return bool(scope["method"] != "GET" or scope["path"].endswith("/messages"))
 
 
 def _shown(path: str) -> str:

@@ -61,7 +61,7 @@ def _targets(node: ast.AST) -> Iterator[ast.expr]:
         case ast.withitem(optional_vars=ast.expr() as target):
             yield from _flat(target)
         case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, name, *_]):
-            yield ast.Attribute(owner, name.value if isinstance(name, ast.Constant) else "*")
+            yield ast.Attribute(owner, str(name.value) if isinstance(name, ast.Constant) else "*")
         case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="__dict__") as owner)):
             yield owner
 
