@@ -3,7 +3,6 @@
 import time
 
 from local.server.composition import Engine
-from local.server.memory import trim
 from local.server.messages import run_message, turn_message
 from local.server.outage import Outage
 from local.server.pool import Pool
@@ -51,7 +50,6 @@ class Work:
         def tidy() -> None:
             sweep(services)
             engine.expire()
-            trim()
 
         self._sweeper = Sweeper(tidy, self._outage)
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from shared.domain.handoffs import OPEN
 from shared.ports.changes import Subject, of_handoff, of_runner, of_session
 from shared.ports.tables import Table
 from shared.store.keys import RUNNER, meta_key
@@ -20,8 +19,3 @@ def subject_of(table: Table, item: Mapping[str, Any]) -> Subject | None:
     if item["pk"].startswith(RUNNER):
         return of_runner(*item["pk"].removeprefix(RUNNER).split("/", 1))
     return None
-
-
-def is_urgent(table: Table, item: Mapping[str, Any]) -> bool:
-    """Whether readers are woken at once: the end of a handoff, or of a session's turn. Steps may wake them together."""
-    return item["state"] not in OPEN if table is Table.HANDOFFS else "turn" not in item
