@@ -11,13 +11,13 @@ import pytest
 from handoff_cli.runner.prompts import GO_ON, INTERRUPTED
 from tests.cli.runner.conftest import Machine
 from tests.support.runner_process import RunnerProcess, ended
-from tests.support.servers import HANG
+from tests.support.servers import HANG, Response
 from tests.support.waiting import eventually
 
 
 @pytest.fixture
 def program(machine: Machine) -> Iterator[RunnerProcess]:
-    program = RunnerProcess(machine.agents, machine.proxy.url)
+    program = RunnerProcess(machine.agents, machine.proxy.url, machine.service.token)
     yield program
     program.stop_all()
     # A failed test must not leave its agents behind.
@@ -40,7 +40,7 @@ WORDS = "paint it"
 def test_killed_before_the_service_knows(
     machine: Machine, program: RunnerProcess, step: str, prompts: list[str]
 ) -> None:
-    turn = machine.service.offer(machine.hand_over(), WORDS)
+    turn = machine.say(WORDS)
     machine.proxy.fail(f"POST .*/{step}", response=HANG)
     program.start()
     assert machine.proxy.hanging.wait(60), program.text()
@@ -48,7 +48,6 @@ def test_killed_before_the_service_knows(
     program.start()
     machine.answer(turn)
     assert machine.agents.noted("prompt") == prompts
-    assert turn.commits == 1
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,7 @@ def test_killed_before_the_service_knows(
 def test_killed_before_it_hears_the_answer(
     machine: Machine, program: RunnerProcess, step: str, prompts: list[str]
 ) -> None:
-    turn = machine.service.offer(machine.hand_over(), WORDS)
+    turn = machine.say(WORDS)
     killed: list[bool] = []
 
     def kill(_: Any) -> None:
@@ -76,22 +75,23 @@ def test_killed_before_it_hears_the_answer(
     machine.answer(turn)
     eventually(lambda: not list(machine.journal.all()), show=program.text)
     assert machine.agents.noted("prompt") == prompts
-    assert turn.commits == 1
 
 
 def test_killed_while_the_agent_works(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: slow")
+    turn = machine.say("do: slow")
     program.start()
     machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
     program.kill()
     program.start()
     machine.answer(turn)
     assert machine.agents.noted("prompt") == ["do: slow", GO_ON]
-    assert (turn.commits, turn.fence) == (1, 2)
+    first, second = (body["fence"] for body in turn.sent("begin"))
+    assert second > first
+    assert len(turn.results) == 1
 
 
 def test_an_agent_that_survives_the_runner_is_ended_by_the_next_one(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: deaf")
+    turn = machine.say("do: deaf")
     program.start()
     machine.wait(machine.agents.has_noted("deaf"))
     program.kill()
@@ -104,7 +104,7 @@ def test_an_agent_that_survives_the_runner_is_ended_by_the_next_one(machine: Mac
 
 
 def test_ctrl_c_answers_in_the_thread_and_ends_in_time(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: slow")
+    turn = machine.say("do: slow")
     program.start()
     machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
     assert program.interrupt() == 0
@@ -114,7 +114,7 @@ def test_ctrl_c_answers_in_the_thread_and_ends_in_time(machine: Machine, program
 
 
 def test_ctrl_c_ends_an_agent_that_does_not_listen(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: deaf")
+    turn = machine.say("do: deaf")
     program.start()
     machine.wait(machine.agents.has_noted("deaf"))
     assert program.interrupt() == 0
@@ -124,23 +124,23 @@ def test_ctrl_c_ends_an_agent_that_does_not_listen(machine: Machine, program: Ru
 
 def test_a_second_runner_of_the_machine_refuses(machine: Machine, program: RunnerProcess) -> None:
     program.start()
-    machine.wait(lambda: machine.service.runners)
+    eventually(lambda: "Answering" in program.text() or machine.proxy.calls("GET", ".*/turns"), within=60)
     assert program.start().wait(60) == 1
     assert "A runner of this machine is running already" in program.text()
 
 
 def test_a_revoked_runner_ends_with_its_own_exit_code(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: slow")
+    turn = machine.say("do: slow")
     process = program.start()
     machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
-    machine.service.revoked.add(machine.identity.id)
+    machine.service.revoke()
     assert process.wait(60) == 5
     assert "does not accept this runner any more" in program.text()
     assert all(map(ended, machine.agents.noted("pid")))
 
 
 def test_the_service_may_be_away_for_a_while(machine: Machine, program: RunnerProcess) -> None:
-    machine.service.stop()
+    machine.proxy.fail(".*", response=Response(503), count=10_000)
     program.start()
     eventually(lambda: "does not answer" in program.text(), within=60)
     assert program.interrupt() == 0
