@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,15 +122,6 @@ def newcomer(tmp_path: Path, platforms: Simulator) -> Iterator[Newcomer]:
     person.stop()
 
 
-def test_three_commands_lead_to_a_finished_handoff(newcomer: Newcomer) -> None:
-    began = time.monotonic()
-    newcomer.starts()
-    newcomer.sets_up(GUIDED[0])
-    assert newcomer.sends(GUIDED[0])["state"] == "completed"
-    assert newcomer.commands == 3
-    assert time.monotonic() - began < 120
-
-
 @pytest.mark.timeout(300)
 def test_every_bot_in_one_service_and_a_second_person(
     newcomer: Newcomer, tmp_path_factory: pytest.TempPathFactory
@@ -145,6 +135,7 @@ def test_every_bot_in_one_service_and_a_second_person(
         assert (handoff["state"], handoff["error"]) == ("completed", None)
         arrived = json.dumps(newcomer.platforms.state()["platforms"][chat.name])
         assert "your handoffs arrive in this chat" in arrived
+        assert chat is not GUIDED[0] or newcomer.commands == 3, "three commands lead to a finished handoff"
     assert service.poll() is None, "the service has gone on in its process"
     homes = json.loads(newcomer.done(newcomer.type("homes", "--json")))
     assert {each["platform"]: each["accounts"] for each in homes} == {

@@ -29,7 +29,17 @@ from tests.support.runner_service import RunnerThread, ServiceOfRunner, Turn
 from tests.support.service import Service
 from tests.support.waiting import eventually
 
-QUICK = Clock(events=0.02, idle=0.2, asking=0.05, retry=0.01, longest_retry=0.05, busy=0.02, cancel=2.0, stop=5.0)
+QUICK = Clock(
+    events=0.02,
+    idle=0.2,
+    asking=0.05,
+    retry=0.01,
+    longest_retry=0.05,
+    busy=0.02,
+    longest_poll=0.02,
+    cancel=2.0,
+    stop=5.0,
+)
 
 
 @dataclass

@@ -1,8 +1,9 @@
-"""A runner that is killed at any step: the next one ends the turn, with one commit and no repeated words."""
+"""A runner program that is killed at any step: the next runner ends the turn, with one commit and no repeated words."""
 
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def test_killed_before_the_service_knows(
     program.start()
     assert machine.proxy.hanging.wait(60), program.text()
     program.kill()
-    program.start()
+    machine.start()
     machine.answer(turn)
     assert machine.agents.noted("prompt") == prompts
 
@@ -71,9 +72,9 @@ def test_killed_before_it_hears_the_answer(
     machine.proxy.fail(f"POST .*/{step}", change=kill)
     program.start()
     eventually(lambda: killed, within=60, show=program.text)
-    program.start()
+    machine.start()
     machine.answer(turn)
-    eventually(lambda: not list(machine.journal.all()), show=program.text)
+    machine.wait(lambda: not list(machine.journal.all()))
     assert machine.agents.noted("prompt") == prompts
 
 
@@ -82,7 +83,7 @@ def test_killed_while_the_agent_works(machine: Machine, program: RunnerProcess) 
     program.start()
     machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
     program.kill()
-    program.start()
+    machine.start()
     machine.answer(turn)
     assert machine.agents.noted("prompt") == ["do: slow", GO_ON]
     first, second = (body["fence"] for body in turn.sent("begin"))
@@ -97,28 +98,22 @@ def test_an_agent_that_survives_the_runner_is_ended_by_the_next_one(machine: Mac
     program.kill()
     (orphan,) = machine.agents.noted("pid")
     assert not ended(orphan)
-    program.start()
+    machine.clock = replace(machine.clock, cancel=0.1)
+    machine.start()
     machine.answer(turn)
     assert ended(orphan)
     assert machine.agents.noted("prompt") == ["do: deaf", GO_ON]
 
 
-def test_ctrl_c_answers_in_the_thread_and_ends_in_time(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.say("do: slow")
-    program.start()
-    machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
-    assert program.interrupt() == 0
-    assert "The runner on laptop was stopped" in turn.reply
-    assert all(map(ended, machine.agents.noted("pid")))
-    assert "Stopping: 1 turn at work" in program.text()
-
-
-def test_ctrl_c_ends_an_agent_that_does_not_listen(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.say("do: deaf")
-    program.start()
-    machine.wait(machine.agents.has_noted("deaf"))
-    assert program.interrupt() == 0
-    assert "The runner on laptop was stopped" in turn.reply
+def test_ctrl_c_lets_the_agent_finish(machine: Machine, program: RunnerProcess, tmp_path: Path) -> None:
+    turn = machine.say(f"do: until {tmp_path / 'go'}")
+    process = program.start()
+    machine.wait(machine.agents.has_noted("prompt"))
+    process.send_signal(signal.SIGINT)
+    eventually(lambda: "Stopping: 1 turn at work" in program.text(), within=60)
+    (tmp_path / "go").touch()
+    assert process.wait(60) == 0
+    assert turn.reply == "Waiting.The file is there."
     assert all(map(ended, machine.agents.noted("pid")))
 
 
@@ -130,13 +125,9 @@ def test_a_second_runner_of_the_machine_refuses(machine: Machine, program: Runne
 
 
 def test_a_revoked_runner_ends_with_its_own_exit_code(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.say("do: slow")
-    process = program.start()
-    machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
     machine.service.revoke()
-    assert process.wait(60) == 5
-    assert "does not accept this runner any more" in program.text()
-    assert all(map(ended, machine.agents.noted("pid")))
+    assert program.start().wait(60) == 5
+    assert "does not accept this runner" in program.text()
 
 
 def test_the_service_may_be_away_for_a_while(machine: Machine, program: RunnerProcess) -> None:

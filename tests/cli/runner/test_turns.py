@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handoff_cli.errors import NotAccepted
 from handoff_cli.runner.agents import CODEX
 from handoff_cli.runner.prompts import GO_ON, INTERRUPTED
 from handoff_cli.runner.report import Report, open_log
@@ -107,20 +108,14 @@ def test_steered_words_are_given_as_further_prompts(machine: Machine, tmp_path: 
 def test_stop_in_the_thread_cancels_the_agent(machine: Machine) -> None:
     turn = machine.say("do: slow")
     machine.start()
-    machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
+    machine.wait(lambda: turn.progress and turn.progress[-1].get("tool"))
+    last = turn.progress[-1]
+    assert (last["text"], last["tool"], last["steps"], last["files"]) == ("Working on it.", "build", 1, 1)
     turn.thread.say("/stop")
     machine.wait(lambda: "stopped (ended); one step may have finished" in machine.output.getvalue())
     assert machine.agents.noted("cancel") == [""]
     assert turn.results == []
     assert list(machine.journal.all()) == []
-
-
-def test_progress_has_what_was_said_and_done(machine: Machine) -> None:
-    turn = machine.say("do: slow")
-    machine.start()
-    machine.wait(lambda: turn.progress and turn.progress[-1].get("tool"))
-    last = turn.progress[-1]
-    assert (last["text"], last["tool"], last["steps"], last["files"]) == ("Working on it.", "build", 1, 1)
 
 
 @pytest.mark.parametrize("when", ["before", "during", "after"])
@@ -183,7 +178,7 @@ def test_the_agent_gets_what_another_model_said_without_it(machine: Machine) -> 
 def test_a_kickoff_is_confirmed_before_its_deadline(machine: Machine) -> None:
     thread = machine.hand_over(message="do: slow")
     turn = machine.service.turn_of(thread)
-    machine.proxy.fail("POST .*/claim", change=lambda claim: claim.update(deadline_in=32))
+    machine.proxy.fail("POST .*/claim", change=lambda claim: claim.update(deadline_in=30.5))
     machine.start()
     assert "Your session is here now." in machine.answer(turn)
     assert turn.results[0]["outcome"] == "done"
@@ -234,12 +229,32 @@ def test_once_answers_what_waits_and_ends(machine: Machine) -> None:
     assert turn.reply == "You said: hello"
 
 
-def test_a_runner_that_is_stopped_answers_and_leaves_nothing_running(machine: Machine) -> None:
-    machine.clock = replace(machine.clock, stop=1.0)
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        ("slow", "The runner on laptop was stopped before the agent was done. One step may have finished."),
+        ("deaf", "The runner on laptop was stopped before the agent was done."),
+    ],
+)
+def test_a_runner_that_is_stopped_answers_and_leaves_nothing_running(machine: Machine, act: str, said: str) -> None:
+    machine.clock = replace(machine.clock, stop=1.0, cancel=0.1)
+    turn = machine.say(f"do: {act}")
+    machine.start()
+    machine.wait(
+        machine.agents.has_noted("deaf") if act == "deaf" else lambda: turn.progress and turn.progress[-1]["steps"]
+    )
+    machine.stop()
+    assert said in turn.reply
+    (pid,) = machine.agents.noted("pid")
+    eventually(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def test_a_runner_that_is_revoked_ends_its_agents(machine: Machine) -> None:
     turn = machine.say("do: slow")
     machine.start()
     machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
-    machine.stop()
-    assert "The runner on laptop was stopped before the agent was done. One step may have finished." in turn.reply
+    machine.service.revoke()
+    assert isinstance(machine.ended(), NotAccepted)
+    assert "does not accept this runner any more" in str(machine.failure)
     (pid,) = machine.agents.noted("pid")
-    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    assert not Path(f"/proc/{pid}").exists()
