@@ -92,9 +92,9 @@ class FakeAgent:
         self._text = ""
 
     async def initialize(self, params: Json) -> Json:
-        resume = {} if os.environ.get("FAKE_ACP_LOADS") else {"resume": {}}
+        resume: Json = {} if os.environ.get("FAKE_ACP_LOADS") else {"resume": {}}
         return {
-            "protocolVersion": int(os.environ.get("FAKE_ACP_PROTOCOL", params["protocolVersion"])),
+            "protocolVersion": int(os.environ.get("FAKE_ACP_PROTOCOL") or params["protocolVersion"]),
             "agentCapabilities": {"loadSession": True, "sessionCapabilities": resume},
         }
 

@@ -37,7 +37,7 @@ class Spool:
         call = {"id": "c1", "type": "function", "function": {"name": "edit", "arguments": "{}"}}
         body = result_body(
             session_id=self.begun.session_id,
-            fence=self.begun.fence,
+            fence=self.claimed.claim["fence"],
             outcome="done",
             messages=[
                 {"role": "assistant", "content": None, "tool_calls": [call]},
