@@ -36,7 +36,6 @@ class PlatformCase:
 
     name: str
     threaded_chats: Mapping[str, str]
-    title_limit: int
     mention: re.Pattern[str]
     webhooks: Mapping[str, SignedWebhook]
     ignored: Mapping[str, Any]

@@ -10,7 +10,8 @@ from typing import Any
 
 from local.chats import CHATS as ALL_CHATS
 from local.chats.discord.relay import DiscordRelay
-from local.chats.relays.base import Backoff, Relay
+from local.chats.relays.base import Relay
+from local.chats.relays.webhook import Backoff
 from local.chats.simulator import Simulator
 from local.chats.slack.relay import SlackRelay
 from local.chats.telegram.relay import TelegramRelay

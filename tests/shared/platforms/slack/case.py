@@ -40,7 +40,6 @@ IGNORED: dict[str, dict[str, Any]] = {
 CASE = PlatformCase(
     name="slack",
     threaded_chats={"channel": HOME, "direct message": DIRECT},
-    title_limit=150,
     mention=re.compile(r"<(?:@[UW]|!(?:here|channel|everyone|subteam))|(?<!\w)@(?:everyone|here|channel)\b"),
     own_mentions=(f"<@{OWNER}>",),
     opens_threads_with="send",
