@@ -34,24 +34,27 @@ def receive_message(services: Services, platform_name: str, request: WebhookRequ
     parsed = platform.parse(request)
     if parsed.ignored:
         log.info("%s: ignored (%s)", platform_name, parsed.ignored)
-    for event in parsed.events:
-        _handle(services, platform, event, now)
-    return parsed.answer or RECEIVED
+    answers = [_handle(services, platform, event, now) for event in parsed.events]
+    return next(filter(None, answers), None) or parsed.answer or RECEIVED
 
 
-def _handle(services: Services, platform: Platform, event: Event, now: int) -> None:
+def _handle(services: Services, platform: Platform, event: Event, now: int) -> Answer | None:
+    """Returns the platform's own form of answer to a press, if it has one."""
     match event:
         case Receipt():
             services.store.outbox.reported(event.key, event.place, event.message_id)
         case Announced():
             fetched = _fetch(services, platform, event, now)
             if fetched is not None and not isinstance(fetched, Announced):
-                _handle(services, platform, fetched, now)
+                return _handle(services, platform, fetched, now)
         case _:
-            _hear(services, platform, event, now)
+            return _hear(services, platform, event, now)
+    return None
 
 
-def _hear(services: Services, platform: Platform, event: Inbound | Invited | Pressed | Heard, now: int) -> None:
+def _hear(
+    services: Services, platform: Platform, event: Inbound | Invited | Pressed | Heard, now: int
+) -> Answer | None:
     """Deal with what a person did, if the person is known here."""
     user_id = services.store.accounts.user_of(event.place.platform, event.sender)
     if isinstance(event, Inbound):
@@ -63,11 +66,12 @@ def _hear(services: Services, platform: Platform, event: Inbound | Invited | Pre
     elif isinstance(event, Heard):
         services.store.accounts.heard(event.place.platform, event.sender, min(event.at, now))
     elif isinstance(event, Pressed):
-        press_button(services, platform, event, user_id)
+        return press_button(services, platform, event, user_id)
     elif event.addressee is not None and not platform.is_me(event.addressee):
         log.info("%s: ignored, meant for another bot", event.place.platform)
     else:
         _take_in(services, event, user_id, now)
+    return None
 
 
 def _is_pairing(services: Services, platform: Platform, now: int) -> bool:

@@ -42,7 +42,7 @@ READS: Mapping[str, Operation] = {
     "find_message": lambda on, to: on.find_message(to.place, key="words"),
     "resolve_chat": lambda on, to: on.resolve_chat(to.home, people=[to.person]),
     "join": lambda on, to: on.join(to.home),
-    "fetch": lambda on, to: on.fetch(Announced(to.home, to.message, to.person)),
+    "fetch": lambda on, to: on.fetch(Announced(to.place, to.message, to.person)),
     "is_private": lambda on, to: on.is_private(to.home, person=to.person),
 }
 SILENT: Mapping[str, Operation] = {

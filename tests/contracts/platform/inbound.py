@@ -67,6 +67,7 @@ class Inbound(PlatformTests):
         assert not at.platform.verify(replace(request, headers={}), now=now())
 
     def test_a_forged_signature_is_not_verified(self, at: PlatformHarness) -> None:
+        """Of headers and body, or a secret in one of them."""
         home = self.first_home
         request = at.write_and_receive(home, self.open(at, home))
         signed = [
@@ -74,13 +75,20 @@ class Inbound(PlatformTests):
             for name, value in request.headers.items()
             if not at.platform.verify(replace(request, headers={**request.headers, name: f"{value}x"}), now=now())
         ]
-        assert signed
+        inside = [secret for secret in at.secrets.values.values() if secret.encode() in request.body]
+        assert signed or inside
 
         for name in signed:
             others = {other: value for other, value in request.headers.items() if other != name}
             for forged in ({}, {name: ""}, {name: request.headers[name][:-1] + "ü"}):
                 assert not at.platform.verify(replace(request, headers={**others, **forged}), now=now())
-        assert not at.platform.verify(replace(request, headers={}), now=now())
+        if signed:
+            assert not at.platform.verify(replace(request, headers={}), now=now())
+            return
+        bodies = [request.body.replace(secret.encode(), b"") for secret in inside]
+        bodies += [request.body.replace(secret.encode(), f"{secret[:-1]}ü".encode()) for secret in inside]
+        for body in (*bodies, b"", b"{}", b"[]", b"null", request.body[:-1]):
+            assert not at.platform.verify(replace(request, body=body), now=now())
 
     @quick
     @given(raw=st.one_of(st.binary(max_size=200), bodies))

@@ -35,12 +35,11 @@ def user(service: LocalService) -> ApiUser:
     return ApiUser(service)
 
 
-def transaction(service: LocalService, *events: dict[str, Any], body: bytes | None = None) -> httpx.Response:
+def transaction(service: LocalService, *events: dict[str, Any], size: int = 0) -> httpx.Response:
     """What the toy sends to the webhook: any number of events in one request."""
     return httpx.put(
         f"{service.url}/webhooks/toy/transactions/{uuid.uuid4().hex}",
-        content=body or json.dumps({"events": events}).encode(),
-        headers={"Authorization": f"Bearer {service.simulator.secrets['toy/webhook_secret']}"},
+        content=json.dumps({"token": service.simulator.secrets["toy/webhook_secret"], "events": events}).ljust(size),
     )
 
 
@@ -133,8 +132,8 @@ def test_every_event_of_a_transaction_is_handled(user: ApiUser) -> None:
 
 
 def test_the_body_limit_is_the_one_of_the_platform(service: LocalService) -> None:
-    assert transaction(service, body=b" " * (2 * 1024 * 1024)).status_code == 200
-    assert transaction(service, body=b" " * (2 * 1024 * 1024 + 1)).status_code == 413
+    assert transaction(service, size=2 * 1024 * 1024).status_code == 200
+    assert transaction(service, size=2 * 1024 * 1024 + 1).status_code == 413
 
 
 def test_sethome_checks_the_chat_with_the_platform(service: LocalService) -> None:
