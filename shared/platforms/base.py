@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
 from shared.domain.routes import Place
-from shared.errors import Rejected
+from shared.errors import Rejected, ThreadRefused
 from shared.platforms.diagnosis import Asked, Diagnosis
 from shared.platforms.spec import PlatformSpec
 from shared.ports.platforms import Finding, Platform
@@ -41,6 +41,9 @@ class BasePlatform(Platform, Generic[A]):
     def new_api(self) -> A:
         """The client of the platform. Its SDK is imported here, as webhooks are parsed without it."""
         raise NotImplementedError
+
+    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # platforms without threads inherit this
+        raise ThreadRefused(f"{self.spec.title} has no threads")
 
     def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:
         asked = Asked(home, webhook_url, certain=bool(self.webhook_url), now=now, seconds=seconds)

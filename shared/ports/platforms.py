@@ -113,14 +113,16 @@ class Platform(Protocol):
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
         """Open a new thread in `home`, with `people` (the platform's ids) in it. Raises ThreadRefused where it cannot."""
 
-    def find_thread(self, home: Place, *, key: str) -> Place | None:
+    def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # some platforms have no way to know
         """The thread that an interrupted `open_thread` with this key made; None where there is none or no way to know."""
+        return None
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         """Post one part and return the platform's id of the message."""
 
-    def find_message(self, place: Place, *, key: str) -> str | None:
+    def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # likewise
         """The message that an ambiguous `send` with this key posted; None where there is none or no way to know."""
+        return None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
         """Replace text and buttons of a message that the bot posted; without buttons, remove them. Equal is a success."""

@@ -71,11 +71,12 @@ class Relay(ABC):
         `connect` resets the given pauses once the platform has answered. Raises Unusable, and what is no such failure.
         """
         backoff = self.pauses()
+        expected: tuple[type[Exception], ...] = (RetryLater, *failures)
         while True:
             wait = 0.0
             try:
                 await connect(backoff)
-            except (RetryLater, *failures) as error:
+            except expected as error:
                 if why := self.unusable(error):
                     raise Unusable(why) from None
                 # Errors of the HTTP library may contain the URL, and the URL a token.

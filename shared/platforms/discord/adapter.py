@@ -51,7 +51,7 @@ class Discord(BasePlatform["Api"]):
         self._links = DiscordLinks(self._urls.link)
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
-        """See the port; threads.py explains why it is safe to repeat."""
+        """Safe to repeat: threads.py explains why."""
 
         async def work() -> Place:
             channel = await self._channel(home)
@@ -62,8 +62,6 @@ class Discord(BasePlatform["Api"]):
         return self._api.run(work(), seconds=_THREAD_SECONDS)
 
     def find_thread(self, home: Place, *, key: str) -> Place | None:
-        """See the port."""
-
         async def work() -> Place | None:
             channel = await self._channel(home)
             thread = await threads.find_thread(self._api.http, channel, key=key)
@@ -97,28 +95,26 @@ class Discord(BasePlatform["Api"]):
         return next((str(message["id"]) for message in ours if str(message.get("nonce")) == nonce(key)), None)
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
-        """See the port. Discord keeps the buttons of a message unless they are given, or an empty list."""
+        """Discord keeps the buttons of a message unless they are given, or an empty list."""
         components = as_components(part.buttons)
         body = {"content": part.text, "allowed_mentions": NO_MENTIONS, "components": components}
         path = "/channels/{channel_id}/messages/{message_id}"
         self._api.call("PATCH", path, body, channel_id=_channel_id(place), message_id=message_id)
 
     def typing(self, place: Place) -> None:
-        """See the port."""
         try:
             self._api.call("POST", "/channels/{channel_id}/typing", channel_id=_channel_id(place))
         except PlatformError:
             return
 
     def acknowledge(self, pressed: Pressed, text: str) -> None:
-        """See the port; presses.py explains the two ways."""
+        """In one of two ways, which presses.py explains."""
         try:
             self._api.run(presses.acknowledge(self._api.http, pressed.handle, text), seconds=_ACKNOWLEDGE_SECONDS)
         except PlatformError:
             return
 
     def render(self, markdown: str) -> list[Part]:
-        """See the port."""
         return [Part(text) for text in split(for_discord(neutralise(clean(markdown))), LIMIT)]
 
     def link(self, place: Place) -> str:
@@ -140,7 +136,7 @@ class Discord(BasePlatform["Api"]):
         return Pairing(f"/link {code}", self._links.to_person(str(bot["id"])))
 
     def verify(self, request: WebhookRequest, *, now: int) -> bool:
-        """See the port: signed by Discord, or by our relay."""
+        """Signed by Discord, or by our relay."""
         if _is_interaction(request):
             public_key = self._secrets.get("discord/public_key")
             return signatures.from_discord(request.headers, request.body, public_key=public_key, now=now)
@@ -148,11 +144,10 @@ class Discord(BasePlatform["Api"]):
         return signatures.from_relay(request.headers, request.body, secret=secret, now=now)
 
     def parse(self, request: WebhookRequest) -> Parsed:
-        """See the port."""
         return inbound.parse(request.body, relayed=not _is_interaction(request))
 
     def resolve_chat(self, chat: Place, *, people: Sequence[str]) -> ResolvedChat:
-        """See the port. Only the channel itself says whether it is private."""
+        """Only the channel itself says whether it is private."""
         if not SPEC.is_chat_id(chat.chat):
             raise Rejected("This is not the id of a Discord channel. Copy it with Developer Mode on: it is a number")
         channel = self._api.run(self._channel(chat))

@@ -94,5 +94,5 @@ class DiscordDiagnosis(Diagnosis):
         else:
             self.good("thread", "The bot may open threads at home, and write in them.")
 
-    def _ask(self, path: str, **ids: str) -> Any:
+    def _ask(self, path: str, **ids: Any) -> Any:
         return self.api.call("GET", path, seconds=self.left, **ids)

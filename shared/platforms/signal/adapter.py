@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shared.domain.routes import Place
-from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected, ThreadRefused
+from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected
 from shared.platforms.addresses import link_below
 from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import clean, neutralise
@@ -33,17 +33,8 @@ class Signal(BasePlatform["Api"]):
     spec, name, diagnosis = SPEC, SPEC.name, SignalDiagnosis
     capabilities = Capabilities(threads=False, limit=_LIMIT, length=utf16)
 
-    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # always refused
-        raise ThreadRefused("Signal has no threads")
-
-    def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # there is none
-        return None
-
     def send(self, place: Place, part: Part, *, key: str) -> str:  # noqa: ARG002  # Signal takes none
         return str(self._api.send(_to(place), part.text))
-
-    def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # Signal has no history
-        return None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
         """The daemon takes any time as that of a message, so one that is not yet over is refused here."""

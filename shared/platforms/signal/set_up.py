@@ -44,12 +44,6 @@ class SignalSetUp(SetUp):
                 raise Rejected("signal-cli does not have this account. Register or link it first")
             return Checked(f"Your bot is {_name(api, account)}{account}.")
 
-    def used_by(self, secrets: Secrets, way: Way) -> str:  # noqa: ARG002  # all who listen get the messages
-        return ""
-
-    def connect(self, secrets: Secrets, way: Way) -> Sequence[str]:  # noqa: ARG002  # the relay fetches them
-        return ()
-
 
 def _daemon(way: Way) -> str:
     return f"signal-cli daemon --http {urlsplit(way.api_url).netloc} --receive-mode on-connection"

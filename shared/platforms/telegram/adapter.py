@@ -43,15 +43,9 @@ class Telegram(BasePlatform["Api"]):
         topic = self._api.create_topic(home.chat, as_title(title, _TITLE_LIMIT, utf16))
         return Place(self.name, home.chat, str(topic))
 
-    def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # topics cannot be listed
-        return None
-
     def send(self, place: Place, part: Part, *, key: str) -> str:  # noqa: ARG002  # Telegram has no keys
         entities = part.extra.get("entities", ())
         return str(self._api.send(place.chat, _thread(place), part.text, entities, rows(part.buttons)))
-
-    def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # a bot cannot read back
-        return None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
         entities = part.extra.get("entities", ())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 from shared.domain.routes import Place
-from shared.errors import ForeignChat, PlatformError, Rejected, ThreadRefused
+from shared.errors import ForeignChat, PlatformError, Rejected
 from shared.platforms.addresses import link_below
 from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import clean, neutralise
@@ -48,17 +48,8 @@ class WhatsApp(BasePlatform["Api"]):
         super().__init__(settings, secrets)
         self._shown_number: str | None = None
 
-    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # always refused
-        raise ThreadRefused("WhatsApp has no threads")
-
-    def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # there is none
-        return None
-
     def send(self, place: Place, part: Part, *, key: str) -> str:
         return self._api.send(messages.message(place.chat, part, key))
-
-    def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # WhatsApp has no history
-        return None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:  # noqa: ARG002  # always refused
         raise Rejected("A message on WhatsApp cannot be edited by a bot")
