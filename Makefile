@@ -1,6 +1,6 @@
 # Each target does its own set-up: `make run` or `make test` may be the first command in a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help up run demo test fast check soak coverage bench openapi template recording recording-inside format hooks lock bundle clean
+.PHONY: help up run demo test fast check soak mutants coverage bench openapi template recording recording-inside format hooks lock bundle clean
 SHELL := /bin/bash
 
 PYTHON ?= python3
@@ -8,7 +8,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 3
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+PYTESTFLAGS ?=
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTESTFLAGS)
 FAST := tests/shared tests/functions tests/contracts tests/journeys/test_handoff.py
 
 help: ## show what can be done here
@@ -38,6 +39,9 @@ check: $(READY) ## format, lint, types, import rules, tests
 
 soak: $(READY) ## run the long fuzz and simulation tests
 	@$(PYTEST) -m soak
+
+mutants: $(READY) ## apply each fault of tests/mutants to a copy, and see which tests notice it
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 coverage: $(READY) ## run the tests and report which lines they reach
 	@$(PYTEST) -m "not soak" --cov --cov-report=term:skip-covered

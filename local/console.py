@@ -1,4 +1,4 @@
-"""What a command for the operator writes: lines, progress, or one JSON value."""
+"""Output of a command for the operator: lines, progress, or one JSON value."""
 
 import json
 import sys

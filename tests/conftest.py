@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import hypothesis  # its plugin imports it at the end otherwise, and CPython 3.11 cannot parse in two threads
 import pytest
 
+from tests.support.processes import let_children_be_interrupted
+
 if TYPE_CHECKING:
     from local.cloud.engine import Engine
     from shared.ports.store import Store
@@ -18,6 +20,10 @@ MUST_RUN_IN_CI = ("agents", "browser", "npm", "synapse", "terminal")
 
 hypothesis.settings.register_profile("handoff", deadline=None)  # a loaded machine is slow without a defect
 hypothesis.settings.load_profile("handoff")
+
+
+def pytest_configure() -> None:
+    let_children_be_interrupted()
 
 
 @pytest.hookimpl(wrapper=True)

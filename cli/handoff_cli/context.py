@@ -1,4 +1,4 @@
-"""What every command gets: arguments, terminal, environment, clock and a client of the service."""
+"""Context of a command: arguments, terminal, environment, clock and a client of the service."""
 
 import time
 from argparse import Namespace

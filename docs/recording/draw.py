@@ -98,7 +98,7 @@ def fragments(frame: Frame) -> Iterator[str]:
 
 
 def terminal(shot: Shot) -> Iterator[str]:
-    """What the terminal shows, below its bar."""
+    """The content of the terminal, below its bar."""
     for row, line in enumerate(shot.lines):
         y = BAR + PAD - 3 + row * LINE
         for column, text, css, back in line:

@@ -34,11 +34,11 @@ CAPTION = "Drawn by “make recording-inside”: the real program, a simulated T
 
 @dataclass(frozen=True)
 class Agent:
-    """What is recorded of one agent: the order as it is typed, and what its screen shows when it is ready."""
+    """One agent to record: its command as it is typed, and what its screen shows when it is ready."""
 
     name: str
     title: str
-    order: str
+    command: str
     ready: str
 
 
@@ -119,7 +119,7 @@ def record(agent: Agent, service: LocalService, environ: dict[str, str], directo
         with _opened(home, agent) as screen:
             film = Film(screen, f"{agent.title}, at your desk")
             film.type(FIRST, until="Bound it to yesterday")
-            film.type(f"{agent.order} telegram", until="Bring it back with")
+            film.type(f"{agent.command} telegram", until="Bring it back with")
             film.pictures[-1] = (END, film.pictures[-1][1])
             still = len(film.pictures) - 1
             [thread] = _threads(service)[before:]
@@ -127,7 +127,7 @@ def record(agent: Agent, service: LocalService, environ: dict[str, str], directo
             screen.press("ctrl-u")
             service.simulator.say("telegram", FORUM, ON_THE_TRAIN, thread=thread["id"])
             eventually(lambda: THERE in str(_threads(service)[before]), within=60)
-            film.type(f"{agent.order} back", until="with your next words")
+            film.type(f"{agent.command} back", until="with your next words")
             film.type(LAST, until="So no index yet.")
             film.pictures[-1] = (END, film.pictures[-1][1])
         home.end_daemons()
@@ -141,8 +141,8 @@ def record(agent: Agent, service: LocalService, environ: dict[str, str], directo
 
 def _description(agent: Agent) -> str:
     return (
-        f"In {agent.title}, a person asks a question, then types {agent.order} telegram. The screen shows the link to the "
-        f"new thread. The next prompt is refused with the link. After {agent.order} back the conversation goes on, and the "
+        f"In {agent.title}, a person asks a question, then types {agent.command} telegram. The screen shows the link to the "
+        f"new thread. The next prompt is refused with the link. After {agent.command} back the conversation goes on, and the "
         "agent knows what was said in the chat."
     )
 

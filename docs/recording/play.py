@@ -47,7 +47,7 @@ Span = tuple[int, str, str, str]
 
 @dataclass(frozen=True)
 class Shot:
-    """What a terminal shows for some milliseconds."""
+    """The content of a terminal for some milliseconds."""
 
     ms: int
     lines: tuple[tuple[Span, ...], ...]

@@ -70,7 +70,7 @@ class _Sandbox:
         self._calls.put(None)
 
     def where(self) -> list[str]:
-        """What the handler does right now, as a stack."""
+        """The stack of the handler at this moment."""
         frame = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001  # documented, for this use
         return traceback.format_stack(frame) if frame else []
 

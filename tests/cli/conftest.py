@@ -3,7 +3,6 @@
 import contextlib
 import io
 import os
-import signal
 import subprocess
 import sys
 import uuid
@@ -24,7 +23,7 @@ from tests.support.pseudo_terminal import Spawn
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
-    from local.service import LocalService
+    from tests.support.one_machine import OneMachine
 
 CLI = Path(__file__).parents[2] / "cli"
 HOME_CHAT = "-1001000000001"  # the forum: a private chat is open to its own person only
@@ -71,16 +70,16 @@ class User:
 
 
 @pytest.fixture(scope="session")
-def service() -> "Iterator[LocalService]":
-    """The whole service with its functions as threads, once per worker process."""
-    from local.service import LocalService  # noqa: PLC0415  # slow to import; many tests here do without it
+def service(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[OneMachine]":
+    """The service on one machine, once per worker process."""
+    from tests.support.one_machine import one_machine  # noqa: PLC0415  # slow to import; many tests here do without it
 
-    with LocalService(mode="in_process") as running:
+    with one_machine(tmp_path_factory.mktemp("service")) as running:
         yield running
 
 
 @pytest.fixture
-def user(service: "LocalService") -> Iterator[User]:
+def user(service: "OneMachine") -> Iterator[User]:
     from shared.domain.routes import Place  # noqa: PLC0415  # see above
     from shared.use_cases.people.authenticate import hash_of, new_token  # noqa: PLC0415  # see above
 
@@ -93,13 +92,13 @@ def user(service: "LocalService") -> Iterator[User]:
 
 
 @pytest.fixture
-def proxy(service: "LocalService") -> Iterator[FaultProxy]:
+def proxy(service: "OneMachine") -> Iterator[FaultProxy]:
     with FaultProxy(service.url) as running:
         yield running
 
 
 @pytest.fixture
-def hold(service: "LocalService", user: User) -> Iterator[Callable[..., None]]:
+def hold(service: "OneMachine", user: User) -> Iterator[Callable[..., None]]:
     """Delay handoffs: Telegram answers the next call of this kind with a rate limit."""
 
     def arm(on: str, seconds: float = 3.0) -> None:
@@ -177,14 +176,7 @@ def run_program(connected: dict[str, str], tmp_path: Path) -> Run:
 
 
 @pytest.fixture
-def ctrl_c_works() -> None:
-    """Children must not inherit an ignored SIGINT from this process (`nohup … &`). A handler is reset on exec."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.fixture
-def spawn(connected: dict[str, str], ctrl_c_works: None) -> Iterator[Spawn]:
+def spawn(connected: dict[str, str]) -> Iterator[Spawn]:
     """Start `handoff …` on a pseudo-terminal; keywords are added to the environment."""
     started: list[Any] = []
 

@@ -19,7 +19,7 @@ from tests.support.pseudo_terminal import (
 )
 
 if TYPE_CHECKING:
-    from local.service import LocalService
+    from tests.support.one_machine import OneMachine
 
 LINK = r"http://[\d.:]+/#/telegram/-1001000000001/\d+"
 CODE = "█▀▀▀▀▀█"
@@ -98,7 +98,7 @@ def test_refusals_create_no_session(spawn: Spawn, proxy: FaultProxy, user: User)
     assert user.sessions == []
 
 
-def test_a_failed_handoff_leaves_the_session_here(spawn: Spawn, service: "LocalService") -> None:
+def test_a_failed_handoff_leaves_the_session_here(spawn: Spawn, service: "OneMachine") -> None:
     service.simulator.arm("telegram", "forbidden", 1, on="open_thread")
     chat = chat_during_handoff(spawn, until="kicked from the supergroup chat. The session is intact")
     type_line(chat, "go on")

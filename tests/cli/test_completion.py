@@ -6,30 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from handoff_cli.arguments import SHELLS
+from handoff_cli.arguments import GROUPS, SHELLS
 from tests.cli.conftest import CLI, Run, User
-
-COMMANDS = (
-    "send",
-    "status",
-    "wait",
-    "cancel",
-    "resume",
-    "sessions",
-    "history",
-    "export",
-    "doctor",
-    "up",
-    "backup",
-    "restore",
-    "data",
-)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_scripts_name_every_command(run_alone: Run, shell: str) -> None:
     script = run_alone("completion", shell).stdout
-    assert [command for command in COMMANDS if command not in script] == []
+    assert [name for names in GROUPS.values() for name in names if name not in script] == []
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.support.fault_proxy import FaultProxy
 from tests.support.servers import DROP, HANG, HttpServer, Response, json_response
 
 if TYPE_CHECKING:
-    from local.service import LocalService
+    from tests.support.one_machine import OneMachine
 
 
 def _one_line(done: Done, code: int, *said: str) -> None:
@@ -120,7 +120,7 @@ def test_an_untrusted_certificate(run_alone: Run, tls: ssl.SSLContext) -> None:
 
 
 def test_a_private_certificate_authority_is_accepted(
-    run_program: Run, service: "LocalService", certificate: Path, tls: ssl.SSLContext
+    run_program: Run, service: "OneMachine", certificate: Path, tls: ssl.SSLContext
 ) -> None:
     with FaultProxy(service.url, tls=tls) as secure:
         done = run_program("platforms", HANDOFF_URL=secure.url, SSL_CERT_FILE=str(certificate.with_suffix(".crt")))

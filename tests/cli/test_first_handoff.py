@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +86,13 @@ class Newcomer:
         self.platforms.say(chat.name, private_chat(chat), found[1])
         return self.done(setup)
 
+    def sends(self, chat: LocalChat) -> dict[str, Any]:
+        """Hand a short session over; returns the handoff at its end."""
+        handoff: dict[str, Any] = json.loads(
+            self.done(self.type("send", chat.name, "--transcript", "-", "--json"), MESSAGES)
+        )
+        return handoff
+
     def secrets(self, chat: LocalChat, *, all_of_them: bool = True) -> list[str]:
         """What the set-up asks for, or of that only what it must not show."""
         asked = set_up_of(chat).asked(Way("", ""))
@@ -115,23 +123,40 @@ def newcomer(tmp_path: Path, platforms: Simulator) -> Iterator[Newcomer]:
     person.stop()
 
 
-@pytest.mark.parametrize("chat", GUIDED, ids=lambda chat: chat.name)
-def test_three_commands_lead_to_a_finished_handoff(newcomer: Newcomer, chat: LocalChat) -> None:
+def test_three_commands_lead_to_a_finished_handoff(newcomer: Newcomer) -> None:
     began = time.monotonic()
-    service = newcomer.starts()
-    shown = newcomer.sets_up(chat)
-    sent = newcomer.type("send", chat.name, "--transcript", "-", "--json")
-    handoff = json.loads(newcomer.done(sent, MESSAGES))
-
-    assert (handoff["state"], handoff["error"]) == ("completed", None)
+    newcomer.starts()
+    newcomer.sets_up(GUIDED[0])
+    assert newcomer.sends(GUIDED[0])["state"] == "completed"
     assert newcomer.commands == 3
     assert time.monotonic() - began < 120
+
+
+@pytest.mark.timeout(300)
+def test_every_bot_in_one_service_and_a_second_person(
+    newcomer: Newcomer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    service = newcomer.starts()
+    for chat in GUIDED:
+        shown = newcomer.sets_up(chat)
+        assert "Your bot is" in shown
+        assert f"{chat.name} account {chat.people['owner']} is owner" in shown
+        handoff = newcomer.sends(chat)
+        assert (handoff["state"], handoff["error"]) == ("completed", None)
+        arrived = json.dumps(newcomer.platforms.state()["platforms"][chat.name])
+        assert "your handoffs arrive in this chat" in arrived
     assert service.poll() is None, "the service has gone on in its process"
-    assert "Your bot is" in shown
-    assert f"{chat.name} account {chat.people['owner']} is owner" in shown
-    state = json.dumps(newcomer.platforms.state())
-    assert "your handoffs arrive in this chat" in state
-    secrets = newcomer.secrets(chat, all_of_them=False)
+    homes = json.loads(newcomer.done(newcomer.type("homes", "--json")))
+    assert {each["platform"]: each["accounts"] for each in homes} == {
+        chat.name: [chat.people["owner"]] for chat in GUIDED
+    }
+    _keeps_its_secrets(newcomer, service)
+    _invites(newcomer, Newcomer(tmp_path_factory.mktemp("bob"), newcomer.platforms), GUIDED[1])
+
+
+def _keeps_its_secrets(newcomer: Newcomer, service: "subprocess.Popen[str]") -> None:
+    """Only the database has them, and only its owner can read that."""
+    secrets = [secret for chat in GUIDED for secret in newcomer.secrets(chat, all_of_them=False)]
     of_process = [Path(f"/proc/{service.pid}/{name}") for name in ("cmdline", "environ")]
     assert not [secret for secret in secrets for file in of_process if secret.encode() in file.read_bytes()]
     for file in (path for path in newcomer.home.rglob("*") if path.is_file()):
@@ -156,25 +181,12 @@ def test_a_set_up_of_this_machine_takes_no_other_address(newcomer: Newcomer) -> 
     assert not newcomer.data.exists()
 
 
-@pytest.mark.timeout(300)
-def test_a_second_bot_and_a_second_person(newcomer: Newcomer, tmp_path_factory: pytest.TempPathFactory) -> None:
-    first, second, *_ = GUIDED
-    newcomer.starts()
-    newcomer.sets_up(first)
-    newcomer.sets_up(second)
-    homes = json.loads(newcomer.done(newcomer.type("homes", "--json")))
-    assert {each["platform"]: each["accounts"] for each in homes} == {
-        first.name: [first.people["owner"]],
-        second.name: [second.people["owner"]],
-    }
-
-    invitation = json.loads(newcomer.done(newcomer.type("invite", "bob", second.name, "--json")))
-    newcomer.platforms.say(second.name, private_chat(second, "stranger"), invitation["text"], user="stranger")
+def _invites(newcomer: Newcomer, bob: Newcomer, chat: LocalChat) -> None:
+    invitation = json.loads(newcomer.done(newcomer.type("invite", "bob", chat.name, "--json")))
+    newcomer.platforms.say(chat.name, private_chat(chat, "stranger"), invitation["text"], user="stranger")
     link = eventually(lambda: re.search(r'http://[^"\\#]+/login#hl_bob[\w.-]+', json.dumps(newcomer.platforms.state())))
-    bob = Newcomer(tmp_path_factory.mktemp("bob"), newcomer.platforms)
     bob.done(bob.type("login"), f"{link[0]}\n")
-    handoff = json.loads(bob.done(bob.type("send", second.name, "--transcript", "-", "--json"), MESSAGES))
-    assert (handoff["state"], bob.commands) == ("completed", 2)
+    assert (bob.sends(chat)["state"], bob.commands) == ("completed", 2)
 
 
 def test_a_bot_can_be_set_up_before_the_service_runs(newcomer: Newcomer) -> None:

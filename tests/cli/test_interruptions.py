@@ -18,7 +18,7 @@ Process = subprocess.Popen[str]
 
 
 @pytest.fixture
-def send(connected: dict[str, str], tmp_path: Path, ctrl_c_works: None) -> Callable[[], Process]:
+def send(connected: dict[str, str], tmp_path: Path) -> Callable[[], Process]:
     """Start `handoff send` in a new process without a terminal."""
     path = tmp_path / "s.jsonl"
     path.write_text('{"role": "user", "content": "hi"}')
@@ -58,7 +58,7 @@ def test_ctrl_c_stops_waiting_but_not_the_agent(spawn: Spawn) -> None:
 
 
 def test_too_late_to_cancel_shows_no_step_twice(spawn: Spawn, hold: Callable[..., None]) -> None:
-    hold("send", seconds=8)
+    hold("send", seconds=4)
     chat = chat_during_handoff(spawn, until="agent confirmed")
     chat.sendintr()
     chat.expect("ancel it")

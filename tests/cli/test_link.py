@@ -13,24 +13,24 @@ from tests.support.pseudo_terminal import Spawn
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
-    from local.service import LocalService
+    from tests.support.one_machine import OneMachine
 
 CHAT, STRANGER = "7002", "7002"
 
 
 @pytest.fixture(autouse=True)
-def free_account(service: "LocalService") -> Iterator[None]:
+def free_account(service: "OneMachine") -> Iterator[None]:
     """The stranger's account belongs to no user before and after."""
     yield
     if user_id := service.store.accounts.user_of("telegram", STRANGER):
         service.store.accounts.unlink(user_id, "telegram")
 
 
-def say(service: "LocalService", text: str) -> None:
+def say(service: "OneMachine", text: str) -> None:
     service.simulator.say("telegram", CHAT, text, user="stranger")
 
 
-def test_link_shows_a_code_and_waits_for_it(spawn: Spawn, service: "LocalService", user: User) -> None:
+def test_link_shows_a_code_and_waits_for_it(spawn: Spawn, service: "OneMachine", user: User) -> None:
     child = spawn("link", "telegram")
     child.expect(r"private chat:   (/link \S+)")
     say(service, child.match[1])
@@ -42,7 +42,7 @@ def test_link_shows_a_code_and_waits_for_it(spawn: Spawn, service: "LocalService
     assert (shown["home"], shown["accounts"]) == ({"chat": CHAT}, [STRANGER])
 
 
-def test_a_script_gets_the_code_at_once(run: Run, service: "LocalService") -> None:
+def test_a_script_gets_the_code_at_once(run: Run, service: "OneMachine") -> None:
     made = json.loads(run("link", "telegram", "--json").stdout)
     say(service, made["text"])
     eventually(lambda: service.store.accounts.user_of("telegram", STRANGER))
@@ -81,7 +81,7 @@ def test_a_code_that_a_newer_one_replaced_is_not_waited_for(spawn: Spawn, user: 
     assert child.exitstatus == 1
 
 
-def invited(run: Run, service: "LocalService", name: str) -> str:
+def invited(run: Run, service: "OneMachine", name: str) -> str:
     """The login link that the bot shows to a person who was invited."""
     from shared.domain.tokens import Scope  # noqa: PLC0415  # most tests here do without the service's code
     from shared.use_cases.people.tokens import issue_token  # noqa: PLC0415  # see above
@@ -94,7 +94,7 @@ def invited(run: Run, service: "LocalService", name: str) -> str:
     return str(found[0])
 
 
-def test_an_invited_person_logs_in_once(run: Run, run_alone: Run, service: "LocalService", tmp_path: Path) -> None:
+def test_an_invited_person_logs_in_once(run: Run, run_alone: Run, service: "OneMachine", tmp_path: Path) -> None:
     link = invited(run, service, "guest-one")
 
     done = run_alone("login", "--json", stdin=f"{link}\n")

@@ -9,7 +9,7 @@ from tests.cli.test_send import without_discord
 from tests.support.fault_proxy import FaultProxy
 
 if TYPE_CHECKING:
-    from local.service import LocalService
+    from tests.support.one_machine import OneMachine
 
 UNKNOWN = {"name": "webhook", "platform": "slack", "ok": None, "detail": "Slack does not tell", "fix": "look there"}
 
@@ -45,7 +45,7 @@ def test_doctor_shows_each_check_with_its_fix(run: Run, proxy: FaultProxy) -> No
     assert "✓ clock" in done.stdout
 
 
-def test_doctor_passes_for_the_seeded_owner(run: Run, service: "LocalService") -> None:
+def test_doctor_passes_for_the_seeded_owner(run: Run, service: "OneMachine") -> None:
     done = run("doctor", "--json", HANDOFF_TOKEN=service.tokens["owner"])
     assert (done.returncode, json.loads(done.stdout)["ok"]) == (0, True)
 

@@ -15,7 +15,7 @@ from tests.support.fault_proxy import FaultProxy
 from tests.support.servers import Response, json_response
 
 if TYPE_CHECKING:
-    from local.service import LocalService
+    from tests.support.one_machine import OneMachine
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "session.jsonl"
 STEPS = ("requested", "picked up", "thread opened", "session moved", "agent confirmed", "completed")
@@ -108,7 +108,7 @@ def test_it_polls_no_faster_than_the_service_allows(run: Run, proxy: FaultProxy,
     assert min(later - earlier for earlier, later in itertools.pairwise(polled)) >= 0.119
 
 
-def test_a_failed_handoff_exits_1_with_the_reason(run: Run, service: "LocalService", transcript: str) -> None:
+def test_a_failed_handoff_exits_1_with_the_reason(run: Run, service: "OneMachine", transcript: str) -> None:
     service.simulator.arm("telegram", "forbidden", 1, on="open_thread")
     done = run("send", "telegram", "--transcript", transcript)
     assert done.returncode == 1

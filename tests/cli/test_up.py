@@ -67,7 +67,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def machine(programs: Path, tmp_path: Path, ctrl_c_works: None) -> Iterator[Machine]:
+def machine(programs: Path, tmp_path: Path) -> Iterator[Machine]:
     machine = Machine(programs, tmp_path)
     yield machine
     for process in machine.started:

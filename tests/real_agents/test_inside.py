@@ -1,4 +1,4 @@
-"""`/handoff` typed inside the real agents: no model is asked, and the fence holds."""
+"""`/handoff` typed inside the real agents: no model is asked, and prompts are refused while the session is elsewhere."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
-ORDERS = {"claude-code": "/handoff", "codex": "handoff"}
+COMMANDS = {"claude-code": "/handoff", "codex": "handoff"}
 ENDS = ("Thissessionisintelegramnow", "isonitswaytotelegram")
 COMPACTION = {"claude-code": "Compaction blocked", "codex": "Hook stopped"}
 READY = {"claude-code": "for agents", "codex": "Ask Codex to do anything"}
@@ -34,10 +34,10 @@ def _opened(laptop: Home, agent: str, *options: str, trust: bool = False) -> Ite
         yield screen
 
 
-def _move(screen: Tui, user: ApiUser, order: str) -> dict[str, Any]:
-    """Type the order; returns the session in the chat. On a busy machine the move takes longer than the hook waits."""
+def _move(screen: Tui, user: ApiUser, command: str) -> dict[str, Any]:
+    """Type the command; returns the session in the chat. On a busy machine the move takes longer than the hook waits."""
     known = {session["id"] for session in user.sessions()}
-    screen.type(order)
+    screen.type(command)
     shown = eventually(lambda: next((text for text in ENDS if text in screen.joined), None), within=40)
     if shown == ENDS[0]:
         assert "Continuehere" in screen.joined
@@ -47,20 +47,20 @@ def _move(screen: Tui, user: ApiUser, order: str) -> dict[str, Any]:
 
     session = eventually(moved, within=60)
     if shown == ENDS[1]:
-        screen.type(f"{order.split(maxsplit=1)[0]} status")
+        screen.type(f"{command.split(maxsplit=1)[0]} status")
         screen.shows(session["link"])
     return session
 
 
 @pytest.mark.parametrize("agent", NAMES)
 def test_there_and_back_without_a_model_call(agent: str, laptop: Home, user: ApiUser, model: FakeModel) -> None:
-    order, before = ORDERS[agent], len(user.sessions())
+    command, before = COMMANDS[agent], len(user.sessions())
     laptop.run(*HANDOFF, "install", agent, "--yes")
     with _opened(laptop, agent, trust=True) as screen:
         screen.type("my number is 4711")
         screen.shows("You said: my number is 4711")
 
-        session = _move(screen, user, f"{order} telegram")
+        session = _move(screen, user, f"{command} telegram")
         assert len(user.sessions()) == before + 1
         assert "".join(session["link"].split()) in screen.joined
         assert "my number is 4711" in user.contents(session["id"])[0]
@@ -76,7 +76,7 @@ def test_there_and_back_without_a_model_call(agent: str, laptop: Home, user: Api
 
         eventually(lambda: user.session(session["id"])["message_count"] > 2)  # the confirmation in the chat
         screen.press("ctrl-u")
-        screen.type(f"{order} back")
+        screen.type(f"{command} back")
         screen.shows("The agent gets what was said elsewhere with your next words")
         assert user.session(session["id"])["owner"] == "cli"
         assert len(model.calls) == 1

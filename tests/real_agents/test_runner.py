@@ -1,4 +1,4 @@
-"""`handoff run` drives the real agents: words, a button, the fence of the terminal, and the way back."""
+"""`handoff run` drives the real agents: words, a button, the guard of the terminal, and the way back."""
 
 import json
 import subprocess
@@ -54,7 +54,7 @@ def runner(agent: str, machine: Home) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def _hand_over(machine: Home, service: FakeRunnerService, agent: str, native_id: str) -> FakeSession:
-    """A session that this machine handed over; its terminal is fenced."""
+    """A session that this machine handed over; its terminal refuses prompts."""
     state = private_directory(state_directory(machine.environ))
     session = service.add_session(identify(state, "laptop").id, agent, native_id)
     Sessions(state).add(HandedOver(session.id, agent, native_id, str(machine.project), service.url))

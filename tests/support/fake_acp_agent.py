@@ -76,8 +76,8 @@ class FakeAgent:
         _log("prompt", text)
         self._cancelled.clear()
         self._write("user", text)
-        orders = [line.removeprefix("do:").split() for line in text.splitlines() if line.startswith("do:")]
-        name, *arguments = orders[-1] if orders else ["echo"]
+        actions = [line.removeprefix("do:").split() for line in text.splitlines() if line.startswith("do:")]
+        name, *arguments = actions[-1] if actions else ["echo"]
         stop = await getattr(self, f"_do_{name}")(*arguments)
         return schema.PromptResponse(stop_reason=stop or "end_turn")
 

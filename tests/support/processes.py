@@ -1,6 +1,7 @@
-"""What Linux knows about the processes of a program: its session, its listening ports, its open files."""
+"""Processes that tests start: their signals, session, listening ports and open files."""
 
 import os
+import signal
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,15 @@ class Port(NamedTuple):
 
     address: str
     number: int
+
+
+def let_children_be_interrupted() -> None:
+    """Programs inherit an ignored SIGINT (a background job, `nohup`, some CI runners), and then Ctrl-C does not end them.
+
+    A handler is not inherited: each program that this process starts from now on begins with the default.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def in_session(session: int) -> list[int]:

@@ -11,6 +11,7 @@ import httpx
 
 from handoff_cli import __version__
 from handoff_cli.api import failures
+from handoff_cli.backoff import backoff
 from handoff_cli.config.sources import Configuration, is_loopback
 from handoff_cli.errors import Unreachable
 
@@ -20,6 +21,7 @@ READ_SECONDS = 30.0
 _LONGEST_HOLD = 25.0
 _CONNECT_SECONDS = 5.0
 _TRIES = 4
+_FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 30.0
 _TRANSIENT = frozenset({429, 502, 503, 504})
 
@@ -80,7 +82,7 @@ class Transport:
                 # Retry only if the service has answered before: otherwise it is probably not running.
                 if not left or not self._answered:
                     raise
-                self._sleep(0.25 * 2.0 ** (tries - left))
+                self._sleep(backoff(tries - left, first=_FIRST_PAUSE))
                 continue
             if _is_transient(answer) and left and (pause := _pause(answer, tries - left)) <= _LONGEST_PAUSE:
                 self._sleep(pause)
@@ -109,5 +111,5 @@ def _pause(answer: httpx.Response, tried: int) -> float:
     try:
         seconds: float = max(0.0, float(str(answer.headers.get("retry-after", ""))))
     except ValueError:
-        return 0.25 * 2.0**tried
+        return backoff(tried, first=_FIRST_PAUSE)
     return seconds

@@ -72,7 +72,7 @@ def set_up(commands: Any) -> None:
 
 
 def data(commands: Any) -> None:
-    """What looks after a service on this machine. These talk to no service, so they take no connection."""
+    """Commands that look after the data of a service on this machine. They talk to no service, so they take no connection."""
     text = "Save the data of the service on this machine, also while it runs."
     backup = _local(commands, "backup", text, "data:backup")
     add_argument(backup, "file", metavar="FILE", completes=FILE, help="the copy to write; only you can read it")
@@ -81,7 +81,8 @@ def data(commands: Any) -> None:
     restore = _local(commands, "restore", text, "data:restore")
     add_argument(restore, "file", metavar="FILE", completes=FILE, help="what `backup` has written")
 
-    data = commands.add_parser("data", help="Move all data between this machine and a deployment on AWS.")
+    text = "Move all data between this machine and a deployment on AWS."
+    data = commands.add_parser("data", help=text, description=text)
     actions = data.add_subparsers(dest="action", metavar="ACTION", required=True)
     text = "Write users, sessions, transcripts and routes to a file."
     export = _local(actions, "export", text, "data:export_data")

@@ -1,4 +1,4 @@
-"""What several commands share: the connection, kinds of arguments, and how the shell completes them."""
+"""Arguments of several commands: the connection, platforms, sessions, numbers; and how the shell completes them."""
 
 import argparse
 from typing import Any
@@ -7,10 +7,9 @@ from typing import Any
 FILE, DIRECTORY, PLATFORM, SESSION = "file", "directory", "platforms", "sessions"
 
 
-def connection() -> argparse.ArgumentParser:
+def add_connection(parser: argparse.ArgumentParser) -> None:
     """Options accepted before and after the command; SUPPRESS keeps the later one from erasing the earlier."""
-    shared = argparse.ArgumentParser(add_help=False)
-    group = shared.add_argument_group("connection")
+    group = parser.add_argument_group("connection")
     group.add_argument(
         "--url",
         default=argparse.SUPPRESS,
@@ -25,11 +24,11 @@ def connection() -> argparse.ArgumentParser:
         default=argparse.SUPPRESS,
         help="allow an http:// URL beyond this machine (or set HANDOFF_INSECURE=1)",
     )
-    return shared
 
 
 def add_command(commands: Any, name: str, text: str, run: str, *, json_output: bool = True) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, parents=[connection()])
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    add_connection(command)
     command.set_defaults(run=run)
     if json_output:
         command.add_argument("--json", action="store_true", help="print one JSON value, for scripts")
@@ -54,8 +53,9 @@ def add_explained(
         description=explained.format(text),
         epilog=more,
         formatter_class=argparse.RawDescriptionHelpFormatter if wraps else argparse.RawTextHelpFormatter,
-        parents=[connection()] if connects else [],
     )
+    if connects:
+        add_connection(command)
     command.set_defaults(run=run)
     return command
 

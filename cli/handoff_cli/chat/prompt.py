@@ -15,6 +15,7 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from handoff_cli.chat.slash import SLASH
+from handoff_cli.directories import state_home
 from handoff_cli.ui.terminal import Terminal
 
 Names = Callable[[], Iterable[str]]
@@ -77,9 +78,7 @@ def _keys() -> KeyBindings:
 
 def _history(environ: Mapping[str, str]) -> History:
     """The history file, readable by its owner only; in memory if it cannot be written."""
-    base = environ.get("XDG_STATE_HOME", "")
-    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".local" / "state"
-    path = root / "handoff" / "history"
+    path = Path(state_home(environ)) / "handoff" / "history"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))

@@ -2,6 +2,7 @@
 
 import uuid
 
+from handoff_cli.api.held_poll import HeldPoll
 from handoff_cli.api.transport import Json
 from handoff_cli.chat.conversation import Conversation
 from handoff_cli.context import Context
@@ -13,7 +14,6 @@ from handoff_cli.ui.ticker import ticking
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TEXT_LIMIT = 60_000
 _FRAME_SECONDS = 0.1
-_LONGEST_PAUSE = 1.0
 _BEGIN_SECONDS = 15.0
 
 
@@ -42,6 +42,13 @@ def take_turn(context: Context, conversation: Conversation, text: str) -> None:
 def _wait(context: Context, conversation: Conversation, accepted: Json, pause: float) -> None:
     """Wait until the turn is over; allow it some time to begin."""
     began, session = context.clock(), accepted
+    poll = HeldPoll(
+        lambda wait, seen: conversation.refresh(wait=wait, seen=seen) or {},
+        clock=context.clock,
+        sleep=context.sleep,
+        longest_wait=conversation.service.longest_wait,
+        first_pause=pause,
+    )
 
     def thinking() -> str:
         passed = context.clock() - began
@@ -50,15 +57,10 @@ def _wait(context: Context, conversation: Conversation, accepted: Json, pause: f
 
     with ticking(context.terminal, thinking, every=_FRAME_SECONDS):
         while True:
-            asked, seen = context.clock(), session.get("version")
-            wait = conversation.service.longest_wait if session.get("turn_running") else 0.0
-            session = conversation.refresh(wait=wait, seen=seen) or {}
+            session = poll.next(session, wait=conversation.service.longest_wait if session.get("turn_running") else 0.0)
             is_over = not session.get("turn_running")
             has_grown = session.get("message_count", 0) > int(accepted["message_count"])
             if is_over and (has_grown or context.clock() - began > _BEGIN_SECONDS):
                 return
             if session.get("owner") != "cli":
                 return
-            if wait == 0 or seen is None or session.get("version") == seen:  # without news, wait here
-                context.sleep(max(0.0, pause - (context.clock() - asked)))
-                pause = min(max(pause, _LONGEST_PAUSE), pause * 2)

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from handoff_cli import __version__
 from handoff_cli.api.client import Service
 from handoff_cli.api.transport import Json
 from handoff_cli.commands.machine import machine_checks, of_its_own_service
-from handoff_cli.commands.stack import stack_checks
+from handoff_cli.config.file import config_path, read_config
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, Refused, Unreachable, UsageProblem
+from handoff_cli.server_program import DEPLOY, ask_quietly, options
 
 _CLOCK_SECONDS = 60
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}
@@ -27,7 +29,7 @@ def doctor(context: Context) -> int:
 
 
 def _checks(context: Context) -> Iterator[Json]:
-    of_stack = list(stack_checks(context))
+    of_stack = list(_of_stack(context))
     yield from of_stack
     of_machine = [] if of_stack else list(machine_checks(context))
     yield from of_machine
@@ -57,6 +59,27 @@ def _checks(context: Context) -> Iterator[Json]:
             return
         yield _check("token", ok=True, detail=f"valid (from {configuration.token_from})")
         yield from _service_side(context, service, platforms)
+
+
+def _of_stack(context: Context) -> Iterator[Json]:
+    """Checks of the deployment that `--stack` names, which AWS answers with the operator's credentials; none without it."""
+    if getattr(context.args, "stack", None) is None:
+        return
+    fix = f"{context.prog} deploy --stack {context.args.stack}"
+    given = options(vars(context.args), "stack", "region", "profile")
+    try:
+        code, found, problem = ask_quietly(context, DEPLOY, "check", f"--version={__version__}", *given)
+    except CliError as error:
+        yield {"name": "aws", "ok": False, "detail": str(error)}
+        return
+    if code != 0:
+        yield {"name": "aws", "ok": False, "detail": problem, "fix": "aws sts get-caller-identity"}
+        return
+    yield from found["checks"]
+    used = read_config(config_path(context.environ)).get("url")
+    if found.get("url") and used != found["url"]:
+        detail = f"this CLI uses {used or 'no service'}, the stack answers at {found['url']}"
+        yield {"name": "config", "ok": None, "detail": detail, "fix": f"{fix} --switch"}
 
 
 def _service_side(context: Context, service: Service, platforms: list[Json]) -> Iterator[Json]:

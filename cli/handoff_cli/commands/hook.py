@@ -66,14 +66,14 @@ def _notify(context: Context) -> None:
     if not args.post:
         notify(args.agent, args.notify, raw, context.environ)
         return
-    from handoff_cli.inside.post_notice import post_notice  # noqa: PLC0415 - only in the process that posts
+    from handoff_cli.inside.send_notice import send_notice  # noqa: PLC0415 - only in the process that posts
 
-    told = json.loads(raw)
+    event = json.loads(raw)
     # Nothing waits for this process, so nothing would end it if the service hangs.
     watchdog = threading.Timer(_POST_SECONDS, os._exit, [0])
     watchdog.daemon = True
     watchdog.start()
-    post_notice(replace(context, directory=Path(told["directory"])), args.agent, args.notify, told)
+    send_notice(replace(context, directory=Path(event["directory"])), args.agent, args.notify, event)
 
 
 def _event(context: Context, raw: bytes) -> Event | None:
@@ -90,8 +90,8 @@ class _Reply:
     def send(self, found: Answer) -> None:
         with self._lock:
             self._write(found)
-            if isinstance(found, Tell) and found.told:
-                found.told.remove()
+            if isinstance(found, Tell) and found.note:
+                found.note.remove()
 
     def give_up(self) -> None:
         """End the process: what it waits for may be a call that nothing else can interrupt."""

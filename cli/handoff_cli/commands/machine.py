@@ -17,14 +17,14 @@ _VARIABLES = ("HANDOFF_URL", "HANDOFF_TOKEN")
 
 
 def of_its_own_service(context: Context) -> Context | None:
-    """With `--data`, the context of the service there, unless another one was named as well; None if it has told no URL."""
+    """With `--data`, the context of the service there, unless another one was named as well; None if it names no URL."""
     if getattr(context.args, "data", None) is None or getattr(context.args, "url", None):
         return context
     return of_this_machine(context)
 
 
 def of_this_machine(context: Context) -> Context | None:
-    """The context of the service in `--data` or in the usual directory, whatever is configured; None if it has told no URL."""
+    """The context of the service in `--data` or in the usual directory, whatever is configured; None if it names no URL."""
     given = getattr(context.args, "data", None)
     env = (Path(given).expanduser().absolute() if given else data_directory(context.environ)) / "env"
     known = read_env(env) if env.is_file() and not distrust(env) else {}
@@ -34,7 +34,7 @@ def of_this_machine(context: Context) -> Context | None:
 
 
 def machine_checks(context: Context) -> Iterator[Json]:
-    """What the service finds in its data directory; nothing if another service is in use."""
+    """Checks of the service's data directory; nothing if another service is in use."""
     directory = _directory(context)
     if directory is None:
         return

@@ -23,7 +23,7 @@ def install(context: Context) -> int:
 
 
 def uninstall(context: Context) -> int:
-    """Stop it and remove the unit; the runner's id and what it has not told are kept."""
+    """Stop it and remove the unit; the runner's id and results that it has not delivered are kept."""
     return user_service.remove(context, NAME)
 
 

@@ -1,6 +1,7 @@
 """`handoff send`: hand over a session from a file, a tool or the service, and compare the receipt."""
 
 import uuid
+from contextlib import suppress
 
 from handoff_cli.api.client import Service
 from handoff_cli.api.transport import Json
@@ -12,7 +13,8 @@ from handoff_cli.handoff.hand_over import before_request, request, wait_for_end
 from handoff_cli.handoff.outcome import report
 from handoff_cli.handoff.prepare import checked_title, first_message, present, read
 from handoff_cli.handoff.upload import new_session, upload
-from handoff_cli.inside.away import note_away
+from handoff_cli.inside import HOOKED
+from handoff_cli.inside.state import State, StateFile
 from handoff_cli.runner.answerer import choose_answerer
 from handoff_cli.sessions.find import choose_session, display
 from handoff_cli.transcripts.messages import Transcript, digest
@@ -39,7 +41,7 @@ def send(context: Context) -> int:
             )
         handoff = request(context, service, _body(context, session, message))
         if transcript is not None:
-            note_away(context, transcript, session, args.platform)
+            _note_away(context, transcript, session, args.platform)
         if args.no_wait:
             terminal.say(f"Requested. Check with: {context.prog} status {handoff['id']}")
             terminal.result(handoff)
@@ -93,3 +95,13 @@ def _stored(context: Context, service: Service) -> tuple[Json, str]:
     messages = list(service.messages(session["id"]))
     context.terminal.say(f"Handing {display(session)} over to {context.args.platform}: {len(messages)} messages")
     return session, digest(messages)
+
+
+def _note_away(context: Context, transcript: Transcript, session: Json, platform: str) -> None:
+    """Let the hooks inside the agent keep prompts from the model. Best effort: the handoff does not depend on it."""
+    if transcript.native_id is None or transcript.source not in HOOKED:
+        return
+    url, sent = context.configuration().url, len(transcript.messages)
+    state = State("away", str(session["id"]), url=url, platform=platform, sent=sent)
+    with suppress(OSError):
+        StateFile.of(context.environ, transcript.source, transcript.native_id).write(state)

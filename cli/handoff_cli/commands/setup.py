@@ -24,7 +24,7 @@ def setup(context: Context) -> int:
         return done
     found = of_this_machine(context)
     if found is None:
-        raise CliError("The bot is set up, but the service has told no address. See: handoff doctor")
+        raise CliError("The bot is set up, but the service names no address. See: handoff doctor")
     return _pair(found)
 
 

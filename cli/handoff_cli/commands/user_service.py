@@ -1,4 +1,4 @@
-"""This client as a service of the user: installed, removed, and what the user is told."""
+"""This client as a service of the user: installed, removed, and the messages about it."""
 
 import sys
 import sysconfig
@@ -22,7 +22,7 @@ def places(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def supervisor(environ: Mapping[str, str], platform: str = sys.platform) -> Supervisor:
-    """What starts programs of a user here."""
+    """The supervisor of the user's programs on this machine."""
     return Launchd.of(environ) if platform == "darwin" else Systemd.of(environ)
 
 
@@ -42,7 +42,7 @@ def install(context: Context, unit: ServiceUnit) -> Installed:
 
 
 def tell_commands(context: Context, installed: Installed, *, remove_with: str) -> None:
-    """What is left to do, and the commands for later."""
+    """The steps that are left, and the commands for later."""
     say = context.terminal.say
     if installed.to_do:
         say("\nIt could not be enabled from here (no systemd for this user is running). In a session of yours, run:\n")

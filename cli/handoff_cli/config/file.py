@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from handoff_cli.directories import config_home
 from handoff_cli.errors import UsageProblem
 
 KEYS = ("url", "token")
@@ -14,9 +15,7 @@ KEYS = ("url", "token")
 
 def config_path(environ: Mapping[str, str]) -> Path:
     """Path of the config file, whether or not it exists."""
-    base = environ.get("XDG_CONFIG_HOME", "")
-    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".config"
-    return root / "handoff" / "config.toml"
+    return Path(config_home(environ)) / "handoff" / "config.toml"
 
 
 def read_config(path: Path) -> dict[str, str]:

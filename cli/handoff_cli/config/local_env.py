@@ -5,6 +5,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from handoff_cli.directories import data_home
 from handoff_cli.errors import UsageProblem
 
 _LOCAL_ENV = Path(".local") / "env"
@@ -19,10 +20,8 @@ def env_files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]:
 
 
 def data_directory(environ: Mapping[str, str]) -> Path:
-    """Where `handoff up` keeps its data if it is not told another place."""
-    base = environ.get("XDG_DATA_HOME", "")
-    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".local" / "share"
-    return root / "handoff"
+    """Where `handoff up` keeps its data unless `--data` names another place."""
+    return Path(data_home(environ)) / "handoff"
 
 
 def read_env(path: Path) -> dict[str, str]:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from handoff_cli.api.client import Service
+from handoff_cli.api.held_poll import HeldPoll
 from handoff_cli.api.transport import Json
 from handoff_cli.context import Context
 from handoff_cli.errors import StillRunning, Unreachable
@@ -13,8 +14,6 @@ from handoff_cli.ui.ticker import ticking
 _PICK_UP_SECONDS = 60.0
 _DEADLINE_SECONDS = 900.0
 _UNREACHABLE_SECONDS = 60.0
-_SHORTEST_PAUSE = 0.05
-_USUAL_PAUSE = 1.0
 _PROGRESS_SECONDS = 0.25
 
 
@@ -47,7 +46,12 @@ class Follower:
         """Return the handoff when it is done. Raises StillRunning when the patience is over."""
         clock = self.context.clock
         began = clock()
-        pause = 0.0
+        poll = HeldPoll(
+            lambda wait, seen: self._read(handoff["id"], patience, began, wait=wait, seen=seen),
+            clock=clock,
+            sleep=lambda seconds: self._pause(seconds, began),
+            longest_wait=self.service.longest_wait,
+        )
         while True:
             self.show(handoff)
             if handoff["done"]:
@@ -56,11 +60,7 @@ class Follower:
             left = patience.left(handoff, clock() - began)
             if left <= 0:
                 raise StillRunning(self._still_running(handoff, clock() - began))
-            self._pause(pause, began)
-            asked, seen = clock(), handoff.get("version")
-            wait = min(left, self.service.longest_wait)
-            handoff = self._poll(handoff, min(patience.whole, _UNREACHABLE_SECONDS), wait, began)
-            pause = _pause_after(handoff, is_news=handoff.get("version") != seen, took=clock() - asked)
+            handoff = poll.next(handoff, wait=left)
 
     def show(self, handoff: Json) -> None:
         """Show the steps that were not shown yet."""
@@ -71,17 +71,17 @@ class Follower:
             terminal.say(f"  {terminal.style('✓', 'green')} {label:<24} {_since(steps[0], step)}")
         self.shown[handoff["id"]] = len(steps)
 
-    def _poll(self, handoff: Json, seconds: float, wait: float, began: float) -> Json:
-        """Read the handoff; retry for `seconds` while the service is unreachable, because the handoff continues."""
+    def _read(self, handoff_id: str, patience: Patience, began: float, *, wait: float, seen: str | None) -> Json:
+        """Read the handoff; retry for a while if the service is unreachable, because the handoff continues."""
         terminal, clock = self.context.terminal, self.context.clock
-        asked = clock()
+        until = clock() + min(patience.whole, _UNREACHABLE_SECONDS)
         while True:
             try:
                 with ticking(terminal, lambda: self._waited(began), every=_PROGRESS_SECONDS):
-                    return self.service.handoff(handoff["id"], wait=wait, seen=handoff.get("version"))
+                    return self.service.handoff(handoff_id, wait=wait, seen=seen)
             except Unreachable as error:
-                if clock() - asked >= seconds:
-                    again = f"The handoff may have continued. Check with: {self.context.prog} status {handoff['id']}"
+                if clock() >= until:
+                    again = f"The handoff may have continued. Check with: {self.context.prog} status {handoff_id}"
                     raise Unreachable(f"{error} {again}") from error
             terminal.progress(terminal.style("  … the service does not answer, trying again", "yellow"))
             self.context.sleep(1.0)
@@ -104,16 +104,6 @@ class Follower:
 
 def _picked_up(handoff: Json) -> bool:
     return len(handoff.get("steps") or []) > 1
-
-
-def _pause_after(handoff: Json, *, is_news: bool, took: float) -> float:
-    """The seconds before the next request: what the service says. One that held this request says 0."""
-    said = handoff.get("poll_after_ms")
-    if said is None:
-        return _USUAL_PAUSE
-    if said == 0:
-        return 0.0 if is_news else max(0.0, _SHORTEST_PAUSE - took)  # a service that did not hold it, after all
-    return max(_SHORTEST_PAUSE, float(said) / 1000)
 
 
 def _since(first: dict[str, Any], step: dict[str, Any]) -> str:

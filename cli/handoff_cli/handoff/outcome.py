@@ -64,7 +64,7 @@ def counts(roles: Mapping[str, int]) -> str:
 
 
 def _mismatch(receipt: Mapping[str, Any], expected: str) -> str | None:
-    """What is wrong with a receipt; None if its digest proves that everything arrived."""
+    """The defect of a receipt; None if its digest proves that everything arrived."""
     arrived = receipt.get("digest")
     if arrived == expected:
         return None

@@ -99,7 +99,7 @@ def _size(count: int) -> str:
 
 def _warn(context: Context, secrets: dict[str, int]) -> None:
     terminal = context.terminal
-    found = ", ".join(f"{count} × {kind}" for kind, count in secrets.items())
+    found = likely_secrets.listed(secrets)
     if context.args.redact:
         terminal.say(f"  Masked: {found}.")
         return

@@ -1,4 +1,4 @@
-"""What an agent's hook is told, and how it is answered. Each agent has its own dialect of the same JSON."""
+"""Events of an agent's hook, and the answers to them. Each agent has its own dialect of the same JSON."""
 
 import re
 from collections.abc import Mapping
@@ -46,19 +46,19 @@ class Tell:
 
     shown: str = ""
     context: str = ""
-    told: StateFile | None = None
-    """The note to remove once the agent has this answer: if the process ends before, it is told again."""
+    note: StateFile | None = None
+    """The note to remove once the agent has this answer: if the process ends before, the next one has it again."""
 
 
 Answer = Block | Tell
 
 
-def read_event(agent: str, told: Any) -> Event | None:
+def read_event(agent: str, given: Any) -> Event | None:
     """The event, or None if it is not one that is understood: the agent then goes on as without a hook."""
-    if not isinstance(told, Mapping) or not _ID.fullmatch(str(told.get("session_id"))):
+    if not isinstance(given, Mapping) or not _ID.fullmatch(str(given.get("session_id"))):
         return None
-    name = told.get("hook_event_name", _PROMPT)
-    prompt = told.get("prompt")
+    name = given.get("hook_event_name", _PROMPT)
+    prompt = given.get("prompt")
     if name in {_PROMPT, _PROMPT_NAMES.get(agent)}:
         if not isinstance(prompt, str):
             return None
@@ -66,13 +66,13 @@ def read_event(agent: str, told: Any) -> Event | None:
         prompt = None
     else:
         return None
-    transcript = told.get("transcript_path")
+    transcript = given.get("transcript_path")
     return Event(
         agent=agent,
-        native_id=str(told["session_id"]),
-        directory=Path(str(told.get("cwd") or "/")),
+        native_id=str(given["session_id"]),
+        directory=Path(str(given.get("cwd") or "/")),
         prompt=prompt,
-        source=str(told.get("source") or ""),
+        source=str(given.get("source") or ""),
         transcript=Path(transcript) if isinstance(transcript, str) and transcript else None,
         compacts=name == _COMPACT,
     )

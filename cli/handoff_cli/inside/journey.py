@@ -8,7 +8,7 @@ from handoff_cli.errors import CliError
 from handoff_cli.inside import texts
 from handoff_cli.inside.events import Event
 from handoff_cli.inside.move import Job, start
-from handoff_cli.inside.orders import Order
+from handoff_cli.inside.slash_command import SlashCommand
 from handoff_cli.inside.state import State, StateFile
 from handoff_cli.inside.whereabouts import Elsewhere, Here, Unknown, came_back, find_elsewhere, locate, service_of
 from handoff_cli.runner.machine.files import state_directory as runner_directory
@@ -29,7 +29,7 @@ def is_platform(context: Context, name: str) -> bool:
         return False
 
 
-def out(context: Context, event: Event, file: StateFile, state: State | None, order: Order) -> str:
+def out(context: Context, event: Event, file: StateFile, state: State | None, command: SlashCommand) -> str:
     """Move the session. The move goes on if it takes longer than the hook may."""
     if state is not None and not state.is_moving:
         found = None if state.phase == "failed" else locate(context, state)
@@ -38,16 +38,16 @@ def out(context: Context, event: Event, file: StateFile, state: State | None, or
         if isinstance(found, Unknown):
             return texts.cannot_check(state, file, found.reason)
         file.remove()
-    new = State("moving", uuid.uuid4().hex, platform=order.platform, began=time.time())
+    new = State("moving", uuid.uuid4().hex, platform=command.platform, began=time.time())
     if file.create(new):
         transcript, directory = str(event.transcript or ""), str(event.directory)
-        where = (order.platform, order.words)
+        where = (command.platform, command.message)
         job = Job(event.agent, event.native_id, transcript, directory, new.session_id, *where)
         start(job, dict(context.environ))
-    return _outcome(context, event, file, order)
+    return _outcome(context, event, file, command)
 
 
-def _outcome(context: Context, event: Event, file: StateFile, order: Order) -> str:
+def _outcome(context: Context, event: Event, file: StateFile, command: SlashCommand) -> str:
     until = context.clock() + _WAIT_SECONDS
     while context.clock() < until:
         state = file.read()
@@ -59,7 +59,7 @@ def _outcome(context: Context, event: Event, file: StateFile, order: Order) -> s
         if state.phase != "moving":
             return texts.moved(event, state)
         context.sleep(_LOOK_SECONDS)
-    return texts.on_its_way(event, State("moving", "", platform=order.platform))
+    return texts.on_its_way(event, State("moving", "", platform=command.platform))
 
 
 def back(context: Context, event: Event, file: StateFile, state: State | None) -> str:
@@ -90,7 +90,7 @@ def back(context: Context, event: Event, file: StateFile, state: State | None) -
 
 
 def _is_free(context: Context, event: Event) -> bool:
-    """Has the runner's agent let the session go? Waits a little: it was told to stop just now."""
+    """Has the runner's agent released the session? Waits a little: it was asked to stop just now."""
     lock = session_lock(runner_directory(context.environ), event.agent, event.native_id)
     until = context.clock() + _STOP_SECONDS
     while not lock.is_free():

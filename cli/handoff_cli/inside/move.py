@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from handoff_cli.api.client import Service
+from handoff_cli.api.held_poll import HeldPoll
 from handoff_cli.api.transport import Json
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, HandoffFailed
@@ -27,14 +28,13 @@ from handoff_cli.ui.text import one_line
 _TITLE_LIMIT = 200
 _MESSAGE_LIMIT = 4000
 _SECONDS = 120.0
-_PAUSE = 0.1
 # Agents whose hook does not name the file of the session: it is found by its id.
 _BY_ID = ("opencode", "hermes")
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be moved, and where."""
+    """A session to move, and its destination."""
 
     agent: str
     native_id: str
@@ -42,7 +42,7 @@ class Job:
     directory: str
     session_id: str
     platform: str
-    words: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Destination:
     """Where a session goes, with which first message, and under which id of the service."""
 
     platform: str
-    words: str
+    message: str
     session_id: str
     directory: str
 
@@ -86,7 +86,7 @@ def move(context: Context, job: Job) -> None:
             check_destination(service, job.platform, target=None)
             state = replace(state, sent=len(transcript.messages), note=secrets_note(transcript))
             file.write(state)
-            where = Destination(job.platform, job.words, job.session_id, job.directory)
+            where = Destination(job.platform, job.message, job.session_id, job.directory)
             moved, answerer = hand_over(context, service, transcript, where)
         answers = context.terminal.to_copy(answerer.sentence) if answerer else ""
         own = answerer is not None and answerer.runs_on is not None
@@ -123,28 +123,32 @@ def hand_over(
     )
     session = upload(service, session, transcript.messages, progress=lambda _: None)
     body = {"session_id": session["id"], "platform": where.platform, "epoch": session["epoch"]}
-    if where.words:
-        body["message"] = where.words[:_MESSAGE_LIMIT]
+    if where.message:
+        body["message"] = where.message[:_MESSAGE_LIMIT]
     handoff = _wait(context, service, service.request_handoff(body, key=where.session_id))
     return handoff, answerer
 
 
 def _wait(context: Context, service: Service, handoff: Json) -> Json:
     """The handoff when the session is in the chat; its first answer there may still be on the way."""
-    began = context.clock()
-    while context.clock() - began < _SECONDS:
+    until = context.clock() + _SECONDS
+    poll = HeldPoll(
+        lambda wait, seen: service.handoff(handoff["id"], wait=wait, seen=seen),
+        clock=context.clock,
+        sleep=context.sleep,
+        longest_wait=service.longest_wait,
+    )
+    while (left := until - context.clock()) > 0:
         if handoff.get("error"):
             raise HandoffFailed(failure(handoff))
         owner = (handoff.get("session") or {}).get("owner")
         if handoff["done"] or (handoff.get("thread") and owner not in {None, "cli"}):
             return handoff
-        context.sleep(max(_PAUSE, float(handoff.get("poll_after_ms") or 0) / 1000))
-        handoff = service.handoff(handoff["id"])
+        handoff = poll.next(handoff, wait=left)
     return handoff
 
 
 def secrets_note(transcript: Transcript) -> str:
-    """What the user should know about what was sent; empty if there is nothing."""
-    found = likely_secrets.find(transcript.messages)
-    kinds = ", ".join(f"{count} × {kind}" for kind, count in found.items())
-    return f"The conversation has likely secrets: {kinds}." if kinds else ""
+    """A sentence about likely secrets in what was sent; empty if there are none."""
+    found = likely_secrets.listed(likely_secrets.find(transcript.messages))
+    return f"The conversation has likely secrets: {found}." if found else ""

@@ -19,9 +19,9 @@ _SILENT = {"idle_prompt", "auth_success"}
 
 def notify(agent: str, platform: str, raw: bytes, environ: Mapping[str, str]) -> None:
     """Start the process that posts, if this event is worth a notice and the last one is a minute old. Raises nothing."""
-    told = worth_telling(raw)
+    notice = notice_of(raw)
     # What the runner does is in the chat already.
-    if told is None or environ.get("HANDOFF_HOST") == "1" or not _is_due(environ):
+    if notice is None or environ.get("HANDOFF_HOST") == "1" or not _is_due(environ):
         return
     import subprocess  # noqa: PLC0415 - most events end above
 
@@ -37,14 +37,14 @@ def notify(agent: str, platform: str, raw: bytes, environ: Mapping[str, str]) ->
             start_new_session=True,
         )
         assert process.stdin  # noqa: S101 - it is a pipe
-        process.stdin.write(json.dumps(told).encode())
+        process.stdin.write(json.dumps(notice).encode())
         process.stdin.close()
     except OSError:
         return
 
 
-def worth_telling(raw: bytes) -> dict[str, str] | None:
-    """What is posted of an event; never the words of the conversation."""
+def notice_of(raw: bytes) -> dict[str, str] | None:
+    """The notice of an event; never content of the conversation."""
     try:
         event: Any = json.loads(raw)
     except (ValueError, RecursionError):

@@ -4,9 +4,11 @@ import json
 import os
 from collections.abc import Mapping
 
+from handoff_cli.directories import state_home
+
 
 def nothing_to_do(agent: str, raw: bytes, environ: Mapping[str, str]) -> bool:
-    """Is this a prompt without an order, in a session that was never handed over? Then the hook says nothing."""
+    """Is this a prompt without a command, in a session that was never handed over? Then the hook says nothing."""
     # Prompts of the runner are for the agent, wherever the session lives.
     if environ.get("HANDOFF_HOST") == "1":
         return True
@@ -28,7 +30,4 @@ def note_path(environ: Mapping[str, str], agent: str, native_id: str) -> str:
 
 def state_directory(environ: Mapping[str, str]) -> str:
     """Where this program remembers things about this machine."""
-    base = environ.get("XDG_STATE_HOME", "")
-    if not base.startswith("/"):
-        base = (environ.get("HOME") or os.path.expanduser("~")) + "/.local/state"  # noqa: PTH111 - see above
-    return f"{base}/handoff"
+    return f"{state_home(environ)}/handoff"

@@ -1,4 +1,4 @@
-"""What this machine remembers of a session that was handed over from inside an agent: one private file for each."""
+"""State of sessions that were handed over from inside an agent: one private file for each."""
 
 import json
 import os
@@ -30,11 +30,11 @@ class State:
     pid: int = 0
     began: float = 0.0
     note: str = ""
-    """What the user should know: why it failed, what was sent."""
+    """A text for the user: why it failed, what was sent."""
     reload: bool = False
     """Back, but the agent's own session went on elsewhere: the program that stayed open must load it first."""
     context: str = ""
-    """Back: what the model must be told once."""
+    """Back: what the model must get once."""
     own: bool = False
     """The user's own agent answers there."""
     loaded: str = ""
@@ -105,7 +105,7 @@ def _new_beside(path: Path, value: Any) -> Path:
 
 def _is_alive(pid: int) -> bool:
     if pid <= 0:
-        return True  # it has not told its number yet
+        return True  # its number is not known yet
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,10 +1,10 @@
-"""What the user reads in the agent's display. A link stands alone on its line: displays break long lines."""
+"""Texts for the user in the agent's display. A link stands alone on its line: displays break long lines."""
 
 from typing import Any
 
 from handoff_cli.inside import ALWAYS_CURRENT
 from handoff_cli.inside.events import Event
-from handoff_cli.inside.orders import typed
+from handoff_cli.inside.slash_command import typed
 from handoff_cli.inside.state import State, StateFile
 
 _RELOAD = {
@@ -18,13 +18,13 @@ HERE = "This session is here."
 
 
 def usage(event: Event) -> str:
-    """What can be typed."""
-    orders = {
+    """The commands that can be typed."""
+    commands = {
         "PLATFORM": "move this session to a new thread there; words behind it are the first message",
         "status": "where the session is",
         "back": "bring it back",
     }
-    return "\n".join(f"{typed(event.agent, words)}  –  {text}" for words, text in orders.items())
+    return "\n".join(f"{typed(event.agent, arguments)}  –  {text}" for arguments, text in commands.items())
 
 
 def moved(event: Event, state: State) -> str:
@@ -69,8 +69,8 @@ def returned(event: Event, state: State) -> str:
     """It is back, and what to do first."""
     if state.reload and event.agent not in ALWAYS_CURRENT:
         return f"The session is here again. To load what was said in the chat:\n{reload(event)}"
-    told = " The agent gets what was said elsewhere with your next words." if state.context else ""
-    return f"The session is here again.{told}"
+    more = " The agent gets what was said elsewhere with your next words." if state.context else ""
+    return f"The session is here again.{more}"
 
 
 def still_busy() -> str:

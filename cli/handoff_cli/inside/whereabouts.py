@@ -33,7 +33,7 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Returned:
-    """It is in the terminal again. `state` says what the agent must do and be told first."""
+    """It is in the terminal again. `state` says what the agent must do and get first."""
 
     state: State
 
@@ -79,7 +79,7 @@ def locate(context: Context, state: State) -> Whereabouts:
 
 
 def came_back(service: Service, session: Json, state: State, *, is_loaded: bool = False) -> Here | Returned:
-    """What the agent must be told of a session that is in the terminal again. Raises CliError."""
+    """The news for the agent about a session that is in the terminal again. Raises CliError."""
     runs_on = session.get("runs_on")
     if not runs_on and session["message_count"] <= state.sent:
         return Here()

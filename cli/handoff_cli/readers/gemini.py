@@ -81,7 +81,7 @@ def _replayed(paths: list[Path]) -> Iterator[tuple[Path, tuple[Record, list[Reco
 
 
 def _replay(path: Path) -> tuple[Record, list[Record]]:
-    """What the file says about the session, and its messages after all changes. Raises UsageProblem."""
+    """The description of the session, and its messages after all changes. Raises UsageProblem."""
     about: Record = {}
     stored: dict[str, Record] = {}
     for record in records(path):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from handoff_cli.directories import tool_home, user_home
 from handoff_cli.errors import UsageProblem
 
 _SHOWN = 5
@@ -23,14 +24,12 @@ class Source:
 
     def home(self, variable: str, default: str) -> Path:
         """A tool's folder: the value of its variable, else its default below the home directory."""
-        if named := self.environ.get(variable):
-            return Path(named).expanduser()
-        return self.user_home / default
+        return Path(tool_home(self.environ, variable, default))
 
     @property
     def user_home(self) -> Path:
         """The user's home directory."""
-        return Path(self.environ.get("HOME") or Path.home())
+        return Path(user_home(self.environ))
 
 
 def only_file(source: Source, tool: str) -> Path | None:

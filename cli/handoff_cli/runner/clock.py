@@ -6,6 +6,8 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from handoff_cli.backoff import backoff
+
 # Linux has a clock that includes sleep; on macOS the monotonic one of the kernel does.
 _INCLUDES_SLEEP = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 
@@ -39,5 +41,5 @@ class Clock:
 
     def pause(self, failures: int, at_least: float = 0.0) -> float:
         """How long to wait after that many failures: growing, with jitter, so that many runners do not return at once."""
-        longest = min(self.longest_retry, self.retry * 2.0 ** min(failures, 16))
+        longest = backoff(failures, first=self.retry, longest=self.longest_retry)
         return max(at_least, longest * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, not a secret

@@ -1,4 +1,4 @@
-"""What is said to the agent: the user's words, what it missed, and that it was interrupted."""
+"""Prompts for the agent: the user's messages, those that it missed, and a note after an interruption."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -55,7 +55,7 @@ def already_given(words: Sequence[Word], said: Sequence[str]) -> list[bool]:
 
 
 def said_by_user(agent: str, native_id: str, directory: Path, environ: Mapping[str, str]) -> list[str] | None:
-    """What the user said in the native session, as the agent stored it; None if it cannot be read."""
+    """The user's messages in the native session, as the agent stored them; None if it cannot be read."""
     if agent not in READERS:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What the runner tells: lines for the user's terminal, and a log without anything that was said."""
+"""Reports of the runner: lines for the user's terminal, and a log without content of conversations."""
 
 import logging
 import time
@@ -26,7 +26,7 @@ class Report:
         self._terminal.say(f"{self._terminal.style(self._time(), 'dim')}  {text}")
 
     def name_of(self, session_id: str, title: str) -> str:
-        """What to call a session: a title is what people wrote, and belongs on a screen, not into a log of a supervisor."""
+        """The name of a session: a title is what people wrote, and belongs on a screen, not into a log of a supervisor."""
         return title if title and self._terminal.stdout.isatty() else f"session {session_id[:8]}"
 
     def once(self, key: str, text: str) -> None:
@@ -36,7 +36,7 @@ class Report:
             self.say(text)
 
     def again(self, key: str) -> bool:
-        """What was said once may be said again; True if it was said."""
+        """Allow a line to be shown again; True if it was shown."""
         was_said = key in self._said
         self._said.discard(key)
         return was_said

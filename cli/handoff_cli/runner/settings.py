@@ -14,7 +14,7 @@ _MOST_PARALLEL = 32
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user may choose on this machine, and the service never can."""
+    """Choices of the user on this machine, which the service can never make."""
 
     allow_always: bool = False
     """May a button in the chat allow a kind of step for good?"""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from handoff_cli.directories import user_home
 from handoff_cli.service_unit.unit import Installed, Removed, Run, ServiceUnit, run_quietly, write_unit
 
 SUPERVISOR = {"HANDOFF_SUPERVISOR": "launchd"}
@@ -21,7 +22,7 @@ class Launchd:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Launchd":
-        return cls(Path(environ.get("HOME") or Path.home()) / "Library" / "LaunchAgents")
+        return cls(Path(user_home(environ)) / "Library" / "LaunchAgents")
 
     def path(self, name: str) -> Path:
         return self.directory / f"{_label(name)}.plist"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from handoff_cli.directories import config_home
 from handoff_cli.service_unit.unit import Installed, Removed, Run, ServiceUnit, run_quietly, write_unit
 
 _UNIT = """\
@@ -39,9 +40,7 @@ class Systemd:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Systemd":
-        base = environ.get("XDG_CONFIG_HOME", "")
-        root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".config"
-        return cls(root / "systemd" / "user")
+        return cls(Path(config_home(environ)) / "systemd" / "user")
 
     def path(self, name: str) -> Path:
         return self.directory / f"{name}.service"

@@ -1,4 +1,4 @@
-"""What a user service is, whatever supervises it, and what is told after it was installed."""
+"""A service of the user, whatever supervises it, and the result of its installation."""
 
 import os
 import subprocess

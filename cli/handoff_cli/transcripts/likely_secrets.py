@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from handoff_cli.transcripts.messages import Message
@@ -47,6 +47,11 @@ def find(messages: Iterable[Message]) -> dict[str, int]:
     for message in messages:
         _mapped(message, found)
     return dict(found)
+
+
+def listed(found: Mapping[str, int]) -> str:
+    """A result of `find` as text; empty if nothing was found."""
+    return ", ".join(f"{count} × {kind}" for kind, count in found.items())
 
 
 def redact(messages: Iterable[Message]) -> list[Message]:

@@ -1,4 +1,4 @@
-"""What was deleted or replaced is forgotten.
+"""Removal of deleted and replaced items from memory.
 
 moto lists every model that it ever makes (items, tables, messages), for a dashboard that is not used here. A service that
 runs for long would keep each version of each item, and stop for seconds whenever Python looks for garbage among them.

@@ -1,4 +1,4 @@
-"""What the commands say to the operator, and what they ask."""
+"""Output to the operator, and questions."""
 
 import sys
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a deployment costs, calculated from its template and from what one handoff was counted to need."""
+"""Costs of a deployment, calculated from its template and from what one handoff was counted to need."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

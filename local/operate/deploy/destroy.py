@@ -25,7 +25,7 @@ _GONE = frozenset(
 
 @dataclass
 class Left:
-    """What outlives the stack: physical ids by type, the prefix of its secrets, and its address.
+    """Resources that outlive the stack: physical ids by type, the prefix of its secrets, and its address.
 
     `doubtful` are tables that a removed stack of this name kept, and of which nothing shows that they are still its own.
     """
@@ -222,7 +222,7 @@ class Destroy:
 
     @staticmethod
     def _once(delete: Callable[..., Any], **what: str) -> None:
-        """What an earlier run has deleted is no error."""
+        """Ignores resources that an earlier run has deleted."""
         try:
             delete(**what)
         except ClientError as error:

@@ -36,7 +36,7 @@ class Deployed:
 
 
 def read_deployed(client: Any, name: str, parameters: Mapping[str, str]) -> Deployed:
-    """What the stack consists of now."""
+    """The resources of the stack as it is now."""
     body = client.get_template(StackName=name, TemplateStage="Processed")["TemplateBody"]
     return Deployed(body if isinstance(body, dict) else json.loads(body), parameters)
 

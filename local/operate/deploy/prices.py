@@ -1,4 +1,4 @@
-"""What AWS asks for, in one place. US dollars in us-east-1; looked up in November 2026, not checked live by any command."""
+"""Prices of AWS. US dollars in us-east-1; looked up in November 2026, not checked live by any command."""
 
 AS_OF = "2026-11"
 REGION = "us-east-1"

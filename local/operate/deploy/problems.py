@@ -1,4 +1,4 @@
-"""What can end a deploy early, each with a text for the operator: what happened, what still holds, what to do next."""
+"""Errors that end a deploy early, each with a text for the operator: what happened, what still holds, what to do next."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

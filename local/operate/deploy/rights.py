@@ -12,7 +12,7 @@ _TAGS = ("TagResource", "UntagResource")
 
 @dataclass(frozen=True)
 class Needs:
-    """What CloudFormation does with one type of resource, in the deployer's name."""
+    """The actions of CloudFormation on one type of resource, in the deployer's name."""
 
     service: str
     resources: Sequence[str]
@@ -249,7 +249,7 @@ ITSELF = (
         ["GetParametersByPath", "PutParameter", "DeleteParameter"],
     ),
 )
-"""What the command does itself."""
+"""The actions of the command itself."""
 
 
 def policy(kinds: Iterable[str], *, stack: str, account: str, region: str, prefix: str) -> dict[str, Any]:

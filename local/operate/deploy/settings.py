@@ -1,4 +1,4 @@
-"""What a deploy is asked to do: a small TOML file, and flags that win over it."""
+"""Settings of a deploy: a small TOML file, and flags that win over it."""
 
 import argparse
 import re

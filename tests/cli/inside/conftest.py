@@ -34,10 +34,10 @@ class Agent:
 
     def move(self, words: str = "") -> str:
         """Hand the session over to Telegram."""
-        return self.order(f"/handoff telegram {words}")
+        return self.types(f"/handoff telegram {words}")
 
-    def order(self, text: str) -> str:
-        """What an order to move leads to."""
+    def types(self, text: str) -> str:
+        """Type a command that moves the session; returns what is shown in the end."""
         return self.follow(refusal(self.prompt(text)))
 
     def follow(self, shown: str) -> str:

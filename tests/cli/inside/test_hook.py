@@ -1,4 +1,4 @@
-"""`/handoff` typed inside an agent, and the fence around a session that is elsewhere."""
+"""`/handoff` typed inside an agent, and prompts to a session that is elsewhere."""
 
 import json
 import stat
@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from handoff_cli.commands import hook
+from handoff_cli.inside import journey, whereabouts
 from tests.cli.conftest import Run, User
 from tests.cli.inside.conftest import CODEX_SAMPLE, Agent, refusal
 from tests.support.fault_proxy import FaultProxy
@@ -139,7 +141,7 @@ def test_status(agent: Agent, user: User) -> None:
 
 
 def test_a_failed_move_leaves_the_session_here(agent: Agent, user: User) -> None:
-    shown = agent.order("/handoff pigeon")
+    shown = agent.types("/handoff pigeon")
     assert "There is no platform “pigeon”" in shown
     assert "It is still here." in shown
     assert agent.prompt("and the tests?") == {}
@@ -147,7 +149,7 @@ def test_a_failed_move_leaves_the_session_here(agent: Agent, user: User) -> None
 
 
 def test_no_home(agent: Agent, user: User) -> None:
-    assert "You have no home chat on slack yet" in agent.order("/handoff slack")
+    assert "You have no home chat on slack yet" in agent.types("/handoff slack")
 
 
 def test_no_service(agent_alone: Agent) -> None:
@@ -173,14 +175,27 @@ def test_the_service_is_down_while_the_session_is_elsewhere(agent: Agent) -> Non
     assert "Cannot reach the service" in refusal(agent.prompt("/handoff back"))
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks that wait a third of a second instead of seven."""
+    monkeypatch.setattr(journey, "_WAIT_SECONDS", 0.3)
+    monkeypatch.setattr(whereabouts, "_READ_SECONDS", 0.3)
+
+
+def test_a_hook_gives_up_before_it_is_late() -> None:
+    assert max(journey._WAIT_SECONDS, whereabouts._READ_SECONDS) < hook._SECONDS < 10
+
+
+@pytest.mark.usefixtures("impatient")
 def test_a_service_that_hangs_does_not_hang_the_agent(agent_alone: Agent) -> None:
     with HttpServer(HANG) as server:
         agent_alone.variables |= {"HANDOFF_URL": server.url, "HANDOFF_TOKEN": "t"}
         began = time.monotonic()
         assert "on its way" in refusal(agent_alone.prompt("/handoff telegram"))
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 5
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("prompt", ["/handoff back", "/handoff status", "/handoff slack", "and the tests?"])
 def test_nor_does_it_while_the_session_is_elsewhere(agent_alone: Agent, prompt: str) -> None:
     with HttpServer(HANG) as server:
@@ -189,7 +204,7 @@ def test_nor_does_it_while_the_session_is_elsewhere(agent_alone: Agent, prompt: 
         agent_alone.variables |= {"HANDOFF_TOKEN": "t"}
         began = time.monotonic()
         refusal(agent_alone.prompt(prompt))
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 5
     assert note.read_bytes() == before
 
 
@@ -199,7 +214,8 @@ def test_nor_does_it_while_the_session_is_elsewhere(agent_alone: Agent, prompt: 
 )
 def test_a_service_that_refuses_is_one_line(agent_alone: Agent, status: int, sentence: str) -> None:
     problem = {"code": "unauthenticated" if status == 401 else "internal", "detail": f"HTTP {status}: token, later"}
-    with HttpServer(json_response(problem, status)) as server:
+    at_once = {"content-type": "application/json", "retry-after": "0"}
+    with HttpServer(Response(status, json.dumps(problem).encode(), at_once)) as server:
         agent_alone.variables |= {"HANDOFF_URL": server.url, "HANDOFF_TOKEN": "t"}
         began = time.monotonic()
         shown = refusal(agent_alone.prompt("/handoff telegram"))
@@ -213,7 +229,7 @@ def test_a_service_that_refuses_is_one_line(agent_alone: Agent, status: int, sen
 def test_a_missing_token_is_one_line(agent_alone: Agent) -> None:
     with HttpServer(json_response({"code": "unauthenticated", "detail": "no"}, 401)) as server:
         agent_alone.variables |= {"HANDOFF_URL": server.url}
-        first, *rest = agent_alone.order("/handoff telegram").splitlines()
+        first, *rest = agent_alone.types("/handoff telegram").splitlines()
     assert ("needs a token" in first, rest) == (True, ["It is still here."])
     assert agent_alone.notes == []
 
@@ -351,7 +367,7 @@ def test_an_interrupted_connection_is_one_line(agent: Agent, proxy: FaultProxy) 
     assert agent.prompt("and the tests?") == {}
 
 
-def test_a_session_that_a_command_handed_over_is_fenced(agent: Agent, user: User, run: Run, tmp_path: Path) -> None:
+def test_a_session_that_a_command_handed_over_is_guarded(agent: Agent, user: User, run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "home" / ".claude" / "projects" / "p"
     folder.mkdir(parents=True)
     assert agent.transcript

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from handoff_cli.inside.notify import worth_telling
-from handoff_cli.inside.post_notice import notice
+from handoff_cli.inside.notify import notice_of
+from handoff_cli.inside.send_notice import notice
 from tests.cli.conftest import HOME_CHAT, PROGRAM, Run
 from tests.support.servers import HANG, HttpServer
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
-    from local.service import LocalService
+    from tests.support.one_machine import OneMachine
 
 STOP = {"hook_event_name": "Stop", "last_assistant_message": "my number is 4711"}
 
@@ -25,16 +25,14 @@ def _event(**event: Any) -> bytes:
     return json.dumps({"session_id": "s1", "cwd": "/work/api", **event}).encode()
 
 
-def _said(service: "LocalService", project: str) -> list[str]:
+def _said(service: "OneMachine", project: str) -> list[str]:
     """The notices about a project in the home chat."""
     chats = service.simulator.state()["platforms"]["telegram"]["chats"]
     texts = [message["text"] for chat in chats if chat["id"] == HOME_CHAT for message in chat["messages"]]
     return [text for text in texts if project in text]
 
 
-def test_the_home_chat_is_told_once_a_minute(
-    service: "LocalService", connected: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_home_chat_is_told_once_a_minute(service: "OneMachine", connected: dict[str, str], tmp_path: Path) -> None:
     project = tmp_path / "an_api"
 
     def hook(**event: Any) -> None:
@@ -74,7 +72,7 @@ def test_the_agent_never_waits(environ: dict[str, str], tmp_path: Path) -> None:
 )
 def test_what_is_told_has_no_words_of_the_conversation(event: dict[str, Any], what: str, why: str) -> None:
     told = {"what": what, "session": "s1", "directory": "/work/api", "why": why}
-    assert worth_telling(_event(**event)) == told
+    assert notice_of(_event(**event)) == told
 
 
 @pytest.mark.parametrize(
@@ -89,7 +87,7 @@ def test_what_is_told_has_no_words_of_the_conversation(event: dict[str, Any], wh
     ],
 )
 def test_nothing_else_is_told(raw: bytes) -> None:
-    assert worth_telling(raw) is None
+    assert notice_of(raw) is None
 
 
 def test_names_cannot_format_the_message() -> None:

@@ -16,7 +16,7 @@ from tests.support.waiting import eventually
 
 
 @pytest.fixture
-def program(machine: Machine, ctrl_c_works: None) -> Iterator[RunnerProcess]:
+def program(machine: Machine) -> Iterator[RunnerProcess]:
     program = RunnerProcess(machine.agents, machine.proxy.url)
     yield program
     program.stop_all()

@@ -66,7 +66,7 @@ PROMPTS: dict[str, Json] = {
 
 
 class Tools:
-    """What the tools do. One process serves one agent in one directory."""
+    """The tools. One process serves one agent in one directory."""
 
     def __init__(self, context: Context, agent: str | None) -> None:
         self._context, self._agent = context, agent
@@ -84,8 +84,8 @@ class Tools:
         if not platform:
             raise UsageProblem("Say where to: platform is missing.")
         transcript = self._transcript(arguments)
-        words = str(arguments.get("message") or "").strip()
-        where = Destination(platform, words, uuid.uuid4().hex, self._directory)
+        message = str(arguments.get("message") or "").strip()
+        where = Destination(platform, message, uuid.uuid4().hex, self._directory)
         with self._context.service() as service:
             check_destination(service, platform, target=None)
             moved, answerer = hand_over(self._context, service, transcript, where)

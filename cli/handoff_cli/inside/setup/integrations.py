@@ -1,4 +1,4 @@
-"""What makes each agent know `/handoff`."""
+"""Integrations: the files and settings with which each agent knows `/handoff`."""
 
 import json
 import shlex
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from handoff_cli.directories import tool_home
 from handoff_cli.inside.setup.files import read
 from handoff_cli.inside.setup.json_tree import NotJson
 from handoff_cli.inside.setup.pieces import MARK, Entry, OwnFile, Piece, notified_platform, ours
@@ -164,7 +165,7 @@ class Integration:
     def pieces(
         self, environ: Mapping[str, str], program: tuple[str, ...], notify: str | None = None
     ) -> tuple[Piece, ...]:
-        """What is written. `notify` is the platform of notices, empty for any; None: there are none, and older ones go."""
+        """The pieces to write. `notify` is the platform of notices, empty for any; None: there are none, and older ones go."""
         return *self.own_pieces(environ, program), *self._notices(environ, program, notify)
 
     def notified(self, environ: Mapping[str, str]) -> str | None:
@@ -183,15 +184,13 @@ class Integration:
         if self.settings is None:
             return ()
         path, timeout = self.settings(environ), _SECONDS * (1000 if self.name == "gemini" else 1)
-        words = ["--notify", *([notify] if notify else [])]
-        entry = None if notify is None else _hook(program, self.name, timeout, *words)
+        options = ["--notify", *([notify] if notify else [])]
+        entry = None if notify is None else _hook(program, self.name, timeout, *options)
         return tuple(Entry(path, ("hooks", event), entry) for event in self.notices)
 
 
 def _home(environ: Mapping[str, str], variable: str, default: str) -> Path:
-    if named := environ.get(variable):
-        return Path(named).expanduser()
-    return Path(environ.get("HOME") or Path.home()) / default
+    return Path(tool_home(environ, variable, default))
 
 
 def _hook(program: tuple[str, ...], agent: str, timeout: int, *options: str) -> dict[str, object]:
@@ -249,9 +248,9 @@ def _opencode(environ: Mapping[str, str], program: tuple[str, ...]) -> tuple[Pie
 
 def _hermes(environ: Mapping[str, str], program: tuple[str, ...]) -> tuple[Piece, ...]:
     folder = _home(environ, "HERMES_HOME", ".hermes") / "plugins" / "tochat"
-    words = {"mark": MARK, "about": _ABOUT, "hint": _HINT}
-    code = _HERMES_PLUGIN.format(**words, program=list(program), seconds=_SECONDS)
-    return OwnFile(folder / "plugin.yaml", _HERMES_ABOUT.format(**words)), OwnFile(folder / "__init__.py", code)
+    texts = {"mark": MARK, "about": _ABOUT, "hint": _HINT}
+    code = _HERMES_PLUGIN.format(**texts, program=list(program), seconds=_SECONDS)
+    return OwnFile(folder / "plugin.yaml", _HERMES_ABOUT.format(**texts)), OwnFile(folder / "__init__.py", code)
 
 
 _RESTART = "Sessions that are open now know it after a restart."

@@ -1,4 +1,4 @@
-"""What an integration consists of: files of its own, and entries in settings that belong to the agent."""
+"""Pieces of an integration: files of its own, and entries in settings that belong to the agent."""
 
 import json
 import re

@@ -107,7 +107,7 @@ class _Conversation:
 
 
 def _queued(line: Record) -> Any:
-    """What the user typed while the agent was working; None if this record is something else."""
+    """The text that the user typed while the agent was working; None if this record is something else."""
     attached = line.get("attachment")
     if not isinstance(attached, dict) or attached.get("type") != "queued_command" or line.get("isSidechain"):
         return None

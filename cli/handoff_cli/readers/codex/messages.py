@@ -74,7 +74,7 @@ def _message(item: Record) -> Message | None:
 
 
 def _words(item: Record, text: str) -> str:
-    """What the user said or did; empty if the program wrote this message."""
+    """The text or action of the user; empty if the program wrote this message."""
     start = text.lstrip()
     if start.startswith("<user_shell_command>") and (shell := _SHELL.search(text)):
         output = shell[2].partition("Output:")[2].replace("</result>", "").strip()

@@ -45,7 +45,7 @@ def unwrapped(line: Record) -> tuple[str, Record]:
 
 
 def meta_of(lines: list[Record]) -> Record:
-    """What the first record says about the thread; empty if it says nothing."""
+    """The description of the thread in the first record; empty if there is none."""
     kind, payload = unwrapped(lines[0]) if lines else ("", {})
     return payload if kind == "session_meta" else {}
 

@@ -50,7 +50,7 @@ def cut(text: str, limit: int, *, always: bool = False) -> str:
 
 
 def arguments_of(raw: Any, title: str) -> str:
-    """What a tool was called with, as a JSON object of at most about 2 KiB."""
+    """The arguments of a tool call, as a JSON object of at most about 2 KiB."""
     known = raw if isinstance(raw, dict) and raw else {"title": title}
     text = masked(json.dumps(known, ensure_ascii=False, default=str)[:_KEPT])
     if len(text.encode("utf-8", "replace")) <= TOOL_LIMIT and _is_json(text):

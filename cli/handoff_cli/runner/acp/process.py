@@ -48,13 +48,13 @@ class AgentProcess:
 
     @property
     def reader(self) -> asyncio.StreamReader:
-        """What the agent writes."""
+        """The output of the agent."""
         assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
         return self._process.stdout
 
     @property
     def writer(self) -> asyncio.StreamWriter:
-        """What the agent reads."""
+        """The input of the agent."""
         assert self._process.stdin is not None  # noqa: S101 - a pipe was asked for
         return self._process.stdin
 

@@ -1,4 +1,4 @@
-"""What an agent says and does in one turn: as messages for the transcript, and in short as progress."""
+"""Record of one turn of an agent, its texts and steps: as messages for the transcript, and in short as progress."""
 
 import json
 from collections.abc import Iterator
@@ -89,7 +89,7 @@ class Record:
 
     @property
     def reply(self) -> str:
-        """What the agent said last, after its last step; empty if nothing."""
+        """The agent's last text, after its last step; empty if there is none."""
         last = self._entries[-1] if self._entries else None
         return last.text.strip() if isinstance(last, Said) else ""
 
@@ -104,7 +104,7 @@ class Record:
         self.version += 1
 
     def new_prompt(self) -> None:
-        """What is said next answers other words: it begins a new message."""
+        """The next text answers another prompt: it begins a new message."""
         if self._entries and isinstance(self._entries[-1], Said) and self._entries[-1].text:
             self._entries.append(Said())
 

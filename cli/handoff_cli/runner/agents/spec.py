@@ -1,4 +1,4 @@
-"""What the runner knows about one agent."""
+"""Properties of one agent that the runner needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ class AgentSpec:
     """The variable that tells the adapter where the user's program is: an older core would damage sessions."""
     native: tuple[str, ...] = ()
     in_terminal: str = ""
-    """What to type in a terminal where the session is still open."""
+    """The command to type in a terminal where the session is still open."""
     opens: Literal["resume", "load"] = "resume"
     asking_modes: tuple[str, ...] = ()
     """Modes in which the agent asks before each step, the best one first; set after the session is opened."""

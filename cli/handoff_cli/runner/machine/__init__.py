@@ -1,1 +1,1 @@
-"""What this machine keeps for its runner: its id, the sessions that it handed over, locks and turns at work."""
+"""Files of the runner on this machine: its id, the sessions that it handed over, locks and turns at work."""

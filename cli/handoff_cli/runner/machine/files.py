@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from handoff_cli.directories import state_home
 from handoff_cli.errors import UsageProblem
 
 
 def state_directory(environ: Mapping[str, str]) -> Path:
     """Where the runner keeps its data; made by `private_directory`."""
-    base = environ.get("XDG_STATE_HOME", "")
-    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or Path.home()) / ".local" / "state"
-    return root / "handoff" / "runner"
+    return Path(state_home(environ)) / "handoff" / "runner"
 
 
 def private_directory(path: Path) -> Path:

@@ -48,7 +48,7 @@ class Lock:
         os.pwrite(self.descriptor, json.dumps(about).encode().ljust(200), 0)
 
     def holder(self) -> dict[str, Any]:
-        """What its last holder noted; empty if nothing."""
+        """The note of its last holder; empty if there is none."""
         with suppress(OSError, ValueError):
             found = json.loads(self._path.read_bytes())
             return found if isinstance(found, dict) else {}

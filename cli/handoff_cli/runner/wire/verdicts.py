@@ -1,4 +1,4 @@
-"""What the runner does after each answer of the service: one table for all calls."""
+"""Reactions of the runner to answers of the service: one table for all calls."""
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Verdict(Enum):
-    """What an answer means for the turn, or for the whole runner."""
+    """The meaning of an answer for the turn, or for the whole runner."""
 
     GO_ON = auto()
     """Accepted."""
@@ -45,7 +45,7 @@ class Answer:
 
     @property
     def verdict(self) -> Verdict:
-        """What to do now."""
+        """The reaction to this answer."""
         return _BY_CODE.get((self.status, self.code)) or _by_status(self.status, known=bool(self.code))
 
 

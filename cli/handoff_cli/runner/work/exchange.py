@@ -195,7 +195,7 @@ class Exchange:
 
 
 def _detail(question: Question) -> str:
-    """What the agent wants to do: the command as it is, else all arguments."""
+    """The action that the agent asks for: the command as it is, else all arguments."""
     given = question.input
     if isinstance(given, dict) and isinstance(command := given.get("command"), str):
         return cut(masked(command[: 4 * TOOL_LIMIT]), TOOL_LIMIT)

@@ -1,4 +1,4 @@
-"""What every turn of one runner shares."""
+"""Objects that all turns of one runner share."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What is said to the agent in one turn, and when it is stopped."""
+"""Prompts to the agent in one turn, and its cancellation."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -107,7 +107,7 @@ class Speech:
         return first_prompt(words, missed=await self._missed(), given=given, interrupted=interrupted)
 
     async def _missed(self) -> list[Message]:
-        """What was said without the agent. Pages that cannot be read now are left out: the newest matter most."""
+        """The messages that the agent has not seen. Pages that cannot be read now are left out: the newest matter most."""
         missed: list[Message] = list(self._claimed.get("unseen") or [])
         after = self._claimed.get("unseen_next")
         while isinstance(after, int):

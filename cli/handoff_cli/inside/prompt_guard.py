@@ -18,7 +18,7 @@ def on_prompt(context: Context, event: Event, file: StateFile, state: State) -> 
         return Block(f"Nothing was sent. {texts.on_its_way(event, state)}")
     found = locate(context, state)
     if isinstance(found, Here):
-        return Tell(told=file)
+        return Tell(note=file)
     if isinstance(found, Elsewhere):
         return Block(f"Nothing was sent. {texts.elsewhere(event, found.session)}")
     if isinstance(found, Unknown):
@@ -26,17 +26,17 @@ def on_prompt(context: Context, event: Event, file: StateFile, state: State) -> 
     if found.state.reload and event.agent not in ALWAYS_CURRENT:
         file.write(found.state)
         return Block(f"Nothing was sent: this window does not know what was said in the chat.\n{texts.reload(event)}")
-    return Tell(context=found.state.context, told=file)
+    return Tell(context=found.state.context, note=file)
 
 
 def on_compact(context: Context, event: Event, file: StateFile, state: State) -> Answer:
-    """The agent is about to ask the model for a summary. What is to be told waits for a prompt."""
+    """The agent is about to ask the model for a summary. What the model must know waits for a prompt."""
     found = Tell() if state.phase == "failed" else on_prompt(context, event, file, state)
     return found if isinstance(found, Block) else Tell()
 
 
 def on_start(context: Context, event: Event, file: StateFile, state: State) -> Answer:
-    """The agent begins or loads a session. Once loaded, it knows what it said itself; the rest is told here."""
+    """The agent begins or loads a session. Once loaded, it knows what it said itself; the rest is added here."""
     if not event.loaded or state.phase == "failed" or state.is_moving:
         return Tell()
     found = locate(context, state)
@@ -48,8 +48,8 @@ def on_start(context: Context, event: Event, file: StateFile, state: State) -> A
     if isinstance(found, Unknown):
         return Tell(shown=texts.cannot_check(state, file, found.reason))
     if isinstance(found, Here):
-        return Tell(told=file)
-    return Tell(shown="The session is here again.", context=found.state.context, told=file)
+        return Tell(note=file)
+    return Tell(shown="The session is here again.", context=found.state.context, note=file)
 
 
 def status(context: Context, event: Event, file: StateFile, state: State | None) -> str:

@@ -16,19 +16,19 @@ _LOOKED_THROUGH = 100
 _LONGEST_NAME = 60
 
 
-def post_notice(context: Context, agent: str, platform: str, told: dict[str, str]) -> None:
+def send_notice(context: Context, agent: str, platform: str, event: dict[str, str]) -> None:
     """Say it in the home chat. A notice that cannot be posted is dropped: there is no one to tell."""
     with suppress(CliError), service_of(context) as service:
-        text = notice(INTEGRATIONS[agent].title, told, _link(service, told.get("session", "")))
+        text = notice(INTEGRATIONS[agent].title, event, _link(service, event.get("session", "")))
         service.post_notice(text, platform or None, key=uuid.uuid4().hex)
 
 
-def notice(agent: str, told: dict[str, str], link: str) -> str:
+def notice(agent: str, event: dict[str, str], link: str) -> str:
     """The project's name, what happened, and the thread of the session if it ever was in a chat."""
     # As code, because a name may have characters that mean something in Markdown.
-    project = one_line(Path(told["directory"]).name.replace("`", "'"), _LONGEST_NAME) or "/"
-    lines = [f"`{project}`: {agent} {'needs you' if told['what'] == 'needs you' else 'is done'}."]
-    if why := one_line(told["why"].replace("`", "'"), 300):
+    project = one_line(Path(event["directory"]).name.replace("`", "'"), _LONGEST_NAME) or "/"
+    lines = [f"`{project}`: {agent} {'needs you' if event['what'] == 'needs you' else 'is done'}."]
+    if why := one_line(event["why"].replace("`", "'"), 300):
         lines.append(f"`{why}`")
     return "\n\n".join([*lines, *([link] if link else [])])
 
