@@ -32,6 +32,7 @@ class PlatformCase:
 
     `mention` matches a text with which the platform notifies a person; `own_mentions` are those that the bot sends
     on purpose. `ignored` are signed events without a message of a person. `samples` are webhooks of every kind.
+    `tells_webhook`: its API tells where it posts to. `tells_members`: it tells whether accounts of a user are in a chat.
     """
 
     name: str
@@ -41,6 +42,8 @@ class PlatformCase:
     ignored: Mapping[str, Any]
     samples: Sequence[Samples]
     own_mentions: tuple[str, ...] = ()
+    tells_webhook: bool = True
+    tells_members: bool = False
     opens_threads_with: str = "open_thread"  # the simulator's name for the call
 
     @property

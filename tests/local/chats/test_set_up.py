@@ -88,11 +88,11 @@ def test_what_is_stored_is_all_that_a_bot_on_one_machine_needs(platforms: Simula
 
 def test_messages_that_no_platform_posts_are_fetched_beside_a_public_address(tmp_path: Path) -> None:
     only = [chat for chat in CHATS if chat.relay and chat.relay.is_only_way]
+    assert only
     given = {variable(name): "x" for chat in CHATS for name in secret_names(chat)}
     with closing(Database(tmp_path / "handoff.db")) as database:
         served = RealChats(RealBots.from_environment(given), SqliteSecrets(database), has_public_url=True)
         assert [relay.platform for relay in served.relays("http://127.0.0.1:1")] == [chat.name for chat in only]
-    assert {chat.name for chat in only} == {"discord", "signal"}
 
 
 @guided

@@ -43,6 +43,7 @@ CASE = PlatformCase(
     mention=re.compile(r"<(?:@[UW]|!(?:here|channel|everyone|subteam))|(?<!\w)@(?:everyone|here|channel)\b"),
     own_mentions=(f"<@{OWNER}>",),
     opens_threads_with="send",
+    tells_webhook=False,
     webhooks={"slack": SignedWebhook("slack", sign, message)},
     samples=SAMPLES,
     ignored={name: {"type": "event_callback", **body} for name, body in IGNORED.items()},
