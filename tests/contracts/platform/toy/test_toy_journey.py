@@ -16,8 +16,10 @@ from local.chats import CHATS
 from local.service import LocalService
 from shared.domain.routes import Place
 from tests.contracts.platform.toy import CHAT, PLAIN_CHAT
+from tests.contracts.platform.toy.case import CASE
 from tests.support.api_user import ApiUser
 from tests.support.browser import Browser, missing
+from tests.support.snapshots import settled_snapshot, snapshot
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -129,6 +131,15 @@ def test_every_event_of_a_transaction_is_handled(user: ApiUser) -> None:
     eventually(lambda: {"one", "two"} <= {m["content"] for m in user.transcript(session_id)})
     joined = [call.name for call in user.service.simulator.calls if call.name.endswith("/join")]
     assert joined == ["POST /toy/api/chats/studio/join"]
+
+
+def test_events_without_a_known_person_are_ignored(user: ApiUser) -> None:
+    webhook, before = CASE.webhooks["toy"], settled_snapshot(user.service)
+    for event, body in CASE.ignored.items():
+        raw, _ = webhook.signed(user.service.simulator.secrets, json.dumps(body).encode(), 0)
+        assert user.http.request(webhook.method, webhook.path, content=raw).status_code == 200, event
+
+    assert {key for key in snapshot(user.service) if "INBOX#" in key} == {key for key in before if "INBOX#" in key}
 
 
 def test_the_body_limit_is_the_one_of_the_platform(service: LocalService) -> None:
