@@ -70,16 +70,24 @@ class Wire(ABC):
 
 async def ask(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int | None, Any]:
     """POST one question; returns status and JSON (or text) of the answer, or no status if there was no answer."""
-    headers = {"Content-Type": "application/json", **headers}
+    status, text = await _answer("POST", url, data=body, headers={"Content-Type": "application/json", **headers})
+    try:
+        return status, json.loads(text) if status else None
+    except ValueError:
+        return status, text
+
+
+async def ask_by_query(url: str, query: Mapping[str, str]) -> tuple[int | None, str]:
+    """GET with one question in the query; returns status and text, or no status if there was no answer."""
+    return await _answer("GET", url, params=query)
+
+
+async def _answer(method: str, url: str, **more: Any) -> tuple[int | None, str]:
     try:
         async with (
             ClientSession(timeout=ClientTimeout(total=TIMEOUT_SECONDS)) as session,
-            session.post(url, data=body, headers=headers) as response,
+            session.request(method, url, **more) as response,
         ):
-            text = await response.text()
+            return response.status, await response.text()
     except (ClientError, TimeoutError, OSError):
-        return None, None
-    try:
-        return response.status, json.loads(text)
-    except ValueError:
-        return response.status, text
+        return None, ""

@@ -91,11 +91,21 @@ class PlatformHarness:
             parsed = self.platform.parse(self._as_webhook(request))
             presses = [event for event in parsed.events if isinstance(event, Pressed)]
             answers = [self.platform.acknowledge(pressed, text) for pressed in presses]
-            answer = next(filter(None, answers), None) or parsed.answer or Answer({})
-            return Response(answer.status, json.dumps(answer.body).encode())
+            return _response(next(filter(None, answers), None) or parsed.answer)
 
         self.receiver.answer(acknowledge)
         self.press(home, place, message, button)
+
+    def answer_handshakes(self) -> None:
+        """Answer webhooks as the service does."""
+
+        def answer(request: Request) -> Response:
+            webhook = self._as_webhook(request)
+            if not self.platform.verify(webhook, now=now()):
+                return Response(401)
+            return _response(self.platform.parse(webhook).answer)
+
+        self.receiver.answer(answer)
 
     def is_notified(self, home: Place, place: Place, user: str) -> bool:
         """Whether this person was added to a thread, or is mentioned in it or in the message that it hangs on."""
@@ -167,6 +177,11 @@ def unconnected(chat: LocalChat, *, has_address: bool = True) -> Platform:
     secrets = FakeSecrets(dict.fromkeys(chat.spec.secrets, "1:any"))
     settings = Settings("handoffs", "sessions", "queue", public_url="https://service.test" if has_address else "")
     return PlatformRegistry(settings, secrets, [chat.spec]).get(chat.name)
+
+
+def _response(answer: Answer | None) -> Response:
+    given = answer or Answer({})
+    return Response(given.status, (given.body if isinstance(given.body, str) else json.dumps(given.body)).encode())
 
 
 def now() -> int:

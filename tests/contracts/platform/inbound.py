@@ -56,6 +56,10 @@ class Inbound(PlatformTests):
         assert len(set(ids)) == 12
         assert ids == sorted(ids)
 
+    def test_the_platform_accepts_the_address_of_the_webhook(self, at: PlatformHarness) -> None:
+        at.answer_handshakes()
+        assert at.simulator.verify(at.name).ok
+
     def test_without_secrets_nothing_is_verified(self, at: PlatformHarness) -> None:
         home = self.first_home
         request = at.write_and_receive(home, self.open(at, home))

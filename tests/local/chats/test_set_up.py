@@ -18,14 +18,15 @@ from shared.platforms.set_up import AskedSecret, PlainSetUp, Way
 from shared.platforms.spec import PlatformSpec
 from shared.sqlite.database import Database
 from shared.sqlite.secrets import SqliteSecrets
+from tests.contracts.platform.toy import CHAT as TOY
 
-GUIDED = [chat for chat in CHATS if chat.spec.set_up]
+GUIDED = [*(chat for chat in CHATS if chat.spec.set_up), TOY]
 guided = pytest.mark.parametrize("chat", GUIDED, ids=lambda chat: chat.name)
 
 
 @pytest.fixture(scope="module")
 def platforms() -> Iterator[Simulator]:
-    with Simulator() as simulator:
+    with Simulator([*CHATS, TOY]) as simulator:
         yield simulator
 
 
@@ -137,7 +138,7 @@ def test_a_script_has_one_try_and_nothing_is_stored(platforms: Simulator, chat: 
 
 @guided
 def test_a_platform_that_is_down_stores_nothing(chat: LocalChat) -> None:
-    with Simulator() as gone:
+    with Simulator([*CHATS, TOY]) as gone:
         there, typed = way(gone, chat), secrets_of(gone, chat)
     stored: dict[str, str] = {}
     with pytest.raises(SetUpFailed, match="did not answer"):

@@ -4,12 +4,12 @@ import base64
 import itertools
 from typing import Any
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, web
+from aiohttp import web
 
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.json_wire import JSON, JsonWire, Table
 from local.chats.simulator.people import BOT, Person
-from local.chats.simulator.protocol import TIMEOUT_SECONDS, Handshake
+from local.chats.simulator.protocol import Handshake, ask_by_query
 from local.chats.simulator.store import Chat, Message, NotFound, Thread
 from local.chats.whatsapp.wire.content import content_of
 from local.chats.whatsapp.wire.errors import BROKEN, RIGHTS, TOKEN, UNDELIVERABLE, busy, missing, no_number
@@ -65,18 +65,11 @@ class WhatsApp(JsonWire):
         right = await self._asked(self._backend.secret("verify_token"))
         wrong = await self._asked("another token")
         detail = f"The challenge was answered with {right}, one with a wrong token with {wrong}"
-        return Handshake(ok=right == (200, CHALLENGE) and wrong is not None and wrong[0] >= 400, detail=detail)
+        return Handshake(ok=right == (200, CHALLENGE) and (wrong[0] or 0) >= 400, detail=detail)
 
-    async def _asked(self, token: str) -> tuple[int, str] | None:
+    async def _asked(self, token: str) -> tuple[int | None, str]:
         query = {"hub.mode": "subscribe", "hub.verify_token": token, "hub.challenge": CHALLENGE}
-        try:
-            async with (
-                ClientSession(timeout=ClientTimeout(total=TIMEOUT_SECONDS)) as session,
-                session.get(self._backend.webhook() or "", params=query) as answer,
-            ):
-                return answer.status, await answer.text()
-        except (ClientError, TimeoutError, OSError, ValueError):
-            return None
+        return await ask_by_query(self._backend.webhook() or "", query)
 
     def _show(self, *_: Any) -> JSON:
         webhook = self._backend.webhook()

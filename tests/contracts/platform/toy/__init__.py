@@ -10,6 +10,7 @@ SPEC = PlatformSpec(
     title="Toy",
     threads=True,
     adapter="tests.contracts.platform.toy.adapter:Toy",
+    set_up="tests.contracts.platform.toy.set_up:ToySetUp",
     secrets=("toy/bot_token", "toy/webhook_secret"),
     api_url="https://toy.example/api",
     link_url="https://toy.example/open",
@@ -38,6 +39,7 @@ PLAIN_SPEC = replace(
     name="plaintoy",
     title="Plain Toy",
     threads=False,
+    set_up=None,
     adapter="tests.contracts.platform.toy.adapter:PlainToy",
     secrets=("plaintoy/bot_token", "plaintoy/webhook_secret"),
 )

@@ -5,13 +5,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from aiohttp import ClientSession, web
+from aiohttp import web
 
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.deliveries import Event, Policy
 from local.chats.simulator.json_wire import JSON, JsonWire, Refused, Table
 from local.chats.simulator.people import BOT, Person
-from local.chats.simulator.protocol import Handshake
+from local.chats.simulator.protocol import Handshake, ask_by_query
 from local.chats.simulator.store import Chat, Message, NotFound, Thread
 
 POLICY = Policy(timeout=3, retries=lambda: itertools.repeat(1.0, 10), in_order=True)
@@ -75,9 +75,8 @@ class ToyWire(JsonWire):
 
     async def verify(self) -> Handshake:
         query = {"token": self._backend.secret("webhook_secret"), "challenge": "xyzzy"}
-        async with ClientSession() as session, session.get(self._backend.webhook() or "", params=query) as answer:
-            text = await answer.text()
-        return Handshake(ok=text == "xyzzy", detail=text)
+        status, text = await ask_by_query(self._backend.webhook() or "", query)
+        return Handshake(ok=(status, text) == (200, "xyzzy"), detail=text)
 
     def _show_chat(self, request: web.Request, _: JSON) -> JSON:
         chat = self._chat(request)
