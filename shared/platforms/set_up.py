@@ -58,10 +58,10 @@ class SetUp(Protocol):
     """The set-up of one platform. `check` and `connect` call it, and raise PlatformErrors."""
 
     def steps(self, way: Way) -> Sequence[str]:
-        """What to do on the platform's pages before the secrets can be copied; one step each."""
+        """The steps on the platform's pages before the secrets can be copied."""
 
     def asked(self, way: Way) -> Sequence[AskedSecret]:
-        """What to ask for, in this order."""
+        """The secrets to ask for, in this order."""
 
     def generated(self, way: Way) -> Sequence[str]:  # noqa: ARG002  # many platforms inherit these three
         """Secrets to choose at random, unless they are set."""

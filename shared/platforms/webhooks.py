@@ -7,7 +7,7 @@ from typing import Any
 from shared.domain.commands import COMMANDS
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError, RecursionError)
-"""What an odd value raises where it is read."""
+"""Errors that an odd value raises where it is read."""
 FRESH_SECONDS = 300
 """A signature outside this window is a replay, or a clock is wrong."""
 _BANG = re.compile(r"!([a-z]+)(?!\S)")

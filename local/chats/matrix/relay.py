@@ -80,7 +80,7 @@ class MatrixRelay(Relay):
             await self.keep_connected(poll, aiohttp.ClientError, OSError, ValueError, LookupError, TypeError)
 
     async def _poll(self, session: aiohttp.ClientSession) -> tuple[list[Json], str]:
-        """What was said since the last position, and the next one."""
+        """The events since the last position, and the next position."""
         if not self._me:
             self._me, self._since = await self._begin(session)
         answer = await self._sync(session, self._since)
@@ -134,7 +134,7 @@ class MatrixRelay(Relay):
         return [*_invitations(invited, me), *found]
 
     def _since_entry(self, room: str, events: Sequence[Json], me: str) -> Sequence[Json]:
-        """What was said after the bot was invited or joined: a homeserver adds what was said before."""
+        """The events after the bot was invited or joined: a homeserver adds earlier ones."""
         entries = _entries(events, me)
         if "join" not in entries:
             return events

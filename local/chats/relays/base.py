@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Target:
-    """What a relay connects: the service at `url` and the platform at `api_url`; `options` as the relay's spec lists them."""
+    """The two ends of a relay: the service at `url` and the platform at `api_url`; `options` as the relay's spec lists them."""
 
     url: str
     api_url: str

@@ -45,7 +45,7 @@ class DiscordHttp:
         self._limit = limit
         self._patience = patience
         self._base_url = base_url.rstrip("/")
-        # A subclass of Route with the address of this client: `Route.BASE` itself is global to the process.
+        # A subclass of Route with the address of this client: `Route.BASE` is global, and each login sets it to its own.
         self._route: type[Route] = type("_Route", (Route,), {"BASE": self._base_url})
         self._http: HTTPClient | None = None
         self._logging_in: asyncio.Lock | None = None
@@ -112,7 +112,8 @@ class DiscordHttp:
     async def _log_in(self) -> HTTPClient:
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_SECONDS)
         http = _Http(asyncio.get_running_loop(), connector, http_trace=traced())
-        Route.BASE = self._base_url  # `static_login` has no other way to get the address
+        # `static_login` has no other way to get the address, and reads it before it first waits: logins on one loop do not mix.
+        Route.BASE = self._base_url
         try:
             me = await http.static_login(self._token)
             check(me, ME)

@@ -55,7 +55,7 @@ def _list(value: Any) -> list[Json]:
 
 
 def read(event: Json) -> Event | str:
-    """What an event asks for, or why it is ignored. Raises nothing."""
+    """The event of the port, or the reason why it is ignored. Raises nothing."""
     try:
         return _read(event)
     except UNREADABLE:

@@ -65,7 +65,7 @@ def _listed(value: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _said(entry: Mapping[str, Any]) -> Iterator[Event]:
-    """What a person wrote or pressed. Anything else that they send lets the bot write to them, too."""
+    """The message or press of a person. Anything else that they send lets the bot write to them, too."""
     sender, wamid, kind = entry["from"], entry["id"], entry["type"]
     if not SPEC.is_person_id(sender) or not isinstance(wamid, str) or not _SECONDS.fullmatch(entry["timestamp"]):
         raise ValueError("not a message of WhatsApp")

@@ -21,7 +21,7 @@ from tests.support.servers import Response
 
 @dataclass(frozen=True)
 class Target:
-    """What an operation is tried on: made before, without the proxy."""
+    """The subject of an operation: made before, without the proxy."""
 
     home: Place
     place: Place
@@ -63,7 +63,7 @@ Choose = Callable[[Answers], Answers]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run did: it returned a value or raised an error."""
+    """The outcome of one run: a value or an error."""
 
     what: str
     value: Any = None

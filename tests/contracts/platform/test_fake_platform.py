@@ -40,7 +40,7 @@ FAULTS: dict[str, type[PlatformError]] = {
 
 
 class FakeSimulator:
-    """What the contract does to the simulator, done to the fake."""
+    """The contract's calls of the simulator, done to the fake."""
 
     def __init__(self, platform: FakePlatform) -> None:
         self._platform = platform

@@ -38,7 +38,7 @@ def user(service: LocalService) -> ApiUser:
 
 
 def transaction(service: LocalService, *events: dict[str, Any], size: int = 0) -> httpx.Response:
-    """What the toy sends to the webhook: any number of events in one request."""
+    """A webhook of the toy, with any number of events in one request."""
     return httpx.put(
         f"{service.url}/webhooks/toy/transactions/{uuid.uuid4().hex}",
         content=json.dumps({"token": service.simulator.secrets["toy/webhook_secret"], "events": events}).ljust(size),
