@@ -34,6 +34,19 @@ class Inbound(PlatformTests):
             assert inbound.place.route == where.route
             assert (inbound.sender, inbound.text) == (self.chat.people["owner"], MESSAGE)
 
+    def test_it_is_known_whether_the_chat_of_a_message_is_private(self, at: PlatformHarness) -> None:
+        for chat in self.chat.chats:
+            if "owner" not in chat.people or not self.chat.kinds[chat.kind].accepts_messages:
+                continue
+            home = Place(at.name, chat.id)
+            at.write(home, home)
+            inbound = at.next_message()
+            if at.platform.capabilities.tells_private:
+                private = inbound.private
+            else:
+                private = at.platform.is_private(home, person=inbound.sender)
+            assert private is (chat.people == ("owner",))
+
     def test_a_redelivered_event_is_the_same_event(self, at: PlatformHarness) -> None:
         place = self.open(at, self.first_home)
         at.write(self.first_home, place)

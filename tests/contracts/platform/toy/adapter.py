@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LIMIT = 1000
 BOT = "bot"
-MESSAGE = {"id": str, "chat": str, "thread": str | None, "from": str, "text": str}
+MESSAGE = {"id": str, "chat": str, "thread": str | None, "from": str, "text": str, "private": bool}
 FOUND = [{"id": str, "from": str}]
 """Those with a key. Other people can copy a key into what they post."""
 
@@ -136,14 +136,15 @@ class Toy(BasePlatform["Api"]):
         if event["kind"] == "invite":
             return Invited(place, sender)
         if event["kind"] == "press":
-            event_id, message, private = _sortable(event), str(event["message"]), event["private"] is True
-            return Pressed(event_id, place, sender, event["button"], message, handle=event_id, private=private)
+            event_id, message = _sortable(event), str(event["message"])
+            return Pressed(event_id, place, sender, event["button"], message, handle=event_id, private=_private(event))
         if event["kind"] == "named":
             return Announced(place, str(int(event["id"])), sender)
         return self._message(event)
 
     def _message(self, event: Mapping[str, Any]) -> Inbound:
-        return Inbound(_sortable(event), self._place(event), str(event["from"]), with_slash(str(event["text"])))
+        sender, text = str(event["from"]), with_slash(str(event["text"]))
+        return Inbound(_sortable(event), self._place(event), sender, text, private=_private(event))
 
     def _place(self, event: Mapping[str, Any]) -> Place:
         return Place(self.name, str(event["chat"]), event.get("thread"))
@@ -157,3 +158,7 @@ class PlainToy(Toy):
 
 def _sortable(event: Mapping[str, Any]) -> str:
     return f"{int(event['id']):012d}"
+
+
+def _private(event: Mapping[str, Any]) -> bool:
+    return event.get("private") is True

@@ -70,7 +70,7 @@ class ToyWire(JsonWire):
             if shown := json.loads(body or b"{}").get("shown"):
                 self._backend.store.acknowledge(chat, thread, message, person.key, shown)
 
-        event = self._event(chat, thread, person.id, {**pressed, "private": chat.kind == "note"})
+        event = self._event(chat, thread, person.id, {**pressed, "private": _is_private(chat)})
         self._deliver(chat, event, lambda: url, method="POST", answered=answered)
 
     async def verify(self) -> Handshake:
@@ -85,7 +85,7 @@ class ToyWire(JsonWire):
             "title": chat.title,
             "threads": self._has_threads(chat),
             "people": [self._backend.person(key).id for key in chat.people],
-            "private": chat.kind == "note",
+            "private": _is_private(chat),
             "member": chat.has_bot,
         }
 
@@ -128,7 +128,7 @@ class ToyWire(JsonWire):
     def _show_message(self, request: web.Request, _: JSON) -> JSON:
         chat, thread, message = self._message(request)
         shown = {"id": message.id, "chat": chat.id, "thread": thread.id if thread else None, "text": message.text}
-        return {**shown, "from": self._backend.person(message.author).id}
+        return {**shown, "from": self._backend.person(message.author).id, "private": _is_private(chat)}
 
     def _edit(self, request: web.Request, body: JSON) -> JSON:
         chat, thread, message = self._message(request)
@@ -197,3 +197,7 @@ class ToyWire(JsonWire):
                 **more,
             )
         )
+
+
+def _is_private(chat: Chat) -> bool:
+    return chat.kind == "note"
