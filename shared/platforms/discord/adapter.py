@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, ForeignChat, NotSent, PlatformError, Rejected
 from shared.platforms.base import BasePlatform
-from shared.platforms.discord import SPEC, inbound, presses, signatures, threads
-from shared.platforms.discord.components import as_components
+from shared.platforms.discord import SPEC, buttons, inbound, signatures, threads
 from shared.platforms.discord.diagnosis import DiscordDiagnosis
 from shared.platforms.discord.links import DiscordLinks
 from shared.platforms.discord.render import for_discord
@@ -81,7 +80,7 @@ class Discord(BasePlatform["Api"]):
             "nonce": nonce(key),
             "enforce_nonce": True,
             "allowed_mentions": NO_MENTIONS,
-            **({"components": as_components(part.buttons)} if part.buttons else {}),
+            **({"components": buttons.as_components(part.buttons)} if part.buttons else {}),
         }
         message = self._api.call("POST", "/channels/{channel_id}/messages", body, channel_id=_channel_id(place))
         return str(message["id"])
@@ -96,7 +95,7 @@ class Discord(BasePlatform["Api"]):
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
         """Discord keeps the buttons of a message unless they are given, or an empty list."""
-        components = as_components(part.buttons)
+        components = buttons.as_components(part.buttons)
         body = {"content": part.text, "allowed_mentions": NO_MENTIONS, "components": components}
         path = "/channels/{channel_id}/messages/{message_id}"
         self._api.call("PATCH", path, body, channel_id=_channel_id(place), message_id=message_id)
@@ -108,9 +107,9 @@ class Discord(BasePlatform["Api"]):
             return
 
     def acknowledge(self, pressed: Pressed, text: str) -> None:
-        """In one of two ways, which presses.py explains."""
+        """In one of two ways, which buttons.py explains."""
         try:
-            self._api.run(presses.acknowledge(self._api.http, pressed.handle, text), seconds=_ACKNOWLEDGE_SECONDS)
+            self._api.run(buttons.acknowledge(self._api.http, pressed.handle, text), seconds=_ACKNOWLEDGE_SECONDS)
         except PlatformError:
             return
 
