@@ -3,13 +3,12 @@
 import time
 
 from local.server.composition import Engine
-from local.server.memory import trim
 from local.server.messages import run_message, turn_message
 from local.server.outage import Outage
 from local.server.pool import Pool
 from local.server.workers import HandoffWorkers, QueueWorkers, Sweeper
 from shared.use_cases.handoffs.process_handoff import process_handoff
-from shared.use_cases.sweep import sweep
+from shared.use_cases.recovery.sweep import sweep
 
 TURN_THREADS = RUN_THREADS = HANDOFF_THREADS = 128
 """Most of the time they wait for a platform or an agent."""
@@ -51,7 +50,6 @@ class Work:
         def tidy() -> None:
             sweep(services)
             engine.expire()
-            trim()
 
         self._sweeper = Sweeper(tidy, self._outage)
 

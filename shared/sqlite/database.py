@@ -82,11 +82,6 @@ class Database:
         finally:
             self._write_lock.release()
 
-    @property
-    def commits(self) -> int:
-        """How many transactions this process has committed."""
-        return self._commits
-
     def sync(self) -> None:
         """Return when everything that was committed before this call is on the disk.
 

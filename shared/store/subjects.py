@@ -1,9 +1,8 @@
-"""Which readers a written item concerns."""
+"""Subjects of a written item: the readers that wait for it."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from shared.domain.handoffs import OPEN
 from shared.ports.changes import Subject, of_handoff, of_runner, of_session
 from shared.ports.tables import Table
 from shared.store.keys import RUNNER, meta_key
@@ -12,7 +11,7 @@ _META = meta_key("")["sk"]
 
 
 def subject_of(table: Table, item: Mapping[str, Any]) -> Subject | None:
-    """What a write of this item has changed for readers; None if none of them waits for such items."""
+    """The subject that a write of this item changes for readers; None if none of them waits for such items."""
     if table is Table.HANDOFFS:
         return of_handoff(item["handoff_id"])
     if item["sk"] == _META:
@@ -20,8 +19,3 @@ def subject_of(table: Table, item: Mapping[str, Any]) -> Subject | None:
     if item["pk"].startswith(RUNNER):
         return of_runner(*item["pk"].removeprefix(RUNNER).split("/", 1))
     return None
-
-
-def is_urgent(table: Table, item: Mapping[str, Any]) -> bool:
-    """Whether readers are told at once: the end of a handoff, or of a session's turn. Its steps may be told together."""
-    return item["state"] not in OPEN if table is Table.HANDOFFS else "turn" not in item

@@ -151,8 +151,8 @@ FAULTS = [
     # Functions
     Fault(
         "a token may do what its scopes do not allow",
-        "functions/http/context.py",
-        "    caller.require(scope)\n",
+        "functions/http/dependencies.py",
+        "        caller.require(self._scope)\n",
         "",
     ),
     Fault(

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import aiohttp
 
-from shared.use_cases.backoff import backoff
+from shared.backoff import backoff
 
 log = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+import aiohttp
 import httpx
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, MessageEntity
 from telegram.constants import ChatAction
@@ -22,10 +23,6 @@ from shared.errors import Ambiguous, NotSent, PlaceGone, RateLimited, Rejected, 
 from shared.platforms import loop
 from shared.platforms.addresses import is_loopback
 from shared.platforms.answers import DEFAULT_RETRY_AFTER, Shape, Unreadable, check, retry_after
-from shared.platforms.late_certificates import certificates_when_used
-
-with certificates_when_used():
-    import aiohttp
 
 T = TypeVar("T")
 Fields = Sequence[Mapping[str, Any]]
