@@ -21,6 +21,7 @@ FILES = {
     "tests/functions": "fast",
     "tests/mutants": "fast",
     "tests/shared": "fast",
+    "tests/test_tiers.py": "fast",
     "tests/upgrades": "fast",
     # Programs, or moto.
     "tests/functions/test_imports_stay_light.py": "test",
@@ -48,8 +49,6 @@ FILES = {
     "tests/journeys/test_handoff.py": "test",
     "tests/journeys/test_malformed_requests.py": "test soak",
     "tests/journeys/test_rejected_requests.py": "test",
-    "tests/journeys/test_tokens.py": "test",
-    "tests/journeys/test_user_isolation.py": "test",
     "tests/local/chats/relays/test_command.py": "deep",
     "tests/local/chats/relays/test_reconnect.py": "deep",
     "tests/local/cloud/moto_patches/test_forgetting.py": "deep",
