@@ -57,7 +57,7 @@ OF_WHATSAPP = [SECRETS_OF_WHATSAPP, "handoff up --public-url https://handoff.exa
 PUSHER = ".venv/bin/python -m local.chats.matrix.set_pusher --url <ApiUrl> --api-url https://<homeserver>"
 RUN_HERE = {PUSHER, UP, *SEND, *LOOK, *STOPPED, *WITHOUT_CREDENTIALS, *OTHER_STARTS, *OF_WHATSAPP}
 
-_PAIRED = "tests/cli/test_first_handoff.py::test_three_commands_lead_to_a_finished_handoff"
+_PAIRED = "tests/cli/test_first_handoff.py::test_every_bot_in_one_service_and_a_second_person"
 _INVITED = "tests/cli/test_link.py::test_an_invited_person_logs_in_once"
 _LINKED = "tests/cli/test_link.py::test_link_shows_a_code_and_waits_for_it"
 _DEPLOYED = "tests/journeys/test_deploy.py::test_three_commands_from_nothing_to_a_handoff"
