@@ -31,6 +31,7 @@ FILES = {
     "tests/shared/platforms/test_registry.py": "test",
     "tests/shared/sqlite/test_imports.py": "test",
     "tests/shared/sqlite/test_processes.py": "test",
+    "tests/shared/test_entry_points.py": "test",
     "tests/shared/test_on_lambda.py": "test",
     # The whole service on each platform and engine, faults, programs that are installed or deployed.
     "tests/cli/inside/test_start_up.py": "deep",

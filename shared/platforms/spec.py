@@ -1,4 +1,4 @@
-"""What is known of a platform without loading its SDK."""
+"""Description of a platform that needs no SDK."""
 
 import re
 from collections.abc import Mapping

@@ -8,12 +8,10 @@ import httpx
 import pytest
 
 from tests.support.api_user import ApiUser, add_user
-from tests.support.platform_cases import DEFAULT_PLATFORM, PLATFORMS, SHARED, THREADED
+from tests.support.platform_cases import CASES, DEFAULT_PLATFORM, PLATFORMS, SHARED, THREADED
 from tests.support.waiting import eventually
 
 Check = dict[str, Any]
-MEMBERS_ONLY = ("signal",)
-"""Here the bot can tell that none of the user's accounts is in the chat."""
 
 
 def checks(user: ApiUser) -> list[Check]:
@@ -40,9 +38,9 @@ def test_a_local_run_has_no_fault(user: ApiUser) -> None:
     found = checks(user)
 
     assert [check for check in found if check["ok"] is False] == []
-    # These have no API that tells the webhook's URL, so that check says how to look it up.
+    # Without an API that tells the webhook's URL, that check says how to look it up.
     unknown = [(check["platform"], check["name"]) for check in found if check["ok"] is None]
-    assert set(unknown) == {(platform, "webhook") for platform in ("slack", "matrix", "signal")}
+    assert set(unknown) == {(case.name, "webhook") for case in CASES.values() if not case.tells_webhook}
     for platform in PLATFORMS:
         named = {check["name"] for check in found if check["platform"] == platform}
         assert {"bot", "secrets", "webhook", "home", "identity"} <= named
@@ -87,7 +85,7 @@ def test_a_user_without_an_account_on_the_platform(user: ApiUser, platform: str)
     found = results(ApiUser(user.service, "other"), platform)
 
     assert found["identity"] is False
-    assert found["home"] is (platform not in MEMBERS_ONLY)
+    assert found["home"] is not CASES[platform].tells_members
 
 
 def test_a_user_without_a_home_learns_how_to_set_one(user: ApiUser) -> None:

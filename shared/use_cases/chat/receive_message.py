@@ -35,26 +35,27 @@ def receive_message(services: Services, platform_name: str, request: WebhookRequ
     parsed = platform.parse(request)
     if parsed.ignored:
         log.info("%s: ignored (%s)", platform_name, parsed.ignored)
-    for event in parsed.events:
-        _handle(services, platform, event, now)
-    return parsed.answer or RECEIVED
+    answers = [_handle(services, platform, event, now) for event in parsed.events]
+    return next(filter(None, answers), None) or parsed.answer or RECEIVED
 
 
-def _handle(services: Services, platform: Platform, event: Event, now: int) -> None:
+def _handle(services: Services, platform: Platform, event: Event, now: int) -> Answer | None:
+    """Returns the platform's own form of answer to a press, if it has one."""
     match event:
         case Receipt():
             services.store.outbox.reported(event.key, event.place, event.message_id)
         case Announced():
             fetched = _fetch(services, platform, event, now)
             if fetched is not None and not isinstance(fetched, Announced):
-                _handle(services, platform, fetched, now)
+                return _handle(services, platform, fetched, now)
         case _:
-            _handle_person(services, platform, event, now)
+            return _handle_person(services, platform, event, now)
+    return None
 
 
 def _handle_person(
     services: Services, platform: Platform, event: Inbound | Invited | Pressed | Heard, now: int
-) -> None:
+) -> Answer | None:
     """Handle an event that a person caused, if the person is known here."""
     user_id = services.store.accounts.user_of(event.place.platform, event.sender)
     if isinstance(event, Inbound):
@@ -67,11 +68,13 @@ def _handle_person(
         services.store.accounts.heard(event.place.platform, event.sender, min(event.at, now))
     elif isinstance(event, Pressed):
         press = pressed(event.button)
-        platform.acknowledge(event, decide(services, user_id, event.place, press) if press else NO_LONGER_ASKED)
+        text = decide(services, user_id, event.place, press) if press else NO_LONGER_ASKED
+        return platform.acknowledge(event, text)
     elif event.addressee is not None and not platform.is_me(event.addressee):
         log.info("%s: ignored, meant for another bot", event.place.platform)
     else:
         _take_in(services, event, user_id, now)
+    return None
 
 
 def _is_pairing(services: Services, platform: Platform, now: int) -> bool:

@@ -1,9 +1,9 @@
-"""Code fences in Markdown: where they open and close, also inside quotes and lists."""
+"""Code blocks in Markdown: where they open and close, also inside quotes and lists."""
 
 import re
 from dataclasses import dataclass
 
-# A fence may be inside quotes and lists: `> - ```py`. With another backtick after the run it is inline code.
+# A code block may be inside quotes and lists: `> - ```py`. With another backtick after the run it is inline code.
 _CONTAINERS = r"(?P<containers>[ \t]*(?:(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*)"
 _OPENING = re.compile(_CONTAINERS + r"(?P<run>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
 _DEEPEST = 24
@@ -11,16 +11,16 @@ _LONGEST_LANGUAGE = 24
 
 
 @dataclass(frozen=True)
-class Fence:
-    """An open code fence: the prefix of its lines, its run of backticks or tildes, and the info text after the run."""
+class CodeBlock:
+    """An open code block: the prefix of its lines, its run of backticks or tildes, and the info text after the run."""
 
     containers: str
     run: str
     info: str
 
     @classmethod
-    def opened_by(cls, text: str, at: int = 0) -> "Fence | None":
-        """The fence that the line beginning at `at` opens, if it does."""
+    def opened_by(cls, text: str, at: int = 0) -> "CodeBlock | None":
+        """The code block that the line beginning at `at` opens, if it does."""
         match = _OPENING.match(text, at)
         if match is None or len(match["containers"]) > _DEEPEST:
             return None
@@ -37,7 +37,7 @@ class Fence:
         return first if len(first) <= _LONGEST_LANGUAGE else ""
 
     def holds(self, line: str) -> bool:
-        """Whether the line is still inside the quote that contains the fence."""
+        """Whether the line is still inside the quote that contains the code block."""
         margin = line[: len(line) - len(line.lstrip(" \t>"))]
         return margin.count(">") >= self.containers.count(">")
 
@@ -54,10 +54,10 @@ def without_containers(line: str, containers: str) -> str:
 
 
 def well_formed(text: str, longest: int) -> str:
-    """The text with every fence closed by a separate line, its lines inside their containers, none over `longest`.
+    """The text with every code block closed by a separate line, its lines inside their containers, none over `longest`.
 
-    Only line ends and odd fences change: one that its quote or the text leaves open is closed; lines that a list's fence
-    forgot to indent are indented; what is too long to be repeated moves from behind the run to the next line.
+    Only line ends and odd code blocks change: one that its quote or the text leaves open is closed; lines that are not
+    indented in a list's code block are indented; what is too long to be repeated moves from behind the run to the next line.
     """
     lines = re.sub(r"\r\n?", "\n", text).split("\n")
     formed: list[str] = []
@@ -66,14 +66,14 @@ def well_formed(text: str, longest: int) -> str:
         opening = _shortened(lines[at], longest)
         formed += opening
         at += 1
-        if (fence := Fence.opened_by(opening[0])) is not None:
+        if (code := CodeBlock.opened_by(opening[0])) is not None:
             end = next(
-                (n for n in range(at, len(lines)) if not fence.holds(lines[n]) or fence.closed_by(lines[n])), len(lines)
+                (n for n in range(at, len(lines)) if not code.holds(lines[n]) or code.closed_by(lines[n])), len(lines)
             )
-            is_closed = end < len(lines) and fence.holds(lines[end])
+            is_closed = end < len(lines) and code.holds(lines[end])
             closing = lines[end : end + 1] if is_closed and len(lines[end]) <= longest else []
-            formed += _contained(lines[at:end] + closing, fence.containers)
-            formed += [] if closing else [fence.closer]
+            formed += _contained(lines[at:end] + closing, code.containers)
+            formed += [] if closing else [code.closer]
             at = end + is_closed
     return "\n".join(formed)
 
@@ -96,11 +96,11 @@ def _indent(containers: str) -> int:
 
 
 def _shortened(line: str, longest: int) -> list[str]:
-    fence = Fence.opened_by(line) if len(line) > longest else None
-    if fence is None:
+    code = CodeBlock.opened_by(line) if len(line) > longest else None
+    if code is None:
         return [line]
-    margin = line[: len(fence.containers)]
+    margin = line[: len(code.containers)]
     return [
-        margin + fence.run[: max(3, longest - len(margin))],
-        *([fence.containers + fence.info] if fence.info else []),
+        margin + code.run[: max(3, longest - len(margin))],
+        *([code.containers + code.info] if code.info else []),
     ]
