@@ -1,6 +1,6 @@
 # Each target does its own set-up: `make run` or `make test` may be the first command in a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help up run demo test fast check soak mutants coverage bench openapi template recording recording-inside format hooks lock bundle clean
+.PHONY: help up run demo fast test deep real check soak mutants coverage bench openapi template recording recording-inside format hooks lock bundle clean
 SHELL := /bin/bash
 
 PYTHON ?= python3
@@ -9,11 +9,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 3
 PYTESTFLAGS ?=
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTESTFLAGS)
-FAST := tests/shared tests/functions tests/contracts tests/journeys/test_handoff.py
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTESTFLAGS)
 
 help: ## show what can be done here
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: $(READY) ## start the service for use on this machine: one process, one file, kept
 	@$(BIN)/python -m local.server $(ARGS)
@@ -24,27 +23,32 @@ run: $(READY) ## start the whole service on this machine, as on AWS, in memory
 demo: $(READY) ## run one handoff and explain each step
 	@$(BIN)/python -m local.demo
 
-test: $(READY) ## run the tests
-	@$(PYTEST) -m "not soak"
+fast: $(READY) ## seconds: domain, use cases, functions and store in memory
+	@$(PYTEST) --tier fast
 
-fast: $(READY) ## run unit tests, contracts (not on moto) and one journey
-	@$(PYTEST) -m "not soak and not npm" -k "not moto" $(FAST)
+test: $(READY) ## minutes: fast, and every contract, the CLI and one whole handoff on each engine
+	@$(PYTEST) --tier test
 
-check: $(READY) ## format, lint, types, import rules, tests
+deep: $(READY) ## all platforms on all engines, faults and kills, deployments, the wheel
+	@$(PYTEST) --tier deep
+
+real: $(READY) ## real Claude Code, Codex, Synapse and browser, as far as they are installed
+	@$(PYTEST) --tier real
+
+check: $(READY) ## format, lint, types, import rules
 	@echo "format";  $(BIN)/ruff format --check --quiet . || { echo "  run: make format"; exit 1; }
 	@echo "lint";    $(BIN)/ruff check --quiet .
 	@echo "types";   $(BIN)/mypy --no-error-summary
 	@echo "imports"; PYTHONPATH=.:cli $(BIN)/lint-imports --no-logo >$(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log; exit 1; }
-	@$(MAKE) --no-print-directory test
 
 soak: $(READY) ## run the long fuzz and simulation tests
-	@$(PYTEST) -m soak
+	@$(PYTEST) --tier soak
 
 mutants: $(READY) ## apply each fault of tests/mutants to a copy, and see which tests notice it
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
 coverage: $(READY) ## run the tests and report which lines they reach
-	@$(PYTEST) -m "not soak" --cov --cov-report=term:skip-covered
+	@$(PYTEST) --tier test --cov --cov-report=term:skip-covered
 
 bench: $(READY) ## measure start-up and handoffs; ARGS=--write renews docs/speed.md
 	@PYTHONPATH=.:cli $(BIN)/python -m bench $(ARGS)

@@ -3,16 +3,18 @@
 import os
 from collections import Counter
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hypothesis  # its plugin imports it at the end otherwise, and CPython 3.11 cannot parse in two threads
 import pytest
 
+from tests import tiers
 from tests.support.processes import let_children_be_interrupted
 
 if TYPE_CHECKING:
     from local.cloud.engine import Engine
-    from shared.ports.store import Store
+    from shared.store.bundle import Store
     from tests.support.tables import TableNames
 
 
@@ -24,6 +26,38 @@ hypothesis.settings.load_profile("handoff")
 
 def pytest_configure() -> None:
     let_children_be_interrupted()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--tier", choices=list(tiers.RUNS), help="run only what `make TIER` runs")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of other tiers are not even imported."""
+    target = config.getoption("--tier")
+    if target is None or not collection_path.name.startswith("test_"):
+        return None
+    return True if not tiers.is_collected(_path_of(config, collection_path), target) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out marked tests and parameters of other tiers; name the group of each test for `--dist loadgroup`."""
+    target = config.getoption("--tier")
+    kept: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        path = _path_of(config, item.path)
+        tier = tiers.tier_of(item, path)
+        (kept if target is None or tier in tiers.RUNS[target] else others).append(item)
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(tiers.group_of(item, path)))
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = kept
+
+
+def _path_of(config: pytest.Config, path: Path) -> str:
+    return path.relative_to(config.rootpath).as_posix()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -49,6 +83,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"{count} skipped: {reason}")
+    terminalreporter.write_line(f"order: --randomly-seed={terminalreporter.config.getoption('randomly_seed')}")
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from functions.views import RunnerView
 from shared.errors import InvalidRequest
 from shared.ports.changes import of_runner
 from shared.services import Services
-from shared.use_cases.runners.claim_turn import begin_turn, claim_turn
+from shared.use_cases.runners.claim_machine_turn import begin_turn, claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import poll_turns, register_runner, revoke_runner
 from shared.use_cases.runners.report_turn import report_turn
@@ -91,7 +91,7 @@ def post_claim(
 ) -> ClaimedTurn:
     """Claim a turn. Idempotent by `claim_id`. A refusal `taken` means that another process works on it."""
     name = TurnName(user_id, runner_id, body.session_id, turn_id)
-    claim = claim_turn(services, name, claim_id=body.claim_id, previous_fence=body.previous_fence)
+    claim = claim_machine_turn(services, name, claim_id=body.claim_id, previous_fence=body.previous_fence)
     return ClaimedTurn.of(claim, now=services.clock.now(), lease_seconds=_lease(services))
 
 

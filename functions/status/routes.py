@@ -60,7 +60,7 @@ def get_platforms(services: AppServices, user_id: Reader) -> PlatformsList:
 
 @router.get("/doctor", responses=refusals(*READ))
 def get_doctor(services: AppServices, user_id: Reader, base_url: BaseUrl) -> DoctorReport:
-    """What would keep your handoffs from working, each with a fix. Changes nothing."""
+    """Problems that would keep your handoffs from working, each with a fix. Changes nothing."""
     findings = run_doctor(services, user_id, base_url=base_url)
     return DoctorReport(checks=[CheckView(**asdict(finding)) for finding in findings], now=iso(services.clock.now()))
 

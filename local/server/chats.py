@@ -11,8 +11,8 @@ from local.chats.relays.configuration import make_relay, missing, secrets_from, 
 from local.chats.spec import LocalChat
 from local.server.directory import SIMULATED, Refused
 from local.users import link_simulated, unlink_simulated
-from shared.ports.store import Store
 from shared.sqlite.secrets import SqliteSecrets
+from shared.store.bundle import Store
 
 if TYPE_CHECKING:
     from local.chats.simulator import Simulator

@@ -2,11 +2,11 @@
 
 import logging
 
+from shared.backoff import backoff
 from shared.errors import DataFileError
 from shared.ports.queue_text import message_of, run_of
 from shared.services import Services
 from shared.sqlite.queues import Received, SqliteQueue
-from shared.use_cases.backoff import backoff
 from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.execute_turn import execute_turn
 from shared.use_cases.turns.run_turn import DELIVERY_SECONDS, leave_to_newer, run_turn

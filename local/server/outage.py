@@ -5,8 +5,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from shared.backoff import backoff
 from shared.errors import DataFileError
-from shared.use_cases.backoff import backoff
 
 log = logging.getLogger(__name__)
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 5.0

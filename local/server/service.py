@@ -22,10 +22,10 @@ from local.server.work import Work
 from local.server.workers import Sweeper
 from local.users import USERS
 from shared.errors import DataFileError
-from shared.ports.store import Store
 from shared.sqlite.database import Database
 from shared.sqlite.secrets import SqliteSecrets
-from shared.use_cases.take_up import take_up
+from shared.store.bundle import Store
+from shared.use_cases.recovery.restart import take_up
 
 if TYPE_CHECKING:
     from local.chats.simulator import Simulator

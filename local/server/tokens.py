@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from local.users import USERS
 from shared.domain.tokens import USUAL, Scope
-from shared.ports.accounts import Accounts
+from shared.store.accounts import Accounts
 from shared.use_cases.people.authenticate import hash_of, new_token
 
 TOKENS = {"owner": "HANDOFF_TOKEN", "other": "HANDOFF_OTHER_TOKEN"}

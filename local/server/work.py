@@ -8,7 +8,7 @@ from local.server.outage import Outage
 from local.server.pool import Pool
 from local.server.workers import HandoffWorkers, QueueWorkers, Sweeper
 from shared.use_cases.handoffs.process_handoff import process_handoff
-from shared.use_cases.sweep import sweep
+from shared.use_cases.recovery.sweep import sweep
 
 RUN_THREADS = 128
 """Most of the time they wait for an agent."""

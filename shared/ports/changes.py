@@ -9,7 +9,7 @@ LONGEST_HOLD = 25.0
 
 
 class Subject(NamedTuple):
-    """What a reader waits for, and what a write has changed."""
+    """The subject that a reader waits for and that a write changes."""
 
     kind: str
     id: str
@@ -30,7 +30,7 @@ def of_runner(user_id: str, runner_id: str) -> Subject:
 
 
 class Read(NamedTuple, Generic[T]):
-    """What was read last. `was_held`: this service holds reads, so the client may ask again at once."""
+    """The last read. `was_held`: this service holds reads, so the client may ask again at once."""
 
     value: T
     was_held: bool

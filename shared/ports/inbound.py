@@ -153,7 +153,7 @@ Event = Inbound | Invited | Announced | Pressed | Heard | Receipt
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a verified webhook holds: any number of events in their order, and the platform's own form of answer, if any.
+    """The content of a verified webhook: any number of events in their order, and the platform's own form of answer, if any.
 
     `ignored` says, fit for a log, why a webhook without events and answer needs no action.
     """

@@ -132,7 +132,7 @@ class Platform(Protocol):
         return
 
     def render(self, markdown: str) -> list[Part]:
-        """An agent's Markdown as parts: pure, deterministic, none over the limit, no code fence left open."""
+        """An agent's Markdown as parts: pure, deterministic, none over the limit, no code block left open."""
 
     def link(self, place: Place) -> str:
         """The URL that opens this place for a person. Less exact if the platform must be asked and does not answer."""

@@ -31,7 +31,7 @@ def opened(path: Path, *, is_backup: bool = False) -> Iterator[sqlite3.Connectio
 
 
 def problems_in(connection: sqlite3.Connection) -> list[str]:
-    """What is damaged in a database, found without comparing each index with its table. Empty: it is sound."""
+    """Damage in a database, found without comparing each index with its table. Empty: it is sound."""
     try:
         rows = [str(text) for (text,) in connection.execute("PRAGMA quick_check(5)")]
     except sqlite3.DatabaseError as error:  # damaged so badly that the check ends

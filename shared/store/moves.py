@@ -17,13 +17,23 @@ from shared.store.tenants import RETURNED, end_handoff, move_in
 from shared.store.transitions import allowed, fence_is_mine, not_bound
 
 
-class TableMoves:
-    """The `Moves` port."""
+class Moves:
+    """Moves of a session; each is one transaction that sets route and owner and adds 1 to the epoch.
+
+    A session arrives unshared, except in the thread of a handoff with `share`.
+    """
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
     def rebind(self, handoff: Handoff, kickoff: Offer, *, now: int, machine_is_away: bool = False) -> Handoff | None:
+        """Move the session into the handoff's thread and offer its kickoff turn; a turn that it had is over.
+
+        `machine_is_away`: the deployment's agent confirms in the place of the user's own, and the session notes it.
+        None if the handoff's fence or state changed. Raises Moved if the session moved since the request, PlaceBusy if
+        another session lives in the thread: another user's, or the same user's and the handoff does not say `replace`.
+        Raises Conflict if the place changed.
+        """
         if handoff.thread is None:
             raise ValueError("the handoff has no thread to move its session to")
         place, link = handoff.thread.place, handoff.thread.url
@@ -77,6 +87,10 @@ class TableMoves:
         return replace(handoff, bound_epoch=epoch, steps=steps, lease_until=handoff.deadline, updated_at=now)
 
     def to_terminal(self, session: Session, *, now: int) -> Session:
+        """Move the session back to its terminal; a handoff in flight ends as cancelled in the same transaction.
+
+        Raises Conflict if the session changed since it was read.
+        """
         move = Update(
             Table.SESSIONS,
             meta_key(session.id),
@@ -88,6 +102,11 @@ class TableMoves:
         return _arrived(session, session.cli, None, now)
 
     def to_chat(self, session: Session, place: Place, link: str, *, now: int) -> Session:
+        """Move the session to a chat; the user's own session there returns to its terminal.
+
+        A handoff in flight ends as cancelled. Raises PlaceBusy if another user's session lives there, Conflict if the
+        session or the place changed since they were read.
+        """
         arrival = move_in(
             self._tables, place, link, session_id=session.id, user_id=session.user_id, may_replace=True, now=now
         )

@@ -1,4 +1,4 @@
-"""Which readers a written item concerns."""
+"""Subjects of a written item: the readers that wait for it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ _META = meta_key("")["sk"]
 
 
 def subject_of(table: Table, item: Mapping[str, Any]) -> Subject | None:
-    """What a write of this item has changed for readers; None if none of them waits for such items."""
+    """The subject that a write of this item changes for readers; None if none of them waits for such items."""
     if table is Table.HANDOFFS:
         return of_handoff(item["handoff_id"])
     if item["sk"] == _META:

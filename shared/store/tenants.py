@@ -1,4 +1,4 @@
-"""Which session a place leads to, and what happens to it when another session moves there."""
+"""The session at a place: its route, and its return when another session moves there."""
 
 from collections.abc import Sequence
 

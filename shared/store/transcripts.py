@@ -39,14 +39,19 @@ def _transactions(chunks: Sequence[Put]) -> Iterator[Sequence[Put]]:
     yield run
 
 
-class TableTranscripts:
-    """The `Transcripts` port."""
+class Transcripts:
+    """The ordered messages of sessions, stored in chunks that are never rewritten."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
     def append(self, session: Session, messages: Sequence[Message], *, now: int, uploaded: int = 0) -> Session:
-        """One transaction for as many chunks as fit. A conflict between two of them leaves a shorter, intact transcript."""
+        """Add messages behind those that `session` had when it was read. Raises Conflict if it changed since.
+
+        `uploaded` bytes of them count towards the user's limit.
+
+        One transaction for as many chunks as fit. A conflict between two of them leaves a shorter, intact transcript.
+        """
         chunks = chunk_puts(session.id, session.message_count, messages)
         for run in _transactions(chunks):
             session = self._append(session, run, now=now, uploaded=uploaded)
@@ -86,6 +91,7 @@ class TableTranscripts:
         return grown
 
     def load(self, session_id: str, *, after: int = 0, limit: int | None = None) -> Iterator[Message]:
+        """The messages behind the first `after`, in order."""
         partition, start = session_partition(session_id), chunk_key(session_id, 0)["sk"]
         if after:
             up_to = chunk_key(session_id, after)["sk"]

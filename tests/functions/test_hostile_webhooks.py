@@ -1,7 +1,7 @@
 """Signed webhooks with what a platform would not send: answered with 200, and later messages still arrive."""
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -14,11 +14,7 @@ from tests.contracts.platform.toy.samples import SAMPLES as TOY_SAMPLES
 from tests.shared.platforms.slack.samples import PRESSES as SLACK_PRESSES
 from tests.support.hostile_webhooks import SAID, Samples, as_json, each_replaced, hostile
 from tests.support.platform_cases import BUTTONED, CASES
-from tests.support.tables import TableNames
 from tests.support.webhook_endpoint import WebhookEndpoint, errors_logged, webhook_endpoint
-
-if TYPE_CHECKING:
-    from local.cloud.engine import Engine
 
 FIRST = 1_790_000_000
 WAYS = {**{name: case.samples for name, case in CASES.items()}, TOY.name: TOY_SAMPLES}
@@ -45,8 +41,8 @@ def name_of(samples: Samples) -> str:
 
 
 @pytest.fixture
-def endpoint(engine: "Engine", tables: TableNames) -> WebhookEndpoint:
-    return webhook_endpoint(engine.client, tables, [*CHATS, TOY])
+def endpoint() -> WebhookEndpoint:
+    return webhook_endpoint([*CHATS, TOY])
 
 
 def fuzz(endpoint: WebhookEndpoint, platform: str, *, seed: int, count: int) -> None:

@@ -24,7 +24,7 @@ from shared.ports.inbound import (
     WebhookRequest,
 )
 from shared.ports.platforms import Button, Capabilities, Part, Platform, ResolvedChat
-from shared.use_cases.turns.deliver import REPEAT_MARK
+from shared.use_cases.deliver import REPEAT_MARK
 
 T = TypeVar("T")
 LIMIT = 1000

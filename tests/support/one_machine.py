@@ -16,7 +16,7 @@ from shared.sqlite.queues import Received, SqliteQueue
 from shared.sqlite.tables import SqliteTables
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.handoffs.process_handoff import process_handoff
-from shared.use_cases.sweep import sweep
+from shared.use_cases.recovery.sweep import sweep
 from tests.support.kill_points import (
     AGENT,
     PROCESS,

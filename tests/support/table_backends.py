@@ -26,8 +26,15 @@ if TYPE_CHECKING:
 IN_MEMORY = next((path for path in [Path("/dev/shm")] if path.is_dir()), None)  # noqa: S108  # as fast as a test needs
 INSTALLED = [name for name in dynamodb_servers.SERVERS if dynamodb_servers.is_installed(name)]
 OTHER_MAKES = [pytest.param(name, marks=pytest.mark.npm) for name in INSTALLED or ["dynoxide"]]
-DYNAMODBS = ["moto", *OTHER_MAKES]
-DATABASES = ["memory", "sqlite", *DYNAMODBS]
+DATABASES = ["memory", "sqlite", "moto", *OTHER_MAKES]
+STORE_DATABASES = [
+    "memory",
+    pytest.param("sqlite", marks=pytest.mark.tier("test")),
+    pytest.param("moto", marks=pytest.mark.tier("deep")),
+    *OTHER_MAKES,
+]
+"""The store is the same on all of them, if their tables keep the contract: the dearer ones run in a dearer tier."""
+DYNAMODBS = [pytest.param("moto", marks=pytest.mark.tier("test")), *OTHER_MAKES]
 FAILED_ITEM = "a failed single write returns its item (2023)"
 LARGE_TRANSACTIONS = "transactions of a hundred writes (2022)"
 MISSING = {"amazon": (FAILED_ITEM, LARGE_TRANSACTIONS)}  # npm has a DynamoDB Local of early 2020
@@ -137,7 +144,12 @@ def names(server: DynamoServer) -> Iterator[TableNames]:
 
 @pytest.fixture(params=DATABASES)
 def backend(request: pytest.FixtureRequest, servers: Callable[[str], DynamoServer]) -> Iterator[Backend]:
-    """Each database with two empty tables."""
+    """Each database with two empty tables, for the contract of the tables."""
+    yield from requested_backend(request, servers)
+
+
+def requested_backend(request: pytest.FixtureRequest, servers: Callable[[str], DynamoServer]) -> Iterator[Backend]:
+    """The database that a fixture's parameter names."""
     if request.param == "memory":
         yield memory_backend()
         return

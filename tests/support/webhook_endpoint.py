@@ -1,32 +1,33 @@
-"""The `webhook` function on real tables and a real queue, with every platform configured and one known person."""
+"""The `webhook` function on tables and a queue in memory, with every platform configured and one known person."""
 
 import base64
-import itertools
 import json
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from functions.webhook.handler import build
 from local.chats.spec import LocalChat
-from shared.bootstrap import Handler, build_services
+from shared.bootstrap import Handler
+from shared.clock import SystemClock
 from shared.platforms.registry import PlatformRegistry
 from shared.ports.inbound import Event, Inbound, Pressed, WebhookRequest
-from shared.ports.inbox import InboxRow
 from shared.services import Services
 from shared.settings import Settings
+from shared.store.bundle import store_on
+from shared.store.inbox import InboxRow
 from tests.support.hostile_webhooks import Samples
+from tests.support.memory_tables import MemoryTables
 from tests.support.secrets import FakeSecrets
-from tests.support.tables import TableNames
+from tests.support.use_case_world import World
 
 EVENT = Path(__file__).parents[1] / "events" / "http_telegram_webhook.json"
 OWNER = "owner"
-NUMBERS = itertools.count(1)
 UNREACHABLE = {"api": "http://127.0.0.1:9/bot", "link": "https://chat.test"}
 
 
@@ -54,6 +55,7 @@ class WebhookEndpoint:
 
     services: Services
     secrets: Mapping[str, str]
+    signed_at: int = field(default_factory=lambda: int(time.time()))
 
     @cached_property
     def _handler(self) -> Handler:
@@ -85,18 +87,17 @@ class WebhookEndpoint:
 
     def _headers(self, samples: Samples, raw: bytes) -> dict[str, str]:
         headers = {"Content-Type": "application/json", **samples.headers}
-        headers |= samples.sign(self.secrets, raw, int(time.time()))
+        headers |= samples.sign(self.secrets, raw, self.signed_at)
         return {name.lower(): value for name, value in headers.items()}
 
 
-def webhook_endpoint(client: Any, tables: TableNames, chats: Sequence[LocalChat]) -> WebhookEndpoint:
-    """An endpoint on empty tables; `client` makes boto3 clients by service name."""
-    queue = client("sqs").create_queue(QueueName=f"hostile-{next(NUMBERS)}.fifo", Attributes={"FifoQueue": "true"})
-    urls = {chat.name: UNREACHABLE for chat in chats}
-    settings = Settings(tables.handoffs, tables.sessions, queue["QueueUrl"], platform_urls=urls)
+def webhook_endpoint(chats: Sequence[LocalChat]) -> WebhookEndpoint:
+    """An endpoint on empty tables."""
+    settings = Settings("", "", "", platform_urls={chat.name: UNREACHABLE for chat in chats})
     secrets = {name: value for chat in chats for name, value in chat.new_secrets().items()}
     platforms = PlatformRegistry(settings, FakeSecrets(secrets), [chat.spec for chat in chats])
-    services = replace(build_services(settings, client=client), platforms=platforms)
+    world = World(store_on(MemoryTables()))
+    services = replace(world.services, settings=settings, clock=SystemClock(), platforms=platforms)
     for chat in chats:
         services.store.accounts.add_identity(OWNER, chat.name, chat.people["owner"])
     return WebhookEndpoint(services, secrets)

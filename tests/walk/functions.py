@@ -19,9 +19,9 @@ from shared.store.bundle import store_on
 from shared.use_cases import retry
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.handoffs.process_handoff import process_handoff
+from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.runners.register import revoke_runner
 from shared.use_cases.sessions.resume_session import resume_session
-from shared.use_cases.sweep import sweep
 from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.execute_turn import execute_turn
 from shared.use_cases.turns.heartbeat import Beats

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from shared.use_cases.backoff import backoff
+from shared.backoff import backoff
 
 log = logging.getLogger(__name__)
 

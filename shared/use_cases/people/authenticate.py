@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from shared.domain.tokens import Scope, Token
 from shared.errors import DataFileError, MissingScope, Unauthenticated
-from shared.ports.accounts import Accounts
+from shared.store.accounts import Accounts
 
 log = logging.getLogger(__name__)
 MILLISECONDS_OF_DAY = 86_400_000

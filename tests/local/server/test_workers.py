@@ -47,10 +47,10 @@ def test_work_beyond_the_size_waits_for_a_thread() -> None:
 
 
 def test_a_thread_that_has_nothing_to_do_ends() -> None:
-    pool, gate, done = Pool(8, "brief", idle_seconds=0.01), threading.Event(), list[bool]()
+    pool, gate, done = Pool(8, "ending", idle_seconds=0.01), threading.Event(), list[bool]()
 
     def threads() -> int:
-        return sum(thread.name.startswith("brief-") for thread in threading.enumerate())
+        return sum(thread.name.startswith("ending-") for thread in threading.enumerate())
 
     for _ in range(5):
         pool.submit(lambda: done.append(gate.wait(SECONDS)))

@@ -7,8 +7,7 @@ import pytest
 from shared.domain.handoffs import State
 from shared.domain.limits import Limits
 from shared.errors import AgentUnavailable, HandoffInFlight, StorageFull, TooManyOpenHandoffs, TooManyTurns
-from shared.ports.store import Store
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 from shared.use_cases.sessions.append_messages import append_messages
 from shared.use_cases.sessions.resume_session import fork_session
 from shared.use_cases.sessions.save_session import delete_session, save_session

@@ -129,6 +129,7 @@ def test_a_try_that_broke_off_is_finished_by_its_repeat(world: World) -> None:
 LIMITS = Limits(open_handoffs=20, turns_per_hour=120, stored_bytes=10**6)
 
 
+@pytest.mark.tier("test")
 @pytest.mark.parametrize(("limits", "counted"), [(NO_LIMITS, []), (LIMITS, ["UpdateItem"])])
 def test_a_fresh_one_is_accepted_with_few_calls_to_the_tables(
     dynamodb: Any, tables: TableNames, limits: Limits, counted: list[str]

@@ -5,7 +5,7 @@ import pytest
 from shared.domain.handoffs import Handoff, State
 from shared.store.bundle import store_on
 from shared.store.leases import claimed_sessions, void_leases
-from shared.use_cases.take_up import take_up
+from shared.use_cases.recovery.restart import take_up
 from shared.use_cases.turns.claim_turn import claim_turn
 from tests.support.table_backends import sqlite_backend
 from tests.support.use_case_world import LEASE, TURN_LEASE, World

@@ -15,7 +15,7 @@ LIMIT = 100_000
 
 
 def take_up(services: Services, process: Callable[[str], None]) -> int:
-    """Look at all open handoffs and unsettled turns; returns how many. `process` is told the ids of pending handoffs.
+    """Look at all open handoffs and unsettled turns; returns how many. `process` gets the ids of pending handoffs.
 
     The leases of the dead process must be void already. Safe to repeat.
     """
@@ -40,7 +40,7 @@ def _continue(services: Services, handoff: Handoff, process: Callable[[str], Non
 
 
 def _send_again(services: Services, offer: Offer) -> None:
-    """What its process may not have sent: the run of a turn that is offered, the wake-up of one that is over."""
+    """Send again what the dead process may not have sent: the run of a turn that is offered, the wake-up of one that is over."""
     session = services.store.sessions.get(offer.session_id)
     if session is None:
         return

@@ -1,10 +1,9 @@
 """The sweep: what it checks, concurrent sweeps, and errors that must not stop it."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -13,15 +12,17 @@ from shared.domain.offers import Offer
 from shared.domain.routes import Place
 from shared.domain.sessions import Turn
 from shared.errors import Conflict, NotSent
-from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent, Run, WakeUp
+from shared.store.handoffs import Handoffs
+from shared.store.inbox import InboxRow
+from shared.store.turns import Turns
+from shared.use_cases.recovery.give_up import tell_not_started
+from shared.use_cases.recovery.sweep import DEAD_LIMIT, LIMIT, sweep
+from shared.use_cases.recovery.unsettled_turns import NUDGES, check_offer
 from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.sessions.save_session import delete_session
-from shared.use_cases.sweep import DEAD_LIMIT, LIMIT, sweep
 from shared.use_cases.turns.accept_turn import accept_turn
-from shared.use_cases.turns.check_offer import NUDGES, check_offer
 from shared.use_cases.turns.claim_turn import claim_turn
-from shared.use_cases.turns.give_up import tell_not_started
 from tests.support.use_case_world import DEADLINE, LEASE, TURN_LEASE, USER, World
 
 NUDGE = 30
@@ -386,19 +387,17 @@ def test_an_offer_goes_with_its_session(world: World) -> None:
     assert (world.queue.waiting, world.store.turns.unsettled("s-1")) == ([], [])
 
 
-class FailingTurns:
-    """A Turns port that fails for one session."""
+class FailingTurns(Turns):
+    """Turns that fail for one session."""
 
-    def __init__(self, real: Any, broken: str) -> None:
-        self._real, self._broken = real, broken
+    def __init__(self, real: Turns, broken: str) -> None:
+        super().__init__(real._tables)
+        self._broken = broken
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
-
-    def postpone(self, offer: Offer, **more: Any) -> Any:
+    def postpone(self, offer: Offer, *, until: int, nudged_fence: int | None = None) -> bool:
         if offer.session_id == self._broken:
             raise RuntimeError("unexpected")
-        return self._real.postpone(offer, **more)
+        return super().postpone(offer, until=until, nudged_fence=nudged_fence)
 
 
 def test_a_broken_offer_does_not_block_the_others(world: World) -> None:
@@ -413,24 +412,22 @@ def test_a_broken_offer_does_not_block_the_others(world: World) -> None:
     assert [run.session_id for run, _ in world.runs.waiting] == ["s-1", "s-2"]
 
 
-class FailingHandoffs:
-    """A Handoffs port that fails for one handoff and records the requested limit."""
+class FailingHandoffs(Handoffs):
+    """Handoffs that fail for one session and record the requested limit."""
 
-    def __init__(self, real: Any, broken: str) -> None:
-        self._real, self._broken = real, broken
+    def __init__(self, real: Handoffs, broken: str) -> None:
+        super().__init__(real._tables)
+        self._broken = broken
         self.limit = 0
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
-
-    def due(self, *, now: int, limit: int) -> Any:
+    def due(self, *, now: int, limit: int) -> Sequence[Handoff]:
         self.limit = limit
-        return self._real.due(now=now, limit=limit)
+        return super().due(now=now, limit=limit)
 
-    def nudge(self, handoff: Handoff, *, now: int) -> Any:
+    def nudge(self, handoff: Handoff, *, now: int) -> bool:
         if handoff.session_id == self._broken:
             raise RuntimeError("unexpected")
-        return self._real.nudge(handoff, now=now)
+        return super().nudge(handoff, now=now)
 
 
 def test_a_broken_handoff_does_not_block_the_others(world: World) -> None:

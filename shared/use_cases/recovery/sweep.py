@@ -7,16 +7,14 @@ import logging
 from collections.abc import Callable
 
 from shared.domain.commands import parse_command
-from shared.domain.handoffs import Handoff, Reason, State
 from shared.errors import Busy, Conflict, DataFileError
-from shared.ports.inbox import DEAD, InboxRow
 from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice, Show, WakeUp
 from shared.services import Services
+from shared.store.inbox import DEAD, InboxRow
 from shared.use_cases.chat.locate_session import Found, Located, NotAddressed, locate_session
-from shared.use_cases.handoffs.take_over import expire, take_over
-from shared.use_cases.offers import wake_place
-from shared.use_cases.turns.check_offer import check_offer
-from shared.use_cases.turns.deliver import is_told
+from shared.use_cases.deliver import is_told
+from shared.use_cases.recovery.abandoned_handoffs import check_handoff
+from shared.use_cases.recovery.unsettled_turns import check_offer
 
 log = logging.getLogger(__name__)
 LIMIT = 200
@@ -28,7 +26,7 @@ def sweep(services: Services) -> int:
     now = services.clock.now()
     handoffs = services.store.handoffs.due(now=now, limit=LIMIT)
     for handoff in handoffs:
-        _guarded(f"handoff {handoff.id}", lambda: _check(services, handoff))  # noqa: B023  # called at once
+        _guarded(f"handoff {handoff.id}", lambda: check_handoff(services, handoff))  # noqa: B023  # called at once
     offers = services.store.turns.due(now=now, limit=LIMIT)
     for offer in offers:
         _guarded(f"session {offer.session_id}", lambda: check_offer(services, offer))  # noqa: B023  # likewise
@@ -45,31 +43,6 @@ def _guarded(name: str, check: Callable[[], None]) -> None:
         log.info("%s: left to the next sweep", name)
     except Exception:
         log.exception("%s: left to the next sweep", name)
-
-
-def _check(services: Services, handoff: Handoff) -> None:
-    now = services.clock.now()
-    if not handoff.is_open:
-        return
-    if handoff.confirmed:
-        if services.store.handoffs.drive(handoff, now=now):
-            _drive(services, handoff)
-    elif now >= handoff.deadline:
-        expire(services, handoff, Reason("deadline", "It was not done in time. The session is where it was before."))
-        if handoff.thread is not None:
-            wake_place(services, handoff.thread.place, handoff.session_id, why=f"expired {handoff.id}")
-    elif handoff.state == State.PENDING:
-        if handoff.not_before <= now and services.store.handoffs.nudge(handoff, now=now):
-            log.info("handoff %s: nudged", handoff.id)
-    elif handoff.lease_until <= now:
-        take_over(services, handoff)
-
-
-def _drive(services: Services, handoff: Handoff) -> None:
-    """Let a confirmation be delivered whose turn has no offer: by an earlier release. An offer is due by itself."""
-    offers = services.store.turns.unsettled(handoff.session_id)
-    if handoff.thread is not None and not any(offer.handoff_id == handoff.id for offer in offers):
-        wake_place(services, handoff.thread.place, handoff.session_id, why=f"drive {handoff.id} {handoff.nudges}")
 
 
 def _handle_dead_letters(services: Services) -> int:
@@ -117,7 +90,7 @@ def _handle_dead_event(services: Services, dead: DeadTurn, event_id: str) -> Non
         notice = Notice(place, f"dead-{event_id}", text)
         services.queue.send(notice, dedupe=f"dead {place.route} {event_id}", line=line)
     services.store.inbox.close([row], by=DEAD)
-    if is_command:  # words may wait behind it
+    if is_command:  # messages may wait behind it
         services.queue.send(dead.message, dedupe=f"dead {dead.handle[-64:]}", line=line)
 
 

@@ -6,11 +6,11 @@ from shared.domain.handoffs import State
 from shared.domain.routes import Place, notices_at
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
 from shared.ports.inbound import WebhookRequest
-from shared.ports.outbox import OutPart, part_at
 from shared.ports.platforms import Button, Part
-from shared.ports.store import Store
+from shared.store.bundle import Store
+from shared.store.outbox import OutPart, part_at
 from shared.use_cases.chat.receive_message import receive_message
-from shared.use_cases.turns.deliver import REPEAT_MARK, REPEATING, SEND_LIMIT, deliver
+from shared.use_cases.deliver import REPEAT_MARK, REPEATING, SEND_LIMIT, deliver
 from tests.support.fake_platform import Idempotency
 from tests.support.use_case_world import HOME, World
 

@@ -9,14 +9,15 @@ from shared.domain.messages import Message, canonical
 from shared.domain.offers import Offer
 from shared.domain.sessions import Session
 from shared.errors import TurnEnded, TurnSuperseded, TurnTaken
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
+from shared.use_cases.recovery.give_up import end_turn, fail_kickoff, tell_interrupted
 from shared.use_cases.retry import on_conflict
+from shared.use_cases.row_messages import text_for_agent
 from shared.use_cases.runners.live_turn import TurnName, live_turn, offered_turn, refuse_over
 from shared.use_cases.runners.register import own_runner
-from shared.use_cases.turns.claim_turn import end_turn, new_rows
+from shared.use_cases.turns.claim_turn import new_rows
 from shared.use_cases.turns.execute_turn import kickoff_message
-from shared.use_cases.turns.give_up import fail_kickoff, tell_interrupted, words_of
 
 log = logging.getLogger(__name__)
 MOST_UNSEEN = 256 * 1024
@@ -25,7 +26,7 @@ MOST_UNSEEN = 256 * 1024
 
 @dataclass(frozen=True)
 class Word:
-    """What the agent is to be given: words of the user, or the prompt of a kickoff."""
+    """One input of the agent: a message of the user, or the prompt of a kickoff."""
 
     id: str
     text: str
@@ -43,7 +44,9 @@ class MachineClaim:
     handoff: Handoff | None = None
 
 
-def claim_turn(services: Services, name: TurnName, *, claim_id: str, previous_fence: int | None) -> MachineClaim:
+def claim_machine_turn(
+    services: Services, name: TurnName, *, claim_id: str, previous_fence: int | None
+) -> MachineClaim:
     """Claim a turn that was offered to this runner. The same `claim_id` gets the same answer, at the same fence.
 
     Nothing has begun yet. Raises TurnTaken, TurnEnded (also for a turn that cannot go on: it is over then), UnknownTurn.
@@ -90,7 +93,7 @@ def _claim(services: Services, name: TurnName, claim_id: str, previous_fence: in
 def _refuse_hopeless(
     services: Services, session: Session, offer: Offer, rows: Sequence[InboxRow], handoff: Handoff | None
 ) -> None:
-    """End a turn whose words were closed, whose handoff has ended, or that was interrupted too often. Raises TurnEnded.
+    """End a turn whose rows were closed, whose handoff has ended, or that was interrupted too often. Raises TurnEnded.
 
     One that was interrupted too often ends when its lease is over: TurnTaken before that.
     """
@@ -115,11 +118,11 @@ def _words(session: Session, offer: Offer, rows: Sequence[InboxRow], handoff: Ha
         prompt = kickoff_message(session, handoff)
         return [Word(str(prompt["id"]), str(prompt["content"]))]
     given = offer.rows[: session.turn.words] if session.turn else ()  # rows that were added since are steered
-    return [Word(row.event_id, words_of(session, row)) for row in rows if row.event_id in given]
+    return [Word(row.event_id, text_for_agent(session, row)) for row in rows if row.event_id in given]
 
 
 def _unseen(services: Services, session: Session) -> tuple[list[Message], int | None]:
-    """What the user's own agent has not seen, cut to a size that one answer takes."""
+    """The messages that the user's own agent has not seen, cut to a size that one answer takes."""
     if session.native_seen >= session.message_count:
         return [], None
     found: list[Message] = []

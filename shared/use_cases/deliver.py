@@ -5,6 +5,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from shared.backoff import backoff
 from shared.domain.offers import Offer
 from shared.domain.routes import Place, notices_at
 from shared.errors import (
@@ -18,12 +19,11 @@ from shared.errors import (
     RateLimited,
     Rejected,
 )
-from shared.ports.inbox import InboxRow
-from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part, Platform
 from shared.services import Services
+from shared.store.inbox import InboxRow
+from shared.store.outbox import OutPart
 from shared.use_cases.access import platform_of
-from shared.use_cases.backoff import backoff
 from shared.use_cases.retry import on_conflict
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,9 @@ def deliver_done_row(services: Services, row: InboxRow, *, until: int) -> None:
     """Finish the delivery of the turn that has answered a row, if there is one."""
     session_id, _, turn_id = (row.done_by or "").partition("/")
     if turn_id:
-        session = services.store.sessions.get(session_id)  # its user, not a guest who spoke, is told of a lost thread
+        session = services.store.sessions.get(
+            session_id
+        )  # its user, not a guest who wrote, gets the notice of a lost thread
         owner = session.user_id if session else row.user_id
         deliver_reply(services, Offer(turn_id, session_id, owner, row.place, 0, row.received_at), until=until)
 
@@ -113,7 +115,7 @@ def _append_notice(services: Services, session_id: str, text: str, key: str) -> 
     on_conflict(append)
 
 
-def post_notice(services: Services, row: InboxRow, notice: str, *, key: str = "told") -> None:
+def answer_with_notice(services: Services, row: InboxRow, notice: str, *, key: str = "told") -> None:
     """Answer a row with a notice of the service; one that the platform rejects is dropped. Raises NotYet."""
     try:
         say(services, row.place, notice, key=f"{key}-{row.event_id}")

@@ -1,4 +1,4 @@
-"""How long to wait before the next try."""
+"""The pause before the next try."""
 
 
 def backoff(tries: int, *, first: float, longest: float, factor: float = 2.0) -> float:

@@ -7,13 +7,13 @@ from shared.domain.handoffs import Handoff, Reason
 from shared.domain.messages import Message
 from shared.domain.offers import Offer
 from shared.domain.sessions import Session
-from shared.domain.speakers import as_said
-from shared.ports.inbox import InboxRow
-from shared.ports.turns import TurnCommit
 from shared.services import Services
+from shared.store.inbox import InboxRow
+from shared.store.turns import TurnCommit
+from shared.use_cases.deliver import parts_for
 from shared.use_cases.handoffs.tell_origin import tell_origin
 from shared.use_cases.offers import wake_place
-from shared.use_cases.turns.deliver import parts_for
+from shared.use_cases.row_messages import messages_of
 
 log = logging.getLogger(__name__)
 NOT_STARTED = (
@@ -43,7 +43,7 @@ def tell_not_started(services: Services, session: Session, offer: Offer, rows: S
 
 
 def tell_interrupted(services: Services, session: Session, offer: Offer, rows: Sequence[InboxRow], times: int) -> None:
-    """Tell the user that the agent was interrupted too often with these words. The session goes on. Raises Conflict."""
+    """Tell the user that the agent was interrupted too often with these messages. The session goes on. Raises Conflict."""
     whose = "Your" if offer.runs_on else "The"
     notice = (
         f"{whose} agent was interrupted {times} times while it worked on this, so I stopped trying. "
@@ -68,26 +68,20 @@ def fail_kickoff(
     tell_origin(services, handoff)
 
 
-def said(session: Session, rows: Sequence[InboxRow]) -> list[Message]:
-    """Rows as messages of a transcript."""
-    return [
-        {"role": "user", "content": words_of(session, row), "id": f"{row.place.route}/{row.event_id}"} for row in rows
-    ]
-
-
-def words_of(session: Session, row: InboxRow) -> str:
-    """What a row says, as the session's agent gets it."""
-    return as_said(row.text, speaker=row.user_id, owner=session.user_id)
+def end_turn(services: Services, session: Session, offer: Offer) -> None:
+    """End the session's turn without a reply, and wake its place."""
+    if services.store.turns.end(session, now=services.clock.now()):
+        wake_place(services, offer.place, session.id, why=f"end {offer.id}")
 
 
 def _answer_with(
     services: Services, session: Session, offer: Offer, rows: Sequence[InboxRow], notice: str, *, suspends: bool
 ) -> None:
     # Terminals only poll the transcript, so the notice is appended to it.
-    told: list[Message] = [{"role": "assistant", "content": notice}] if offer.place.is_cli else []
+    notices: list[Message] = [{"role": "assistant", "content": notice}] if offer.place.is_cli else []
     commit = TurnCommit(
         session=session,
-        messages=[*said(session, rows), *told],
+        messages=[*messages_of(session, rows), *notices],
         journal=offer.journal,
         parts=parts_for(services, session.id, offer.journal, offer.place, notice),
         rows=rows,
