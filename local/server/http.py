@@ -66,6 +66,8 @@ class HttpServer:
         """Listens when it returns. Raises OSError if the address cannot be used."""
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        # asyncio sets it only if it knows the protocol. Without it the body of an answer waits for the client's ACK.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.port = listening.getsockname()[1]
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(listening)), name="http", daemon=True)
         self._thread.start()

@@ -10,8 +10,10 @@ from local.server.workers import HandoffWorkers, QueueWorkers, Sweeper
 from shared.use_cases.handoffs.process_handoff import process_handoff
 from shared.use_cases.recovery.sweep import sweep
 
-TURN_THREADS = RUN_THREADS = HANDOFF_THREADS = 128
-"""Most of the time they wait for a platform or an agent."""
+RUN_THREADS = 128
+"""Most of the time they wait for an agent."""
+TURN_THREADS = HANDOFF_THREADS = 32
+"""They wait for a platform, for shorter times. More of them take turns at one processor, and keep memory."""
 IDLE_SECONDS = 10.0
 """An idle thread keeps the memory of its stack."""
 
