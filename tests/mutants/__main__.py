@@ -49,7 +49,12 @@ def _try(fault: Fault, tiers: tuple[str, ...] | list[str]) -> str:
             _say(f"-      {error}. Mend tests/mutants/faults.py")
             return "-"
         for tier in tiers:
-            command = ["make", "--no-print-directory", tier, "PYTESTFLAGS=-x -p no:cacheprovider --ignore=tests/mutants"]
+            command = [
+                "make",
+                "--no-print-directory",
+                tier,
+                "PYTESTFLAGS=-x -p no:cacheprovider --ignore=tests/mutants",
+            ]
             done = subprocess.run(
                 command, cwd=tree, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
             )
