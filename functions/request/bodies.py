@@ -7,8 +7,8 @@ from pydantic import Field, StringConstraints
 
 from functions.http.fields import WHOLE, Count, Id
 from functions.request.handoff_body import Body, Messages, PlatformName, RunsOnBody, Title
+from shared.domain.messages import MAX_TEXT
 from shared.domain.sessions import RunsOn
-from shared.domain.text import MAX_TEXT
 from shared.domain.tokens import MAX_LABEL
 
 

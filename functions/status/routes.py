@@ -6,7 +6,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from functions.http.dependencies import AppServices, BaseUrl, PathId, Reader, Seen, Wait
-from functions.http.holding import News
 from functions.http.problems import Json, refusals
 from functions.status.pages import first_page
 from functions.status.views import (
@@ -31,6 +30,18 @@ from shared.use_cases.run_doctor import run_doctor
 router = APIRouter(default_response_class=Json)
 Limit = Annotated[int, Query(ge=1, le=200)]
 READ = ("unauthenticated", "missing_scope", "internal")
+
+
+class News:
+    """What a client has seen: the version that it names, or the first one that is read."""
+
+    def __init__(self, seen: str | None) -> None:
+        self._seen = seen
+
+    def has(self, version: str) -> bool:
+        """Whether this version is news to the client."""
+        self._seen = self._seen or version
+        return version != self._seen
 
 
 @router.get("/health")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from local.server.held_reads import HeldReads
+from local.server.held_reads import HeldReads, subject_of
 from shared.agents.measured import MeasuredAgent
 from shared.agents.registry import build_agent, summary
 from shared.clock import SystemClock
@@ -22,13 +22,11 @@ from shared.ports.tables import Item, Table
 from shared.services import Services
 from shared.settings import Settings
 from shared.sqlite.database import Database
-from shared.sqlite.queues import SqliteQueue
+from shared.sqlite.queues import SqliteDeadTurns, SqliteQueue, SqliteRunQueue, SqliteTurnQueue, SqliteVisibility
 from shared.sqlite.secrets import SqliteSecrets
 from shared.sqlite.tables import SqliteTables
-from shared.sqlite.turn_queues import SqliteDeadTurns, SqliteRunQueue, SqliteTurnQueue, SqliteVisibility
 from shared.store.bundle import store_on
 from shared.store.leases import claimed_sessions, void_leases
-from shared.store.subjects import subject_of
 
 log = logging.getLogger(__name__)
 TURN_VISIBILITY, TURN_RECEIVES = 65.0, 100

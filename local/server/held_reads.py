@@ -1,15 +1,18 @@
 """Reads that wait for a write: on the event loop, without a thread and without asking the database again and again."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from shared.ports.changes import LONGEST_HOLD, Read, Subject
+from shared.ports.changes import LONGEST_HOLD, Read, Subject, of_handoff, of_runner, of_session
+from shared.ports.tables import Table
+from shared.store.keys import RUNNER, meta_key
 
 T = TypeVar("T")
 MOST_READERS = 2000
 """More than these are answered at once, so that clients that never end cannot fill the memory."""
+_META = meta_key("")["sk"]
 
 
 class HeldReads:
@@ -84,3 +87,14 @@ class _Reader:
         if not self._is_woken:
             self._is_woken = True
             self._loop.call_soon_threadsafe(self.changed.set)
+
+
+def subject_of(table: Table, item: Mapping[str, Any]) -> Subject | None:
+    """The subject that a write of this item changes for readers; None if none of them waits for such items."""
+    if table is Table.HANDOFFS:
+        return of_handoff(item["handoff_id"])
+    if item["sk"] == _META:
+        return of_session(item["session_id"])
+    if item["pk"].startswith(RUNNER):
+        return of_runner(*item["pk"].removeprefix(RUNNER).split("/", 1))
+    return None

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 
 from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited
-from shared.platforms.addresses import is_loopback
 from shared.platforms.answers import DEFAULT_RETRY_AFTER, Shape, fits, retry_after
+from shared.platforms.spec import is_loopback
 
 _CONNECT_SECONDS = 5.0
 _tls = cache(httpx.create_ssl_context)  # takes as long as ten calls, so all clients share one

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from shared.domain.messages import MAX_TEXT, whole
 from shared.domain.routes import Place
-from shared.domain.text import MAX_TEXT, whole
 
 # Ids become parts of keys: neither empty nor longer than any platform's, without spaces, controls and half characters.
 _ID = re.compile(r"[!-~]{1,200}")

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from shared.errors import DataFileCorrupt, DataFileForeign
-from shared.sqlite.file_errors import translated
+from shared.sqlite.database import translated
 from shared.sqlite.schema import Progress, copy, free_name, sync_directory, transaction, version_of
 
 _BESIDE = ("-wal", "-shm", "-journal")

@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 
 from local.chats import CHATS
-from shared.domain.text import MAX_TEXT
+from shared.domain.messages import MAX_TEXT
 from shared.ports.inbound import Inbound, Pressed
 from tests.contracts.platform.toy import CHAT as TOY
 from tests.contracts.platform.toy.samples import SAMPLES as TOY_SAMPLES

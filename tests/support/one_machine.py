@@ -8,8 +8,8 @@ from typing import Any, NoReturn, Protocol
 from functions.webhook import routes as webhook_routes
 from local.server import composition, work
 from local.server.directory import DataDirectory
-from local.server.messages import run_message, turn_message
 from local.server.service import Address, Server
+from local.server.work import run_message, turn_message
 from shared.ports.inbound import WebhookRequest
 from shared.services import Services
 from shared.sqlite.queues import Received, SqliteQueue

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.commands import COMMANDS
+from shared.domain.messages import whole
 from shared.domain.routes import Place
-from shared.domain.text import whole
 from shared.platforms.discord import SPEC
 from shared.platforms.webhooks import UNREADABLE
 from shared.ports.inbound import Answer, Inbound, Parsed, Pressed

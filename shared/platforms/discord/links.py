@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from shared.domain.routes import Place
-from shared.platforms.addresses import link_below
 from shared.platforms.discord import SPEC
 from shared.platforms.discord.threads import THREADS
+from shared.platforms.spec import link_below
 
 _REAL_HOST = "discord.com"
 _DIRECT = "@me"  # takes the place of the server in links to direct messages

@@ -10,11 +10,11 @@ from urllib.parse import quote, urlsplit
 
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected
-from shared.platforms.addresses import link_below
 from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.matrix import SPEC, inbound, render
 from shared.platforms.matrix.diagnosis import ENCRYPTED, MatrixDiagnosis
+from shared.platforms.spec import link_below
 from shared.ports.inbound import Announced, Event, Parsed, WebhookRequest
 from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 from shared.ports.secrets import Secrets

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected
-from shared.platforms.addresses import link_below
 from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split, utf16
 from shared.platforms.signal import SPEC, inbound
 from shared.platforms.signal.diagnosis import SignalDiagnosis, members_of
+from shared.platforms.spec import link_below
 from shared.ports.inbound import Parsed, WebhookRequest
 from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 

@@ -9,7 +9,6 @@ from urllib.parse import urlencode, urlsplit
 
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected
-from shared.platforms.addresses import link_below
 from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.clean import title as as_title
@@ -17,6 +16,7 @@ from shared.platforms.markdown.split import split
 from shared.platforms.slack import SPEC, inbound
 from shared.platforms.slack.blocks import ROOM
 from shared.platforms.slack.diagnosis import SlackDiagnosis
+from shared.platforms.spec import link_below
 from shared.ports.inbound import Parsed, Pressed, WebhookRequest
 from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 from shared.ports.secrets import Secrets

@@ -14,10 +14,10 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.webhook import WebhookClient
 
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
-from shared.platforms.addresses import is_loopback
 from shared.platforms.answers import Shape, check, retry_after
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.slack.blocks import as_blocks, as_plain_blocks
+from shared.platforms.spec import is_loopback
 from shared.ports.platforms import Button
 
 _PAGE = 200

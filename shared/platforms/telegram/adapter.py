@@ -7,13 +7,12 @@ from urllib.parse import urlsplit
 
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlatformError, Rejected
-from shared.platforms.addresses import link_below
 from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import utf16
+from shared.platforms.spec import link_below
 from shared.platforms.telegram import SPEC, inbound
 from shared.platforms.telegram.diagnosis import TelegramDiagnosis
-from shared.platforms.telegram.keyboard import rows
 from shared.ports.inbound import Parsed, Pressed, WebhookRequest
 from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 from shared.ports.secrets import Secrets
@@ -22,11 +21,17 @@ from shared.settings import Settings
 if TYPE_CHECKING:
     from shared.platforms.telegram.api import Api
 
+from shared.ports.platforms import Button
+
 _TITLE_LIMIT = 128
 _NOTICE_LIMIT = 200
 _MARK_ROOM = 96  # Telegram has no idempotency: a part that is sent again gets a mark at its end
 _GENERAL = "1"  # a forum's first topic: Telegram refuses its id, so messages to it are sent without one
 _SUPERGROUPS = -(10**12)  # the ids of supergroups are below this, those of plain groups above
+_LABEL_LIMIT = 75
+_ROW_WIDTH = 30  # characters that a narrow phone shows
+_MOST_IN_A_ROW = 4
+_STYLES = {"primary": "primary", "danger": "danger"}  # Telegram's names; the default style has none
 
 
 class Telegram(BasePlatform["Api"]):
@@ -124,3 +129,18 @@ class Telegram(BasePlatform["Api"]):
 
 def _thread(place: Place) -> int | None:
     return None if place.thread in (None, _GENERAL) else int(str(place.thread))
+
+
+def rows(buttons: Sequence[Button]) -> list[list[dict[str, str]]]:
+    """The buttons in their order, as Telegram's fields: short ones share a row."""
+    found: list[list[dict[str, str]]] = []
+    width = 0
+    for button in buttons:
+        label = as_title(button.label, _LABEL_LIMIT, utf16)
+        width += len(label)
+        if not found or width > _ROW_WIDTH or len(found[-1]) == _MOST_IN_A_ROW:
+            found.append([])
+            width = len(label)
+        style = {"style": _STYLES[button.style]} if button.style in _STYLES else {}
+        found[-1].append({"text": label, "callback_data": button.id, **style})
+    return found

@@ -21,8 +21,8 @@ from telegram.request import BaseRequest, RequestData
 
 from shared.errors import Ambiguous, NotSent, PlaceGone, RateLimited, Rejected, ThreadRefused
 from shared.platforms import loop
-from shared.platforms.addresses import is_loopback
 from shared.platforms.answers import DEFAULT_RETRY_AFTER, Shape, Unreadable, check, retry_after
+from shared.platforms.spec import is_loopback
 
 T = TypeVar("T")
 Fields = Sequence[Mapping[str, Any]]

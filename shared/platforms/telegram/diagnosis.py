@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from shared.domain.routes import Place
-from shared.platforms.addresses import is_loopback
 from shared.platforms.diagnosis import Diagnosis
+from shared.platforms.spec import is_loopback
 
 if TYPE_CHECKING:
     from telegram import ChatFullInfo, ChatMember, User, WebhookInfo

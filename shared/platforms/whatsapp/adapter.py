@@ -8,10 +8,10 @@ from urllib.parse import urlencode, urlsplit
 
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlatformError, Rejected
-from shared.platforms.addresses import link_below
 from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split, utf16
+from shared.platforms.spec import link_below
 from shared.platforms.whatsapp import SPEC, inbound, messages
 from shared.platforms.whatsapp.diagnosis import WhatsAppDiagnosis
 from shared.platforms.whatsapp.render import for_whatsapp

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.server.outage import Outage
 from local.server.pool import Pool
-from local.server.workers import HandoffWorkers, QueueWorkers
+from local.server.workers import HandoffWorkers, Outage, QueueWorkers
 from shared.clock import SystemClock
 from shared.errors import DiskFull
 from shared.sqlite.database import Database

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlatformError, Rejected
-from shared.platforms.addresses import link_below
 from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import split
+from shared.platforms.spec import link_below
 from shared.platforms.webhooks import UNREADABLE, is_equal, with_slash
 from shared.ports.inbound import Announced, Answer, Event, Inbound, Invited, Parsed, Pressed, WebhookRequest
 from shared.ports.platforms import Capabilities, Part, ResolvedChat
