@@ -4,14 +4,15 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from shared.domain.routes import Place, place_of
-from shared.domain.tokens import USUAL, Scope, Token
-from shared.ports.conditions import Condition, absent, at_most, either, equals
-from shared.ports.tables import ConditionFailed, Delete, Item, Put, Table, Tables
-from shared.store import tokens
+from shared.domain.tokens import USUAL, Scope, Token, known_scopes, token_id
+from shared.errors import Conflict
+from shared.ports.conditions import Condition, absent, at_most, differs, either, equals, present
+from shared.ports.tables import Check, ConditionFailed, Delete, Item, Put, Table, Tables, Write
 from shared.store.deletion import delete_traces, partition
 from shared.store.keys import (
     DIRECTORY,
     LINK,
+    TOKEN,
     heard_key,
     home_key,
     identity_key,
@@ -39,11 +40,16 @@ class Accounts:
     def token(self, user_id: str, token_hash: str) -> Token | None:
         """The token with this hash, without the day of its last use. One consistent read."""
         item = self._tables.get(Table.SESSIONS, token_key(user_id, token_hash))
-        return tokens.token_of(token_hash, item) if item else None
+        return _token_of(token_hash, item) if item else None
 
     def tokens(self, user_id: str) -> Sequence[Token]:
         """All tokens of a user, expired ones included, in the order of their ids."""
-        return tokens.all_of(self._tables, user_id)
+        prefix = use_key(user_id, "")["sk"]
+        used = {row["sk"].removeprefix(prefix): row.get("day") for row in self._tables.query(DIRECTORY, low=prefix)}
+        hashes = [
+            (row["sk"].removeprefix(TOKEN), row) for row in self._tables.query(user_partition(user_id), low=TOKEN)
+        ]
+        return [_token_of(each, row, last_used=used.get(token_id(each))) for each, row in hashes]
 
     def add_token(
         self,
@@ -67,15 +73,43 @@ class Accounts:
             "created_at": created_at,
             "valid_until": expires_at,
         }
-        return tokens.add(self._tables, user_id, token_hash, attributes, by=by, is_new_user=is_new_user)
+        writes: list[Write] = [
+            Put(Table.SESSIONS, stamped({**token_key(user_id, token_hash), **attributes})),
+            Put(Table.SESSIONS, stamped(user_key(user_id)), [absent("pk")] if is_new_user else []),
+        ]
+        if by is not None:
+            writes.append(Check(Table.SESSIONS, token_key(user_id, by), [present("pk")]))
+        try:
+            self._tables.transact(writes)
+        except ConditionFailed:
+            return False
+        return True
 
-    def remove_token(self, user_id: str, token_id: str) -> bool:
+    def remove_token(self, user_id: str, wanted: str) -> bool:
         """Revoke a token; it fails from the next request on. False if the user has no token with this id."""
-        return tokens.remove(self._tables, user_id, token_id)
+        rows = list(self._tables.query(user_partition(user_id), low=token_key(user_id, wanted)["sk"]))
+        hashes = [row["sk"].removeprefix(TOKEN) for row in rows]
+        removed = False
+        for token_hash in (each for each in hashes if token_id(each) == wanted):
+            try:
+                self._tables.delete(Delete(Table.SESSIONS, token_key(user_id, token_hash), [present("pk")]))
+                removed = True
+            except ConditionFailed:
+                continue
+        if removed:
+            self._tables.delete(Delete(Table.SESSIONS, use_key(user_id, wanted)))
+        return removed
 
-    def mark_used(self, user_id: str, token_id: str, day: str) -> None:
-        """Note the day of a token's use; writes at most once a day."""
-        tokens.mark_used(self._tables, user_id, token_id, day)
+    def mark_used(self, user_id: str, used: str, day: str) -> None:
+        """Note the day of a token's use; writes at most once a day.
+
+        Not on the token itself: a function that only reads may write to the directory, and never a token.
+        """
+        row = stamped({**use_key(user_id, used), "day": day})
+        try:
+            self._tables.put(Put(Table.SESSIONS, row, [either(absent("pk"), differs("day", day))]))
+        except (ConditionFailed, Conflict):
+            return
 
     def users(self) -> Sequence[str]:
         """The ids of all users, in order: of each who got a token or an identity."""
@@ -87,9 +121,9 @@ class Accounts:
 
         A login may make a token until it is deleted, a token may make a code: in this order nothing is left.
         """
-        tokens.remove_all(self._tables, user_id)
+        self._remove_tokens(user_id)
         self._tables.delete(Delete(Table.SESSIONS, login_key(user_id)))
-        tokens.remove_all(self._tables, user_id)
+        self._remove_tokens(user_id)
         self._delete_all(list(self._tables.query(user_partition(user_id), low=LINK)))
 
     def forget(self, user_id: str) -> None:
@@ -106,6 +140,11 @@ class Accounts:
         self._delete_all(owned)
         self._delete_all(self._tables.query(DIRECTORY, low=use_key(user_id, "")["sk"]))
         self._tables.delete(Delete(Table.SESSIONS, user_key(user_id)))
+
+    def _remove_tokens(self, user_id: str) -> None:
+        """A token may add another one while this runs, but not once it is deleted: so look again until none is left."""
+        while rows := list(self._tables.query(user_partition(user_id), low=TOKEN)):
+            self._delete_all(rows)
 
     def _delete_all(self, rows: Iterable[Item]) -> None:
         self._tables.delete_all(Table.SESSIONS, [Table.SESSIONS.key_of(row) for row in rows])
@@ -197,3 +236,15 @@ class Accounts:
 def not_of_another_user(user_id: str) -> Condition:
     """Of the item of a platform's user id."""
     return either(absent("pk"), equals("user", user_id))
+
+
+def _token_of(token_hash: str, item: Item, *, last_used: str | None = None) -> Token:
+    """A token item as a token; one without scopes allows nothing."""
+    return Token(
+        id=token_id(token_hash),
+        scopes=known_scopes(item.get("scopes", ())),
+        label=item.get("label", ""),
+        created_at=item.get("created_at"),
+        expires_at=item.get("valid_until"),
+        last_used=last_used,
+    )

@@ -14,6 +14,8 @@ RUNNER = "RUNNER#"
 """Begins the `sk` of a runner."""
 LINK = "LINK#"
 """Begins the `pk` of a code, and the `sk` of what its maker sees of it."""
+TOKEN = "TOKEN#"  # noqa: S105  # part of a key
+"""Begins the `sk` of a token."""
 LOGIN = "LOGIN"
 """The `sk` of an invited user's first login."""
 DIRECTORY = "USERS"
@@ -93,7 +95,7 @@ def home_key(user_id: str, platform: str) -> Key:
 
 
 def token_key(user_id: str, token_hash: str) -> Key:
-    return {"pk": user_partition(user_id), "sk": f"TOKEN#{token_hash}"}
+    return {"pk": user_partition(user_id), "sk": f"{TOKEN}{token_hash}"}
 
 
 def user_key(user_id: str) -> Key:
