@@ -17,10 +17,12 @@ from shared.bootstrap import Handler
 from shared.clock import SystemClock
 from shared.platforms.registry import PlatformRegistry
 from shared.ports.inbound import Event, Inbound, Pressed, WebhookRequest
+from shared.ports.tables import Table
 from shared.services import Services
 from shared.settings import Settings
 from shared.store.bundle import store_on
 from shared.store.inbox import InboxRow
+from tests.support.fake_queue import FakeQueue
 from tests.support.hostile_webhooks import Samples
 from tests.support.memory_tables import MemoryTables
 from tests.support.secrets import FakeSecrets
@@ -55,6 +57,8 @@ class WebhookEndpoint:
 
     services: Services
     secrets: Mapping[str, str]
+    tables: MemoryTables
+    queue: FakeQueue
     signed_at: int = field(default_factory=lambda: int(time.time()))
 
     @cached_property
@@ -64,12 +68,21 @@ class WebhookEndpoint:
     def post(self, samples: Samples, raw: bytes) -> int:
         """Sign the body as the platform does; returns the status of the answer."""
         raw, path = samples.seal(self.secrets, raw), f"/webhooks/{samples.platform}{samples.rest}"
+        return self.send(samples.method, path, raw, self._headers(samples, raw))
+
+    def send(self, method: str, path: str, raw: bytes, headers: Mapping[str, str]) -> int:
+        """Pass a request on as it is; returns the status of the answer."""
         event: dict[str, Any] = json.loads(EVENT.read_text())
         event |= {"rawPath": path, "body": base64.b64encode(raw).decode(), "isBase64Encoded": True}
-        event["requestContext"]["http"] |= {"method": samples.method, "path": path}
-        event["headers"] = self._headers(samples, raw)
+        event["requestContext"]["http"] |= {"method": method, "path": path}
+        event["headers"] = {name.lower(): value for name, value in headers.items()}
         status: int = self._handler(event, None)["statusCode"]
         return status
+
+    def effects(self) -> tuple[list[str], int]:
+        """The stored messages of all places, and how many wake-ups are queued."""
+        rows = [f"{item['pk']} {item['sk']}" for item in self.tables.scan(Table.SESSIONS)]
+        return sorted(row for row in rows if row.startswith("INBOX#")), len(self.queue.waiting)
 
     def is_signed(self, samples: Samples, raw: bytes) -> bool:
         """Whether a change of the body has left the secret in it, on a platform that has it there."""
@@ -97,14 +110,17 @@ class WebhookEndpoint:
         return {name.lower(): value for name, value in headers.items()}
 
 
-def webhook_endpoint(chats: Sequence[LocalChat]) -> WebhookEndpoint:
-    """An endpoint on empty tables."""
+def webhook_endpoint(chats: Sequence[LocalChat], configured: Mapping[str, str] | None = None) -> WebhookEndpoint:
+    """An endpoint on empty tables. `configured` are the secrets of the deployment, if not those of its chats."""
     urls = {chat.name: UNREACHABLE for chat in chats}
     settings = Settings("", "", "", platform_urls=urls, public_url="https://service.test")
     secrets = {name: value for chat in chats for name, value in chat.new_secrets().items()}
-    platforms = PlatformRegistry(settings, FakeSecrets(secrets), [chat.spec for chat in chats])
-    world = World(store_on(MemoryTables()))
+    platforms = PlatformRegistry(
+        settings, FakeSecrets(secrets if configured is None else configured), [chat.spec for chat in chats]
+    )
+    tables = MemoryTables()
+    world = World(store_on(tables))
     services = replace(world.services, settings=settings, clock=SystemClock(), platforms=platforms)
     for chat in chats:
         services.store.accounts.add_identity(OWNER, chat.name, chat.people["owner"])
-    return WebhookEndpoint(services, secrets)
+    return WebhookEndpoint(services, secrets, tables, world.queue)
