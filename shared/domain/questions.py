@@ -67,7 +67,7 @@ class Question:
     def asked(self, *, buttons: bool) -> str:
         """The question as it is asked, with or without buttons."""
         detail = self.detail if len(self.detail) <= MAX_DETAIL else f"{self.detail[:MAX_DETAIL]}\n… (cut)"
-        shown = f"\n{_fenced(detail)}" if detail.strip() else ""
+        shown = f"\n{_code_block(detail)}" if detail.strip() else ""
         title = "" if self.title.strip() == self.detail.strip() else f" {self.title}"  # some name a command by itself
         commands = f"`/approve {self.number}` or `/deny {self.number}`."
         how = f"Answer with a button, or send {commands}" if buttons else f"Send {commands}"
@@ -100,7 +100,7 @@ def pressed(button: str) -> Press | None:
     return Press(found[1], int(found[2]), int(found[3]), int(found[4])) if found else None
 
 
-def _fenced(text: str) -> str:
+def _code_block(text: str) -> str:
     """A code block that its content cannot end."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
