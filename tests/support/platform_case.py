@@ -47,8 +47,3 @@ class PlatformCase:
     @property
     def home(self) -> str:
         return next(iter(self.threaded_chats.values()))
-
-    @property
-    def second_chat(self) -> str:
-        """A chat with threads other than the home."""
-        return list(self.threaded_chats.values())[1]

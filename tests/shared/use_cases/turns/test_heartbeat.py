@@ -136,13 +136,6 @@ def test_a_turn_that_another_executor_has_cancels_the_request(world: World, clai
     assert world.current().turn == other.turn, "its lease is not touched"
 
 
-def test_a_lease_that_is_over_is_renewed_while_no_other_has_it(world: World, claimed: Session) -> None:
-    world.clock.time += 10 * LEASE
-    with heartbeat(world.services, claimed, HOME) as cancellation:
-        eventually(lambda: lease_of(world) == world.clock.now() + LEASE)
-    assert not cancellation.is_cancelled
-
-
 def test_an_agent_that_is_cancelled_commits_nothing(world: World) -> None:
     world.with_settings(turn_lease=LEASE)
     _, place = world.moved()
