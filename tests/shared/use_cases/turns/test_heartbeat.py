@@ -70,13 +70,6 @@ def test_no_failing_beat_ends_the_heartbeat(
     assert not cancellation.is_cancelled, "an error says nothing about the turn"
 
 
-def test_a_platform_that_is_gone_ends_no_heartbeat(world: World, claimed: Session) -> None:
-    with heartbeat(world.services, claimed, Place("removed", "1")) as cancellation:
-        world.clock.time += 500
-        eventually(lambda: lease_of(world) == world.clock.now() + LEASE)
-    assert not cancellation.is_cancelled
-
-
 def test_a_platform_that_hangs_delays_no_renewal(
     world: World, claimed: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
