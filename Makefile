@@ -29,7 +29,7 @@ fast: $(READY) ## seconds: domain, use cases, functions and store in memory
 test: $(READY) ## minutes: fast, and every contract, the CLI and one whole handoff on each engine
 	@$(PYTEST) --tier test
 
-deep: $(READY) ## all platforms on all engines, faults and kills, upgrades, deployments, the wheel
+deep: $(READY) ## all platforms on all engines, faults and kills, deployments, the wheel
 	@$(PYTEST) --tier deep
 
 real: $(READY) ## real Claude Code, Codex, Synapse and browser, as far as they are installed

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from bench import cold_start, handoffs, one_machine, polling, report, start_up
+from bench import cold_start, handoffs, modules, one_machine, polling, report, start_up
 from bench.figures import Figures, machine
 
 Benchmark = Callable[[Figures], Iterator[str]]
@@ -24,6 +24,7 @@ def main() -> int:
         "aws": handoffs.run,
         "start_up": start_up.run,
         "cold_start": cold_start.run,
+        "modules": modules.run,
     }
     print(machine())
     has_failed = False
@@ -43,7 +44,7 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    names = ("polling", "one_machine", "large_file", "aws", "start_up", "cold_start")
+    names = ("polling", "one_machine", "large_file", "aws", "start_up", "cold_start", "modules")
     parser.add_argument("benchmarks", nargs="*", choices=[[], *names], metavar="NAME", help=", ".join(names))
     parser.add_argument("--full", action="store_true", help="a large file of 1,000,000 messages instead of 100,000")
     parser.add_argument("--write", action="store_true", help="write docs/speed.md and docs/speed.svg")

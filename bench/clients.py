@@ -22,6 +22,16 @@ class Target:
     pause: float = 0.005
 
 
+def every_call_answers(target: Target) -> None:
+    """Return when a call does that needs a token, the database and the platforms. Raises ClientError if it is refused."""
+
+    async def run() -> None:
+        async with _session(target) as http, http.get("/platforms", raise_for_status=True) as answer:
+            await answer.read()
+
+    asyncio.run(run())
+
+
 def one_by_one(target: Target, count: int, platform: str = PLATFORM) -> list[float]:
     """The seconds from the request to `completed` of each."""
 

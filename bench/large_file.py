@@ -13,10 +13,10 @@ from shared.domain.sessions import new_session
 from shared.ports.tables import MAX_WRITES, Put, Table
 from shared.sqlite.database import Database
 from shared.sqlite.tables import SqliteTables
-from shared.store.chunks import pack
 from shared.store.handoff_items import item_of as handoff_item
 from shared.store.keys import back_route_key, chunk_key, route_key
 from shared.store.session_items import item_of as session_item
+from shared.store.transcripts import pack
 from shared.store.versions import stamped
 
 NOW = 1_750_000_000_000

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.clients import Target, at_once, in_turns, one_by_one
+from bench.clients import Target, at_once, every_call_answers, in_turns, one_by_one
 from bench.figures import Figures, cpu_seconds, megabytes, p50, p95, timed
 from bench.large_file import LARGE, SMALL, Size, fill
 from local.chats import CHATS
@@ -87,6 +87,7 @@ def _starts(figures: Figures, data: Path, simulator: Simulator) -> Iterator[str]
     for _ in range(STARTS):
         began = time.perf_counter()
         with running(data, simulator) as server:
+            every_call_answers(target_of(server))
             seconds.append(time.perf_counter() - began)
             firsts += one_by_one(target_of(server), 1)
     figures.note("ready", p50(seconds))

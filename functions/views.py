@@ -116,7 +116,7 @@ class RunnerView(BaseModel):
 
 
 class TokenView(BaseModel):
-    """A token. `last_used` is a day; tokens of older versions have no `created_at`."""
+    """A token. `last_used` is a day."""
 
     id: str
     label: str

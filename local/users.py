@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from local.chats.spec import LocalChat
 from shared.domain.routes import Place
-from shared.ports.store import Store
+from shared.store.bundle import Store
 from shared.use_cases.people.authenticate import hash_of, new_token
 
 USERS = ("owner", "other")

@@ -1,4 +1,4 @@
-"""Which requests to a server on this machine come from web pages that have no business there."""
+"""Requests from web pages of other origins to a server on this machine."""
 
 from collections.abc import Callable
 

@@ -36,7 +36,7 @@ HandoffError
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from shared.domain.sessions import Session
 
@@ -49,9 +49,16 @@ class HandoffError(Exception):
 
 
 class RequestRefused(HandoffError):
-    """The request cannot be granted. `code` is a stable name for programs, `message` a text for people."""
+    """The request cannot be granted. `code` is a stable name for programs, `message` a text for people.
 
-    code = "refused"
+    On the wire it has an HTTP `status`, a `meaning` for the documentation, and `fields`: the JSON schemas of what a
+    refusal may add. Only classes with a meaning of their own are raised.
+    """
+
+    code: ClassVar[str]
+    status: ClassVar[int]
+    meaning: ClassVar[str]
+    fields: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, message: str, **extra: Any) -> None:
         super().__init__(message)
@@ -63,12 +70,26 @@ class InvalidRequest(RequestRefused):
     """The request does not follow the HTTP contract."""
 
     code = "invalid_request"
+    status = 422
+    meaning = "The request does not match the contract; `errors` names fields where possible."
+    fields: ClassVar[Mapping[str, Any]] = {
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["field", "problem"],
+                "properties": {"field": {"type": "string"}, "problem": {"type": "string"}},
+            },
+        }
+    }
 
 
 class Unauthenticated(RequestRefused):
     """No token, or an unknown one."""
 
     code = "unauthenticated"
+    status = 401
+    meaning = "The token, or a webhook's signature, is missing or wrong."
 
     def __init__(self) -> None:
         super().__init__("The token is missing or unknown. Pass a valid one as `Authorization: Bearer …`.")
@@ -78,6 +99,9 @@ class MissingScope(RequestRefused):
     """The token is valid and does not allow this."""
 
     code = "missing_scope"
+    status = 403
+    meaning = "The token does not have the scope that the call needs."
+    fields: ClassVar[Mapping[str, Any]] = {"scope": {"type": "string"}}
 
     def __init__(self, scope: str) -> None:
         super().__init__(
@@ -91,6 +115,8 @@ class UnknownToken(RequestRefused):
     """No such token, or another user's: the answer is the same."""
 
     code = "unknown_token"
+    status = 404
+    meaning = "You have no token with this id."
 
     def __init__(self, token_id: str) -> None:
         super().__init__(f"You have no token {token_id}, so nothing was revoked. List yours with GET /tokens.")
@@ -100,6 +126,8 @@ class UnknownUser(RequestRefused):
     """No user has this id."""
 
     code = "unknown_user"
+    status = 404
+    meaning = "No user has this id."
 
     def __init__(self, user_id: str) -> None:
         super().__init__(f"There is no user {user_id}, so nothing was removed. List all with GET /users.")
@@ -109,6 +137,8 @@ class UserExists(RequestRefused):
     """A user has this id already."""
 
     code = "user_exists"
+    status = 409
+    meaning = "A user has this id already."
 
     def __init__(self, user_id: str) -> None:
         super().__init__(f"There is a user {user_id} already. Nothing was changed. Choose another id.")
@@ -118,6 +148,8 @@ class LoginRefused(RequestRefused):
     """The code of a first login is wrong, was used or revoked, or is too old: the answer is the same."""
 
     code = "login_refused"
+    status = 403
+    meaning = "The code of a first login is wrong, was used or revoked, or is too old."
 
     def __init__(self) -> None:
         super().__init__(
@@ -130,6 +162,8 @@ class UnknownSession(RequestRefused):
     """No such session, or another user's: the answer is the same."""
 
     code = "unknown_session"
+    status = 404
+    meaning = "You have no session with this id."
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"There is no session {session_id}. List yours with GET /sessions.")
@@ -139,6 +173,8 @@ class UnknownHandoff(RequestRefused):
     """No such handoff, or another user's: the answer is the same."""
 
     code = "unknown_handoff"
+    status = 404
+    meaning = "You have no handoff with this id."
 
     def __init__(self, handoff_id: str) -> None:
         super().__init__(f"There is no handoff {handoff_id}. List yours with GET /handoffs.")
@@ -148,6 +184,8 @@ class UnknownPlatform(RequestRefused):
     """Not the name of a platform."""
 
     code = "unknown_platform"
+    status = 422
+    meaning = "No platform has this name."
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         super().__init__(f"{name!r} is not a known platform. Choose one of: {', '.join(known)}.")
@@ -157,6 +195,8 @@ class PlatformNotSupported(RequestRefused):
     """A listed platform without an adapter, or one that this kind of service cannot use: `why` says so."""
 
     code = "platform_not_supported"
+    status = 422
+    meaning = "The platform is listed but not supported yet."
 
     def __init__(self, name: str, supported: Iterable[str], why: str = "") -> None:
         super().__init__(f"{why or f'{name} is not supported yet.'} Choose one of: {', '.join(supported)}.")
@@ -166,6 +206,8 @@ class PlatformNotConfigured(RequestRefused):
     """A platform without its secrets."""
 
     code = "platform_not_configured"
+    status = 422
+    meaning = "The operator has not set the platform's secrets."
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -177,6 +219,8 @@ class PlatformUnavailable(RequestRefused):
     """The platform must be asked before the request can be granted, and did not answer."""
 
     code = "platform_unavailable"
+    status = 503
+    meaning = "The platform did not answer, and must be asked first. Nothing was changed: retry."
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} did not answer, so the chat could not be checked. Nothing was changed. Try again.")
@@ -186,6 +230,8 @@ class ChatRefused(RequestRefused):
     """The platform has no such chat, or its bot cannot work there."""
 
     code = "chat_refused"
+    status = 422
+    meaning = "The platform has no such chat, or its bot cannot work there."
 
     def __init__(self, why: str) -> None:
         super().__init__(f"{why.rstrip('.')}. Nothing was changed.")
@@ -195,6 +241,8 @@ class NoHome(RequestRefused):
     """The user has no home on the platform and named no target."""
 
     code = "no_home"
+    status = 422
+    meaning = "You have no home on the platform and named no target."
 
     def __init__(self, name: str | None) -> None:
         super().__init__(
@@ -207,6 +255,13 @@ class Moved(RequestRefused):
     """The session lives elsewhere: the writer has an old epoch or an old place."""
 
     code = "moved"
+    status = 409
+    meaning = "The session was moved since you read it; the fields say where it lives now."
+    fields: ClassVar[Mapping[str, Any]] = {
+        "owner": {"type": "string"},
+        "epoch": {"type": "integer"},
+        "link": {"type": ["string", "null"]},
+    }
 
     def __init__(self, session: Session) -> None:
         where = f"lives at {session.owner_name}" + (f" ({session.link})" if session.link else "")
@@ -224,6 +279,9 @@ class OutOfSequence(RequestRefused):
     """The messages do not continue the stored transcript."""
 
     code = "out_of_sequence"
+    status = 409
+    meaning = "The messages do not continue the stored transcript, which has `message_count` messages."
+    fields: ClassVar[Mapping[str, Any]] = {"message_count": {"type": "integer"}}
 
     def __init__(self, session_id: str, message_count: int) -> None:
         super().__init__(
@@ -236,6 +294,8 @@ class SessionBusy(RequestRefused):
     """A turn of the session is accepted, queued or running."""
 
     code = "session_busy"
+    status = 409
+    meaning = "A turn of the session is queued or running."
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"The agent is still working on session {session_id}. Try again when it has answered.")
@@ -245,6 +305,8 @@ class SessionSuspended(RequestRefused):
     """Too many turns in a row were interrupted."""
 
     code = "session_suspended"
+    status = 409
+    meaning = "The session was interrupted too often and takes no more turns."
 
     def __init__(self, session_id: str) -> None:
         super().__init__(
@@ -257,6 +319,9 @@ class HandoffInFlight(RequestRefused):
     """The session is already being handed off."""
 
     code = "handoff_in_flight"
+    status = 409
+    meaning = "The session is already being handed off."
+    fields: ClassVar[Mapping[str, Any]] = {"handoff_id": {"type": "string"}}
 
     def __init__(self, session_id: str, handoff_id: str) -> None:
         super().__init__(
@@ -270,6 +335,8 @@ class PlaceBusy(RequestRefused):
     """Another session lives at the target. One of another user is never replaced, the user's own only on request."""
 
     code = "place_busy"
+    status = 409
+    meaning = "Another session lives at the place, or the chat belongs to another user."
 
     def __init__(self, route: str, *, is_mine: bool = True) -> None:
         super().__init__(
@@ -283,6 +350,8 @@ class WriteFirst(RequestRefused):
     """The platform delivers messages of a bot only for some time after the person wrote, and that time is over."""
 
     code = "write_first"
+    status = 409
+    meaning = "The platform lets a bot write only for some time after you wrote to it, and that time is over."
 
     def __init__(self, platform: str, window: int) -> None:
         super().__init__(
@@ -295,6 +364,8 @@ class IdempotencyKeyReused(RequestRefused):
     """The same key with a different body."""
 
     code = "idempotency_key_reused"
+    status = 422
+    meaning = "The Idempotency-Key was used with another body."
 
     def __init__(self) -> None:
         super().__init__("You used this Idempotency-Key for a different request. Use a new key for each request.")
@@ -304,6 +375,8 @@ class TooLate(RequestRefused):
     """The handoff can no longer be cancelled."""
 
     code = "too_late"
+    status = 409
+    meaning = "The handoff can no longer be cancelled."
 
     def __init__(self, handoff_id: str, state: str) -> None:
         super().__init__(
@@ -317,6 +390,8 @@ class UnknownRunner(RequestRefused):
     """The user has no runner with this id."""
 
     code = "unknown_runner"
+    status = 404
+    meaning = "You have no runner with this id."
 
     def __init__(self, runner_id: str) -> None:
         super().__init__(f"You have no runner {runner_id}. Start `handoff run` on that machine, which registers it.")
@@ -326,6 +401,8 @@ class RunnerRevoked(RequestRefused):
     """The user has revoked the runner: it may claim nothing and commit nothing."""
 
     code = "runner_revoked"
+    status = 403
+    meaning = "The runner was revoked: it may claim nothing and commit nothing."
 
     def __init__(self, runner_id: str) -> None:
         super().__init__(f"Runner {runner_id} was revoked. Delete its id on that machine to register it as a new one.")
@@ -335,6 +412,8 @@ class RunnerTooOld(RequestRefused):
     """The runner speaks a version of the protocol that this service does not."""
 
     code = "runner_too_old"
+    status = 426
+    meaning = "The runner speaks a version of the protocol that this service does not."
 
     def __init__(self, protocol: int) -> None:
         super().__init__(f"This service does not speak version {protocol} of the runner protocol. Update `handoff`.")
@@ -344,6 +423,8 @@ class UnknownTurn(RequestRefused):
     """The runner was never offered this turn."""
 
     code = "unknown_turn"
+    status = 404
+    meaning = "The turn is not known, or was offered to another runner."
 
     def __init__(self, turn_id: str) -> None:
         super().__init__(f"Turn {turn_id} is not known, or was offered to another runner.")
@@ -353,6 +434,8 @@ class TurnTaken(RequestRefused):
     """Another process works on the turn."""
 
     code = "taken"
+    status = 409
+    meaning = "Another process works on the turn."
 
     def __init__(self, turn_id: str) -> None:
         super().__init__(f"Turn {turn_id} is taken by another process. Poll again.")
@@ -362,6 +445,8 @@ class TurnEnded(RequestRefused):
     """The turn is over: stopped, withdrawn, or its session has moved."""
 
     code = "ended"
+    status = 409
+    meaning = "The turn is over; nothing more is taken for it."
 
     def __init__(self, turn_id: str) -> None:
         super().__init__(f"Turn {turn_id} is over. Cancel the agent; nothing more is taken for it.")
@@ -371,6 +456,8 @@ class TurnSuperseded(RequestRefused):
     """A newer claim of the turn exists, so this one may write nothing."""
 
     code = "superseded"
+    status = 409
+    meaning = "The turn was claimed again since; nothing more is taken from this claim."
 
     def __init__(self, turn_id: str) -> None:
         super().__init__(
@@ -382,6 +469,8 @@ class OtherResult(RequestRefused):
     """The claim has committed another result already."""
 
     code = "other_result"
+    status = 409
+    meaning = "The claim has committed another result already, which stands."
 
     def __init__(self, turn_id: str) -> None:
         super().__init__(f"Turn {turn_id} has another result from the same claim already, which stands.")
@@ -390,7 +479,7 @@ class OtherResult(RequestRefused):
 class LimitReached(RequestRefused):
     """A limit of this user. `retry_after` is in seconds."""
 
-    code = "limit_reached"
+    fields: ClassVar[Mapping[str, Any]] = {"limit": {"type": "integer"}}
 
     def __init__(self, message: str, *, limit: int, retry_after: int) -> None:
         super().__init__(message, limit=limit)
@@ -401,6 +490,8 @@ class TooManyOpenHandoffs(LimitReached):
     """Too many handoffs of the user are pending or running."""
 
     code = "too_many_open_handoffs"
+    status = 429
+    meaning = "You have as many handoffs in progress as you may."
 
     def __init__(self, limit: int) -> None:
         super().__init__(
@@ -415,6 +506,8 @@ class TooManyTurns(LimitReached):
     """The agent has answered the user as often in this hour as it may."""
 
     code = "too_many_turns"
+    status = 429
+    meaning = "The agent has answered you as often in this hour as it may."
 
     def __init__(self, limit: int, *, retry_after: int) -> None:
         super().__init__(
@@ -429,6 +522,8 @@ class TooManyNotices(LimitReached):
     """The user's last notice is too recent."""
 
     code = "too_many_notices"
+    status = 429
+    meaning = "Your last notice is less than a minute old. This one was dropped."
 
     def __init__(self, *, every: int, retry_after: int) -> None:
         super().__init__(
@@ -440,6 +535,8 @@ class StorageFull(LimitReached):
     """The transcripts of the user take as much room as they may."""
 
     code = "storage_full"
+    status = 429
+    meaning = "Your transcripts take as much room as they may."
 
     def __init__(self, limit: int) -> None:
         super().__init__(

@@ -9,8 +9,8 @@ from shared.ports.clock import Clock
 from shared.ports.metrics import Metrics, NoMetrics
 from shared.ports.platforms import Platforms
 from shared.ports.queue import DeadTurns, RunQueue, TurnQueue, Visibility
-from shared.ports.store import Store
 from shared.settings import Settings
+from shared.store.bundle import Store
 
 
 @dataclass(frozen=True)

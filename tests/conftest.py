@@ -14,7 +14,7 @@ from tests.support.processes import let_children_be_interrupted
 
 if TYPE_CHECKING:
     from local.cloud.engine import Engine
-    from shared.ports.store import Store
+    from shared.store.bundle import Store
     from tests.support.tables import TableNames
 
 
@@ -43,7 +43,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out marked tests and parameters of other tiers; name the group of each test for `--dist loadgroup`."""
     target = config.getoption("--tier")
-    kept, others = [], []
+    kept: list[pytest.Item] = []
+    others: list[pytest.Item] = []
     for item in items:
         path = _path_of(config, item.path)
         tier = tiers.tier_of(item, path)

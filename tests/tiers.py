@@ -21,6 +21,8 @@ FILES = {
     "tests/functions": "fast",
     "tests/mutants": "fast",
     "tests/shared": "fast",
+    "tests/test_tiers.py": "fast",
+    "tests/upgrades": "fast",
     # Programs, or moto.
     "tests/functions/test_imports_stay_light.py": "test",
     "tests/shared/agents/http/test_example_agent.py": "test",
@@ -29,8 +31,9 @@ FILES = {
     "tests/shared/platforms/test_registry.py": "test",
     "tests/shared/sqlite/test_imports.py": "test",
     "tests/shared/sqlite/test_processes.py": "test",
+    "tests/shared/test_entry_points.py": "test",
     "tests/shared/test_on_lambda.py": "test",
-    # The whole service on each platform and engine, faults, other releases, programs that are installed or deployed.
+    # The whole service on each platform and engine, faults, programs that are installed or deployed.
     "tests/cli/inside/test_start_up.py": "deep",
     "tests/cli/runner/test_killed.py": "deep",
     "tests/cli/runner/test_long_turn.py": "deep",
@@ -47,8 +50,6 @@ FILES = {
     "tests/journeys/test_handoff.py": "test",
     "tests/journeys/test_malformed_requests.py": "test soak",
     "tests/journeys/test_rejected_requests.py": "test",
-    "tests/journeys/test_tokens.py": "test",
-    "tests/journeys/test_user_isolation.py": "test",
     "tests/local/chats/relays/test_command.py": "deep",
     "tests/local/chats/relays/test_reconnect.py": "deep",
     "tests/local/cloud/moto_patches/test_forgetting.py": "deep",
@@ -59,7 +60,6 @@ FILES = {
     "tests/local/server/test_memory.py": "deep",
     "tests/local/server/test_own_agent.py": "deep",
     "tests/local/server/test_restarts.py": "deep",
-    "tests/upgrades": "deep",
     # Programs of other makers.
     "tests/local/chats/simulator/test_page.py": "real",
     "tests/local/run/test_other_pages.py": "real",

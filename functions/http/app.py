@@ -2,10 +2,11 @@
 
 from http import HTTPStatus
 
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Router
 
-from functions.http.framework import FastAPI, Request, RequestValidationError, Response
 from functions.http.guard import Guard
 from functions.http.problems import Problem, conflict, internal_error, problem_of
 from shared.errors import Conflict, RequestRefused

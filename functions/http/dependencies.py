@@ -2,9 +2,11 @@
 
 from typing import Annotated
 
-from functions.http.context import base_url_of, caller_of
+from fastapi import Depends, Header, Path, Query, Request
+from fastapi.openapi.models import HTTPBearer
+from fastapi.security.base import SecurityBase
+
 from functions.http.fields import ID, MAX_KEY
-from functions.http.framework import Depends, Header, HTTPBearer, Path, Query, Request, SecurityBase
 from shared.domain.tokens import Scope
 from shared.ports.changes import LONGEST_HOLD
 from shared.services import Services
@@ -17,7 +19,13 @@ async def _services(request: Request) -> Services:
 
 
 async def _base_url(request: Request) -> str:
-    return base_url_of(request.app.state.services, request)
+    """Where clients reach this service: as configured, else as this request came in."""
+    services: Services = request.app.state.services
+    return (services.settings.public_url or str(request.base_url)).rstrip("/")
+
+
+async def _raw_body(request: Request) -> bytes:
+    return await request.body()
 
 
 class _CallerWith(SecurityBase):
@@ -30,14 +38,16 @@ class _CallerWith(SecurityBase):
         self._scope = scope
 
     async def __call__(self, request: Request) -> Caller:
-        return caller_of(request, self._scope)
+        caller: Caller = request.state.caller  # set by the guard
+        caller.require(self._scope)
+        return caller
 
 
 class _UserWith(_CallerWith):
     """Gives the user's id."""
 
     async def __call__(self, request: Request) -> str:  # type: ignore[override]  # nothing calls it by its base
-        return caller_of(request, self._scope).user_id
+        return (await super().__call__(request)).user_id
 
 
 AppServices = Annotated[Services, Depends(_services)]
@@ -52,6 +62,8 @@ WritingCaller = Annotated[Caller, Depends(_CallerWith(Scope.HANDOFF))]
 Admin = Annotated[Caller, Depends(_CallerWith(Scope.ADMIN))]
 """A caller who may see, add and remove users."""
 BaseUrl = Annotated[str, Depends(_base_url)]
+RawBody = Annotated[bytes, Depends(_raw_body)]
+"""The body as it came, for what is signed."""
 IdempotencyKey = Annotated[
     str | None,
     Header(

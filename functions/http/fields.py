@@ -4,8 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from shared.domain.messages import ROLES
-from shared.domain.text import whole
+from shared.domain.messages import ROLES, whole
 
 ID = r"^[A-Za-z0-9_-]{1,64}$"
 MAX_KEY = 255

@@ -3,6 +3,7 @@
 import logging
 from http import HTTPStatus
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -59,7 +60,7 @@ class Guard:
         platform = self._services.platforms.webhook_of(scope["path"])
         if platform is None and not scope["path"].startswith(OPEN_PATHS):
             try:
-                caller = self._authenticate(headers.get("authorization"))
+                caller = await self._authenticate(headers.get("authorization"))
             except Unauthenticated as error:
                 await problem_of(error)(scope, receive, send)
                 return
@@ -78,12 +79,13 @@ class Guard:
             detail = f"The body is larger than {limit // 1024} KiB. Send a transcript in several parts."
             await Problem("body_too_large", detail)(scope, receive, send)
             return
-        await self._app(scope, replay(body), send)
+        await self._app(scope, replay(body, receive), send)
 
-    def _authenticate(self, authorization: str | None) -> Caller:
+    async def _authenticate(self, authorization: str | None) -> Caller:
         now = self._services.clock.now()
         caller = authenticate(self._services.store.accounts, authorization, now=now)
-        self._last_use.note(caller, now=now)
+        if self._last_use.is_due(caller, now=now):
+            await run_in_threadpool(self._last_use.note, caller, now=now)  # a write may wait for others
         return caller
 
 
@@ -103,11 +105,11 @@ async def _read(receive: Receive, declared: str | None, limit: int) -> bytes | N
     return body
 
 
-def replay(body: bytes) -> Receive:
-    """Receive a body that was read already."""
+def replay(body: bytes, then: Receive) -> Receive:
+    """Receive a body that was read already, and then what follows it: that the client is gone."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
-        return messages.pop() if messages else {"type": "http.disconnect"}
+        return messages.pop() if messages else await then()
 
     return receive

@@ -2,8 +2,9 @@
 
 from datetime import UTC
 
+from fastapi import APIRouter
+
 from functions.http.dependencies import Admin, AppServices, PathId, WritingCaller
-from functions.http.framework import APIRouter
 from functions.http.problems import Json, refusals
 from functions.request.bodies import TokenBody, UserBody
 from functions.views import IssuedToken, TokenView
@@ -18,7 +19,7 @@ BODY = (*WRITE, "malformed_json", "body_too_large")
 
 
 @router.post("/tokens", status_code=201, responses=refusals(*BODY))
-async def post_token(body: TokenBody, services: AppServices, caller: WritingCaller) -> IssuedToken:
+def post_token(body: TokenBody, services: AppServices, caller: WritingCaller) -> IssuedToken:
     """Create a further token of yours. It allows no more and lasts no longer than the one of this request."""
     scopes = frozenset(map(Scope, body.scopes)) if body.scopes else USUAL & caller.token.scopes
     expires_at = None
@@ -31,19 +32,19 @@ async def post_token(body: TokenBody, services: AppServices, caller: WritingCall
 
 
 @router.delete("/tokens/{token_id}", status_code=204, responses=refusals(*WRITE, "unknown_token"))
-async def delete_token(token_id: PathId, services: AppServices, caller: WritingCaller) -> None:
+def delete_token(token_id: PathId, services: AppServices, caller: WritingCaller) -> None:
     """Revoke one of your tokens, effective at once."""
     revoke_token(services.store.accounts, caller.user_id, token_id)
 
 
 @router.post("/users", status_code=201, responses=refusals(*BODY, "user_exists"))
-async def post_user(body: UserBody, services: AppServices, caller: Admin) -> IssuedToken:
+def post_user(body: UserBody, services: AppServices, caller: Admin) -> IssuedToken:
     """Add a user, with a first token, which lasts no longer than the one of this request. Needs the scope `admin`."""
     issued = add_user(services, caller, body.id, label=body.label)
     return IssuedToken(token=issued.plaintext, **TokenView.of(issued.token).model_dump())
 
 
 @router.delete("/users/{user_id}", status_code=204, responses=refusals(*WRITE, "unknown_user"))
-async def delete_user(user_id: PathId, services: AppServices, _: Admin) -> None:
+def delete_user(user_id: PathId, services: AppServices, _: Admin) -> None:
     """Remove a user with everything that is theirs. Repeat it after a 5xx: it then goes on. Needs the scope `admin`."""
     remove_user(services.store, user_id)

@@ -7,8 +7,8 @@ from pydantic import Field, StringConstraints
 
 from functions.http.fields import WHOLE, Count, Id
 from functions.request.handoff_body import Body, Messages, PlatformName, RunsOnBody, Title
+from shared.domain.messages import MAX_TEXT
 from shared.domain.sessions import RunsOn
-from shared.domain.text import MAX_TEXT
 from shared.domain.tokens import MAX_LABEL
 
 
@@ -20,7 +20,7 @@ class SessionBody(Body):
     runs_on: RunsOnBody | None = None
 
     def details(self) -> dict[str, str | RunsOn | None]:
-        """What was given."""
+        """The fields that were given."""
         given: dict[str, str | RunsOn | None] = self.model_dump(exclude_unset=True)
         if "runs_on" in given:
             given["runs_on"] = self.runs_on.domain() if self.runs_on else None
@@ -36,7 +36,7 @@ class MessagesBody(Body):
 
 
 class TurnBody(Body):
-    """What the user says. The same `id` is accepted once."""
+    """A message of the user. The same `id` is accepted once."""
 
     epoch: Count
     id: Id

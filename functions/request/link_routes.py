@@ -1,7 +1,8 @@
 """HTTP calls that link accounts on chat platforms, invite people and give them their first token."""
 
+from fastapi import APIRouter
+
 from functions.http.dependencies import Admin, AppServices, BaseUrl, Writer, WritingCaller
-from functions.http.framework import APIRouter
 from functions.http.problems import Json, refusals
 from functions.request.bodies import InvitationBody, LinkBody, LoginBody
 from functions.request.views import LoginView, NewLinkView
@@ -25,7 +26,7 @@ PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configur
 
 
 @router.post("/links", status_code=201, responses=refusals(*BODY, *PLATFORM))
-async def post_link(body: LinkBody, services: AppServices, caller: WritingCaller) -> NewLinkView:
+def post_link(body: LinkBody, services: AppServices, caller: WritingCaller) -> NewLinkView:
     """A code for 10 minutes: the account from which the bot gets it in a private chat is yours, and that chat your home.
 
     Needs a token without an expiry, which is true of `POST /invitations`, too. Revoking that token ends the code.
@@ -38,14 +39,14 @@ async def post_link(body: LinkBody, services: AppServices, caller: WritingCaller
     status_code=204,
     responses=refusals("unauthenticated", "missing_scope", "unknown_platform", "conflict", "internal"),
 )
-async def delete_link(platform: str, services: AppServices, user_id: Writer) -> None:
+def delete_link(platform: str, services: AppServices, user_id: Writer) -> None:
     """Unlink your accounts on a platform and remove your home there. What is said there is ignored from now on."""
     refuse_unknown_platform(services.platforms, platform)
     unlink(services, user_id, platform)
 
 
 @router.post("/invitations", status_code=201, responses=refusals(*BODY, *PLATFORM, "user_exists"))
-async def post_invitation(body: InvitationBody, services: AppServices, caller: Admin, base_url: BaseUrl) -> NewLinkView:
+def post_invitation(body: InvitationBody, services: AppServices, caller: Admin, base_url: BaseUrl) -> NewLinkView:
     """A code with which another person becomes a user, and gets a link for the first token. Needs the scope `admin`."""
     return _view(on_conflict(lambda: invite(services, caller, body.name, body.platform, base_url=base_url)), services)
 
@@ -55,7 +56,7 @@ async def post_invitation(body: InvitationBody, services: AppServices, caller: A
     status_code=201,
     responses=refusals("login_refused", "invalid_request", "conflict", "malformed_json", "body_too_large", "internal"),
 )
-async def post_login(body: LoginBody, services: AppServices) -> LoginView:
+def post_login(body: LoginBody, services: AppServices) -> LoginView:
     """The first token of a person who was invited, once. Needs no token. A repeat with the same `key` gives it again."""
     user_id, issued = login(services, body.code, body.key)
     return LoginView(user=user_id, token=issued.plaintext, **TokenView.of(issued.token).model_dump())

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from fastapi import APIRouter, Response
+
 from functions.http.dependencies import AppServices, BaseUrl, IdempotencyKey, PathId, Writer
-from functions.http.framework import APIRouter, Response
 from functions.http.problems import Json, refusals
-from functions.request.accept_handoff import accept_handoff, where_to_ask
 from functions.request.bodies import (
     HomeBody,
     MessagesBody,
@@ -19,6 +19,8 @@ from functions.request.views import AcceptedTurn, AppendedView, HomeView, Notice
 from functions.views import HandoffView, SessionView, poll_after_ms
 from shared.domain.routes import Place
 from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
+from shared.use_cases.handoffs.request_handoff import request_handoff
+from shared.use_cases.handoffs.request_inline import request_inline
 from shared.use_cases.people.post_notice import post_notice
 from shared.use_cases.people.set_home import set_home
 from shared.use_cases.sessions.append_messages import append_messages
@@ -34,7 +36,7 @@ PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configur
 
 
 @router.put("/sessions/{session_id}", responses=CREATED | refusals(*BODY, "unknown_session", "unknown_runner"))
-async def put_session(
+def put_session(
     session_id: PathId, body: SessionBody, response: Response, services: AppServices, user_id: Writer
 ) -> SessionView:
     """Create a session (201), or change its details (200). You choose the id."""
@@ -48,7 +50,7 @@ async def put_session(
     status_code=204,
     responses=refusals(*WRITE, "unknown_session", "handoff_in_flight", "session_busy"),
 )
-async def remove_session(session_id: PathId, services: AppServices, user_id: Writer) -> None:
+def remove_session(session_id: PathId, services: AppServices, user_id: Writer) -> None:
     """Delete a session with its transcript."""
     delete_session(services, user_id, session_id)
 
@@ -57,7 +59,7 @@ async def remove_session(session_id: PathId, services: AppServices, user_id: Wri
     "/sessions/{session_id}/messages",
     responses=refusals(*BODY, "unknown_session", "moved", "out_of_sequence", "session_busy", "storage_full"),
 )
-async def post_messages(session_id: PathId, body: MessagesBody, services: AppServices, user_id: Writer) -> AppendedView:
+def post_messages(session_id: PathId, body: MessagesBody, services: AppServices, user_id: Writer) -> AppendedView:
     """Append to the transcript. Idempotent: messages that are stored already are compared, not written again."""
     messages = checked(body.messages, first=body.after)
     session = append_messages(services, user_id, session_id, epoch=body.epoch, after=body.after, messages=messages)
@@ -77,7 +79,7 @@ async def post_messages(session_id: PathId, body: MessagesBody, services: AppSer
         "too_many_turns",
     ),
 )
-async def post_turn(session_id: PathId, body: TurnBody, services: AppServices, user_id: Writer) -> AcceptedTurn:
+def post_turn(session_id: PathId, body: TurnBody, services: AppServices, user_id: Writer) -> AcceptedTurn:
     """Say something to the agent from the terminal. Idempotent by the body's `id`; the reply joins the transcript."""
     session = accept_turn(services, user_id, session_id, epoch=body.epoch, turn_id=body.id, text=body.text)
     view = SessionView.of(session, now=services.clock.now())
@@ -88,7 +90,7 @@ async def post_turn(session_id: PathId, body: TurnBody, services: AppServices, u
     "/sessions/{session_id}/resume",
     responses=CREATED | refusals(*BODY, "unknown_session", "moved", "storage_full"),
 )
-async def post_resume(
+def post_resume(
     *,
     session_id: PathId,
     body: ResumeBody,
@@ -107,14 +109,14 @@ async def post_resume(
 
 
 @router.put("/platforms/{platform}/home", responses=refusals(*BODY, *PLATFORM, "chat_refused", "platform_unavailable"))
-async def put_home(platform: str, body: HomeBody, services: AppServices, user_id: Writer) -> HomeView:
+def put_home(platform: str, body: HomeBody, services: AppServices, user_id: Writer) -> HomeView:
     """Set the chat where your handoffs to this platform arrive."""
     home = set_home(services, user_id, Place(platform, body.chat))
     return HomeView(platform=platform, chat=home.chat)
 
 
 @router.post("/notices", status_code=202, responses=refusals(*BODY, *PLATFORM[:3], "no_home", "too_many_notices"))
-async def post_notices(
+def post_notices(
     *, body: NoticeBody, services: AppServices, user_id: Writer, idempotency_key: IdempotencyKey = None
 ) -> NoticeView:
     """Post a short text in your home chat, at most one a minute; others are dropped."""
@@ -142,7 +144,7 @@ async def post_notices(
         "unknown_runner",
     ),
 )
-async def post_handoff(
+def post_handoff(
     *,
     body: HandoffBody,
     response: Response,
@@ -152,13 +154,18 @@ async def post_handoff(
     idempotency_key: IdempotencyKey = None,
 ) -> HandoffView:
     """Ask for a handoff. Poll `status_url` (also in `Location`) until `done`."""
-    view = accept_handoff(services, user_id, body, idempotency_key=idempotency_key, base_url=base_url)
-    response.headers.update(where_to_ask(view))
+    inline, asked = body.inline(), body.asked()
+    if inline is not None:
+        accepted = request_inline(services, user_id, inline, asked, idempotency_key=idempotency_key)
+    else:
+        accepted = request_handoff(services, user_id, asked, idempotency_key=idempotency_key)
+    view = HandoffView.of(accepted.handoff, accepted.session, base_url=base_url, now=services.clock.now())
+    response.headers.update({"Location": view.status_url, "Retry-After": view.retry_after})
     return view
 
 
 @router.delete("/handoffs/{handoff_id}", responses=refusals(*WRITE, "unknown_handoff", "too_late"))
-async def delete_handoff(handoff_id: PathId, services: AppServices, user_id: Writer, base_url: BaseUrl) -> HandoffView:
+def delete_handoff(handoff_id: PathId, services: AppServices, user_id: Writer, base_url: BaseUrl) -> HandoffView:
     """Cancel a handoff whose session has not moved yet. Idempotent."""
     handoff = cancel_handoff(services, user_id, handoff_id)
     session = services.store.sessions.get(handoff.session_id)

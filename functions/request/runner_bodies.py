@@ -9,8 +9,8 @@ from functions.request.handoff_body import AgentName, Body
 from functions.views import RunnerView
 from shared.domain.progress import Summary
 from shared.domain.questions import Option
-from shared.use_cases.runners.claim_turn import MachineClaim
-from shared.use_cases.runners.report_turn import Asked, Heard, Report
+from shared.use_cases.runners.claim_machine_turn import MachineClaim
+from shared.use_cases.runners.report_turn import Asked, Report, ReportAnswer
 
 Short = Annotated[str, StringConstraints(max_length=200), WHOLE]
 EventId = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
@@ -24,7 +24,7 @@ class AgentBody(Body):
 
 
 class RunnerBody(Body):
-    """What a runner says of itself. `protocol` is the version of these calls that it speaks."""
+    """A runner's description of itself. `protocol` is the version of these calls that it speaks."""
 
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100), WHOLE]
     version: Short = ""
@@ -126,7 +126,7 @@ class SummaryBody(Body):
 
 
 class ProgressBody(SummaryBody):
-    """What the agent said last (Markdown) and what it does now."""
+    """Progress of a turn: the agent's last text (Markdown) and its current action."""
 
     text: Annotated[str, StringConstraints(max_length=8000), WHOLE] = ""
     tool: Annotated[str, StringConstraints(max_length=1000), WHOLE] | None = None
@@ -153,7 +153,7 @@ class AskBody(Body):
 
 
 class EventsBody(FenceBody):
-    """What happened in a turn at work; also its sign of life. `seq` grows with each of them."""
+    """Report on a turn at work; also its heartbeat. `seq` grows with each report."""
 
     seq: Count
     progress: ProgressBody | None = None
@@ -181,14 +181,14 @@ class DecisionView(BaseModel):
 
 
 class EventsView(BaseModel):
-    """What was decided and said; both repeat until they are acknowledged (`q<n>`, or the id of the words)."""
+    """Decisions and messages since; both repeat until they are acknowledged (`q<n>`, or the id of the message)."""
 
     lease_seconds: int
     decided: list[DecisionView]
     steered: list[WordView]
 
     @classmethod
-    def of(cls, heard: Heard, *, lease_seconds: int) -> "EventsView":
+    def of(cls, answer: ReportAnswer, *, lease_seconds: int) -> "EventsView":
         return cls(
             lease_seconds=lease_seconds,
             decided=[
@@ -197,14 +197,14 @@ class EventsView(BaseModel):
                     state="answered" if question.option is not None else "expired",
                     option=question.option,
                 )
-                for question in heard.decided
+                for question in answer.decided
             ],
-            steered=[WordView(id=word.id, text=word.text) for word in heard.steered],
+            steered=[WordView(id=word.id, text=word.text) for word in answer.steered],
         )
 
 
 class ResultBody(FenceBody):
-    """What the agent said and did in the turn; the last message is its reply. `given` are the words that it was given."""
+    """Result of a turn: the agent's messages, its reply last. `given` are the ids of the messages that it was given."""
 
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     outcome: Literal["done", "failed"]

@@ -1,7 +1,8 @@
 """HTTP calls of runners: the machines on which users' own agents run turns."""
 
+from fastapi import APIRouter
+
 from functions.http.dependencies import AppServices, PathId, RunningUser, Wait, Writer
-from functions.http.framework import APIRouter
 from functions.http.problems import Json, refusals
 from functions.request.handoff_body import checked
 from functions.request.routes import BODY, WRITE
@@ -23,7 +24,7 @@ from functions.views import RunnerView
 from shared.errors import InvalidRequest
 from shared.ports.changes import of_runner
 from shared.services import Services
-from shared.use_cases.runners.claim_turn import begin_turn, claim_turn
+from shared.use_cases.runners.claim_machine_turn import begin_turn, claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import poll_turns, register_runner, revoke_runner
 from shared.use_cases.runners.report_turn import report_turn
@@ -35,9 +36,7 @@ TURN = (*RUNNER, "unknown_session", "unknown_turn", "ended")
 
 
 @router.put("/runners/{runner_id}", responses=refusals(*BODY, "runner_revoked", "runner_too_old"))
-async def put_runner(
-    runner_id: PathId, body: RunnerBody, services: AppServices, user_id: RunningUser
-) -> RegisteredRunner:
+def put_runner(runner_id: PathId, body: RunnerBody, services: AppServices, user_id: RunningUser) -> RegisteredRunner:
     """Register a machine of yours, or change what is known of it. It chooses its id once."""
     agents = {agent.name: agent.version for agent in body.agents}
     runner = register_runner(
@@ -52,7 +51,7 @@ async def put_runner(
 
 
 @router.delete("/runners/{runner_id}", status_code=204, responses=refusals(*WRITE, "unknown_runner"))
-async def delete_runner(runner_id: PathId, services: AppServices, user_id: Writer) -> None:
+def delete_runner(runner_id: PathId, services: AppServices, user_id: Writer) -> None:
     """Revoke a runner: it claims and commits nothing any more, and its turns are taken back."""
     revoke_runner(services, user_id, runner_id)
 
@@ -69,7 +68,7 @@ async def get_turns(
         of_runner(user_id, runner_id),
         wait,
         lambda: poll_turns(services, user_id, runner_id),
-        lambda polled: 0.0 if polled[1] else None,
+        lambda polled: bool(polled[1]),
     )
     runner, pointers = found.value
     turns = [
@@ -87,17 +86,17 @@ async def get_turns(
 
 
 @router.post("/runners/{runner_id}/turns/{turn_id}/claim", responses=refusals(*BODY, *TURN, "taken"))
-async def post_claim(
+def post_claim(
     runner_id: PathId, turn_id: PathId, body: ClaimBody, services: AppServices, user_id: RunningUser
 ) -> ClaimedTurn:
     """Claim a turn. Idempotent by `claim_id`. A refusal `taken` means that another process works on it."""
     name = TurnName(user_id, runner_id, body.session_id, turn_id)
-    claim = claim_turn(services, name, claim_id=body.claim_id, previous_fence=body.previous_fence)
+    claim = claim_machine_turn(services, name, claim_id=body.claim_id, previous_fence=body.previous_fence)
     return ClaimedTurn.of(claim, now=services.clock.now(), lease_seconds=_lease(services))
 
 
 @router.post("/runners/{runner_id}/turns/{turn_id}/begin", responses=refusals(*BODY, *TURN, "superseded"))
-async def post_begin(
+def post_begin(
     runner_id: PathId, turn_id: PathId, body: FenceBody, services: AppServices, user_id: RunningUser
 ) -> Renewed:
     """Say that the agent is about to be prompted. Only a success permits the prompt."""
@@ -106,7 +105,7 @@ async def post_begin(
 
 
 @router.post("/runners/{runner_id}/turns/{turn_id}/events", responses=refusals(*BODY, *TURN, "superseded"))
-async def post_events(
+def post_events(
     runner_id: PathId, turn_id: PathId, body: EventsBody, services: AppServices, user_id: RunningUser
 ) -> EventsView:
     """Report progress and questions, and renew the lease. The answer says what was decided and what else was said."""
@@ -117,7 +116,7 @@ async def post_events(
 @router.post(
     "/runners/{runner_id}/turns/{turn_id}/result", responses=refusals(*BODY, *TURN, "superseded", "other_result")
 )
-async def post_result(
+def post_result(
     runner_id: PathId, turn_id: PathId, body: ResultBody, services: AppServices, user_id: RunningUser
 ) -> ResultView:
     """Commit what the agent said. A repeat with the same digest succeeds again."""

@@ -3,12 +3,11 @@
 from dataclasses import asdict
 from typing import Annotated
 
+from fastapi import APIRouter, Query, Response
+
 from functions.http.dependencies import AppServices, BaseUrl, PathId, Reader, Seen, Wait
-from functions.http.framework import APIRouter, Query, Response
-from functions.http.holding import News
 from functions.http.problems import Json, refusals
 from functions.status.pages import first_page
-from functions.status.show_handoff import show_handoff
 from functions.status.views import (
     CheckView,
     DoctorReport,
@@ -24,13 +23,25 @@ from functions.status.views import (
 from functions.views import HandoffView, RunnerView, SessionView, iso
 from shared.domain.handoffs import State
 from shared.errors import InvalidRequest
-from shared.ports.changes import of_session
-from shared.use_cases.access import own_session
+from shared.ports.changes import of_handoff, of_session
+from shared.use_cases.access import own_handoff, own_session
 from shared.use_cases.run_doctor import run_doctor
 
 router = APIRouter(default_response_class=Json)
 Limit = Annotated[int, Query(ge=1, le=200)]
 READ = ("unauthenticated", "missing_scope", "internal")
+
+
+class News:
+    """What a client has seen: the version that it names, or the first one that is read."""
+
+    def __init__(self, seen: str | None) -> None:
+        self._seen = seen
+
+    def has(self, version: str) -> bool:
+        """Whether this version is news to the client."""
+        self._seen = self._seen or version
+        return version != self._seen
 
 
 @router.get("/health")
@@ -40,7 +51,7 @@ async def get_health() -> Health:
 
 
 @router.get("/platforms", responses=refusals(*READ))
-async def get_platforms(services: AppServices, user_id: Reader) -> PlatformsList:
+def get_platforms(services: AppServices, user_id: Reader) -> PlatformsList:
     """All platforms, and your home and accounts on each."""
     homes = services.store.accounts.homes(user_id)
     accounts = services.store.accounts.all_identities(user_id)
@@ -59,23 +70,21 @@ async def get_platforms(services: AppServices, user_id: Reader) -> PlatformsList
 
 
 @router.get("/doctor", responses=refusals(*READ))
-async def get_doctor(services: AppServices, user_id: Reader, base_url: BaseUrl) -> DoctorReport:
-    """What would keep your handoffs from working, each with a fix. Changes nothing."""
+def get_doctor(services: AppServices, user_id: Reader, base_url: BaseUrl) -> DoctorReport:
+    """Problems that would keep your handoffs from working, each with a fix. Changes nothing."""
     findings = run_doctor(services, user_id, base_url=base_url)
     return DoctorReport(checks=[CheckView(**asdict(finding)) for finding in findings], now=iso(services.clock.now()))
 
 
 @router.get("/runners", responses=refusals(*READ))
-async def get_runners(services: AppServices, user_id: Reader) -> RunnersList:
+def get_runners(services: AppServices, user_id: Reader) -> RunnersList:
     """Your machines that run turns with your own agents."""
     now = services.clock.now()
     return RunnersList(runners=[RunnerView.of(runner, now=now) for runner in services.store.runners.list(user_id)])
 
 
 @router.get("/sessions", responses=refusals(*READ, "invalid_request"))
-async def get_sessions(
-    services: AppServices, user_id: Reader, limit: Limit = 50, cursor: str | None = None
-) -> SessionsPage:
+def get_sessions(services: AppServices, user_id: Reader, limit: Limit = 50, cursor: str | None = None) -> SessionsPage:
     """Your sessions, newest first."""
     try:
         page = services.store.sessions.list(user_id, limit=limit, cursor=cursor)
@@ -95,7 +104,7 @@ async def get_session(
         of_session(session_id),
         wait,
         lambda: own_session(services, user_id, session_id),
-        lambda session: news.delay(str(session.version), is_urgent=session.turn is None),
+        lambda session: news.has(str(session.version)),
     )
     return SessionView.of(found.value, now=services.clock.now())
 
@@ -105,7 +114,7 @@ async def get_session(
     response_model=MessagesPage,
     responses=refusals(*READ, "invalid_request", "unknown_session"),
 )
-async def get_messages(
+def get_messages(
     session_id: PathId,
     services: AppServices,
     user_id: Reader,
@@ -122,7 +131,7 @@ async def get_messages(
 
 
 @router.get("/handoffs", responses=refusals(*READ, "invalid_request"))
-async def get_handoffs(
+def get_handoffs(
     *,
     services: AppServices,
     user_id: Reader,
@@ -151,7 +160,16 @@ async def get_handoff(
     seen: Seen = None,
 ) -> HandoffView:
     """One of your handoffs. `Retry-After` is set while it is not done."""
-    view = await show_handoff(services, user_id, handoff_id, base_url=base_url, wait=wait, seen=seen)
+    news = News(seen)
+    found = await services.changes.hold(
+        of_handoff(handoff_id),
+        wait,
+        lambda: own_handoff(services, user_id, handoff_id),
+        lambda handoff: not handoff.is_open or news.has(handoff.version),
+    )
+    handoff, now = found.value, services.clock.now()
+    session = services.store.sessions.get(handoff.session_id)
+    view = HandoffView.of(handoff, session, base_url=base_url, now=now, was_held=found.was_held)
     if not view.done:
         response.headers["Retry-After"] = view.retry_after
     return view

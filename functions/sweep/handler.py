@@ -4,7 +4,7 @@ from typing import Any
 
 from shared.bootstrap import Handler, on_lambda
 from shared.services import Services
-from shared.use_cases.sweep import sweep
+from shared.use_cases.recovery.sweep import sweep
 
 
 def build(services: Services) -> Handler:

@@ -1,9 +1,9 @@
 """Webhooks of chat platforms: the request as the platform sent it, in; the platform's form of answer, out."""
 
+from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
-from functions.http.dependencies import AppServices
-from functions.http.framework import APIRouter, Request
+from functions.http.dependencies import AppServices, RawBody
 from functions.http.problems import Json, Problem, refusals
 from shared.errors import RequestRefused
 from shared.platforms import PLATFORMS
@@ -19,16 +19,16 @@ OTHER_METHODS = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"]
 @router.post("/webhooks/{platform}", responses=refusals("unauthenticated", "body_too_large", "internal"))
 @router.api_route("/webhooks/{platform}", methods=OTHER_METHODS, include_in_schema=False)
 @router.api_route("/webhooks/{platform}/{rest:path}", methods=["POST", *OTHER_METHODS], include_in_schema=False)
-async def receive_webhook(request: Request, platform: str, services: AppServices) -> Response:
+def receive_webhook(request: Request, body: RawBody, platform: str, services: AppServices) -> Response:
     """200 when all messages are durable. A request that the platform did not send is a 401, without a reason."""
-    return await _receive(request, services, platform, request.path_params.get("rest", ""))
+    return _receive(request, body, services, platform, request.path_params.get("rest", ""))
 
 
 def _at_fixed_path(platform: str, path: str) -> None:
     """Receive the platform's webhooks also at a path that its protocol demands."""
 
-    async def receive(request: Request, services: AppServices) -> Response:
-        return await _receive(request, services, platform, path.removeprefix("/"))
+    def receive(request: Request, body: RawBody, services: AppServices) -> Response:
+        return _receive(request, body, services, platform, path.removeprefix("/"))
 
     router.add_api_route(path, receive, methods=["POST"], include_in_schema=False)
 
@@ -38,9 +38,9 @@ for _spec in PLATFORMS:
         _at_fixed_path(_spec.name, _path)
 
 
-async def _receive(request: Request, services: Services, platform: str, rest: str) -> Response:
+def _receive(request: Request, body: bytes, services: Services, platform: str, rest: str) -> Response:
     webhook = WebhookRequest(
-        body=await request.body(),
+        body=body,
         headers={name.lower(): value for name, value in request.headers.items()},
         method=request.method,
         rest=rest,

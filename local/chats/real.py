@@ -9,7 +9,7 @@ from local.chats.relays.base import Relay
 from local.chats.relays.configuration import make_relay, missing, secret_names, secrets_from
 from local.chats.spec import LocalChat
 from shared.domain.routes import Place
-from shared.ports.store import Store
+from shared.store.bundle import Store
 
 USER = "owner"
 

@@ -1,4 +1,4 @@
-"""What a local run knows of one chat platform: its simulation, its relay, its looks on the page."""
+"""A chat platform in local runs: its simulation, its relay, its looks on the page."""
 
 import importlib
 import secrets
@@ -23,7 +23,8 @@ class SeededChat:
 class ChatKind:
     """One kind of chat, and how the page shows it. Without `threads`, handoffs arrive in the chat itself.
 
-    A forum consists of threads; some forums accept no messages outside of them.
+    A forum consists of threads; some forums accept no messages outside of them. `names_people`: people see a new thread
+    at once only if they are mentioned in it or added to it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class ChatKind:
     is_forum: bool = False
     accepts_messages: bool = True
     threads: bool = True
+    names_people: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class LocalChat:
     `people` maps the keys owner, stranger and bot to ids on the platform; `homes` maps the seeded users to chats.
     `wire` (`module:Class`) speaks the platform's protocol, see Wire in simulator/protocol.py; `options` are its settings.
     `make_secrets` returns new secrets of the simulated bot; without it each secret of the spec is a random text.
-    `api_url` is the simulated API, where `{host}` stands for host and port.
+    `api_url` is the simulated API, where `{host}` stands for host and port. `title_limit` is the longest title of a thread.
     `mentions` are texts that would notify people if the bot sent them. `webhook_text` is what a person writes so that the
     platform posts `{text}` to the webhook, without a relay.
     `user_id_is_home`: a user's private chat with the bot has the user's id, so it is the home if no other is set.
@@ -88,6 +90,7 @@ class LocalChat:
     homes: Mapping[str, str]
     wire: str
     api_url: str
+    title_limit: int = 0
     kinds: Mapping[str, ChatKind] = field(default_factory=dict)
     tint: tuple[str, str] = ("#5a6372", "#a3adbd")  # colours on a light and on a dark page
     markup: str = "markdown"  # or "entities": how the bot formats messages, for the page

@@ -1,4 +1,4 @@
-"""How a function is invoked: the port, its result, Lambda's errors and limits."""
+"""Invocation of a function: the port, its result, Lambda's errors and limits."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -18,8 +18,7 @@ from shared.domain.tokens import USUAL, Scope, Token, token_id
 from shared.errors import RequestRefused
 from shared.platforms import PLATFORMS
 from shared.platforms.spec import PlatformSpec
-from shared.ports.store import Store
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 from shared.use_cases.people.authenticate import hash_of
 from shared.use_cases.people.remove_user import remove_user
 from shared.use_cases.people.tokens import issue_token, revoke_token

@@ -7,18 +7,33 @@ from typing import TYPE_CHECKING
 from local.chats import CHATS
 from local.chats.real import RealBots
 from local.chats.relays.base import Relay
-from local.chats.relays.configuration import make_relay, missing, secrets_from
+from local.chats.relays.configuration import make_relay, missing, secrets_from, variable
 from local.chats.spec import LocalChat
-from local.server.directory import SIMULATED
+from local.server.directory import SIMULATED, Refused
 from local.users import link_simulated, unlink_simulated
-from shared.ports.store import Store
 from shared.sqlite.secrets import SqliteSecrets
+from shared.store.bundle import Store
 
 if TYPE_CHECKING:
     from local.chats.simulator import Simulator
 
 LINKED = f"{SIMULATED}linked"
 """Set while the users are linked to simulated people."""
+
+
+def open_chats(
+    environment: Mapping[str, str], secrets: SqliteSecrets, *, has_public_url: bool, journal: Path, port: int
+) -> "tuple[RealBots, RealChats | SimulatedChats]":
+    """The real bots, and the chats. Tokens of bots come from the environment, or from the file. Raises Refused."""
+    in_file = {variable(name): secrets.get(name) or "" for name in secrets.names()}
+    known = {**in_file, **environment}
+    bots = RealBots.from_environment(known)
+    if not bots.bots:
+        return bots, SimulatedChats(secrets, journal, port)
+    chats = RealChats(bots, secrets, has_public_url=has_public_url)
+    if wrong := list(chats.faults(known)):
+        raise Refused("\n".join([*wrong, "Nothing was started."]))
+    return bots, chats
 
 
 class SimulatedChats:
@@ -60,7 +75,7 @@ class SimulatedChats:
             if chat.relay and chat.relay.in_simulation
         ]
 
-    def stop(self) -> None:
+    def close(self) -> None:
         self.simulator.stop()
 
 
@@ -121,7 +136,7 @@ class RealChats:
             if not self._has_public_url or ((spec := specs[relay.platform]) and spec.is_only_way)
         ]
 
-    def stop(self) -> None:
+    def close(self) -> None:
         return
 
 

@@ -1,13 +1,14 @@
 """The composition root of a service on one machine: everything that the service needs, on one SQLite file."""
 
 import functools
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from local.server.held_reads import HeldReads
+from local.server.held_reads import HeldReads, subject_of
 from shared.agents.measured import MeasuredAgent
 from shared.agents.registry import build_agent, summary
 from shared.clock import SystemClock
@@ -21,13 +22,13 @@ from shared.ports.tables import Item, Table
 from shared.services import Services
 from shared.settings import Settings
 from shared.sqlite.database import Database
-from shared.sqlite.queues import SqliteQueue
+from shared.sqlite.queues import SqliteDeadTurns, SqliteQueue, SqliteRunQueue, SqliteTurnQueue, SqliteVisibility
 from shared.sqlite.secrets import SqliteSecrets
 from shared.sqlite.tables import SqliteTables
-from shared.sqlite.turn_queues import SqliteDeadTurns, SqliteRunQueue, SqliteTurnQueue, SqliteVisibility
 from shared.store.bundle import store_on
-from shared.store.subjects import is_urgent, subject_of
+from shared.store.leases import claimed_sessions, void_leases
 
+log = logging.getLogger(__name__)
 TURN_VISIBILITY, TURN_RECEIVES = 65.0, 100
 RUN_VISIBILITY, RUN_RECEIVES = 960.0, 20
 """As in template.yaml, but a run that restarts have interrupted may come more often: there is no other worker."""
@@ -89,6 +90,21 @@ class Engine:
     runs_changed: threading.Event
     held_reads: HeldReads
 
+    def void_leases(self) -> None:
+        """Free what an earlier process held. Only for one that is alone on the file."""
+        now = self.services.clock.now()
+        void_leases(self.tables, self.tables.held(now), now=now)
+        self.turns.release_all()
+        self.runs.release_all()
+
+    def hand_back(self) -> None:
+        """Give back the turns that an agent of this process still works on, without a strike. Raises DataFileError."""
+        now = self.services.clock.now()
+        for session in claimed_sessions(self.tables.held(now)):
+            if self.services.store.turns.hand_back(session, now=now, until=now, interrupted=None):
+                log.info("session %s: its turn goes on after the next start", session.id)
+        self.database.sync()
+
     def expire(self) -> None:
         """Remove what is over, in small steps, so that other writers get their turn."""
         while self.tables.expire(self.services.clock.now()):
@@ -114,7 +130,7 @@ def build_engine(
         if table is Table.HANDOFFS:
             on_handoff(item)
         if subject := subject_of(table, item):
-            held_reads.changed(subject, is_urgent=is_urgent(table, item))
+            held_reads.changed(subject)
 
     tables = SqliteTables(database, changed)
     turns = SqliteQueue(

@@ -1,15 +1,18 @@
 """Reads that wait for a write: on the event loop, without a thread and without asking the database again and again."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from shared.ports.changes import LONGEST_HOLD, Read, Subject
+from shared.ports.changes import LONGEST_HOLD, Read, Subject, of_handoff, of_runner, of_session
+from shared.ports.tables import Table
+from shared.store.keys import RUNNER, meta_key
 
 T = TypeVar("T")
 MOST_READERS = 2000
 """More than these are answered at once, so that clients that never end cannot fill the memory."""
+_META = meta_key("")["sk"]
 
 
 class HeldReads:
@@ -24,13 +27,10 @@ class HeldReads:
         self.count = 0
         self._is_closed = False
 
-    def changed(self, subject: Subject, *, is_urgent: bool = True) -> None:
-        """Wake the readers of a subject. Returns at once, and costs next to nothing if there are none.
-
-        One that has news to tell already is woken only by what is urgent; it reads the rest before it answers.
-        """
+    def changed(self, subject: Subject) -> None:
+        """Wake the readers of a subject. Returns at once, and costs next to nothing if there are none."""
         for reader in tuple(self._readers.get(subject, ())):
-            reader.wake(is_urgent=is_urgent)
+            reader.wake()
 
     def close(self) -> None:
         """Answer all readers now, and later ones at once: the service stops."""
@@ -39,7 +39,7 @@ class HeldReads:
             self.changed(subject)
 
     async def hold(
-        self, subject: Subject, seconds: float, read: Callable[[], T], may_wait: Callable[[T], float | None]
+        self, subject: Subject, seconds: float, read: Callable[[], T], is_news: Callable[[T], bool]
     ) -> Read[T]:
         if seconds <= 0 or self._is_closed or self.count >= self._most:
             return Read(read(), was_held=False)
@@ -49,17 +49,13 @@ class HeldReads:
             while True:
                 reader.begin()
                 value = read()
-                delay = may_wait(value)
-                if delay is not None:
-                    reader.has_news = True
-                    end = min(end, loop.time() + delay)
-                if self._is_closed or loop.time() >= end:
+                if self._is_closed or is_news(value):
                     return Read(value, was_held=not self._is_closed)
                 try:
                     async with asyncio.timeout_at(end):
                         await reader.changed.wait()
                 except TimeoutError:
-                    return Read(read() if reader.is_behind else value, was_held=True)
+                    return Read(value, was_held=True)
 
     @contextmanager
     def _reader(self, subject: Subject) -> Iterator["_Reader"]:
@@ -79,18 +75,26 @@ class HeldReads:
 class _Reader:
     def __init__(self) -> None:
         self.changed = asyncio.Event()
-        self.has_news = False
-        self.is_behind = False
         self._is_woken = False
         self._loop = asyncio.get_running_loop()
 
     def begin(self) -> None:
         """Before each read: what is written from now on wakes it again."""
-        self.is_behind = self._is_woken = False
+        self._is_woken = False
         self.changed.clear()
 
-    def wake(self, *, is_urgent: bool) -> None:
-        self.is_behind = True
-        if (is_urgent or not self.has_news) and not self._is_woken:
+    def wake(self) -> None:
+        if not self._is_woken:
             self._is_woken = True
             self._loop.call_soon_threadsafe(self.changed.set)
+
+
+def subject_of(table: Table, item: Mapping[str, Any]) -> Subject | None:
+    """The subject that a write of this item changes for readers; None if none of them waits for such items."""
+    if table is Table.HANDOFFS:
+        return of_handoff(item["handoff_id"])
+    if item["sk"] == _META:
+        return of_session(item["session_id"])
+    if item["pk"].startswith(RUNNER):
+        return of_runner(*item["pk"].removeprefix(RUNNER).split("/", 1))
+    return None

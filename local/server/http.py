@@ -1,195 +1,173 @@
-"""An ASGI app on a TCP port, on an event loop in a thread."""
+"""An ASGI app on a TCP port: uvicorn in a thread."""
 
 import asyncio
 import contextlib
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
-from urllib.parse import unquote
 
-from aiohttp import web
-from multidict import CIMultiDict
+import uvicorn
+from anyio import CapacityLimiter, to_thread
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from functions.http.problems import Problem, internal_error
-from local.server.pool import Pool
+from functions.http.guard import Guard, replay
+from functions.http.problems import Problem
 from local.web_pages import REFUSAL, is_other_page
+from shared.services import Services
 
 log = logging.getLogger(__name__)
-App = Callable[..., Any]
-START_SECONDS = 10.0
-STOP_SECONDS = 1.0
-_CUT_SHORT = (ConnectionError, web.RequestPayloadError)
-"""What a read of a body raises when the client is gone before its end."""
-_SMALL = 64 * 1024
-_OF_UNKNOWN_LENGTH = ("Transfer-Encoding", "Content-Encoding")
-"""A body with one of these headers may be far larger than its length says; the guard counts it piece by piece."""
-_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+STOP_SECONDS = 1
+"""Requests have so long to end before they are cancelled."""
+KEEP_ALIVE_SECONDS = 75
+"""Longer than clients keep a connection that they do not use: one that is closed first may lose a request."""
+MOST_HEADER_BYTES = 16 * 1024
+"""Of a request whose headers have not all arrived."""
+SYNC_THREADS = 4
+BACKLOG = 1024
+"""Connections that wait to be accepted, for clients that all come at once."""
 
 
 class HttpServer:
-    """Requests that only read the store run on the loop; all others in threads, because they may wait.
+    """`def` routes run in threads, because they may wait; `async def` ones on the loop.
 
-    Those for handoffs have a pool of their own, `handoffs`, with few threads: of many at once the first ones are then
-    opened and with their agents before the last ones are stored. An answer to a request that may have written is sent
-    after `sync`. `only_here`: pages of other origins are refused.
+    An answer that must outlive a power cut is sent after `sync`. `only_here`: pages of other origins are refused.
     """
 
-    def __init__(self, app: App, pool: Pool, handoffs: Pool, *, sync: Callable[[], None], only_here: bool) -> None:
-        self._app, self._pool, self._handoffs, self._sync, self._only_here = app, pool, handoffs, sync, only_here
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="http", daemon=True)
-        self._runner: web.ServerRunner | None = None
-        self._threads = threading.local()
+    def __init__(self, app: ASGIApp, services: Services, *, sync: Callable[[], None], only_here: bool) -> None:
+        self._requests = _Requests(app, sync)
+        config = uvicorn.Config(
+            _Edge(Guard(self._requests, services), only_here=only_here),
+            http="h11",
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            headers=[("Server", "handoff")],
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=STOP_SECONDS,
+            h11_max_incomplete_event_size=MOST_HEADER_BYTES,
+            backlog=BACKLOG,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread: threading.Thread | None = None
         self.port = 0
 
     def start(self, host: str, port: int) -> None:
         """Listens when it returns. Raises OSError if the address cannot be used."""
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        # asyncio sets it only if it knows the protocol. Without it the body of an answer waits for the client's ACK.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.port = listening.getsockname()[1]
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(listening)), name="http", daemon=True)
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._open(host, port), self._loop).result(START_SECONDS)
 
     def stop(self) -> None:
-        """Accept nothing more and let requests finish, for some seconds. A second call does nothing."""
-        if not self._thread.is_alive():
-            return
-        if self._runner is not None:
-            asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(START_SECONDS)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(1)
+        """Accept nothing more and let requests finish, for a second. A second call does nothing."""
+        self._server.should_exit = True
+        self.wait_idle(2 * STOP_SECONDS)
 
-    async def _open(self, host: str, port: int) -> None:
-        # A client that goes away cancels its request, which may be held.
-        server = web.Server(self._handle, handler_cancellation=True, access_log=None, logger=log)
-        runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
-        await runner.setup()
-        await web.TCPSite(runner, host, port).start()
-        self._runner = runner
-        self.port = runner.addresses[0][1]
+    def wait_idle(self, seconds: float) -> bool:
+        """After `stop`: wait for the threads of requests; False if some still run."""
+        if self._thread is None:
+            return True
+        self._thread.join(max(0.0, seconds))
+        return not self._thread.is_alive()
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        began = time.perf_counter()
-        exchange = _Exchange(request, self._loop)
+    async def _serve(self, listening: socket.socket) -> None:
+        await self._server.serve([listening])
+        await self._requests.finish()
+
+
+class _Edge:
+    """In front of the guard: refuses pages of other origins, and logs what was asked and answered."""
+
+    def __init__(self, app: ASGIApp, *, only_here: bool) -> None:
+        self._app, self._only_here = app, only_here
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began, status = time.perf_counter(), 0
+
+        async def note(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
         try:
-            if self._only_here and is_other_page(request.headers.get):
-                exchange.refuse()
-            elif _only_reads(request):
-                await self._app(exchange.scope, exchange.receive, exchange.send)
+            if self._only_here and is_other_page(Headers(scope=scope).get):
+                await PlainTextResponse(REFUSAL, HTTPStatus.FORBIDDEN)(scope, receive, note)
             else:
-                is_here = await exchange.take_small()
-                pool = self._handoffs if is_here and _asks_for_handoff(request) else self._pool
-                # Shielded: what a thread has begun goes on to its end, also if the client is gone.
-                await asyncio.shield(asyncio.wrap_future(pool.call(lambda: self._run_in_thread(exchange))))
-        except Exception as error:  # noqa: BLE001  # the client must get an answer
-            exchange.answer(internal_error(error))
-        response = exchange.response()
-        status, seconds = response.status, time.perf_counter() - began
-        if request.method != "GET" or status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # clients poll
-            log.info("%s %s → %d (%.0f ms)", request.method, _shown(request.path), status, seconds * 1000)
-        return response
-
-    def _run_in_thread(self, exchange: "_Exchange") -> None:
-        loop: _ThreadLoop | None = getattr(self._threads, "loop", None)
-        if loop is None:
-            loop = self._threads.loop = _ThreadLoop()
-        loop.runner.run(self._app(exchange.scope, exchange.receive_in_thread, exchange.send))
-        self._sync()
+                await self._app(scope, receive, note)
+        except asyncio.CancelledError:  # only a stop cancels a request
+            if not status:
+                detail = "The service stops. Retrying with the same Idempotency-Key is safe."
+                await Problem("internal", detail)(scope, receive, note)
+        if status and (scope["method"] != "GET" or status >= HTTPStatus.INTERNAL_SERVER_ERROR):  # clients poll
+            seconds = time.perf_counter() - began
+            log.info("%s %s → %d (%.0f ms)", scope["method"], _shown(scope["path"]), status, seconds * 1000)
 
 
-class _ThreadLoop:
-    """The event loop of a thread, closed when the thread ends."""
+class _Requests:
+    """Behind the guard, which turns errors into answers: how long a request runs, and when its answer is sent."""
 
-    def __init__(self) -> None:
-        self.runner = asyncio.Runner()
+    def __init__(self, app: ASGIApp, sync: Callable[[], None]) -> None:
+        self._app, self._sync = app, sync
+        self._sync_threads = CapacityLimiter(SYNC_THREADS)  # beside those of the routes, which may all be busy
+        self._running: set[asyncio.Task[None]] = set()
 
-    def __del__(self) -> None:
-        self.runner.close()
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "GET" and b"wait=" in scope["query_string"]:
+            await self._hold(scope, receive, send)
+            return
+        task = asyncio.create_task(self._run(scope, receive, send))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        await asyncio.shield(task)  # what a thread has begun goes on to its end, and the database stays open for it
 
+    async def finish(self) -> None:
+        """Return when no request is left. Those whose clients were told that the service stops may have threads."""
+        while self._running:
+            await asyncio.wait(self._running)
 
-class _Exchange:
-    """One request as an ASGI scope, and its response, collected."""
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_durably(message: Message) -> None:
+            if message["type"] == "http.response.start" and _must_last(scope):
+                await to_thread.run_sync(self._sync, limiter=self._sync_threads)
+            await send(message)
 
-    def __init__(self, request: web.BaseRequest, loop: asyncio.AbstractEventLoop) -> None:
-        self._request, self._loop = request, loop
-        self._is_awaited = request.headers.get("expect", "").lower() == "100-continue"
-        self._status = 500
-        self._headers: list[tuple[bytes, bytes]] = []
-        self._body: list[bytes] = []
-        self._arrived: bytes | None = None
-        peer = request.transport.get_extra_info("peername") if request.transport else None
-        self.scope: dict[str, Any] = {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": f"{request.version.major}.{request.version.minor}",
-            "method": request.method,
-            "scheme": "http",
-            "path": unquote(request.rel_url.raw_path),
-            "raw_path": request.rel_url.raw_path.encode(),
-            "query_string": request.rel_url.raw_query_string.encode(),
-            "root_path": "",
-            "headers": [(name.lower(), value) for name, value in request.raw_headers],
-            "client": tuple(peer[:2]) if peer else None,
-            "server": None,
-        }
+        await self._app(scope, receive, send_durably)
 
-    async def take_small(self) -> bool:
-        """Wait for a small body here, so that no thread has to. False: it may be large, or it was cut short."""
-        request = self._request
-        if (request.content_length or 0) <= _SMALL and not any(name in request.headers for name in _OF_UNKNOWN_LENGTH):
-            with contextlib.suppress(*_CUT_SHORT):
-                self._arrived = await request.content.read() if not self._is_awaited else None
-        return self._arrived is not None
-
-    async def receive(self) -> dict[str, Any]:
-        """The next piece of the body, on the server's loop."""
-        content = self._request.content
-        if self._is_awaited and self._request.transport:
-            self._is_awaited = False
-            self._request.transport.write(_CONTINUE)
+    async def _hold(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a read that waits on the loop, unless its client goes away before."""
+        answer = asyncio.ensure_future(self._app(scope, replay(b"", receive), send))
+        gone = asyncio.create_task(_disconnected(receive))
         try:
-            piece = await content.readany()
-        except _CUT_SHORT:
-            return {"type": "http.disconnect"}
-        return {"type": "http.request", "body": piece, "more_body": not content.at_eof()}
-
-    async def receive_in_thread(self) -> dict[str, Any]:
-        if self._arrived is not None:
-            return {"type": "http.request", "body": self._arrived, "more_body": False}
-        if not self._request.can_read_body:
-            return {"type": "http.request", "body": b"", "more_body": False}
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.receive(), self._loop))
-
-    async def send(self, message: dict[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            self._status, self._headers = message["status"], list(message.get("headers", ()))
-        else:
-            self._body.append(message.get("body", b""))
-
-    def answer(self, problem: Problem) -> None:
-        """Replace whatever was collected."""
-        self._status, self._headers, self._body = problem.status_code, problem.raw_headers, [bytes(problem.body)]
-
-    def refuse(self) -> None:
-        self._status, self._headers, self._body = 403, [(b"content-type", b"text/plain")], [REFUSAL.encode()]
-
-    def response(self) -> web.Response:
-        headers = CIMultiDict((name.decode("latin-1"), value.decode("latin-1")) for name, value in self._headers)
-        headers["Server"] = "handoff"
-        response = web.Response(status=self._status, headers=headers, body=b"".join(self._body))
-        if not self._request.content.at_eof():
-            response.force_close()  # the rest of the body is still on its way
-        return response
+            await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            answer.cancel()  # does nothing if it is done
+        with contextlib.suppress(asyncio.CancelledError):
+            await answer
 
 
-def _only_reads(request: web.BaseRequest) -> bool:
-    """Whether it takes microseconds: what clients poll. Transcripts are large, and `/doctor` asks platforms."""
-    return request.method == "GET" and not request.path.endswith(("/messages", "/doctor"))
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
-def _asks_for_handoff(request: web.BaseRequest) -> bool:
-    """Whether it waits for nothing but the disk."""
-    return request.method == "POST" and request.path == "/handoffs"
+def _must_last(scope: Scope) -> bool:
+    """Whether a power cut must not take back what the answer says: writes, and transcripts, which clients keep."""
+    return bool(scope["method"] != "GET" or scope["path"].endswith("/messages"))
 
 
 def _shown(path: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from local.paths import ROOT
 from local.server.settings_file import known_names
-from shared.use_cases.backoff import backoff
+from shared.backoff import backoff
 
 log = logging.getLogger(__name__)
 PROGRAMS = {"claude": "claude-code", "codex": "codex", "opencode": "opencode", "gemini": "gemini"}

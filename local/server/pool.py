@@ -4,10 +4,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import TypeVar
 
-T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
@@ -46,19 +43,6 @@ class Pool:
                 threading.Thread(target=self._run, name=f"{self._name}-{self._threads}", daemon=True).start()
             else:
                 self._added.notify()
-
-    def call(self, work: Callable[[], T]) -> "Future[T]":
-        """Run `work` in a thread; the result or error is in the future."""
-        future: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                future.set_result(work())
-            except BaseException as error:  # noqa: BLE001  # it belongs to the caller
-                future.set_exception(error)
-
-        self.submit(run)
-        return future
 
     def wait_idle(self, seconds: float) -> bool:
         """Wait until all work is done; False if some is not in time."""

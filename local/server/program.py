@@ -14,7 +14,7 @@ from local.options import faults
 from local.paths import ROOT
 from local.server.directory import Refused, Unusable
 from local.server.logs import hide, log_to
-from local.server.memory import one_core, settle
+from local.server.memory import settle
 from local.server.options import Invalid, parse
 from local.server.own_agent import own_agent
 from local.server.service import Address, Server
@@ -55,8 +55,7 @@ def _run(arguments: Sequence[str], environment: MutableMapping[str, str], starte
     try:
         options.directory.create()
         _log_to(options.directory.log, environment)
-        with one_core():
-            server.start()
+        server.start()
     except (Unusable, DataFileError) as problem:
         return _refuse(str(problem), REFUSED if isinstance(problem, FINAL) else CANNOT_START)
     url, token = server.url, server.tokens["owner"]

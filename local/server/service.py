@@ -3,51 +3,37 @@
 import logging
 import os
 import socket
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from local.chats.real import RealBots
-from local.chats.relays.base import Relay
-from local.chats.relays.configuration import variable
 from local.options import secrets_from
-from local.server.app import App
-from local.server.chats import RealChats, SimulatedChats
+from local.server.app import build_app
+from local.server.chats import open_chats
 from local.server.composition import Engine, build_engine, settings_from
+from local.server.connections import Connections
 from local.server.directory import DataDirectory, Refused, Unusable
 from local.server.http import HttpServer
-from local.server.memory import Rest
-from local.server.pool import Pool
 from local.server.state_file import EVERY_SECONDS, StateFile
-from local.server.work import IDLE_SECONDS, Work
+from local.server.tokens import TOKENS, keep_tokens
+from local.server.work import Work
 from local.server.workers import Sweeper
 from local.users import USERS
-from shared.domain.tokens import USUAL, Scope
 from shared.errors import DataFileError
-from shared.platforms import PLATFORMS
-from shared.platforms.registry import load_adapters
-from shared.ports.store import Store
 from shared.sqlite.database import Database
 from shared.sqlite.secrets import SqliteSecrets
-from shared.store.leases import claimed_sessions, void_leases
-from shared.use_cases.people.authenticate import hash_of, new_token
-from shared.use_cases.take_up import take_up
+from shared.store.bundle import Store
+from shared.use_cases.recovery.restart import take_up
 
 if TYPE_CHECKING:
     from local.chats.simulator import Simulator
 
 log = logging.getLogger(__name__)
-HTTP_THREADS = 64
-HANDOFF_REQUESTS = 8
-RELAY_SECONDS = 1.0
 STOP_SECONDS = 6.0
 """From the begin of a stop until what still runs is handed back. The rest leaves a loaded machine time until ten."""
 LEAST_STOP_SECONDS = 1.0
-REST_SECONDS = IDLE_SECONDS + 2
-"""Without work until memory is given back: the threads that have done it have ended."""
-TOKENS = {"owner": "HANDOFF_TOKEN", "other": "HANDOFF_OTHER_TOKEN"}
 
 
 @dataclass(frozen=True)
@@ -74,17 +60,10 @@ class Server:
     ) -> None:
         """`on_loaded` is called in a thread when the SDKs in use are loaded, some time after the start."""
         self.directory = directory
-        self.tokens: dict[str, str] = {}
-        self._environment, self._address = environment, address
-        self._on_loaded = on_loaded
-        self._stops: list[Callable[[], object]] = []
-        self._is_idle = True
-        self._is_stopping = False
-        self._is_loaded = False
-        self._started_at = time.time_ns()
+        self._environment, self._address, self._on_loaded = environment, address, on_loaded
+        self._parts = ExitStack()
         self._deadline = 0.0
-        self._relays: list[Relay] = []
-        self._relays_lock = threading.Lock()
+        self._is_idle = True
 
     def start(self) -> Self:
         """Everything is up when this returns; after an error nothing is left running. Raises Unusable, DataFileError."""
@@ -102,8 +81,7 @@ class Server:
         """
         now = time.monotonic()
         self._deadline = max(now + LEAST_STOP_SECONDS, (now if began is None else began) + STOP_SECONDS)
-        while self._stops:
-            self._stops.pop()()
+        self._parts.close()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -140,56 +118,59 @@ class Server:
         ]
 
     def _start(self) -> None:
-        self.directory.create()
-        lock = self.directory.lock()
-        self._stops.append(lambda: os.close(lock))
-        database = Database(self.directory.database)
-        self._stops.append(lambda: self._close(database))
-        self.chats = self._open_chats(SqliteSecrets(database))
-        self._stops.append(self.chats.stop)
-        self.engine = self._build(database)
-        self._void_leases()
+        enter = self._parts.enter_context
+        enter(self._locked())
+        database = enter(self._database())
+        self.bots, self.chats = open_chats(
+            self._environment,
+            SqliteSecrets(database),
+            has_public_url=bool(self._address.public_url),
+            journal=self.directory.chats,
+            port=self._address.page_port,
+        )
+        enter(closing(self.chats))
+        self.engine, self.work = self._build(database)
+        self.engine.void_leases()
         self._link_people()
-        self._http_threads = Pool(HTTP_THREADS, "http", idle_seconds=IDLE_SECONDS)
-        self._handoff_requests = Pool(HANDOFF_REQUESTS, "http-handoffs", idle_seconds=IDLE_SECONDS)
-        self._stops.append(self._finish)
-        self.work.start()
-        self._listen()
-        self._keep_tokens()
+        self.http = self._http()
+        enter(self._working())
+        enter(self._listening())
+        self.tokens = self._keep_tokens()
         taken_up = take_up(self.engine.services, self.work.handoffs.wake)
         log.info("started on %s, %d unfinished", self.directory.path, taken_up)
         self.chats.post_to(self.url)
-        self._stops.append(self._stop_relays)
-        self._stops.append(self.engine.held_reads.close)
-        self._connecting = threading.Thread(target=self._connect, name="connect", daemon=True)
-        self._connecting.start()
-        self._state_file = StateFile(self.directory.state)
-        self._rest = Rest(REST_SECONDS)
-        writer = Sweeper(self._look_after, every=EVERY_SECONDS)
-        writer.start()
-        self._stops.append(lambda: writer.stop(RELAY_SECONDS))
+        services, relays = self.engine.services, lambda: self.chats.relays(self.url)
+        connections = enter(Connections(services, relays, on_loaded=self._on_loaded))
+        enter(closing(self.engine.held_reads))
+        enter(self._write_state(connections))
 
-    def _open_chats(self, secrets: SqliteSecrets) -> RealChats | SimulatedChats:
-        """Tokens of bots come from the environment, or from the file."""
-        in_file = {variable(name): secrets.get(name) or "" for name in secrets.names()}
-        environment = {**in_file, **self._environment}
-        self.bots = RealBots.from_environment(environment)
-        if self.bots.bots:
-            chats = RealChats(self.bots, secrets, has_public_url=bool(self._address.public_url))
-            if wrong := list(chats.faults(environment)):
-                raise Refused("\n".join([*wrong, "Nothing was started."]))
-            return chats
-        return SimulatedChats(secrets, self.directory.chats, self._address.page_port)
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.directory.create()
+        lock = self.directory.lock()
+        try:
+            yield
+        finally:
+            os.close(lock)
 
-    def _build(self, database: Database) -> Engine:
-        self.work = Work()
+    @contextmanager
+    def _database(self) -> Iterator[Database]:
+        database = Database(self.directory.database)
+        try:
+            yield database
+        finally:
+            if self._is_idle:  # a thread that hangs may still use the file; the end of the process closes it then
+                database.close()
+
+    def _build(self, database: Database) -> tuple[Engine, Work]:
+        work = Work()
         settings = settings_from(
             self._environment, public_url=self._address.public_url, platform_urls=self.chats.platform_urls()
         )
         secrets = {**self.chats.secrets(), **secrets_from(self._environment)}
-        engine = build_engine(database, settings, secrets=secrets, on_handoff=self.work.handoffs.changed)
-        self.work.attach(engine)
-        return engine
+        engine = build_engine(database, settings, secrets=secrets, on_handoff=work.handoffs.changed)
+        work.attach(engine)
+        return engine, work
 
     def _link_people(self) -> None:
         try:
@@ -200,130 +181,69 @@ class Server:
                 "_USER_ID for this platform, and use that user's token (handoff config set token)."
             ) from taken
 
-    def _void_leases(self) -> None:
-        """The lock proves that no other process works on this file: what an earlier one held is free."""
-        engine, now = self.engine, self.engine.services.clock.now()
-        void_leases(engine.tables, engine.tables.held(now), now=now)
-        engine.turns.release_all()
-        engine.runs.release_all()
+    def _http(self) -> HttpServer:
+        services, only_here = self.engine.services, not self._address.public_url
+        return HttpServer(build_app(services), services, sync=self.engine.database.sync, only_here=only_here)
 
-    def _listen(self) -> None:
-        self.app = App(self.engine.services)
-        only_here = not self._address.public_url
-        self.http = HttpServer(
-            self.app, self._http_threads, self._handoff_requests, sync=self.engine.database.sync, only_here=only_here
-        )
-        self._stops.append(self.http.stop)
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """At the end: take no new work, wait for what runs, then hand back what an agent still works on."""
+        self.work.start()
+        try:
+            yield
+        finally:
+            has_ended = self.work.stop(self._deadline - time.monotonic())
+            self._is_idle = self.http.wait_idle(self._deadline - time.monotonic()) and has_ended
+            try:
+                self.engine.hand_back()
+            except DataFileError as error:  # the next start voids the leases; then the turns count as interrupted
+                log.error("turns of the agent could not be handed back: %s", error)  # noqa: TRY400  # a traceback adds nothing
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
         try:
             self.http.start(self._address.host, _free_or(self._address))
         except OSError as error:
             where = f"{self._address.host}:{self._address.port}"
             raise Unusable(f"Cannot listen on {where}: {error.strerror}. Choose another one with --listen.") from error
+        try:
+            yield
+        finally:
+            self.http.stop()
 
-    def _keep_tokens(self) -> None:
-        """The tokens of earlier runs, as long as they are valid, else new ones."""
-        known, accounts = self.directory.read_env(), self.store.accounts
+    def _keep_tokens(self) -> dict[str, str]:
         users = USERS if self.chats.simulator else USERS[:1]
-        for user in users:
-            token = known.get(TOKENS[user], "")
-            scopes = frozenset(Scope) if user == USERS[0] else USUAL  # the owner of the machine is its operator
-            stored = accounts.token(user, hash_of(token)) if token else None
-            if stored is None or not scopes <= stored.scopes:
-                token = token if stored else new_token(user)
-                now = self.engine.services.clock.now()
-                accounts.add_token(user, hash_of(token), scopes=scopes, label="this machine", created_at=now)
-            self.tokens[user] = token
+        now = self.engine.services.clock.now()
+        tokens = keep_tokens(self.store.accounts, self.directory.read_env(), users, now=now)
         self.engine.database.sync()
         simulator = {"HANDOFF_SIM_URL": self.chats.simulator.url} if self.chats.simulator else {}
-        tokens = {TOKENS[user]: token for user, token in self.tokens.items()}
-        self.directory.write_env({"HANDOFF_URL": self.url, **tokens, **simulator})
+        named = {TOKENS[user]: token for user, token in tokens.items()}
+        self.directory.write_env({"HANDOFF_URL": self.url, **named, **simulator})
+        return tokens
 
-    def _finish(self) -> None:
-        """Take no new work, wait for what runs, then hand back what an agent still works on."""
-        has_ended = self.work.stop(self._deadline - time.monotonic())
-        pools = (self._http_threads, self._handoff_requests)
-        self._is_idle = all([has_ended, *(pool.wait_idle(self._deadline - time.monotonic()) for pool in pools)])
+    @contextmanager
+    def _write_state(self, connections: Connections) -> Iterator[None]:
+        """Each second, until the end."""
+        file, started_at = StateFile(self.directory.state), time.time_ns()
+
+        def write() -> None:
+            file.write(
+                {
+                    "agent": self.engine.services.settings.agent,
+                    "loaded": connections.are_started,
+                    "public_url": self._address.public_url,
+                    "relays": connections.states(),
+                    "simulated": self.chats.simulator is not None,
+                    "started": started_at,
+                }
+            )
+
+        writer = Sweeper(write, every=EVERY_SECONDS)
+        writer.start()
         try:
-            self._hand_back()
-        except DataFileError as error:  # the next start voids the leases; then the turns count as interrupted
-            log.error("turns of the agent could not be handed back: %s", error)  # noqa: TRY400  # a traceback adds nothing
-
-    def _hand_back(self) -> None:
-        services, tables = self.engine.services, self.engine.tables
-        now = services.clock.now()
-        for session in claimed_sessions(tables.held(now)):
-            if services.store.turns.hand_back(session, now=now, until=now, interrupted=None):
-                log.info("session %s: its turn goes on after the next start", session.id)
-        self.engine.database.sync()
-
-    def _close(self, database: Database) -> None:
-        """A thread that hangs may still use the file; the end of the process closes it then."""
-        if self._is_idle:
-            database.close()
-
-    def _connect(self) -> None:
-        """Start relays, and load the API, agent, adapters and SDKs in use, so that the first handoff is as fast as the next.
-
-        Not before the service is ready, because the imports take a second.
-        """
-        try:
-            self.app.load()
-        except Exception:
-            log.exception("the API could not be loaded, so every request fails. Mend the installation and start again")
-            return
-        if not self._is_stopping:
-            self._connect_chats()
-
-    def _connect_chats(self) -> None:
-        services = self.engine.services
-        try:
-            for relay in self.chats.relays(self.url):
-                with self._relays_lock:
-                    if self._is_stopping:
-                        return
-                    relay.start()
-                    self._relays.append(relay)
-            self._is_loaded = True
-            services.agent()
-            for spec in PLATFORMS:
-                if services.platforms.is_configured(spec.name) and not self._is_stopping:
-                    load_adapters([spec])
-                    platform = services.platforms.get(spec.name)
-                    platform.render("Ready.")
-                    platform.is_me("")  # asks Telegram for the bot's name, which makes the client and its connection
-        except Exception:
-            log.exception("the relays or SDKs could not be loaded")
-        self._on_loaded()
-
-    def _look_after(self) -> None:
-        self._write_state()
-        self._rest.look(self.engine.database.commits, time.monotonic())
-
-    def _write_state(self) -> None:
-        with self._relays_lock:
-            relays = {relay.platform: relay.problem or relay.connected.is_set() for relay in self._relays}
-        agent = self.engine.services.settings.agent
-        self._state_file.write(
-            {
-                "agent": agent,
-                "loaded": self._is_loaded,
-                "public_url": self._address.public_url,
-                "relays": relays,
-                "simulated": self.chats.simulator is not None,
-                "started": self._started_at,
-            }
-        )
-
-    def _stop_relays(self) -> None:
-        """All at once: each may wait for its platform."""
-        with self._relays_lock:
-            self._is_stopping = True
-        stopping = [threading.Thread(target=relay.stop, daemon=True) for relay in self._relays]
-        for thread in stopping:
-            thread.start()
-        deadline = time.monotonic() + RELAY_SECONDS
-        for thread in (self._connecting, *stopping):
-            thread.join(max(0.0, deadline - time.monotonic()))
+            yield
+        finally:
+            writer.stop(EVERY_SECONDS)
 
 
 def _free_or(address: Address) -> int:

@@ -1,4 +1,4 @@
-"""What event sources are on AWS, as threads: messages of a queue, pending handoffs, the sweep."""
+"""Workers in threads, as event sources are on AWS: messages of a queue, pending handoffs, the sweep; and full disks."""
 
 import logging
 import threading
@@ -6,16 +6,61 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from local.server.outage import Outage
 from local.server.pool import Pool
+from shared.backoff import backoff
 from shared.errors import DataFileError
 from shared.ports.clock import Clock
 from shared.sqlite.queues import Received, SqliteQueue
 
 log = logging.getLogger(__name__)
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 5.0
+SAY_EVERY = 60.0
 LONGEST_WAIT = 60.0
 AFTER_ERROR = 1.0
 SWEEP_EVERY = 60.0
+
+
+class Outage:
+    """Shared by all workers of a process, so that a full disk is reported by one of them."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._said_at: float | None = None
+
+    def outlast(self, work: Callable[[], object], stopping: threading.Event) -> None:
+        """Run `work` until the file does not refuse it, or the service stops. It must be safe to repeat.
+
+        Raises all other errors.
+        """
+        tries = 0
+        while True:
+            try:
+                work()
+            except DataFileError as error:
+                self.met(error)
+            else:
+                self.over()
+                return
+            tries += 1
+            if stopping.wait(backoff(tries, first=FIRST_PAUSE, longest=LONGEST_PAUSE)):
+                return
+
+    def met(self, error: DataFileError) -> None:
+        """Log what is wrong, unless that was done in the last minute."""
+        with self._lock:
+            now = self._now()
+            if self._said_at is not None and now - self._said_at < SAY_EVERY:
+                return
+            self._said_at = now
+        log.error("%s", error)
+
+    def over(self) -> None:
+        """Log that the file is usable again, if it was not."""
+        with self._lock:
+            was_said, self._said_at = self._said_at is not None, None
+        if was_said:
+            log.info("the database file can be used again")
 
 
 class QueueWorkers:

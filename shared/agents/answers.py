@@ -19,7 +19,7 @@ NOTHING = {
 NO_MODEL = "No model is set for this agent. The operator must set HANDOFF_AGENT_MODEL."
 WANTED_TOOL = "The model only tried to call a tool, and it has none here. Ask it to answer in words."
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+_CODE_MARK = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 
 
 def reply_text(text: str, stop: Stop = "done") -> str:
@@ -31,7 +31,7 @@ def reply_text(text: str, stop: Stop = "done") -> str:
 
 
 def said_so_far(text: str) -> str:
-    """What to show of a text that is still being written: nothing while the model thinks."""
+    """The part to show of a text that is still being written: nothing while the model thinks."""
     start = text[:64].lstrip()
     if start and any(tag.startswith(start) for tag in ("<think>", "<thinking>")):
         return ""  # perhaps the tag itself, half written
@@ -51,14 +51,14 @@ def brief(text: str, limit: int = 200) -> str:
 
 
 def _closed(text: str) -> str:
-    """The text with its open code fence closed, so that the note after it is not read as code."""
-    fence = ""
+    """The text with its open code block closed, so that the note after it is not read as code."""
+    opening = ""
     for line in text.splitlines():
-        found = _FENCE.match(line)
+        found = _CODE_MARK.match(line)
         if not found:
             continue
-        if not fence:
-            fence = found[1]
-        elif found[1].startswith(fence) and not found[2].strip():
-            fence = ""
-    return f"{text}\n{fence}" if fence else text
+        if not opening:
+            opening = found[1]
+        elif found[1].startswith(opening) and not found[2].strip():
+            opening = ""
+    return f"{text}\n{opening}" if opening else text

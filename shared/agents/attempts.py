@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from shared.agents.transcript.conversation import Conversation
 from shared.agents.transcript.window import prepare
+from shared.backoff import backoff
 from shared.domain.messages import Message
 from shared.errors import AgentCancelled, AgentFailed, AgentUnavailable
 from shared.ports.agents import Cancellation
 from shared.ports.clock import Clock
-from shared.use_cases.backoff import backoff
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""How agents call a server over HTTP: every answer is read before the turn's deadline, or cancelled."""
+"""HTTP client of agents: every answer is read before the turn's deadline, or cancelled."""
 
 import json
 import ssl
@@ -31,7 +31,7 @@ ENDLESS = "The agent's server sends an endless answer. The operator must check i
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """What the server answered; header names in lower case."""
+    """The server's answer; header names in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -45,22 +45,22 @@ class HttpResponse:
             return None
 
 
-class Hearing(Protocol):
+class StreamReader(Protocol):
     """Reads the body of a success while it arrives."""
 
     @property
     def has_begun(self) -> bool:
         """Whether the answer itself has begun. Before that, the server may be silent until the deadline."""
 
-    def hear(self, piece: bytes) -> bool:
+    def feed(self, piece: bytes) -> bool:
         """Take the next bytes; True if nothing more needs to be read."""
 
 
 class Post(Protocol):
-    """Sends a body with headers to a URL; the answer is given to `hearing` while it arrives."""
+    """Sends a body with headers to a URL; the answer is given to `stream` while it arrives."""
 
     def __call__(
-        self, url: str, body: bytes, headers: Mapping[str, str], hearing: Hearing | None = None, /
+        self, url: str, body: bytes, headers: Mapping[str, str], stream: StreamReader | None = None, /
     ) -> HttpResponse:
         """Raises ProviderBusy for network errors, AgentFailed for an unusable URL, AgentCancelled."""
 
@@ -87,8 +87,10 @@ class HttpConversations:
     ) -> str:
         """The answer of `ask` to a transcript, retried as `attempts.converse` does. Raises as that does."""
 
-        def post(url: str, body: bytes, headers: Mapping[str, str], hearing: Hearing | None = None, /) -> HttpResponse:
-            reader = _Reader(deadline, self._clock, hearing)
+        def post(
+            url: str, body: bytes, headers: Mapping[str, str], stream: StreamReader | None = None, /
+        ) -> HttpResponse:
+            reader = _Reader(deadline, self._clock, stream)
 
             def call(opened: Opened) -> HttpResponse:
                 with _client(self._context) as client:
@@ -147,7 +149,7 @@ def _post(
     try:
         with client.stream("POST", url, content=body, headers=sent, timeout=timeout, extensions=traced) as response:
             # httpx restarts its time-out for each read: from here on, limit silence; the reader checks the deadline.
-            if reader.hearing is None:
+            if reader.stream is None:
                 response.request.extensions["timeout"]["read"] = min(seconds, SILENCE_SECONDS)
             whole = reader.read(response)
             return HttpResponse(response.status_code, {k.lower(): v for k, v in response.headers.items()}, whole)
@@ -162,10 +164,10 @@ def _post(
 
 
 class _Reader:
-    """Reads one answer before a deadline. One that is heard in pieces must not pause for long once it has begun."""
+    """Reads one answer before a deadline. One that is streamed must not pause for long once it has begun."""
 
-    def __init__(self, deadline: int, clock: Clock, hearing: Hearing | None) -> None:
-        self.hearing = hearing
+    def __init__(self, deadline: int, clock: Clock, stream: StreamReader | None) -> None:
+        self.stream = stream
         self._deadline = deadline
         self._clock = clock
         self._silent_until = deadline
@@ -180,16 +182,16 @@ class _Reader:
 
     def read(self, response: httpx.Response) -> bytes:
         whole = bytearray()
-        hearing = self.hearing if response.status_code == httpx.codes.OK else None
-        limit = LARGEST_STREAM if hearing else LARGEST_BODY
+        stream = self.stream if response.status_code == httpx.codes.OK else None
+        limit = LARGEST_STREAM if stream else LARGEST_BODY
         for piece in response.iter_bytes():
             whole += piece
             if self._clock.now() >= self._deadline:
                 raise ProviderBusy(OUT_OF_TIME)
             if len(whole) > limit:
                 raise AgentFailed(ENDLESS)
-            if hearing and hearing.hear(piece):
+            if stream and stream.feed(piece):
                 break
-            if hearing is None or hearing.has_begun:
+            if stream is None or stream.has_begun:
                 self._silent_until = self._clock.now() + int(SILENCE_SECONDS * 1000)
         return bytes(whole)

@@ -1,4 +1,4 @@
-"""What is known of an agent without importing it."""
+"""Description of an agent, without importing it."""
 
 from dataclasses import dataclass
 

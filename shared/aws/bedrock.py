@@ -54,17 +54,17 @@ class Bedrock:
         *,
         seconds: float,
         opened: Callable[[socket.socket], None],
-        heard: Callable[[str], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
     ) -> dict[str, Any]:
         """One attempt within `seconds`; `opened` gets its connection before anything is sent. Raises ConverseFailed.
 
-        With `heard` the answer is streamed, and `heard` gets its text so far; `seconds` then limits each read only.
+        With `on_text` the answer is streamed, and `on_text` gets its text so far; `seconds` then limits each read only.
         """
         try:
             with closing(self._client(seconds)) as client:
                 _report_connections(client, opened)
-                if heard is not None:
-                    return _joined(client.converse_stream(**request), heard)
+                if on_text is not None:
+                    return _joined(client.converse_stream(**request), on_text)
                 answer: dict[str, Any] = client.converse(**request)
         except EventStreamError as error:  # in the middle of an answer
             said = error.response.get("Error", {})
@@ -100,14 +100,14 @@ class Bedrock:
             return self._session.client("bedrock-runtime", endpoint_url=self._endpoint, config=config)
 
 
-def _joined(answer: dict[str, Any], heard: Callable[[str], None]) -> dict[str, Any]:
+def _joined(answer: dict[str, Any], on_text: Callable[[str], None]) -> dict[str, Any]:
     """A streamed answer as Converse gives it in one piece. Without its end, it has no output."""
     text, reason = "", None
     with closing(answer["stream"]) as events:
         for event in events:
-            if words := event.get("contentBlockDelta", {}).get("delta", {}).get("text"):
-                text += words
-                heard(text)
+            if delta := event.get("contentBlockDelta", {}).get("delta", {}).get("text"):
+                text += delta
+                on_text(text)
             reason = event.get("messageStop", {}).get("stopReason") or reason
     return {"output": {"message": {"content": [{"text": text}]}}, "stopReason": reason} if reason else {}
 

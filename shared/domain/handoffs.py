@@ -116,7 +116,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What the agent was given: the number of messages by role, and their digest."""
+    """The agent's input: the number of messages by role, and their digest."""
 
     by_role: Mapping[str, int]
     digest: str

@@ -1,4 +1,4 @@
-"""Interrupted turns: when a session continues, when it is suspended, and what the agent is told."""
+"""Interrupted turns: when a session continues, when it is suspended, and the note for the agent."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -15,9 +15,9 @@ WHAT_HAPPENED = {
 
 
 class Standing(StrEnum):
-    """What happens to a session on its next message.
+    """The state of a session at its next message.
 
-    GOOD: it continues. RESUMING: it continues, and the agent is told of the interruption.
+    GOOD: it continues. RESUMING: it continues, with a note on the interruption for the agent.
     EXPIRED: the interruption is too old; a new session starts, with a notice.
     SUSPENDED: too many turns in a row failed; a new session starts, with a notice. Overrides the others.
     """

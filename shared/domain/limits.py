@@ -1,4 +1,4 @@
-"""How much one user may use."""
+"""Limits of one user."""
 
 from dataclasses import dataclass
 

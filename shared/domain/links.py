@@ -44,7 +44,7 @@ class Link:
     platform: str
     code_hash: str
     valid_until: int
-    token_hash: str = ""
+    token_hash: str
     is_invitation: bool = False
     base_url: str = ""
     state: LinkState = LinkState.OPEN

@@ -1,4 +1,4 @@
-"""Messages with roles: their validation, and the digest that proves that a transcript is complete."""
+"""Messages with roles: text that can be stored, validation, and the digest that proves a transcript complete."""
 
 import hashlib
 import json
@@ -7,14 +7,24 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+MAX_TEXT = 60_000
+"""Characters of one message of a person; no chat platform sends longer ones."""
 Message = Mapping[str, Any]
-
 ROLES = ("system", "user", "assistant", "tool")
 MAX_MESSAGE_BYTES = 256 * 1024
 MAX_DEPTH = 100
 CUT = "\n\n… This answer was too long and was cut here. Ask for the rest in smaller parts."
 KICKOFF_PREFIX = "kickoff-"
 """How the ids of the service's kickoff messages begin."""
+
+
+def whole(text: str) -> str:
+    """The text as valid Unicode: a surrogate pair becomes its character, and half of one is replaced.
+
+    UTF-8, and so a database, a queue and most platforms, cannot hold half a pair. JSON can: a program that cuts a text in
+    the middle of an emoji sends it as `\\ud83d`.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def problem_with(raw: object) -> str | None:

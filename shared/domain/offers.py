@@ -1,4 +1,4 @@
-"""What a turn answers, from its offer until it is settled."""
+"""Offers of turns: the messages that a turn answers, kept until it is settled."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from shared.domain.sessions import Executor, RunsOn
 
 @dataclass(frozen=True)
 class Result:
-    """What a machine has committed: the fence, and the digest that a repeat is recognised by."""
+    """The commit of a machine: the fence, and the digest that a repeat is recognised by."""
 
     fence: int
     digest: str
@@ -19,7 +19,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Offer:
-    """A turn that was offered: the words of a user at a place, or the kickoff of a handoff.
+    """A turn that was offered: messages of a user at a place, or the kickoff of a handoff.
 
     It is over once the session names another turn or none; turn ids are not used again. Then its reply is delivered and
     the offer removed. `nudges` counts what the sweep has sent for the turn at `nudged_fence`.

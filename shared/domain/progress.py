@@ -1,4 +1,4 @@
-"""What a user sees of a turn while it runs, and one line about it afterwards."""
+"""Progress of a turn while it runs, and one line about it afterwards."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ SHOW_EVERY = 3_000
 
 @dataclass(frozen=True)
 class Summary:
-    """What a turn has done so far."""
+    """The work of a turn so far."""
 
     steps: int = 0
     files: int = 0

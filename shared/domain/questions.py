@@ -86,7 +86,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Press:
-    """What the id of a question's button stands for."""
+    """The meaning of the id of a question's button."""
 
     turn_id: str
     fence: int

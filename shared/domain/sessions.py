@@ -24,7 +24,7 @@ class Interruption(StrEnum):
 
 
 class Executor(StrEnum):
-    """What runs a turn.
+    """The side that runs a turn.
 
     CLOUD: the agent of this deployment.
     MACHINE: the user's own agent, behind a runner on one of the user's machines.
@@ -112,9 +112,9 @@ class Session:
     native_dirty: bool = False
     shared: bool = False
 
-    def hears(self, user_id: str) -> bool:
-        """Whether words of this user reach the agent."""
-        return user_id in ("", self.user_id) or self.shared
+    def accepts_from(self, user_id: str) -> bool:
+        """Whether messages of this user reach the agent."""
+        return user_id == self.user_id or self.shared
 
     @property
     def answers(self) -> Executor:

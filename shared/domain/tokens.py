@@ -9,7 +9,7 @@ MAX_LABEL = 100
 
 
 class Scope(StrEnum):
-    """What a token allows.
+    """A right of a token.
 
     READ: see one's own sessions, handoffs, platforms and tokens.
     HANDOFF: change them as well; includes READ.
@@ -24,7 +24,7 @@ class Scope(StrEnum):
 
 
 USUAL = frozenset({Scope.HANDOFF, Scope.READ, Scope.RUN})
-"""The scopes of a token for which none were chosen. Tokens stored before scopes existed have these."""
+"""The scopes of a token for which none were chosen."""
 _INCLUDES_READ = frozenset({Scope.HANDOFF, Scope.RUN})
 
 

@@ -48,7 +48,7 @@ class AskedSecret:
 
 @dataclass(frozen=True)
 class Checked:
-    """What the platform says of a secret, for people; and secrets that follow from it."""
+    """The platform's statement about a secret, for people; and secrets that follow from it."""
 
     said: str = ""
     secrets: Secrets = field(default_factory=dict, repr=False)
@@ -58,22 +58,25 @@ class SetUp(Protocol):
     """The set-up of one platform. `check` and `connect` call it, and raise PlatformErrors."""
 
     def steps(self, way: Way) -> Sequence[str]:
-        """What to do on the platform's pages before the secrets can be copied; one step each."""
+        """The steps on the platform's pages before the secrets can be copied."""
 
     def asked(self, way: Way) -> Sequence[AskedSecret]:
-        """What to ask for, in this order."""
+        """The secrets to ask for, in this order."""
 
-    def generated(self, way: Way) -> Sequence[str]:
+    def generated(self, way: Way) -> Sequence[str]:  # noqa: ARG002  # many platforms inherit these three
         """Secrets to choose at random, unless they are set."""
+        return ()
 
     def check(self, name: str, secrets: Secrets, way: Way) -> Checked:
         """Try a secret that was given. Raises Rejected if the platform does not accept it. Changes nothing."""
 
-    def used_by(self, secrets: Secrets, way: Way) -> str:
+    def used_by(self, secrets: Secrets, way: Way) -> str:  # noqa: ARG002
         """Which other service gets the bot's messages, as `connect` would end that; empty if none does."""
+        return ""
 
-    def connect(self, secrets: Secrets, way: Way) -> Sequence[str]:
+    def connect(self, secrets: Secrets, way: Way) -> Sequence[str]:  # noqa: ARG002
         """Tell the platform where messages go, once the service has the secrets. Returns what is left to do. May be repeated."""
+        return ()
 
 
 class PlainSetUp(SetUp):
@@ -95,12 +98,6 @@ class PlainSetUp(SetUp):
 
     def check(self, name: str, secrets: Secrets, way: Way) -> Checked:  # noqa: ARG002
         return Checked()
-
-    def used_by(self, secrets: Secrets, way: Way) -> str:  # noqa: ARG002
-        return ""
-
-    def connect(self, secrets: Secrets, way: Way) -> Sequence[str]:  # noqa: ARG002
-        return ()
 
 
 def guide_of(spec: PlatformSpec) -> SetUp:

@@ -1,8 +1,11 @@
-"""What is known of a platform without loading its SDK."""
+"""Description of a platform that needs no SDK, and the addresses it is reached at."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from urllib.parse import quote, urlsplit
+
+from shared.domain.routes import Place
 
 DEFAULT_BODY_LIMIT = 1024 * 1024
 
@@ -65,3 +68,17 @@ class PlatformSpec:
         """The platform's addresses; `overrides` (the setting PLATFORM_URLS) may hold `api` and `link` under its name."""
         given = overrides.get(self.name, {})
         return PlatformUrls(api=given.get("api") or self.api_url, link=given.get("link") or self.link_url)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether this address is local to one machine: no platform can post to it, and no proxy leads to it.
+
+    A proxy from the environment is for public addresses, not for a simulator on this machine.
+    """
+    return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+
+
+def link_below(base: str, place: Place) -> str:
+    """`<base>/<chat>/<thread>`, on a page such as that of the local simulator."""
+    parts = [place.chat, place.thread] if place.thread else [place.chat]
+    return "/".join([base.rstrip("/"), *(quote(part, safe="") for part in parts)])

@@ -1,1 +1,1 @@
-"""What use cases and store need of the outside: one module per role."""
+"""Ports of use cases and store to the outside: one module per role."""

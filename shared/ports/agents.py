@@ -87,7 +87,7 @@ class Agent(Protocol):
     ) -> str:
         """Answer the last message before `deadline` (milliseconds). `note` is for the agent only and not stored.
 
-        `progress` is called while the model speaks, any number of times or never. What it was told is no promise: the
+        `progress` is called while the model speaks, any number of times or never. What it was given is no promise: the
         reply may differ, and a new try starts again.
 
         Raises AgentUnavailable (temporary) or AgentFailed (permanent), never with a secret in the text, and

@@ -9,7 +9,7 @@ LONGEST_HOLD = 25.0
 
 
 class Subject(NamedTuple):
-    """What a reader waits for, and what a write has changed."""
+    """The subject that a reader waits for and that a write changes."""
 
     kind: str
     id: str
@@ -30,7 +30,7 @@ def of_runner(user_id: str, runner_id: str) -> Subject:
 
 
 class Read(NamedTuple, Generic[T]):
-    """What was read last. `was_held`: this service holds reads, so the client may ask again at once."""
+    """The last read. `was_held`: this service holds reads, so the client may ask again at once."""
 
     value: T
     was_held: bool
@@ -40,12 +40,11 @@ class Changes(Protocol):
     """Wakes readers when a write has changed their subject."""
 
     async def hold(
-        self, subject: Subject, seconds: float, read: Callable[[], T], may_wait: Callable[[T], float | None]
+        self, subject: Subject, seconds: float, read: Callable[[], T], is_news: Callable[[T], bool]
     ) -> Read[T]:
-        """Read, and again whenever the subject has changed, until there is something to tell or the time is over.
+        """Read, and again whenever the subject has changed, until a value is news or the time is over.
 
-        `may_wait` says of a value how many seconds its answer may be delayed: None is no news, 0 is an answer at once,
-        a little lets news that come together be told together. Errors of `read` reach the caller.
+        Errors of `read` reach the caller.
         """
 
 
@@ -57,6 +56,6 @@ class NoChanges:
         subject: Subject,  # noqa: ARG002  # the interface
         seconds: float,  # noqa: ARG002
         read: Callable[[], T],
-        may_wait: Callable[[T], float | None],  # noqa: ARG002
+        is_news: Callable[[T], bool],  # noqa: ARG002
     ) -> Read[T]:
         return Read(read(), was_held=False)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from shared.domain.messages import MAX_TEXT, whole
 from shared.domain.routes import Place
-from shared.domain.text import MAX_TEXT, whole
 
 # Ids become parts of keys: neither empty nor longer than any platform's, without spaces, controls and half characters.
 _ID = re.compile(r"[!-~]{1,200}")
@@ -153,7 +153,7 @@ Event = Inbound | Invited | Announced | Pressed | Heard | Receipt
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a verified webhook holds: any number of events in their order, and the platform's own form of answer, if any.
+    """The content of a verified webhook: any number of events in their order, and the platform's own form of answer, if any.
 
     `ignored` says, fit for a log, why a webhook without events and answer needs no action.
     """

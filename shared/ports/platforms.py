@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args
 
 from shared.domain.routes import Place
-from shared.ports.inbound import BUTTON_ID, Announced, Event, Parsed, Pressed, WebhookRequest
+from shared.ports.inbound import BUTTON_ID, Announced, Answer, Event, Parsed, Pressed, WebhookRequest
 
 MOST_BUTTONS = 25
 """Of one message: Slack and Discord show no more."""
@@ -14,7 +14,7 @@ Style = Literal["default", "primary", "danger"]
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a platform can do, so that use cases need not know which one it is.
+    """The abilities of a platform in this deployment, so that use cases need not know which one it is.
 
     `limit` is the longest part, in the units of `length`. The flags say how a send that may have arrived is made safe:
     `key`: a send with the same key posts once; `readback`: `find_message` finds it. Without both the repeat is marked.
@@ -99,8 +99,9 @@ class Pairing:
 
 
 class Platform(Protocol):
-    """A chat platform. Calls raise only the `PlatformError`s of shared/errors.py.
+    """A chat platform, made as `Class(settings, secrets)`. Calls raise only the `PlatformError`s of shared/errors.py.
 
+    `capabilities` may depend on the deployment: buttons with a callback URL need `settings.public_url`, for example.
     `typing`, `acknowledge`, `link`, `pairing`, `is_me` and `diagnose` raise nothing. `verify`, `parse` and `render` call no
     network: what a webhook demands beyond reading it is done in `fetch`, `join`, `is_me` and
     `acknowledge`.
@@ -112,14 +113,16 @@ class Platform(Protocol):
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
         """Open a new thread in `home`, with `people` (the platform's ids) in it. Raises ThreadRefused where it cannot."""
 
-    def find_thread(self, home: Place, *, key: str) -> Place | None:
+    def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # some platforms have no way to know
         """The thread that an interrupted `open_thread` with this key made; None where there is none or no way to know."""
+        return None
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         """Post one part and return the platform's id of the message."""
 
-    def find_message(self, place: Place, *, key: str) -> str | None:
+    def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # likewise
         """The message that an ambiguous `send` with this key posted; None where there is none or no way to know."""
+        return None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
         """Replace text and buttons of a message that the bot posted; without buttons, remove them. Equal is a success."""
@@ -127,12 +130,15 @@ class Platform(Protocol):
     def typing(self, place: Place) -> None:
         """Show that the agent is working. Best effort."""
 
-    def acknowledge(self, pressed: Pressed, text: str) -> None:  # noqa: ARG002  # platforms without buttons inherit this
-        """Show `text` to the person who pressed, and to no other. Best effort: a press can be answered for minutes only."""
-        return
+    def acknowledge(self, pressed: Pressed, text: str) -> Answer | None:  # noqa: ARG002  # platforms without buttons inherit this
+        """Show `text` to the person who pressed, and to no other. Best effort: a press can be answered for minutes only.
+
+        Either calls the platform, or returns the response to the webhook that brought the press.
+        """
+        return None
 
     def render(self, markdown: str) -> list[Part]:
-        """An agent's Markdown as parts: pure, deterministic, none over the limit, no code fence left open."""
+        """An agent's Markdown as parts: pure, deterministic, none over the limit, no code block left open."""
 
     def link(self, place: Place) -> str:
         """The URL that opens this place for a person. Less exact if the platform must be asked and does not answer."""

@@ -9,10 +9,6 @@ from shared.ports.queue import InboxEvent, Kickoff, Notice, Run, Show, TurnMessa
 VERSION = 1
 """Raised only when a worker of the release before must not run what this one sends. docs/upgrades.md has the rule."""
 
-NO_ROW = "wake-up"
-"""The event of a `WakeUp`, of which there is no row: the release before drops the message, where a text without an event
-would block the place."""
-
 
 def body_of(message: TurnMessage) -> str:
     """Serialise a message."""
@@ -25,9 +21,9 @@ def body_of(message: TurnMessage) -> str:
         case Notice(event_id=event_id, text=text):
             fields |= {"event_id": event_id, "notice": text}
         case WakeUp(session_id=session_id):
-            fields |= {"event_id": NO_ROW, "session_id": session_id}
+            fields["session_id"] = session_id
         case Show(session_id=session_id, turn_id=turn_id):
-            fields |= {"event_id": NO_ROW, "session_id": session_id, "show": turn_id}
+            fields |= {"session_id": session_id, "show": turn_id}
     return _text_of(fields)
 
 
@@ -41,7 +37,7 @@ def _text_of(fields: Mapping[str, object]) -> str:
 
 
 def message_of(body: str) -> TurnMessage:
-    """Parse a message of this version or an older one; unknown fields are ignored.
+    """Parse a message; unknown fields are ignored.
 
     Raises ValueError for a newer version or another kind: the message belongs back in the queue, for a newer worker.
     """
@@ -68,9 +64,9 @@ def _fields_of(body: str) -> dict[str, object]:
     fields = json.loads(body)
     if not isinstance(fields, dict):
         raise ValueError("queue message that is not an object")  # noqa: TRY004  # one error for all that is unreadable
-    version = fields.get("v", 0)  # the first messages had none
+    version = fields.get("v")
     if not isinstance(version, int) or version > VERSION:
-        raise ValueError(f"queue message of version {version}, newer than {VERSION}")
+        raise ValueError(f"queue message of version {version}: unknown, or newer than {VERSION}")
     return fields
 
 

@@ -1,4 +1,4 @@
-"""What each table write does to an item, for adapters whose database cannot apply writes itself."""
+"""Effect of each table write on an item, for adapters whose database cannot apply writes itself."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from shared.errors import DataFileCorrupt, DataFileForeign
-from shared.sqlite.file_errors import translated
+from shared.sqlite.database import translated
 from shared.sqlite.schema import Progress, copy, free_name, sync_directory, transaction, version_of
 
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -31,7 +31,7 @@ def opened(path: Path, *, is_backup: bool = False) -> Iterator[sqlite3.Connectio
 
 
 def problems_in(connection: sqlite3.Connection) -> list[str]:
-    """What is damaged in a database, found without comparing each index with its table. Empty: it is sound."""
+    """Damage in a database, found without comparing each index with its table. Empty: it is sound."""
     try:
         rows = [str(text) for (text,) in connection.execute("PRAGMA quick_check(5)")]
     except sqlite3.DatabaseError as error:  # damaged so badly that the check ends

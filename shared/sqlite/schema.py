@@ -1,4 +1,4 @@
-"""What the file contains: each version of the format as the statements that lead to it."""
+"""Schema of the file: each version of the format as the statements that lead to it."""
 
 import os
 import sqlite3

@@ -1,1 +1,1 @@
-"""The ports of the store, written once on the `Tables` port: each transition is one conditional write or transaction."""
+"""The store, written once on the `Tables` port: each transition is one conditional write or transaction."""

@@ -27,17 +27,22 @@ from shared.store.versions import stamped
 KEEP_HEARD_SECONDS = 48 * 3600
 
 
-class TableAccounts:
-    """The `Accounts` port. A token names its user, so one read finds it; only its hash is stored."""
+class Accounts:
+    """Users: tokens, homes, and identities on platforms. Every write may be repeated.
+
+    A token names its user, so one read finds it; only its hash is stored.
+    """
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
     def token(self, user_id: str, token_hash: str) -> Token | None:
+        """The token with this hash, without the day of its last use. One consistent read."""
         item = self._tables.get(Table.SESSIONS, token_key(user_id, token_hash))
         return tokens.token_of(token_hash, item) if item else None
 
     def tokens(self, user_id: str) -> Sequence[Token]:
+        """All tokens of a user, expired ones included, in the order of their ids."""
         return tokens.all_of(self._tables, user_id)
 
     def add_token(
@@ -52,6 +57,10 @@ class TableAccounts:
         by: str | None = None,
         is_new_user: bool = False,
     ) -> bool:
+        """Store a token's hash. False, and nothing is stored, in these cases.
+
+        `by` is the hash of the user's token that asks for another one, and is gone. `is_new_user`, and `users` has the user.
+        """
         attributes = {
             "scopes": sorted(scope.value for scope in scopes),
             "label": label or None,
@@ -61,24 +70,33 @@ class TableAccounts:
         return tokens.add(self._tables, user_id, token_hash, attributes, by=by, is_new_user=is_new_user)
 
     def remove_token(self, user_id: str, token_id: str) -> bool:
+        """Revoke a token; it fails from the next request on. False if the user has no token with this id."""
         return tokens.remove(self._tables, user_id, token_id)
 
     def mark_used(self, user_id: str, token_id: str, day: str) -> None:
+        """Note the day of a token's use; writes at most once a day."""
         tokens.mark_used(self._tables, user_id, token_id, day)
 
     def users(self) -> Sequence[str]:
+        """The ids of all users, in order: of each who got a token or an identity."""
         rows = partition(self._tables, DIRECTORY)
         return sorted({row["sk"].partition("/")[0] for row in rows})
 
     def forget_tokens(self, user_id: str) -> None:
-        """A login may make a token until it is deleted, a token may make a code: in this order nothing is left."""
+        """Revoke all tokens and codes of a user, those included that are added by one of them at the same time.
+
+        A login may make a token until it is deleted, a token may make a code: in this order nothing is left.
+        """
         tokens.remove_all(self._tables, user_id)
         self._tables.delete(Delete(Table.SESSIONS, login_key(user_id)))
         tokens.remove_all(self._tables, user_id)
         self._delete_all(list(self._tables.query(user_partition(user_id), low=LINK)))
 
     def forget(self, user_id: str) -> None:
-        """The rows of the directory go last: until then, a removal that was interrupted shows in the list of users."""
+        """Remove identities, homes, and the user from `users`, after `forget_tokens` and the user's sessions.
+
+        The rows of the directory go last: until then, a removal that was interrupted shows in the list of users.
+        """
         for platform, people in self.all_identities(user_id).items():
             for person in people:
                 self.remove_identity(user_id, platform, person)
@@ -101,7 +119,10 @@ class TableAccounts:
         return {row["sk"].removeprefix("HOME#"): place_of(row["route"]) for row in rows}
 
     def unlink(self, user_id: str, platform: str) -> bool:
-        """Accounts first: a home without an account receives nothing that anyone could answer."""
+        """Unlink all of a user's accounts on a platform and remove the home there. False if there was nothing.
+
+        Accounts first: a home without an account receives nothing that anyone could answer.
+        """
         people = self.identities(user_id, platform)
         removed = [self.remove_identity(user_id, platform, person) for person in people]
         had_home = self.home(user_id, platform) is not None
@@ -112,7 +133,10 @@ class TableAccounts:
         self._tables.put(Put(Table.SESSIONS, stamped({**home_key(user_id, home.platform), "route": home.route})))
 
     def add_identity(self, user_id: str, platform: str, person: str) -> None:
-        """Written in both directions, so that each finds the other."""
+        """Link a platform's user id to a user. Raises ValueError if it is linked to another user.
+
+        Written in both directions, so that each finds the other.
+        """
         try:
             self._tables.transact(
                 [
@@ -129,6 +153,7 @@ class TableAccounts:
             raise ValueError(f"{platform} user {person} already belongs to another user") from None
 
     def remove_identity(self, user_id: str, platform: str, person: str) -> bool:
+        """Unlink a platform's user id. False if it is not linked to this user."""
         try:
             self._tables.transact(
                 [
@@ -142,6 +167,7 @@ class TableAccounts:
         return True
 
     def all_identities(self, user_id: str) -> Mapping[str, Sequence[str]]:
+        """A user's ids on each platform where there is one."""
         found: dict[str, list[str]] = {}
         for row in self._tables.query(user_partition(user_id), low="IDENTITY#"):
             platform, _, person = row["sk"].removeprefix("IDENTITY#").partition("#")
@@ -157,11 +183,13 @@ class TableAccounts:
         return item["user"] if item else None
 
     def heard(self, platform: str, person: str, at: int) -> None:
+        """Note that a person wrote at `at` (ms). The latest time stays; it is kept for two days."""
         item = {**heard_key(platform, person), "at": at, "expires_at": at // 1000 + KEEP_HEARD_SECONDS}
         with contextlib.suppress(ConditionFailed):  # a later time is known
             self._tables.put(Put(Table.SESSIONS, stamped(item), [either(absent("pk"), at_most("at", at))]))
 
     def heard_at(self, platform: str, person: str) -> int | None:
+        """When the person last wrote; None if that is long ago, or was never noted."""
         item = self._tables.get(Table.SESSIONS, heard_key(platform, person))
         return int(item["at"]) if item else None
 

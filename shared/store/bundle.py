@@ -1,37 +1,61 @@
 """The whole store on two tables."""
 
+from dataclasses import dataclass
+
 from shared.domain.limits import NO_LIMITS, Limits
 from shared.ports.metrics import Metrics, NoMetrics
-from shared.ports.store import Store
 from shared.ports.tables import Tables
-from shared.store.accounts import TableAccounts
-from shared.store.inbox import TableInbox
-from shared.store.links import TableLinks
-from shared.store.machine_turns import TableMachineTurns
+from shared.store.accounts import Accounts
+from shared.store.handoffs import Handoffs
+from shared.store.inbox import Inbox
+from shared.store.links import Links
+from shared.store.machine_turns import MachineTurns
 from shared.store.measured import MeasuredHandoffs, MeasuredMoves, MeasuredOutbox, MeasuredTurns
-from shared.store.questions import TableQuestions
-from shared.store.runners import TableRunners
-from shared.store.sessions import TableSessions
-from shared.store.transcripts import TableTranscripts
-from shared.store.usage import TableUsage
+from shared.store.moves import Moves
+from shared.store.outbox import Outbox
+from shared.store.questions import Questions
+from shared.store.runners import Runners
+from shared.store.sessions import Sessions
+from shared.store.transcripts import Transcripts
+from shared.store.turns import Turns
+from shared.store.usage import Usage
 
 NO_METRICS = NoMetrics()
 
 
+@dataclass(frozen=True)
+class Store:
+    """The parts of the store, by subject. Only these classes write items; use cases call their methods."""
+
+    accounts: Accounts
+    links: Links
+    sessions: Sessions
+    transcripts: Transcripts
+    handoffs: Handoffs
+    moves: Moves
+    inbox: Inbox
+    turns: Turns
+    machine_turns: MachineTurns
+    questions: Questions
+    runners: Runners
+    outbox: Outbox
+    usage: Usage
+
+
 def store_on(tables: Tables, limits: Limits = NO_LIMITS, metrics: Metrics = NO_METRICS) -> Store:
-    """All ports of the store on these tables. `limits` hold for each user; by default there are none."""
+    """The store on these tables. `limits` hold for each user; by default there are none."""
     return Store(
-        accounts=TableAccounts(tables),
-        links=TableLinks(tables),
-        sessions=TableSessions(tables),
-        transcripts=TableTranscripts(tables),
+        accounts=Accounts(tables),
+        links=Links(tables),
+        sessions=Sessions(tables),
+        transcripts=Transcripts(tables),
         handoffs=MeasuredHandoffs(tables, metrics),
         moves=MeasuredMoves(tables, metrics),
-        inbox=TableInbox(tables),
+        inbox=Inbox(tables),
         turns=MeasuredTurns(tables, metrics),
-        machine_turns=TableMachineTurns(tables),
-        questions=TableQuestions(tables),
-        runners=TableRunners(tables),
+        machine_turns=MachineTurns(tables),
+        questions=Questions(tables),
+        runners=Runners(tables),
         outbox=MeasuredOutbox(tables, metrics),
-        usage=TableUsage(tables, limits),
+        usage=Usage(tables, limits),
     )

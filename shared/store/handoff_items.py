@@ -61,7 +61,7 @@ def item_of(handoff: Handoff, *, due_at: int) -> Mapping[str, Any]:
 
 
 def handoff_of(item: Item) -> Handoff:
-    """An item as a handoff. Only what the first release wrote into every item is required."""
+    """An item as a handoff. Only what a request writes into every item is required."""
     thread, error, receipt = map_at(item, "thread"), map_at(item, "error"), map_at(item, "receipt")
     return Handoff(
         id=item["handoff_id"],

@@ -41,13 +41,22 @@ from shared.store.transitions import (
 from shared.store.turns import is_at_fence
 
 
-class TableHandoffs:
-    """The `Handoffs` port."""
+class Handoffs:
+    """Handoffs and their transitions; each method is one conditional write or one transaction.
+
+    A transition whose conditions do not hold writes nothing and returns None; errors that the caller must handle are raised.
+    """
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
     def request(self, handoff: Handoff, *, now: int) -> Handoff:
+        """Write a new pending handoff and mark its session; a repeat with the same id and body returns the first one.
+
+        A session in a chat loses a turn that no executor works on; its rows stay new. The row of the `command` that asks,
+        if one does, must be new. Raises IdempotencyKeyReused, UnknownSession, Moved, HandoffInFlight, SessionBusy, and
+        Conflict if that row was closed.
+        """
         return requests.request(self._tables, handoff, now=now)
 
     def get(self, handoff_id: str) -> Handoff | None:
@@ -55,12 +64,15 @@ class TableHandoffs:
         return handoff_of(item) if item else None
 
     def list(self, user_id: str, *, session_id: str | None, state: str | None, limit: int) -> Sequence[Handoff]:
+        """A user's handoffs, newest first; the newest may be missing for moments."""
         return handoff_queries.list_handoffs(self._tables, user_id, session_id=session_id, state=state, limit=limit)
 
     def due(self, *, now: int, limit: int) -> Sequence[Handoff]:
+        """Open handoffs for the sweep, the earliest first. The list may lag by moments: every write checks again."""
         return handoff_queries.due_handoffs(self._tables, now=now, limit=limit)
 
     def claim(self, handoff_id: str, *, claimant: str, now: int, lease_until: int) -> Handoff | None:
+        """pending → running for one claimant; a repeat by the same claimant succeeds again."""
         may_start = at_most("not_before", now)
         in_time = more_than("deadline", now)
         write = Update(
@@ -89,6 +101,7 @@ class TableHandoffs:
     def step(
         self, handoff: Handoff, step: Step, *, now: int, thread: Thread | None = None, notice: str | None = None
     ) -> Handoff | None:
+        """Record a step under the handoff's fence: an intent before an external effect, its result right after."""
         result: dict[str, Any] = {"updated_at": now}
         if thread is not None:
             result["thread"] = thread_value(thread)
@@ -102,6 +115,7 @@ class TableHandoffs:
         )
 
     def complete(self, handoff: Handoff, *, now: int) -> Handoff | None:
+        """confirmed and delivered → completed; releases the session and clears the error of an earlier attempt."""
         ended = {
             **leads_to("complete"),
             f"steps.{Step.COMPLETED}": now,
@@ -117,16 +131,22 @@ class TableHandoffs:
         return replace(handoff, state=State.COMPLETED, confirmed=True, error=None, steps=steps, updated_at=now)
 
     def fail(self, handoff: Handoff, reason: Reason, *, now: int, rejected_delivery: bool = False) -> Handoff | None:
+        """→ failed; the session returns to where it came from. A confirmed handoff fails only on a rejected delivery."""
         may_fail = [] if rejected_delivery else [unconfirmed()]
         return self._fail("fail", handoff, may_fail, reason, now=now)
 
     def fail_kickoff(
         self, handoff: Handoff, reason: Reason, *, session: Session, now: int, abandoned: bool = False
     ) -> Handoff | None:
+        """→ failed by the executor that holds the kickoff's turn, as `session` has it; `abandoned`: while none holds it.
+
+        None if the handoff has ended or is confirmed. Raises Conflict if the turn is over or another executor's.
+        """
         held = [*is_at_fence(session), no_executor(now) if abandoned else equals("turn.state", CLAIMED)]
         return self._fail("fail", handoff, [unconfirmed()], reason, now=now, session=held)
 
     def expire(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
+        """→ failed by the sweep: past its deadline or out of attempts, lease over, fence as read, not confirmed."""
         not_held = either(equals("state", State.PENDING.value), at_most("lease_until", now))
         out_of_time_or_attempts = either(at_most("deadline", now), at_least("attempt", MAX_ATTEMPTS - 1))
         return self._fail("expire", handoff, [unconfirmed(), not_held, out_of_time_or_attempts], reason, now=now)
@@ -147,6 +167,7 @@ class TableHandoffs:
         return self.get(handoff.id) if done else None
 
     def cancel(self, handoff: Handoff, reason: Reason, *, now: int) -> Handoff | None:
+        """→ cancelled, while it is open and the session has not moved."""
         may_cancel = [allowed("cancel"), not_bound(), unconfirmed()]
         done = end(self._tables, handoff, may_cancel, ended_by("cancel", reason, now), now=now)
         return self.get(handoff.id) if done else None
@@ -154,6 +175,7 @@ class TableHandoffs:
     def back_to_pending(
         self, handoff: Handoff, reason: Reason, *, now: int, not_before: int, counts: bool, abandoned: bool = False
     ) -> Handoff | None:
+        """running → pending for another attempt; a rate limit counts none. `abandoned`: only if its lease is over."""
         lease_is_over = [at_most("lease_until", now)] if abandoned else []
         look_again = not_before if not_before > now else now + NUDGE_AFTER
         return self._update(
@@ -171,6 +193,7 @@ class TableHandoffs:
         )
 
     def nudge(self, handoff: Handoff, *, now: int) -> bool:
+        """Touch a pending handoff so that the stream shows it again."""
         touched = self._update(
             handoff,
             when=[allowed("nudge"), equals("nudges", handoff.nudges)],
@@ -180,6 +203,7 @@ class TableHandoffs:
         return touched is not None
 
     def drive(self, handoff: Handoff, *, now: int) -> bool:
+        """Let the sweep pass over a confirmed handoff for a while: its turn has an offer, which is due by itself."""
         touched = self._update(
             handoff,
             when=[allowed("drive"), equals("confirmed", value=True), equals("nudges", handoff.nudges)],

@@ -35,13 +35,17 @@ KEEP_SECONDS = 24 * 3600
 """After its end a code is kept for redeliveries, and for its maker to look at."""
 
 
-class TableLinks:
-    """The `Links` port."""
+class Links:
+    """Codes are known by their hashes. A writer that loses writes nothing."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
     def create(self, link: Link) -> bool:
+        """Store a code, in the place of an earlier one for the same person and platform.
+
+        False if the token that asks for it is gone, or has an expiry, which an account has not.
+        """
         by_code = {**code_key(link.platform, link.code_hash), "by": link.by, "slot": link.slot, **_expiry(link)}
         newest = {**link_key(link.by, link.slot), **_attributes(link), **_expiry(link)}
         return self._all_or_nothing(
@@ -55,19 +59,27 @@ class TableLinks:
         )
 
     def is_pairing(self, platform: str, *, now: int) -> bool:
+        """Whether a code for this platform may be open: then the bot accepts invitations of people it does not know yet."""
         item = self._tables.get(Table.SESSIONS, pairing_key(platform))
         return item is not None and item["valid_until"] > now
 
     def made_by(self, user_id: str) -> Sequence[Link]:
+        """The newest code of a user for each person and platform, for about a day."""
         return [_link_of(row) for row in self._tables.query(user_partition(user_id), low=LINK)]
 
     def find(self, platform: str, code_hash: str) -> Link | None:
+        """The link with this code, if no newer one replaced it."""
         code = self._tables.get(Table.SESSIONS, code_key(platform, code_hash))
         newest = self._tables.get(Table.SESSIONS, link_key(code["by"], code["slot"])) if code else None
         return _link_of(newest) if newest and newest["hash"] == code_hash else None
 
     def count_try(self, platform: str, account: str, event_id: str, *, now: int) -> bool:
-        """The usual case is one write. The first try of an hour meets a condition, and of two first ones one meets two."""
+        """Count one try of a sender. False, and nothing is written, if there were too many in this hour.
+
+        A redelivery of the last event is not counted again.
+
+        The usual case is one write. The first try of an hour meets a condition, and of two first ones one meets two.
+        """
         key, hour = tries_key(platform, account), now // HOUR
         change = {"event": event_id, "expires_at": now // 1000 + KEEP_SECONDS, "v": VERSION}
         in_this_hour = [equals("hour", hour), at_most("tries", TRIES_PER_HOUR - 1), differs("event", event_id)]
@@ -86,6 +98,13 @@ class TableLinks:
         return False
 
     def use(self, link: Link, account: str, home: Place, event_id: str, *, now: int, name: str = "") -> bool:
+        """open → linked, in one transaction: the account belongs to the user, and `home` is the user's home.
+
+        `name` is what the account is called.
+
+        For an invitation the user is made, too, and may log in once. False if the code is over, was used or replaced, the
+        token that made it is gone, the account belongs to another user, or the invited name is taken.
+        """
         user, platform = link.user_id, link.platform
         linked = {
             "state": LinkState.LINKED.value,
@@ -99,7 +118,7 @@ class TableLinks:
             Put(Table.SESSIONS, stamped({**person_key(platform, account), "user": user}), [not_of_another_user(user)]),
             Put(Table.SESSIONS, stamped(identity_key(user, platform, account))),
             Put(Table.SESSIONS, stamped({**home_key(user, platform), "route": home.route})),
-            *_token_of_maker(link.by, link.token_hash),
+            _token_of_maker(link.by, link.token_hash),
         ]
         if link.is_invitation:
             login = {
@@ -108,7 +127,7 @@ class TableLinks:
                 "expires_at": now // 1000 + KEEP_SECONDS,
                 "base_url": link.base_url or None,
                 "by": link.by,
-                "token": link.token_hash or None,
+                "token": link.token_hash,
             }
             writes.append(Put(Table.SESSIONS, stamped({**user_key(user), "invited": True}), [absent("pk")]))
             writes.append(Put(Table.SESSIONS, stamped(login)))
@@ -117,26 +136,34 @@ class TableLinks:
         return self._all_or_nothing(*writes)
 
     def void(self, link: Link) -> bool:
+        """open → void. False if it was not open any more."""
         still = [equals("hash", link.code_hash), equals("state", LinkState.OPEN.value)]
         change = {"state": LinkState.VOID.value}
         return self._all_or_nothing(Update(Table.SESSIONS, link_key(link.by, link.slot), when=still, set=change))
 
     def is_waiting(self, user_id: str) -> bool:
+        """Whether the user was invited and linked, and has never logged in: such a person can be invited again."""
         item = self._tables.get(Table.SESSIONS, user_key(user_id))
         return item is not None and item.get("invited") is True
 
     def login_url(self, user_id: str, *, now: int) -> str | None:
+        """Where a user who was invited and has not logged in yet may do so; None for all others."""
         item = self._tables.get(Table.SESSIONS, login_key(user_id))
         may = item is not None and "used_by" not in item and item["valid_until"] > now
         return item.get("base_url", "") if item and may else None
 
     def offer_login(self, user_id: str, code_hash: str, *, now: int) -> bool:
+        """Let a code give the user's first token. An earlier code is void. False if the user may not log in so."""
         when = [more_than("valid_until", now), absent("used_by")]
         return self._all_or_nothing(Update(Table.SESSIONS, login_key(user_id), when=when, set={"hash": code_hash}))
 
     def login(
         self, user_id: str, code_hash: str, *, by: str, token_hash: str, scopes: frozenset[Scope], label: str, now: int
     ) -> bool:
+        """Store the first token, once. `by` names the client: it may repeat this with the same token. False for all others.
+
+        False also if the token that made the invitation is gone, and for a repeat after the first token was revoked.
+        """
         offered = self._tables.get(Table.SESSIONS, login_key(user_id)) or {}
         when = [equals("hash", code_hash), more_than("valid_until", now), absent("used_by")]
         token = {
@@ -148,7 +175,7 @@ class TableLinks:
         return self._all_or_nothing(
             Update(Table.SESSIONS, login_key(user_id), when=when, set={"used_by": by}),
             Put(Table.SESSIONS, stamped(token)),
-            *_token_of_maker(offered.get("by", ""), offered.get("token", "")),
+            _token_of_maker(offered.get("by", ""), offered.get("token", "")),
             Update(Table.SESSIONS, user_key(user_id), when=[], set={"invited": None}, first={"v": VERSION}),
         ) or self._has_logged_in(user_id, code_hash, by=by, token_hash=token_hash, now=now)
 
@@ -174,9 +201,9 @@ def _still_open(link: Link, now: int) -> list[Any]:
     ]
 
 
-def _token_of_maker(user_id: str, token_hash: str) -> list[Check]:
-    """What a token made is void without it. The release before did not store the token."""
-    return [Check(Table.SESSIONS, token_key(user_id, token_hash), [present("pk")])] if token_hash else []
+def _token_of_maker(user_id: str, token_hash: str) -> Check:
+    """A code or a login is void without the token that made it."""
+    return Check(Table.SESSIONS, token_key(user_id, token_hash), [present("pk")])
 
 
 def _expiry(link: Link) -> Item:
@@ -190,7 +217,7 @@ def _attributes(link: Link) -> Item:
         "platform": link.platform,
         "hash": link.code_hash,
         "valid_until": link.valid_until,
-        "token": link.token_hash or None,
+        "token": link.token_hash,
         "invitation": link.is_invitation,
         "base_url": link.base_url or None,
         "state": link.state.value,

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.domain.offers import Offer
-from shared.domain.progress import Progress
 from shared.domain.sessions import Executor, Session
 from shared.errors import Conflict
-from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present
-from shared.ports.inbox import InboxRow
+from shared.ports.conditions import Condition, absent, differs, either, equals, present
 from shared.ports.tables import Check, ConditionFailed, Table, Tables, Update
+from shared.store.inbox import InboxRow
 from shared.store.keys import meta_key, offer_key, runner_key
-from shared.store.offers import offer_of, progress_value
+from shared.store.offers import offer_of
 from shared.store.session_items import CLAIMED, OFFERED, session_of, turn_value
 from shared.store.transitions import no_executor
 from shared.store.turns import is_at_fence, is_new, may_speak, turn_of
@@ -21,8 +20,13 @@ from shared.store.versions import map_at
 MAX_ROWS = 25
 
 
-class TableMachineTurns:
-    """The `MachineTurns` port."""
+class MachineTurns:
+    """The part of a turn's life that only machines have. Each method is one conditional write or one transaction.
+
+    offered ──claim──> claimed(fence, lease) ──begin──> begun ──(Turns.commit)──> over
+       ^                  │ lease over, or the same machine after a restart: claimed again, with a greater fence
+       └── offered again <┴──withdraw──> over; its rows stay new
+    """
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -37,6 +41,12 @@ class TableMachineTurns:
         lease_until: int,
         previous_fence: int | None = None,
     ) -> Session:
+        """Claim the session's turn for its runner, if no process works on it, it is as read and its `rows` are new.
+
+        With `previous_fence` the turn's present fence, also while the lease runs: the runner was restarted and holds its
+        local lock. Nothing has begun yet. A repeat with the same `claim_id` succeeds again. Raises Conflict, also for a
+        runner that is revoked or not the session's.
+        """
         before, runs_on = turn_of(session), session.runs_on
         if runs_on is None:
             raise Conflict(f"session {session.id} runs on no machine")
@@ -72,6 +82,10 @@ class TableMachineTurns:
         return replace(session, turn=turn, version=session.version + 1)
 
     def begin(self, session: Session, *, lease_until: int) -> bool:
+        """Count a run of the claimed turn and mark the agent's own session as unfinished. Once per fence.
+
+        False if the turn is over or has another fence.
+        """
         held = turn_of(session)
         if held.begun_fence == held.fence:  # the answer of the first try was lost
             return self._renew(session, lease_until)
@@ -97,6 +111,11 @@ class TableMachineTurns:
         return True
 
     def steer(self, session: Session, row: InboxRow) -> bool:
+        """Let the session's turn answer one more row, which must be new. Safe to repeat.
+
+        False if the turn is over, changed since it was read, is full or is a kickoff, and for another user's row unless
+        the session is shared.
+        """
         turn = turn_of(session)
         key = offer_key(session.id, turn.id)
         item = self._tables.get(Table.SESSIONS, key)
@@ -118,19 +137,16 @@ class TableMachineTurns:
         return False
 
     def acknowledge(self, offer: Offer, rows: Sequence[str]) -> None:
+        """The runner has given these rows to its agent. Safe to repeat."""
         given = tuple(dict.fromkeys((*offer.acknowledged, *(row for row in rows if row in offer.rows))))
         if given != offer.acknowledged:
             self._offer(offer, {"acknowledged": list(given)}, absent("settled"))
 
-    def report(self, offer: Offer, progress: Progress) -> bool:
-        older = either(
-            absent("progress"),
-            at_most("progress.fence", progress.fence - 1),
-            both(equals("progress.fence", progress.fence), at_most("progress.seq", progress.seq - 1)),
-        )
-        return self._offer(offer, {"progress": progress_value(progress)}, older, absent("settled"))
-
     def choose(self, session: Session, executor: Executor, *, now: int) -> Session:
+        """Set who answers from now on. A turn of the other one that no process works on is over; its rows stay new.
+
+        Raises Conflict if the session changed since it was read.
+        """
         turn = session.turn
         idle = turn is not None and turn.by is not executor and (not turn.is_claimed or turn.lease_until <= now)
         chosen = replace(
@@ -158,6 +174,10 @@ class TableMachineTurns:
         return chosen
 
     def withdraw(self, session: Session, *, now: int, marks_kickoff: bool = False) -> bool:
+        """End a turn that no process works on, so that it is offered again; False if it changed since it was read.
+
+        `marks_kickoff`: the deployment's agent confirms the handoff instead.
+        """
         write = Update(
             Table.SESSIONS,
             meta_key(session.id),
@@ -168,6 +188,7 @@ class TableMachineTurns:
         return self._holds(write)
 
     def told_away(self, offer: Offer) -> bool:
+        """Note that the user was notified that the machine is away: once for each turn. False if that was noted before."""
         return self._offer(offer, {"told_away": True}, absent("told_away"), absent("settled"))
 
     def _renew(self, session: Session, lease_until: int) -> bool:

@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from shared.domain.handoffs import Handoff, Reason, Step
 from shared.domain.sessions import Session
 from shared.ports.metrics import Metric, Metrics
-from shared.ports.outbox import OutPart
 from shared.ports.tables import Tables
-from shared.ports.turns import TurnCommit
-from shared.store.handoffs import TableHandoffs
-from shared.store.moves import TableMoves
-from shared.store.outbox import TableOutbox
-from shared.store.turns import TableTurns
+from shared.store.handoffs import Handoffs
+from shared.store.moves import Moves
+from shared.store.outbox import Outbox, OutPart
+from shared.store.turns import TurnCommit, Turns
 
 STEP_TIMES = {
     Step.THREAD_OPENED: Metric.UNTIL_THREAD,
@@ -19,7 +17,7 @@ STEP_TIMES = {
 }
 
 
-class MeasuredHandoffs(TableHandoffs):
+class MeasuredHandoffs(Handoffs):
     """Counts how handoffs end, and how long the steps of the completed ones took since the request."""
 
     def __init__(self, tables: Tables, metrics: Metrics) -> None:
@@ -62,7 +60,7 @@ def _step_times(handoff: Handoff) -> Iterator[tuple[Metric, float]]:
             yield metric, (handoff.steps[step] - handoff.created_at) / 1000
 
 
-class MeasuredMoves(TableMoves):
+class MeasuredMoves(Moves):
     """Counts handoffs that a resume ended."""
 
     def __init__(self, tables: Tables, metrics: Metrics) -> None:
@@ -76,7 +74,7 @@ class MeasuredMoves(TableMoves):
         return moved
 
 
-class MeasuredTurns(TableTurns):
+class MeasuredTurns(Turns):
     """Counts turns that ended with a reply; that of a kickoff confirms its handoff."""
 
     def __init__(self, tables: Tables, metrics: Metrics) -> None:
@@ -91,7 +89,7 @@ class MeasuredTurns(TableTurns):
         return committed
 
 
-class MeasuredOutbox(TableOutbox):
+class MeasuredOutbox(Outbox):
     """Counts parts that were delivered, put off and rejected."""
 
     def __init__(self, tables: Tables, metrics: Metrics) -> None:

@@ -3,27 +3,40 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shared.domain.handoffs import Handoff, Step
+from shared.domain.handoffs import Handoff, Reason, Step
 from shared.domain.offers import Offer
 from shared.domain.routes import Place
 from shared.domain.sessions import Session, Turn
-from shared.errors import Conflict, Moved, UnknownSession
-from shared.ports.conditions import equals
-from shared.ports.tables import ConditionFailed, Table, Tables, Update, Write
-from shared.store.keys import handoff_key, meta_key
+from shared.errors import Conflict, Moved, PlaceBusy, UnknownSession
+from shared.ports.conditions import absent, differs, either, equals
+from shared.ports.tables import Check, ConditionFailed, Put, Table, Tables, Update, Write
+from shared.store.keys import back_route_key, handoff_key, meta_key, route_key
 from shared.store.offers import new_offer
 from shared.store.session_items import session_of, turn_value
-from shared.store.tenants import RETURNED, end_handoff, move_in
-from shared.store.transitions import allowed, fence_is_mine, not_bound
+from shared.store.transitions import allowed, allows, ended_by, fence_is_mine, not_bound
+from shared.store.versions import stamped
+
+RETURNED = dict.fromkeys(("link", "active_handoff", "turn", "shared"))
+"""The attributes that a session loses when it returns to its terminal."""
 
 
-class TableMoves:
-    """The `Moves` port."""
+class Moves:
+    """Moves of a session; each is one transaction that sets route and owner and adds 1 to the epoch.
+
+    A session arrives unshared, except in the thread of a handoff with `share`.
+    """
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
     def rebind(self, handoff: Handoff, kickoff: Offer, *, now: int, machine_is_away: bool = False) -> Handoff | None:
+        """Move the session into the handoff's thread and offer its kickoff turn; a turn that it had is over.
+
+        `machine_is_away`: the deployment's agent confirms in the place of the user's own, and the session notes it.
+        None if the handoff's fence or state changed. Raises Moved if the session moved since the request, PlaceBusy if
+        another session lives in the thread: another user's, or the same user's and the handoff does not say `replace`.
+        Raises Conflict if the place changed.
+        """
         if handoff.thread is None:
             raise ValueError("the handoff has no thread to move its session to")
         place, link = handoff.thread.place, handoff.thread.url
@@ -77,6 +90,10 @@ class TableMoves:
         return replace(handoff, bound_epoch=epoch, steps=steps, lease_until=handoff.deadline, updated_at=now)
 
     def to_terminal(self, session: Session, *, now: int) -> Session:
+        """Move the session back to its terminal; a handoff in flight ends as cancelled in the same transaction.
+
+        Raises Conflict if the session changed since it was read.
+        """
         move = Update(
             Table.SESSIONS,
             meta_key(session.id),
@@ -88,6 +105,11 @@ class TableMoves:
         return _arrived(session, session.cli, None, now)
 
     def to_chat(self, session: Session, place: Place, link: str, *, now: int) -> Session:
+        """Move the session to a chat; the user's own session there returns to its terminal.
+
+        A handoff in flight ends as cancelled. Raises PlaceBusy if another user's session lives there, Conflict if the
+        session or the place changed since they were read.
+        """
         arrival = move_in(
             self._tables, place, link, session_id=session.id, user_id=session.user_id, may_replace=True, now=now
         )
@@ -140,3 +162,65 @@ def _explain_rebind(handoff: Handoff, failed: ConditionFailed) -> None:
         raise Moved(session_of(meta))
     if any(item is not None for item in others):
         raise Conflict("another session moved to the same place")
+
+
+def move_in(
+    tables: Tables, place: Place, link: str, *, session_id: str, user_id: str, may_replace: bool, now: int
+) -> Sequence[Write]:
+    """The writes that let a place lead to a session and evict the session that lives there.
+
+    They hold only if the place is as it was read. Raises PlaceBusy if the session there must not be evicted: another
+    user's, or the same user's unless `may_replace`.
+    """
+    other, tenant = _tenant(tables, place, session_id)
+    if tenant and tenant.owner == place:
+        is_mine = tenant.user_id == user_id
+        if not is_mine or not may_replace:
+            raise PlaceBusy(place.route, is_mine=is_mine)
+    as_read = [absent("pk"), equals("session_id", session_id), *([equals("session_id", other)] if other else [])]
+    route = stamped({**route_key(place), "session_id": session_id, "link": link})  # the link for a return to this place
+    return [
+        Put(Table.SESSIONS, route, [either(*as_read)]),
+        Put(Table.SESSIONS, stamped(back_route_key(session_id, place))),
+        *(_evict(tables, tenant, place.route, now) if tenant else []),
+    ]
+
+
+def _tenant(tables: Tables, place: Place, session_id: str) -> tuple[str | None, Session | None]:
+    """The id of another session that the place's route points to, and that session if it still exists."""
+    pointer = tables.get(Table.SESSIONS, route_key(place))
+    if not pointer or pointer["session_id"] == session_id:
+        return None, None
+    meta = tables.get(Table.SESSIONS, meta_key(pointer["session_id"]))
+    return pointer["session_id"], session_of(meta) if meta else None
+
+
+def _evict(tables: Tables, tenant: Session, route: str, now: int) -> Sequence[Write]:
+    """Return the session to its terminal and end its handoff; for one that lives elsewhere, check that it still does."""
+    if tenant.owner.route != route:
+        return [Check(Table.SESSIONS, meta_key(tenant.id), [differs("owner", route)])]
+    handoff_id = tenant.active_handoff
+    handoff_as_read = equals("active_handoff", handoff_id) if handoff_id else absent("active_handoff")
+    park = Update(
+        Table.SESSIONS,
+        meta_key(tenant.id),
+        when=[equals("owner", route), handoff_as_read],
+        set={"owner": tenant.cli.route, "updated_at": now, **RETURNED},
+        add={"version": 1, "epoch": 1},
+    )
+    return [park, *end_handoff(tables, handoff_id, now)]
+
+
+def end_handoff(tables: Tables, handoff_id: str | None, now: int) -> Sequence[Write]:
+    """The write that cancels a handoff whose session moves away; none without a handoff.
+
+    A handoff that is gone or over (restored tables) must not hold its session for ever. It cannot come back: a request
+    writes no handoff for a session that names one.
+    """
+    if handoff_id is None:
+        return []
+    key = handoff_key(handoff_id)
+    if not allows("resume", tables.get(Table.HANDOFFS, key)):
+        return []
+    reason = Reason("resumed", "The session was resumed elsewhere before the handoff was done.")
+    return [Update(Table.HANDOFFS, key, when=[allowed("resume")], set=ended_by("resume", reason, now))]

@@ -2,18 +2,55 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any, get_args
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
+from urllib.parse import quote, unquote
 
 from shared.domain.routes import Place, place_of
 from shared.ports.conditions import Condition, absent, at_most, both, either, equals, one_of
-from shared.ports.outbox import OutPart, part_at
 from shared.ports.platforms import Button, Part, Style
 from shared.ports.tables import ConditionFailed, Item, Key, Put, Table, Tables, Update
 from shared.store.keys import out_key, session_partition
 from shared.store.versions import is_newer, map_at, stamped
 
 KEEP_SECONDS = 30 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class OutPart:
+    """One part of a committed reply in the delivery journal: waiting → sending → sent, or rejected.
+
+    `tries` counts the claims of senders. `placeholder` is a message that waits to be edited into a marked repeat.
+    `unknown`: a state that a newer version has stored.
+    """
+
+    session_id: str
+    turn_id: str
+    number: int
+    place: Place
+    part: Part
+    state: Literal["waiting", "sending", "sent", "rejected", "unknown"] = "waiting"
+    message_id: str | None = None
+    sending_until: int = 0
+    tries: int = 0
+    placeholder: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The idempotency key of a send of this part: a turn's id is used for one place only, as a platform may compare
+        the keys of all its places."""
+        return f"{self.turn_id}#{self.number}"
+
+    @property
+    def address(self) -> str:
+        """A key that also names the session, so that a receipt leads to the part."""
+        return "/".join(quote(text, safe="") for text in (self.session_id, self.turn_id, str(self.number)))
+
+
+def part_at(address: str) -> tuple[str, str, int]:
+    """Session, turn and number of the part with this address. Raises ValueError."""
+    session_id, turn_id, number = (unquote(text) for text in address.split("/"))
+    return session_id, turn_id, int(number)
 
 
 def new_part(part: OutPart, now: int) -> Put:
@@ -61,8 +98,8 @@ def _style_of(entry: Item) -> Style:
     return next((style for style in get_args(Style) if style == entry.get("style")), "default")
 
 
-class TableOutbox:
-    """The `Outbox` port.
+class Outbox:
+    """The delivery journal. The parts of a turn enter it with the turn's commit, notices with `post`.
 
     waiting ──sending──> sending(until) ──sent──> sent
        ^                   │    └──rejected──> rejected
@@ -74,16 +111,21 @@ class TableOutbox:
         self._tables = tables
 
     def post(self, parts: Sequence[OutPart], *, now: int) -> None:
+        """Add parts that belong to no turn. Parts that exist already stay as they are."""
         for part in parts:
             with contextlib.suppress(ConditionFailed):
                 self._tables.put(new_part(part, now))
 
     def journal(self, session_id: str, turn_id: str) -> Sequence[OutPart]:
-        """The prefix also matches turns whose id continues with `#`; those are dropped."""
+        """The parts of a turn or notice, in order; empty if it was never committed or posted.
+
+        The prefix also matches turns whose id continues with `#`; those are dropped.
+        """
         items = self._tables.query(session_partition(session_id), low=f"OUT#{turn_id}#")
         return [part for part in map(_part_of, items) if part.turn_id == turn_id]
 
     def sending(self, part: OutPart, *, now: int, until: int) -> OutPart | None:
+        """Record the intent to send; None if the part is sent already or another worker is sending it."""
         abandoned = both(equals("state", "sending"), at_most("sending_until", now))
         try:
             item = self._tables.update(
@@ -100,6 +142,7 @@ class TableOutbox:
         return _part_of(item)
 
     def placed(self, part: OutPart, placeholder: str) -> OutPart:
+        """Record the placeholder of a repeat before it is edited, so that the next sender finishes this one."""
         key = out_key(part.session_id, part.turn_id, part.number)
         with contextlib.suppress(ConditionFailed):
             self._tables.update(Update(Table.SESSIONS, key, when=_UNDECIDED, set={"placeholder": placeholder}))
@@ -113,6 +156,10 @@ class TableOutbox:
         self._decide(part, {"state": "rejected", **_FORGOTTEN}, when=_UNDECIDED)
 
     def reported(self, address: str, place: Place, message_id: str | None) -> None:
+        """The platform itself says that a part of this place was sent, or with None refused. Decided parts stay as they are.
+
+        Ignores what is not the address of a part.
+        """
         try:
             key = out_key(*part_at(address))
         except ValueError:
@@ -121,6 +168,7 @@ class TableOutbox:
         self._write(key, {**state, **_FORGOTTEN}, when=[*_UNDECIDED, equals("route", place.route)])
 
     def unsent(self, part: OutPart) -> None:
+        """Withdraw the intent: the part was certainly not sent."""
         claim_is_mine = [equals("state", "sending"), equals("sending_until", part.sending_until)]
         self._decide(part, {"state": "waiting"}, when=claim_is_mine)
 
@@ -134,4 +182,4 @@ class TableOutbox:
 
 _UNDECIDED = [one_of("state", ["waiting", "sending"])]
 _FORGOTTEN = {"text": None, "extra": None, "buttons": None}
-"""A decided part is never sent again. Notices name sessions, so their words must not outlive those in the journal."""
+"""A decided part is never sent again. Notices name sessions, so their texts must not outlive those in the journal."""

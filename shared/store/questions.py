@@ -7,10 +7,9 @@ from typing import Any
 from shared.domain.questions import Option, Question, QuestionState
 from shared.domain.sessions import Session
 from shared.ports.conditions import Condition, absent, at_most, equals, more_than, present
-from shared.ports.outbox import OutPart
 from shared.ports.tables import Check, ConditionFailed, Delete, Item, Put, Table, Tables, Update, Write
 from shared.store.keys import QUESTION, meta_key, question_key, question_prefix, session_partition
-from shared.store.outbox import new_part
+from shared.store.outbox import OutPart, new_part
 from shared.store.session_items import CLAIMED
 from shared.store.turns import is_at_fence
 from shared.store.versions import stamped
@@ -19,13 +18,17 @@ KEEP_SECONDS = 3 * 24 * 3600
 _OPEN = equals("state", QuestionState.OPEN.value)
 
 
-class TableQuestions:
-    """The `Questions` port."""
+class Questions:
+    """Each method but the reading ones is one conditional write or one transaction."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
     def ask(self, session: Session, question: Question, parts: Sequence[OutPart], *, now: int) -> bool:
+        """Store an open question with its message in the outbox, while its turn is alive at its fence.
+
+        A question with this number at this fence stays as it is. False if the turn is over or has another fence.
+        """
         writes: list[Write] = [
             Put(Table.SESSIONS, _item_of(question, now), [absent("pk")]),
             _alive(session),
@@ -43,10 +46,12 @@ class TableQuestions:
         return _question_of(item) if item else None
 
     def of(self, session_id: str, turn_id: str, *, fence: int | None = None) -> Sequence[Question]:
+        """The questions of a turn that are not done with, in order; those of one fence, or of all."""
         items = self._tables.query(session_partition(session_id), low=question_prefix(turn_id, fence))
         return [_question_of(item) for item in items]
 
     def answer(self, session: Session, question: Question, option: str, *, now: int) -> bool:
+        """open → answered, if it has not expired and its turn is alive at its fence."""
         decided = _decide(question, QuestionState.ANSWERED, more_than("expires_ms", now), option=option)
         with contextlib.suppress(ConditionFailed):
             self._tables.transact([decided, _alive(session)])
@@ -54,15 +59,19 @@ class TableQuestions:
         return False
 
     def expire(self, question: Question, *, now: int) -> bool:
+        """open → expired, once its time is over."""
         return self._holds(_decide(question, QuestionState.EXPIRED, at_most("expires_ms", now)))
 
     def close(self, question: Question) -> bool:
+        """open → closed: its turn is over."""
         return self._holds(_decide(question, QuestionState.CLOSED))
 
     def acknowledge(self, question: Question) -> None:
+        """The runner knows the decision. Once its message shows it too, the question is removed."""
         self._done_with(question, "acknowledged", other="shown_closed")
 
     def shown_closed(self, question: Question) -> None:
+        """Its message shows the decision. Once the runner knows it too, the question is removed."""
         self._done_with(question, "shown_closed", other="acknowledged")
 
     def _done_with(self, question: Question, what: str, *, other: str) -> None:

@@ -29,7 +29,7 @@ def request(tables: Tables, handoff: Handoff, *, now: int) -> Handoff:
             absent("active_handoff"),
             no_live_turn(now) if handoff.origin.is_cli else not_claimed(now),
         ],
-        # Of a chat, words that no executor works on are withdrawn; they are told where the session went.
+        # A turn of a chat that no executor works on is withdrawn; its rows are answered with where the session went.
         set={"active_handoff": handoff.id, "updated_at": now, "turn": None},
         add={"version": 1},
     )

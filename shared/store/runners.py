@@ -2,23 +2,35 @@
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from shared.domain.runners import Runner
 from shared.errors import Conflict
 from shared.ports.conditions import absent, present
-from shared.ports.runners import TurnPointer
 from shared.ports.tables import ConditionFailed, Delete, Item, Put, Table, Tables, Update
 from shared.store.keys import POINTER, RUNNER, pointer_key, pointers_partition, runner_key, user_partition
 from shared.store.versions import map_at, stamped
 
 
-class TableRunners:
-    """The `Runners` port."""
+@dataclass(frozen=True)
+class TurnPointer:
+    """A turn that was offered to a runner. Only a hint: the claim decides."""
+
+    session_id: str
+    turn_id: str
+    agent: str
+    native_id: str
+    is_kickoff: bool = False
+
+
+class Runners:
+    """A user's runners, and the turns that were offered to each."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
     def register(self, runner: Runner) -> bool:
+        """Create the runner, or change its name, agents and version; False if it is revoked."""
         item = {
             **runner_key(runner.user_id, runner.id),
             "name": runner.name,
@@ -40,12 +52,14 @@ class TableRunners:
         return [_runner_of(item) for item in self._tables.query(user_partition(user_id), low=RUNNER)]
 
     def seen(self, runner: Runner, *, now: int, ran_turn: bool = False) -> None:
+        """Note a sign of life, and whether a turn runs. Best effort."""
         changes = {"seen_at": now, **({"turn_at": now} if ran_turn else {})}
         key = runner_key(runner.user_id, runner.id)
         with contextlib.suppress(ConditionFailed, Conflict):
             self._tables.update(Update(Table.SESSIONS, key, when=[present("pk")], set=changes))
 
     def revoke(self, runner: Runner) -> bool:
+        """Let it claim nothing any more; False if it is gone."""
         key = runner_key(runner.user_id, runner.id)
         with contextlib.suppress(ConditionFailed):
             self._tables.update(Update(Table.SESSIONS, key, when=[present("pk")], set={"revoked": True}))
@@ -57,6 +71,7 @@ class TableRunners:
         return [_pointer_of(item) for item in items]
 
     def remove_pointer(self, user_id: str, runner_id: str, turn_id: str) -> None:
+        """Safe to repeat."""
         self._tables.delete(Delete(Table.SESSIONS, pointer_key(user_id, runner_id, turn_id)))
 
 

@@ -5,14 +5,13 @@ import contextlib
 import logging
 import re
 import secrets
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import Conflict
 from shared.ports.conditions import absent, equals
-from shared.ports.sessions import SessionPage
 from shared.ports.tables import SESSIONS_BY_USER, ConditionFailed, Item, Put, Table, Tables, Update
 from shared.store.deletion import delete_contents, delete_handoffs
 from shared.store.keys import meta_key, route_key
@@ -22,8 +21,16 @@ log = logging.getLogger(__name__)
 _CURSOR = re.compile(r"([0-9]{1,15}) ([A-Za-z0-9_-]{1,64})")
 
 
-class TableSessions:
-    """The `Sessions` port.
+@dataclass(frozen=True)
+class SessionPage:
+    """Some sessions, newest first, and the cursor of the next page."""
+
+    sessions: Sequence[Session]
+    cursor: str | None
+
+
+class Sessions:
+    """Sessions without their transcripts. Reads are strongly consistent, except `list`, which may lag by moments.
 
     A client of the tables may retry a write whose answer was lost; the retry then fails on its own first write. So each
     whole write of a session carries a random `write_id`, and a failed write that finds its own id has succeeded.
@@ -33,6 +40,7 @@ class TableSessions:
         self._tables = tables
 
     def create(self, session: Session) -> bool:
+        """Write a new session; False if its id is taken."""
         write_id = secrets.token_hex(8)
         item = {**item_of(session), "write_id": write_id}
         try:
@@ -46,7 +54,10 @@ class TableSessions:
         return session_of(item) if item else None
 
     def replace(self, before: Session, after: Session) -> Session:
-        """Writes the difference only: what another version has stored beside it stays."""
+        """Write `after` if the session is still as `before`; returns it with its new version. Raises Conflict.
+
+        Writes the difference only: what another version has stored beside it stays.
+        """
         written = replace(after, version=before.version + 1)
         write_id = secrets.token_hex(8)
         old = item_of(before)
@@ -74,14 +85,20 @@ class TableSessions:
         )
 
     def delete(self, session: Session) -> None:
-        """The epoch grows first, so that writers in flight fail; META goes last, so that a crash can be repeated."""
+        """Remove the session and all its data. Safe to repeat. Raises Conflict if it changed since it was read.
+
+        The epoch grows first, so that writers in flight fail; META goes last, so that a crash can be repeated.
+        """
         self._end(session)
         delete_contents(self._tables, session)
         delete_handoffs(self._tables, session.user_id, session=session)
         self._tables.delete_all(Table.SESSIONS, [meta_key(session.id)])
 
     def delete_all_of(self, user_id: str) -> None:
-        """Pass by pass until none is found: a request that was accepted before may still create one."""
+        """Remove every session of a user with all its data, whatever is under way, and all handoffs. Safe to repeat.
+
+        Pass by pass until none is found: a request that was accepted before may still create one.
+        """
         while found := list(self._all_of(user_id)):
             for session in found:
                 with contextlib.suppress(Conflict):  # found again by the next pass
@@ -104,6 +121,7 @@ class TableSessions:
                 return
 
     def at(self, place: Place) -> str | None:
+        """The id of the session that this place's route points to; the session may live elsewhere (see its owner)."""
         item = self._tables.get(Table.SESSIONS, route_key(place))
         return item["session_id"] if item else None
 

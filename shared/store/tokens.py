@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from shared.domain.tokens import USUAL, Token, known_scopes, token_id
+from shared.domain.tokens import Token, known_scopes, token_id
 from shared.errors import Conflict
 from shared.ports.conditions import absent, differs, either, present
 from shared.ports.tables import Check, ConditionFailed, Delete, Item, Put, Table, Tables, Write
@@ -11,11 +11,10 @@ from shared.store.versions import stamped
 
 
 def token_of(token_hash: str, item: Item, *, last_used: str | None = None) -> Token:
-    """A token item. One without scopes was stored before scopes existed and keeps the rights that it had."""
-    scopes = item.get("scopes")
+    """A token item as a token; one without scopes allows nothing."""
     return Token(
         id=token_id(token_hash),
-        scopes=USUAL if scopes is None else known_scopes(scopes),
+        scopes=known_scopes(item.get("scopes", ())),
         label=item.get("label", ""),
         created_at=item.get("created_at"),
         expires_at=item.get("valid_until"),

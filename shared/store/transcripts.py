@@ -1,5 +1,7 @@
 """Transcripts: packed chunks beside the session, each written once."""
 
+import json
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -8,12 +10,13 @@ from shared.domain.sessions import Session
 from shared.errors import Conflict, NewerVersion
 from shared.ports.conditions import absent, equals
 from shared.ports.tables import ConditionFailed, Put, Table, Tables, Update
-from shared.store.chunks import pack, unpack
 from shared.store.keys import chunk_key, meta_key, session_partition
 from shared.store.versions import is_newer, stamped
 
 MAX_CHUNKS_BYTES = 3 * 1024 * 1024
 """The chunks of one transaction, which takes 4 MB; everything beside them is far below the difference."""
+MAX_CHUNK_BYTES = 350 * 1024
+_RAW_TARGET = 1024 * 1024  # compressed at once; text shrinks to a quarter or less
 
 
 def chunk_puts(session_id: str, first: int, messages: Sequence[Message]) -> list[Put]:
@@ -39,14 +42,19 @@ def _transactions(chunks: Sequence[Put]) -> Iterator[Sequence[Put]]:
     yield run
 
 
-class TableTranscripts:
-    """The `Transcripts` port."""
+class Transcripts:
+    """The ordered messages of sessions, stored in chunks that are never rewritten."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
     def append(self, session: Session, messages: Sequence[Message], *, now: int, uploaded: int = 0) -> Session:
-        """One transaction for as many chunks as fit. A conflict between two of them leaves a shorter, intact transcript."""
+        """Add messages behind those that `session` had when it was read. Raises Conflict if it changed since.
+
+        `uploaded` bytes of them count towards the user's limit.
+
+        One transaction for as many chunks as fit. A conflict between two of them leaves a shorter, intact transcript.
+        """
         chunks = chunk_puts(session.id, session.message_count, messages)
         for run in _transactions(chunks):
             session = self._append(session, run, now=now, uploaded=uploaded)
@@ -86,6 +94,7 @@ class TableTranscripts:
         return grown
 
     def load(self, session_id: str, *, after: int = 0, limit: int | None = None) -> Iterator[Message]:
+        """The messages behind the first `after`, in order."""
         partition, start = session_partition(session_id), chunk_key(session_id, 0)["sk"]
         if after:
             up_to = chunk_key(session_id, after)["sk"]
@@ -102,3 +111,32 @@ class TableTranscripts:
                         return
                     left -= 1
                 yield message
+
+
+def pack(messages: Sequence[Message]) -> list[tuple[int, bytes]]:
+    """Split messages into runs and compress each: (how many, the bytes). No chunk is over the limit."""
+    chunks: list[tuple[int, bytes]] = []
+    run: list[bytes] = []
+    size = 0
+    for message in messages:
+        line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+        if run and size + len(line) > _RAW_TARGET:
+            chunks += _fit(run)
+            run, size = [], 0
+        run.append(line)
+        size += len(line) + 1
+    return chunks + (_fit(run) if run else [])
+
+
+def unpack(data: bytes) -> list[Message]:
+    """The messages of one chunk."""
+    text = zlib.decompress(data).decode("utf-8", "surrogatepass")
+    return [json.loads(line) for line in text.split("\n")]
+
+
+def _fit(lines: list[bytes]) -> list[tuple[int, bytes]]:
+    data = zlib.compress(b"\n".join(lines), level=6)
+    if len(data) <= MAX_CHUNK_BYTES or len(lines) == 1:
+        return [(len(lines), data)]
+    middle = len(lines) // 2
+    return _fit(lines[:middle]) + _fit(lines[middle:])

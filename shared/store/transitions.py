@@ -1,4 +1,4 @@
-"""What the transitions of a handoff require of its item and of its session's, and what they write."""
+"""Transitions of a handoff: the conditions on its item and on its session's, and the changes."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -5,30 +5,64 @@ META alone says what is alive. The offer beside it says what the turn answers, a
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from shared.domain.handoffs import Handoff
-from shared.domain.offers import Offer
+from shared.domain.handoffs import Handoff, Receipt
+from shared.domain.messages import Message
+from shared.domain.offers import Offer, Result
+from shared.domain.progress import Progress
 from shared.domain.sessions import Executor, Interruption, ResumePending, Session, Turn
 from shared.errors import Conflict
-from shared.ports.conditions import Condition, absent, differs, equals, present
-from shared.ports.inbox import InboxRow
+from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present
 from shared.ports.tables import SESSIONS_DUE, Check, ConditionFailed, Delete, Table, Tables, Update, Write
-from shared.ports.turns import TurnCommit
 from shared.store.due import due_items
-from shared.store.inbox import close_row, new_row
+from shared.store.inbox import InboxRow, close_row, new_row
 from shared.store.keys import OFFER, handoff_key, inbox_key, meta_key, offer_key, session_partition
-from shared.store.offers import new_offer, offer_of, offers_of, remove_pointer, result_value, settled_machine_turn
-from shared.store.outbox import new_part
+from shared.store.offers import (
+    new_offer,
+    offer_of,
+    offers_of,
+    progress_value,
+    remove_pointer,
+    result_value,
+    settled_machine_turn,
+)
+from shared.store.outbox import OutPart, new_part
 from shared.store.session_items import CLAIMED, pending_value, session_of, turn_value
 from shared.store.transcripts import chunk_puts
 from shared.store.transitions import allowed, confirm_write, no_executor, unconfirmed
 from shared.store.versions import map_at
 
 
-class TableTurns:
-    """The `Turns` port."""
+@dataclass(frozen=True)
+class TurnCommit:
+    """Everything that ends one turn with a reply, in one transaction.
+
+    `session` names the turn and its fence. `suspends`: the session is given up with this turn. `abandoned`: the writer is
+    not the turn's executor, so no executor may work on it. `result` is set by a machine: its agent has seen all of it.
+    """
+
+    session: Session
+    messages: Sequence[Message]
+    journal: str
+    parts: Sequence[OutPart]
+    rows: Sequence[InboxRow] = ()
+    handoff: Handoff | None = None
+    receipt: Receipt | None = None
+    suspends: bool = False
+    abandoned: bool = False
+    result: Result | None = None
+
+
+class Turns:
+    """One turn per session at a time. Each method but the reading ones is one conditional write or one transaction.
+
+    offer ──> offered ──claim──> claimed(fence, lease) ──commit──> over ──settled──> removed
+                 ^                   │ renew: the lease again
+                 └────hand_back──────┤ lease over: may be claimed again, with a greater fence
+                                     └──end, or any move of the session──> over
+    """
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -42,6 +76,11 @@ class TableTurns:
         accepted: InboxRow | None = None,
         handoff: Handoff | None = None,
     ) -> Session:
+        """Give a session that is as it was read, and has no turn, a turn that any executor may claim.
+
+        It answers `rows`, which must be new (other users' only while the session is shared), or an `accepted` row, which
+        is written with it, or the kickoff of an open, bound and unconfirmed `handoff`. Raises Conflict.
+        """
         turn = Turn(offer.id, by=offer.executor)
         writes: list[Write] = [
             Update(
@@ -69,16 +108,26 @@ class TableTurns:
         return replace(session, turn=turn, version=session.version + 1, updated_at=offer.offered_at)
 
     def get(self, session_id: str, turn_id: str) -> Offer | None:
+        """The offer of a turn that is not settled yet."""
         item = self._tables.get(Table.SESSIONS, offer_key(session_id, turn_id))
         return offer_of(item) if item else None
 
     def unsettled(self, session_id: str) -> Sequence[Offer]:
+        """Offers of a session, oldest first: of its turn, and of turns that are over and not settled.
+
+        Read them before the session: one that the session does not name afterwards is over for good.
+        """
         offers = offers_of(self._tables.query(session_partition(session_id), low=OFFER))
         return sorted(offers, key=lambda offer: (offer.offered_at, offer.id))
 
     def claim(
         self, session: Session, rows: Sequence[InboxRow], *, claim_id: str, now: int, lease_until: int
     ) -> Session:
+        """Claim and begin the session's turn, if no executor works on it, it is as read and its `rows` are new.
+
+        For the deployment's agent: a machine's turn is a Conflict. A repeat with the same `claim_id` succeeds again. A run
+        that was killed is marked for the next one, except a kickoff's (no rows). Raises Conflict.
+        """
         before = turn_of(session)
         turn = replace(
             before,
@@ -109,11 +158,17 @@ class TableTurns:
         return replace(session, turn=turn, resume_pending=pending, version=session.version + 1)
 
     def renew(self, session: Session, *, lease_until: int) -> bool:
+        """Extend the lease of the session's turn; False if that is over or has another fence."""
         return self._update(session, set={"turn.lease_until": lease_until})
 
     def hand_back(
         self, session: Session, *, now: int, until: int, interrupted: Interruption | None, marks: bool = True
     ) -> bool:
+        """claimed → offered by its executor, which stops; it may be claimed again from `until` on.
+
+        Without an interruption the run counts as a try only; with one, the session is marked for the next run if it
+        `marks`. False if the turn is over or has another fence.
+        """
         held = turn_of(session)
         turn = replace(held, fence=held.fence + 1, is_claimed=False, lease_until=until, claim_id=None)
         if interrupted is None:
@@ -123,7 +178,22 @@ class TableTurns:
         mark = {"resume_pending": pending_value(ResumePending(interrupted, now))} if marks else {}
         return self._update(session, set={"turn": turn_value(turn), **mark})
 
+    def report(self, offer: Offer, progress: Progress) -> bool:
+        """Store the progress of a turn at work; False if a newer one is stored, or the turn is settled."""
+        older = either(
+            absent("progress"),
+            at_most("progress.fence", progress.fence - 1),
+            both(equals("progress.fence", progress.fence), at_most("progress.seq", progress.seq - 1)),
+        )
+        key = offer_key(offer.session_id, offer.id)
+        when = [present("pk"), older, absent("settled")]
+        return self._holds(Update(Table.SESSIONS, key, when=when, set={"progress": progress_value(progress)}))
+
     def commit(self, commit: TurnCommit, *, now: int) -> Session:
+        """Write messages, done rows, outbox and (for a kickoff) `confirmed` in one transaction; the turn is over.
+
+        Raises Conflict if the turn is over or has another fence, a row is done, or the transcript changed.
+        """
         session = commit.session
         count = session.message_count + len(commit.messages)
         mine = [no_executor(now)] if commit.abandoned else [equals("turn.state", CLAIMED)]
@@ -168,6 +238,7 @@ class TableTurns:
         )
 
     def end(self, session: Session, *, now: int) -> bool:
+        """End the session's turn without a reply, whoever works on it; False if it is over already."""
         ended = Update(
             Table.SESSIONS,
             meta_key(session.id),
@@ -178,6 +249,7 @@ class TableTurns:
         return self._holds(ended)
 
     def settled(self, offer: Offer) -> None:
+        """Remove the offer of a turn that is over and delivered; a machine's is kept for a while. Safe to repeat."""
         if offer.runs_on is None:
             self._tables.delete(Delete(Table.SESSIONS, offer_key(offer.session_id, offer.id)))
             return
@@ -185,9 +257,11 @@ class TableTurns:
         self._holds(settled_machine_turn(offer))
 
     def due(self, *, now: int, limit: int) -> Sequence[Offer]:
+        """Offers for the sweep, the earliest first. The list may lag by moments."""
         return offers_of(due_items(self._tables, SESSIONS_DUE, now=now, limit=limit))
 
     def postpone(self, offer: Offer, *, until: int, nudged_fence: int | None = None) -> bool:
+        """Let the sweep look at an offer again at `until`. With a fence, count a nudge: one of several sweeps succeeds."""
         when: list[Condition] = [present("pk")]
         changes: dict[str, Any] = {"due_at": until}
         if nudged_fence is not None:
@@ -227,8 +301,8 @@ def is_at_fence(session: Session) -> list[Condition]:
 
 
 def may_speak(session: Session, *rows: InboxRow) -> list[Condition]:
-    """Words of other users than the session's are heard only while it is shared."""
-    is_guests = any(row.user_id not in ("", session.user_id) for row in rows)
+    """Rows of other users than the session's are accepted only while it is shared."""
+    is_guests = any(row.user_id != session.user_id for row in rows)
     return [equals("shared", value=True)] if is_guests else []
 
 

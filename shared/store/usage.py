@@ -23,14 +23,22 @@ WRITTEN_WITHIN = 60_000
 """Milliseconds after which a handoff that was taken and has no item was never written."""
 
 
-class TableUsage:
-    """The `Usage` port."""
+class Usage:
+    """Counts by conditional writes, so that concurrent requests never pass a limit together.
+
+    What is taken and then not used is given back. A process that dies between the two leaves a turn or the bytes of one
+    upload counted; a handoff that was never written frees itself.
+    """
 
     def __init__(self, tables: Tables, limits: Limits) -> None:
         self._tables = tables
         self._limits = limits
 
     def take_handoff(self, user_id: str, handoff_id: str, *, now: int) -> bool:
+        """Count an open handoff and its turn; False if this one is counted already.
+
+        Raises TooManyOpenHandoffs or TooManyTurns.
+        """
         limits = self._limits
         if not (limits.open_handoffs or limits.turns_per_hour):
             return False
@@ -68,6 +76,7 @@ class TableUsage:
         )
 
     def take_turn(self, user_id: str, turn_id: str, *, now: int) -> None:
+        """Count a turn; a retry of the user's last one counts once. Raises TooManyTurns."""
         if not self._limits.turns_per_hour:
             return
         this_hour = at_least("hour", now // HOUR)
@@ -86,6 +95,7 @@ class TableUsage:
         raise Conflict(f"the usage of {user_id} keeps changing")
 
     def take_notice(self, user_id: str, notice_id: str, *, now: int) -> None:
+        """Count a notice: one a minute; a retry of the user's last one counts once. Raises TooManyNotices."""
         found = self._try(
             usage_key(user_id),
             [either(absent("noticed_at"), at_most("noticed_at", now - NOTICE_EVERY))],
@@ -96,6 +106,7 @@ class TableUsage:
             raise TooManyNotices(every=NOTICE_EVERY // 1000, retry_after=max(1, math.ceil(wait / 1000)))
 
     def take_bytes(self, user_id: str, size: int) -> None:
+        """Count an upload. Raises StorageFull."""
         limit = self._limits.stored_bytes
         if not limit:
             return

@@ -6,7 +6,7 @@ from typing import Any
 from shared.ports.conditions import Condition, absent, at_most, either
 
 VERSION = 1
-"""Raised only when code of the release before must not act on what this one writes. Items without `v` are version 0."""
+"""Raised only when code of the release before must not act on what this one writes. An item without `v` is no newer one."""
 
 
 def stamped(item: Mapping[str, Any]) -> Mapping[str, Any]:

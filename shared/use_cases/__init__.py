@@ -1,1 +1,1 @@
-"""What the service does, one verb per file; knows ports, no cloud and no chat SDK."""
+"""Use cases of the service, one verb per file, on store and ports; no cloud and no chat SDK."""

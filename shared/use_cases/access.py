@@ -18,9 +18,9 @@ from shared.errors import (
     UnknownSession,
     WriteFirst,
 )
-from shared.ports.inbox import InboxRow
 from shared.ports.platforms import Platform, Platforms, ResolvedChat
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.retry import on_conflict
 
 
@@ -47,7 +47,7 @@ def refuse_elsewhere(session: Session, epoch: int) -> None:
 
 
 def refuse_early(services: Services, user_id: str, chat: Place) -> None:
-    """What can be said of a chat without its platform. `open_to` decides.
+    """Refuse a chat as far as that needs no call to its platform; `open_to` decides.
 
     Raises InvalidRequest for a text of another form than the platform's ids, and PlaceBusy for another user's private
     chat where that has the user's id.
@@ -142,8 +142,8 @@ def session_id_at(row: InboxRow, seed: str) -> str:
     return _digest(row.place.route, row.user_id, seed)
 
 
-def turn_of(row: InboxRow) -> str:
-    """What a user's limit counts for the turn that answers this row first: the same on every attempt, another per place.
+def counted_turn(row: InboxRow) -> str:
+    """The id under which a limit counts the turn that answers this row first: the same on every attempt, another per place.
 
     Platforms count messages per chat, and a session may answer in several.
     """

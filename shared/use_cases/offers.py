@@ -25,7 +25,7 @@ def machine_for(services: Services, session: Session, *, is_kickoff: bool = Fals
     return runner if runner is not None and not runner.revoked else None
 
 
-def words_offer(services: Services, session: Session, rows: tuple[str, ...]) -> Offer:
+def rows_offer(services: Services, session: Session, rows: tuple[str, ...]) -> Offer:
     """The offer of a turn that answers rows at the place where the session lives. A terminal's is never a machine's."""
     machine = None if session.owner.is_cli else machine_for(services, session)
     return Offer(
@@ -78,7 +78,7 @@ def wake_place(services: Services, place: Place, session_id: str, *, why: str) -
     services.queue.send(WakeUp(place, session_id), dedupe=f"wake {session_id} {why}")
 
 
-def show_turn(services: Services, offer: Offer, *, why: str) -> None:
+def send_show(services: Services, offer: Offer, *, why: str) -> None:
     """Let the progress and the questions of a turn be shown. Best effort: `why` tells repeats apart."""
     show = Show(offer.place, offer.session_id, offer.id)
     services.queue.send(show, dedupe=f"show {offer.id} {why}", line=f"show {offer.place.route}")

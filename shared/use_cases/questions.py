@@ -3,11 +3,11 @@
 from shared.domain.questions import Option, Press, Question, QuestionState
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
-from shared.ports.outbox import OutPart
 from shared.ports.platforms import Button, Part, Style
 from shared.services import Services
+from shared.store.outbox import OutPart
 from shared.use_cases.access import platform_of, session_at
-from shared.use_cases.offers import show_turn
+from shared.use_cases.offers import send_show
 
 NO_LONGER_ASKED = "This is no longer asked."
 NOT_YOURS = "Only the person whose session this is can decide."
@@ -46,7 +46,7 @@ def answer(services: Services, session: Session, question: Question, option: Opt
     if is_asked and services.store.questions.answer(session, question, option.id, now=now):
         offer = services.store.turns.get(session.id, question.turn_id)
         if offer is not None:
-            show_turn(services, offer, why=f"answered {question.fence} {question.number}")
+            send_show(services, offer, why=f"answered {question.fence} {question.number}")
         return f"{option.name}."
     current = services.store.questions.get(session.id, question.turn_id, question.fence, question.number)
     if current is None or not is_asked:

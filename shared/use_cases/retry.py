@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from shared.backoff import backoff
 from shared.errors import Conflict
-from shared.use_cases.backoff import backoff
 
 T = TypeVar("T")
 TRIES = 5

@@ -17,10 +17,10 @@ def figures(**values: float) -> Figures:
 
 
 def test_a_slow_figure_is_shown_as_not_reached() -> None:
-    slow, quick = table(figures(ready=1.5)), table(figures(ready=0.5))
+    slow, quick = table(figures(ready=2.5)), table(figures(ready=1.5))
 
-    assert "| start until ready | 1.50 s | 0.6 s | no |" in slow
-    assert "| start until ready | 0.50 s | 0.6 s | yes |" in quick
+    assert "| start until ready | 2.50 s | 2 s | no |" in slow
+    assert "| start until ready | 1.50 s | 2 s | yes |" in quick
 
 
 def test_each_figure_has_the_pace_of_the_machine_beside_it() -> None:

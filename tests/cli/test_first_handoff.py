@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from tests.support.waiting import eventually
 
 MESSAGES = '[{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]'
 GUIDED = [chat for chat in CHATS if chat.spec.set_up and chat.relay]
+ANOTHER_SERVICE = {"HANDOFF_URL": "http://127.0.0.1:9", "HANDOFF_TOKEN": "ho_owner.of-another-service"}
 CODE = re.compile(r"to the bot, in a private chat:\s+(\S.*)")
 
 
@@ -45,7 +45,7 @@ class Newcomer:
             },
         }
 
-    def type(self, *arguments: str) -> "subprocess.Popen[str]":
+    def type(self, *arguments: str, **more: str) -> "subprocess.Popen[str]":
         """One command, in its terminal."""
         self.commands += 1
         output = (self.home / f"output-{self.commands}").open("w")
@@ -53,7 +53,7 @@ class Newcomer:
             process = subprocess.Popen(
                 [sys.executable, "-m", "handoff_cli", *arguments],
                 cwd=self.home,
-                env=self.environment,
+                env={**self.environment, **more},
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -77,8 +77,8 @@ class Newcomer:
         return service
 
     def sets_up(self, chat: LocalChat) -> str:
-        """Type the secrets, then send the code from the chat, as a person would."""
-        setup = self.type("setup", chat.name)
+        """Type the secrets, then send the code from the chat, as a person would. It pairs with the service set up."""
+        setup = self.type("setup", chat.name, **ANOTHER_SERVICE)
         assert setup.stdin
         setup.stdin.write("".join(f"{secret}\n" for secret in self.secrets(chat)))
         setup.stdin.flush()
@@ -123,15 +123,6 @@ def newcomer(tmp_path: Path, platforms: Simulator) -> Iterator[Newcomer]:
     person.stop()
 
 
-def test_three_commands_lead_to_a_finished_handoff(newcomer: Newcomer) -> None:
-    began = time.monotonic()
-    newcomer.starts()
-    newcomer.sets_up(GUIDED[0])
-    assert newcomer.sends(GUIDED[0])["state"] == "completed"
-    assert newcomer.commands == 3
-    assert time.monotonic() - began < 120
-
-
 @pytest.mark.timeout(300)
 def test_every_bot_in_one_service_and_a_second_person(
     newcomer: Newcomer, tmp_path_factory: pytest.TempPathFactory
@@ -145,6 +136,7 @@ def test_every_bot_in_one_service_and_a_second_person(
         assert (handoff["state"], handoff["error"]) == ("completed", None)
         arrived = json.dumps(newcomer.platforms.state()["platforms"][chat.name])
         assert "your handoffs arrive in this chat" in arrived
+        assert chat is not GUIDED[0] or newcomer.commands == 3, "three commands lead to a finished handoff"
     assert service.poll() is None, "the service has gone on in its process"
     homes = json.loads(newcomer.done(newcomer.type("homes", "--json")))
     assert {each["platform"]: each["accounts"] for each in homes} == {
@@ -164,13 +156,6 @@ def _keeps_its_secrets(newcomer: Newcomer, service: "subprocess.Popen[str]") -> 
             assert not [secret for secret in secrets if secret.encode() in file.read_bytes()], file
         else:
             assert file.stat().st_mode & 0o077 == 0
-
-
-def test_a_set_up_pairs_with_the_service_that_it_set_up(newcomer: Newcomer) -> None:
-    newcomer.starts()
-    newcomer.environment |= {"HANDOFF_URL": "http://127.0.0.1:9", "HANDOFF_TOKEN": "ho_owner.of-another-service"}
-    shown = newcomer.sets_up(GUIDED[0])
-    assert f"account {GUIDED[0].people['owner']} is owner" in shown
 
 
 def test_a_set_up_of_this_machine_takes_no_other_address(newcomer: Newcomer) -> None:

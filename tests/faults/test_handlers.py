@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -17,8 +17,8 @@ from functions.turn.handler import build as build_turn
 from shared.domain.handoffs import Handoff, State
 from shared.errors import AgentUnavailable, Conflict, RateLimited
 from shared.ports.queue_text import body_of, run_body_of
-from shared.ports.store import Store
-from shared.ports.turns import Turns
+from shared.store.bundle import Store
+from shared.store.turns import Turns
 from shared.use_cases.turns.execute_turn import RESERVE
 from shared.use_cases.turns.run_turn import CONFLICT_PAUSE
 from tests.support.use_case_world import World
@@ -113,14 +113,11 @@ def test_a_message_whose_session_keeps_changing_is_retried_soon(world: World, vi
     _, place = world.moved()
     world.say(place, "And now?", "0001")
 
-    class Changing:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(world.store.turns, name)
-
+    class Changing(Turns):
         def offer(self, *_: Any, **__: Any) -> Any:
             raise Conflict("changed since it was read")
 
-    world.services = replace(world.services, store=replace(world.store, turns=cast("Turns", Changing())))
+    world.services = replace(world.services, store=replace(world.store, turns=Changing(world.store.turns._tables)))
     assert failed(run_turn(world, visibility)) == [MESSAGE_ID]
     assert visibility.seconds == [CONFLICT_PAUSE]
 

@@ -15,7 +15,7 @@ SDKS = {module for spec in SPECS for module in spec.lazy_imports if module.start
 """The modules that import an SDK; the SDKs have no other importer."""
 AGENT_MODULES = {spec.adapter.partition(":")[0] for spec in AGENTS}
 WEB = {"fastapi", "starlette", "pydantic", "mangum"}
-LATE = ADAPTERS | SDKS | AGENT_MODULES | {"boto3", "pydantic.v1"}
+LATE = ADAPTERS | SDKS | AGENT_MODULES | {"boto3"}
 FORBIDDEN = {
     "request": LATE,
     "status": LATE,
@@ -59,29 +59,12 @@ def test_a_handler_loads_no_sdk_and_no_agent(function: str) -> None:
     assert loaded & FORBIDDEN[function] == set()
 
 
-@pytest.mark.parametrize(
-    "module",
-    ["functions.request.handler", "functions.status.handler", "functions.webhook.handler", "local.server.routes"],
-)
-def test_the_models_of_openapi_are_not_built(module: str) -> None:
-    """FastAPI makes them when it is imported; `functions.http.framework` must be the first to do that."""
-    code = f"import {module}; from fastapi.openapi.models import OpenAPI; print(OpenAPI.__pydantic_complete__)"
-
-    assert printed(code) == ["False"]
-
-
 def test_a_service_on_one_machine_starts_without_large_packages() -> None:
     loaded = set(printed("import local.server.program, sys; print(*sys.modules)"))
 
-    large = {"pydantic", "fastapi", "opentelemetry", "telegram", "slack_sdk", "discord", "boto3", "moto"}
+    large = {"telegram", "slack_sdk", "discord", "boto3", "moto"}
     assert "local.server.http" in loaded
     assert loaded & large == set()
-
-
-def test_the_calls_of_a_handoff_need_no_fastapi() -> None:
-    loaded = set(printed("import local.server.handoff_calls, sys; print(*sys.modules)"))
-
-    assert loaded & {"pydantic", "fastapi"} == {"pydantic"}
 
 
 @pytest.mark.parametrize("package", ["shared.platforms", "shared.agents"])

@@ -19,17 +19,17 @@ from shared.domain.offers import Offer
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Session
 from shared.domain.tokens import Scope
-from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent, Run
 from shared.ports.queue_text import body_of, run_body_of
-from shared.use_cases.turns.check_offer import NUDGES
+from shared.store.inbox import InboxRow
+from shared.use_cases.recovery.unsettled_turns import NUDGES
 from tests.support.api_user import ApiUser, add_user
 from tests.support.http_machine import Machine, MachineThread
 from tests.support.waiting import eventually
 
 PATIENCE = 60.0
-# Grants that only races and upgrades need, which the walk does not cause: ending a handoff while its session moves, and
-# offering the kickoff of a handoff that an earlier release has bound.
+# Grants that only rare cases need, which the walk does not cause: ending a handoff while its session moves, and
+# offering a kickoff again that was taken back from a machine.
 RARE = {(name, "dynamodb:ConditionCheckItem", "SessionsTable") for name in ("Process", "Sweep")} | {
     ("Turn", "dynamodb:ConditionCheckItem", "HandoffsTable")
 }

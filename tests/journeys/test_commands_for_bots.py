@@ -10,7 +10,7 @@ from local.chats.simulator.people import BOT, people_on
 from local.chats.telegram import CHAT
 from shared.domain.commands import COMMANDS
 from shared.domain.routes import Place
-from shared.ports.inbox import InboxRow
+from shared.store.inbox import InboxRow
 from tests.shared.platforms.telegram.samples import GROUP, OWNER, sign
 from tests.support.api_user import ApiUser
 from tests.support.waiting import eventually

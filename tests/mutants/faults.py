@@ -151,8 +151,8 @@ FAULTS = [
     # Functions
     Fault(
         "a token may do what its scopes do not allow",
-        "functions/http/context.py",
-        "    caller.require(scope)\n",
+        "functions/http/dependencies.py",
+        "        caller.require(self._scope)\n",
         "",
     ),
     Fault(
@@ -172,13 +172,13 @@ FAULTS = [
     Fault(
         "an old webhook of Slack is accepted",
         "shared/platforms/slack/inbound.py",
-        "    if abs(now / 1000 - int(timestamp)) > _FRESH_SECONDS:\n        return False\n",
-        "",
+        "if not secret or not is_fresh(timestamp, now=now):",
+        "if not secret:",
     ),
     Fault(
         "any signature of WhatsApp is accepted",
         "shared/platforms/whatsapp/inbound.py",
-        'return _equal(request.headers.get(_SIGNATURE, ""), f"sha256={digest}")',
+        'return is_equal(request.headers.get(_SIGNATURE), f"sha256={digest}")',
         'return len(request.headers.get(_SIGNATURE, "")) == len(f"sha256={digest}")',
     ),
     Fault(

@@ -9,6 +9,7 @@ from tests.support.api_user import ApiUser
 from tests.support.fake_model.server import FakeModel
 from tests.support.real_agents import AUTOMATIC, NAMES, Home, begin_in_terminal, resume_in_terminal
 from tests.support.real_runner import HANDOFF, PLATFORM, Thread, runner
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.agents
 
@@ -56,3 +57,24 @@ def test_a_refused_command_leaves_no_file(agent: str, laptop: Home, user: ApiUse
         thread.say("still there?")
         thread.shows("still there?")
     assert not (laptop.project / "answer.txt").exists()
+
+
+@pytest.mark.parametrize("agent", NAMES)
+def test_a_turn_that_is_stopped_ends_the_answer(agent: str, laptop: Home, user: ApiUser, model: FakeModel) -> None:
+    begun = begin_in_terminal(laptop, agent, "my number is 4711")
+    thread = Thread(user, f"{agent} stops")
+    with runner(laptop, user):
+        handoff = _hand_over(laptop, agent, begun.native_id, thread.title)
+        thread.say("hold")
+        model.asked("hold")
+        thread.say("/stop")
+        thread.shows("Stopped")
+        thread.say("go on")
+        after = eventually(lambda: _reply_to(user, handoff["session_id"], "go on"), within=60)
+    assert "my number is 4711" in after
+    assert not any("One moment" in text for text in user.contents(handoff["session_id"]))
+
+
+def _reply_to(user: ApiUser, session_id: str, words: str) -> str | None:
+    contents = user.contents(session_id)
+    return contents[-1] if words in contents[:-1] else None

@@ -32,6 +32,7 @@ def service() -> Iterator[LocalService]:
 
 
 def post(service: LocalService, http: httpx.Client, samples: Samples, raw: bytes) -> int:
+    raw = samples.seal(service.simulator.secrets, raw)
     signed = samples.sign(service.simulator.secrets, raw, int(time.time()))
     headers = {"Content-Type": "application/json", **samples.headers, **signed}
     path = f"/webhooks/{samples.platform}{samples.rest}"
@@ -66,7 +67,8 @@ def test_hostile_webhooks_leave_the_service_working(service: LocalService, platf
             samples = chance.choice(WAYS[platform])
             raw = hostile(chance, samples, number)
             status = post(service, http, samples, raw)
-            assert (status, errors) == (200, []), f"seed {seed}, number {number}: {raw[:2000]!r}"
+            is_forged = status == 401 and platform == TOY.name  # a change met the secret in its body
+            assert (is_forged or status == 200, errors) == (True, []), f"seed {seed}, number {number}: {raw[:2000]!r}"
         eventually(lambda: waiting(service) == [0, 0, 0], within=600, show=lambda: waiting(service))
 
         hand_over_and_talk(service, platform)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shared.use_cases.access import id_for
-from shared.use_cases.turns.deliver import REPEATING
+from shared.use_cases.deliver import REPEATING
 from tests.support.api_user import ApiUser
 from tests.support.engines import ENGINES, Faulty, Setting, started
 from tests.support.kill_cases import MARK

@@ -1,7 +1,8 @@
 """An agent that speaks ACP on stdio and does what the prompt tells it; started as a program.
 
 It keeps its sessions in the files of Claude Code, so that the reader of that agent can read them. The last line of a
-prompt that begins with `do:` chooses what it does; see `_ACTIONS`. Everything else is answered with its own words.
+prompt that begins with `do:` chooses what it does; see `_do_…`. Everything else is answered with its own words.
+It writes the JSON of the protocol itself: the library, with which the runner checks it, takes half a second to import.
 """
 
 import asyncio
@@ -10,76 +11,121 @@ import os
 import signal
 import sys
 import time
+import traceback
 import uuid
 from pathlib import Path
-from typing import Any, cast
-
-import acp
-from acp import schema
+from typing import Any
 
 from handoff_cli.readers.claude_code.find import folder_name
 
-MODES = schema.SessionModeState(
-    current_mode_id="auto",
-    available_modes=[schema.SessionMode(id="default", name="Ask"), schema.SessionMode(id="auto", name="Auto")],
-)
+Json = dict[str, Any]
+
+MODES = {
+    "currentModeId": "auto",
+    "availableModes": [{"id": "default", "name": "Ask"}, {"id": "auto", "name": "Auto"}],
+}
 OPTIONS = [
-    schema.PermissionOption(option_id="yes-7", kind="allow_once", name="Yes"),
-    schema.PermissionOption(option_id="ever-7", kind="allow_always", name="Always"),
-    schema.PermissionOption(option_id="no-7", kind="reject_once", name="No"),
+    {"optionId": "yes-7", "kind": "allow_once", "name": "Yes"},
+    {"optionId": "ever-7", "kind": "allow_always", "name": "Always"},
+    {"optionId": "no-7", "kind": "reject_once", "name": "No"},
 ]
+
+
+class Refused(Exception):
+    """The answer to a request is this error."""
+
+
+class Lines:
+    """JSON-RPC, one message per line. Requests are handled at the same time; the end of the input ends the program."""
+
+    def __init__(self, agent: "FakeAgent") -> None:
+        self._agent = agent
+        self._asked: dict[int, asyncio.Future[Json]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        reader = asyncio.StreamReader(limit=2**26)
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        while line := await reader.readline():
+            message = json.loads(line)
+            if "method" in message:
+                task = asyncio.create_task(self._handle(message))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            else:
+                self._asked.pop(message["id"]).set_result(message.get("result") or {})
+
+    async def _handle(self, message: Json) -> None:
+        try:
+            method = getattr(self._agent, message["method"].replace("/", "_"))
+            answer: Json = {"result": await method(message.get("params") or {})}
+        except Refused as refused:
+            answer = {"error": dict(zip(("code", "message", "data"), refused.args, strict=True))}
+        except Exception:  # noqa: BLE001 - a mistake in here must not hang the test
+            traceback.print_exc()
+            os._exit(70)
+        if "id" in message:
+            self._send({"id": message["id"], **answer})
+
+    def notify(self, method: str, params: Json) -> None:
+        self._send({"method": method, "params": params})
+
+    async def ask(self, method: str, params: Json) -> Json:
+        number = len(self._asked) + 1
+        self._asked[number] = asyncio.get_running_loop().create_future()
+        self._send({"id": number, "method": method, "params": params})
+        return await self._asked[number]
+
+    def _send(self, message: Json) -> None:
+        sys.stdout.buffer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        sys.stdout.buffer.flush()
 
 
 class FakeAgent:
     """One process; its log (`FAKE_ACP_LOG`) has a line for each thing that tests look for."""
 
     def __init__(self) -> None:
-        self._client: Any = None
+        self.lines = Lines(self)
         self._cancelled = asyncio.Event()
         self._directory = Path.cwd()
         self._session = ""
         self._text = ""
 
-    def on_connect(self, conn: Any) -> None:
-        self._client = conn
+    async def initialize(self, params: Json) -> Json:
+        resume: Json = {} if os.environ.get("FAKE_ACP_LOADS") else {"resume": {}}
+        return {
+            "protocolVersion": int(os.environ.get("FAKE_ACP_PROTOCOL") or params["protocolVersion"]),
+            "agentCapabilities": {"loadSession": True, "sessionCapabilities": resume},
+        }
 
-    async def initialize(self, protocol_version: int, **_: Any) -> schema.InitializeResponse:
-        resume = None if os.environ.get("FAKE_ACP_LOADS") else schema.SessionResumeCapabilities()
-        return schema.InitializeResponse(
-            protocol_version=int(os.environ.get("FAKE_ACP_PROTOCOL", protocol_version)),
-            agent_capabilities=schema.AgentCapabilities(
-                load_session=True, session_capabilities=schema.SessionCapabilities(resume=resume)
-            ),
-        )
+    async def session_resume(self, params: Json) -> Json:
+        self._open(params, "resume")
+        return {"modes": MODES}
 
-    async def resume_session(self, session_id: str, cwd: str, **_: Any) -> schema.ResumeSessionResponse:
-        self._open(session_id, cwd, "resume")
-        return schema.ResumeSessionResponse(modes=MODES)
-
-    async def load_session(self, session_id: str, cwd: str, **_: Any) -> schema.LoadSessionResponse:
-        self._open(session_id, cwd, "load")
+    async def session_load(self, params: Json) -> Json:
+        self._open(params, "load")
         for line in self._file.read_text().splitlines() if self._file.exists() else []:
             text = json.loads(line)["message"]["content"]
             await self._say(text if isinstance(text, str) else text[0]["text"])
-        return schema.LoadSessionResponse(modes=MODES)
+        return {"modes": MODES}
 
-    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> schema.SetSessionModeResponse:  # noqa: ARG002 - the library's names
-        _log("mode", mode_id)
-        return schema.SetSessionModeResponse()
+    async def session_set_mode(self, params: Json) -> Json:
+        _log("mode", params["modeId"])
+        return {}
 
-    async def cancel(self, session_id: str, **_: Any) -> None:  # noqa: ARG002 - the library's names
+    async def session_cancel(self, _: Json) -> None:
         _log("cancel", "")
         self._cancelled.set()
 
-    async def prompt(self, prompt: list[Any], session_id: str, **_: Any) -> schema.PromptResponse:  # noqa: ARG002
-        text = self._text = prompt[0].text
+    async def session_prompt(self, params: Json) -> Json:
+        text = self._text = params["prompt"][0]["text"]
         _log("prompt", text)
         self._cancelled.clear()
         self._write("user", text)
         actions = [line.removeprefix("do:").split() for line in text.splitlines() if line.startswith("do:")]
         name, *arguments = actions[-1] if actions else ["echo"]
         stop = await getattr(self, f"_do_{name}")(*arguments)
-        return schema.PromptResponse(stop_reason=stop or "end_turn")
+        return {"stopReason": stop or "end_turn"}
 
     async def _do_echo(self) -> None:
         await self._answer(f"You said: {self._text}")
@@ -126,11 +172,15 @@ class FakeAgent:
 
     async def _do_permit(self) -> str | None:
         """Ask for permission, then say what was chosen."""
-        call = schema.ToolCallUpdate(
-            tool_call_id="c1", title="rm -r build", kind="execute", raw_input={"command": "rm -r build"}
-        )
-        answer = await self._client.request_permission(session_id=self._session, tool_call=call, options=OPTIONS)
-        chosen = getattr(answer.outcome, "option_id", "cancelled")
+        call = {
+            "toolCallId": "c1",
+            "title": "rm -r build",
+            "kind": "execute",
+            "rawInput": {"command": "rm -r build"},
+        }
+        asked = {"sessionId": self._session, "toolCall": call, "options": OPTIONS}
+        answer = await self.lines.ask("session/request_permission", asked)
+        chosen = answer["outcome"].get("optionId", "cancelled")
         _log("chosen", chosen)
         if chosen == "cancelled":
             return "cancelled"
@@ -153,7 +203,7 @@ class FakeAgent:
         for line in (b"Warning: update available\n", b"[1, 2]\n", b"7\n", b"{broken\n", b"\xff\xfe\n", b"\n"):
             sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
-        await self._client.ext_notification("unknown/thing", {"a": 1})
+        self.lines.notify("_unknown/thing", {"a": 1})
         await self._answer("Fine.")
 
     async def _do_silent(self) -> None:
@@ -168,45 +218,34 @@ class FakeAgent:
     async def _do_environment(self) -> None:
         await self._answer(json.dumps({name: value for name, value in os.environ.items() if "HANDOFF" in name}))
 
-    def _open(self, session_id: str, cwd: str, how: str) -> None:
-        self._session, self._directory = session_id, Path(cwd)
-        _log(how, session_id)
+    def _open(self, params: Json, how: str) -> None:
+        self._session, self._directory = params["sessionId"], Path(params["cwd"])
+        _log(how, self._session)
         _log("pid", str(os.getpid()))
         if error := os.environ.get("FAKE_ACP_BUSY"):
             left = Path(error)
             if left.exists() and (count := int(left.read_text())):
                 left.write_text(str(count - 1))
-                raise acp.RequestError(-32600, "Invalid request", {"reason": "thread_active_writer"})
+                raise Refused(-32600, "Invalid request", {"reason": "thread_active_writer"})
 
     async def _answer(self, text: str) -> None:
         await self._say(text)
         self._write("assistant", text)
 
     async def _say(self, text: str) -> None:
-        await self._client.session_update(self._session, acp.update_agent_message_text(text))
+        self._update("agent_message_chunk", content={"type": "text", "text": text})
 
     async def _tool(
-        self, title: str, *, call: str = "c1", status: Any = None, output: str = "", path: str = "/src/a.py"
+        self, title: str, *, call: str = "c1", status: str = "", output: str = "", path: str = "/src/a.py"
     ) -> None:
-        content: list[Any] | None = [acp.tool_content(acp.text_block(output))] if output else None
-        locations = [schema.ToolCallLocation(path=path)]
-        update: Any = (
-            schema.ToolCallStart(
-                session_update="tool_call",
-                tool_call_id=call,
-                title=title,
-                kind="edit",
-                status=status,
-                content=content,
-                locations=locations,
-                raw_input={"path": path},
-            )
-            if title
-            else schema.ToolCallProgress(
-                session_update="tool_call_update", tool_call_id=call, status=status, content=content
-            )
-        )
-        await self._client.session_update(self._session, update)
+        shown: Json = {"content": [{"type": "content", "content": {"type": "text", "text": output}}]} if output else {}
+        if title:
+            shown |= {"title": title, "kind": "edit", "locations": [{"path": path}], "rawInput": {"path": path}}
+        self._update("tool_call" if title else "tool_call_update", toolCallId=call, status=status, **shown)
+
+    def _update(self, kind: str, /, **fields: Any) -> None:
+        update = {"sessionUpdate": kind, **fields}
+        self.lines.notify("session/update", {"sessionId": self._session, "update": update})
 
     @property
     def _file(self) -> Path:
@@ -245,4 +284,4 @@ def _log(what: str, text: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(acp.run_agent(cast("Any", FakeAgent()), use_unstable_protocol=True))
+    asyncio.run(FakeAgent().lines.run())

@@ -14,6 +14,7 @@ from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split
 from shared.ports.inbound import (
     Announced,
+    Answer,
     Event,
     Heard,
     Inbound,
@@ -24,7 +25,7 @@ from shared.ports.inbound import (
     WebhookRequest,
 )
 from shared.ports.platforms import Button, Capabilities, Part, Platform, ResolvedChat
-from shared.use_cases.turns.deliver import REPEAT_MARK
+from shared.use_cases.deliver import REPEAT_MARK
 
 T = TypeVar("T")
 LIMIT = 1000
@@ -78,6 +79,7 @@ class FakePlatform(Platform):
         self.asked: list[str] = []
         self.joined: list[Place] = []
         self.acknowledged: list[tuple[str, str]] = []  # who pressed, and what they were told
+        self.press_answer: Answer | None = None
         self.gone: set[Place] = set()
         self.private: dict[str, str] = {}
         self.announced: dict[str, str] = {}
@@ -104,8 +106,9 @@ class FakePlatform(Platform):
     def typing(self, place: Place) -> None:
         return
 
-    def acknowledge(self, pressed: Pressed, text: str) -> None:
+    def acknowledge(self, pressed: Pressed, text: str) -> Answer | None:
         self.acknowledged.append((pressed.sender, text))
+        return self.press_answer
 
     def render(self, markdown: str) -> list[Part]:
         return [Part(text) for text in split(neutralise(clean(markdown)), LIMIT - len(REPEAT_MARK))]

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 from local.cloud.in_process import Killed
 from local.functions import Interceptors
 from shared.bootstrap import Handler
-from shared.ports.store import Store
 from shared.services import Services
+from shared.store.bundle import Store
 from tests.support.kill_points import (
     PROCESS,
     TURN,

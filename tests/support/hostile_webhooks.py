@@ -120,6 +120,7 @@ class Samples:
 
     `sign` makes the headers from the platform's secrets, the raw body and the time in seconds. `bodies` are the contents,
     the first a plain message of the owner; `number` makes them unique. `rest` follows the platform's name in the path.
+    `seal` puts a secret into the body, on a platform that signs nothing in the headers.
     """
 
     platform: str
@@ -129,6 +130,7 @@ class Samples:
     headers: Mapping[str, str] = field(default_factory=dict)
     method: str = "POST"
     rest: str = ""
+    seal: Callable[[Mapping[str, str], bytes], bytes] = lambda _, raw: raw
 
 
 def hostile(chance: random.Random, samples: Samples, number: int) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from shared.use_cases.access import id_for
-from shared.use_cases.turns.deliver import REPEAT_MARK
+from shared.use_cases.deliver import REPEAT_MARK
 from tests.support.api_user import ApiUser
 from tests.support.kill_points import AGENT, PROCESS, TURN, KillPoints, Plan
 from tests.support.platform_cases import HOMES, THREADED, marks_repeats, may_repeat

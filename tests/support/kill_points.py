@@ -11,7 +11,7 @@ from shared.domain.commands import parse_command
 from shared.ports.platforms import Platform, Platforms
 from shared.ports.queue import InboxEvent, Kickoff, WakeUp
 from shared.ports.queue_text import message_of, run_of
-from shared.ports.store import Store
+from shared.store.bundle import Store
 
 PROCESS, TURN, AGENT, WEBHOOK = "ProcessFunction", "TurnFunction", "AgentFunction", "WebhookFunction"
 WATCHED = (PROCESS, TURN, AGENT, WEBHOOK)

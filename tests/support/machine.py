@@ -11,12 +11,12 @@ from shared.domain.questions import Option
 from shared.domain.routes import Place
 from shared.domain.sessions import RunsOn, Session, Turn
 from shared.ports.inbound import WebhookRequest
-from shared.ports.runners import TurnPointer
+from shared.store.runners import TurnPointer
 from shared.use_cases.chat.receive_message import receive_message
-from shared.use_cases.runners.claim_turn import MachineClaim, begin_turn, claim_turn
+from shared.use_cases.runners.claim_machine_turn import MachineClaim, begin_turn, claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import poll_turns, register_runner
-from shared.use_cases.runners.report_turn import Asked, Heard, Report, report_turn
+from shared.use_cases.runners.report_turn import Asked, Report, ReportAnswer, report_turn
 from shared.use_cases.runners.take_result import MachineResult, take_result
 from shared.use_cases.sessions.save_session import save_session
 from tests.support.use_case_world import USER, World
@@ -95,7 +95,7 @@ class Machine:
     def claim(self, claim_id: str = "c-1", *, previous_fence: int | None = None, turn_id: str = "") -> MachineClaim:
         """Claim a turn: the newest that is polled, or the one that was claimed before, or `turn_id`."""
         name = self.name(turn_id)
-        self.claimed = claim_turn(self.world.services, name, claim_id=claim_id, previous_fence=previous_fence)
+        self.claimed = claim_machine_turn(self.world.services, name, claim_id=claim_id, previous_fence=previous_fence)
         return self.claimed
 
     def name(self, turn_id: str = "", fence: int | None = None) -> TurnName:
@@ -121,11 +121,11 @@ class Machine:
         self.begin()
         return claimed
 
-    def report(self, *, fence: int | None = None, seq: int | None = None, **more: Any) -> Heard:
+    def report(self, *, fence: int | None = None, seq: int | None = None, **more: Any) -> ReportAnswer:
         self.seq = self.seq + 1 if seq is None else seq
         return report_turn(self.world.services, self.name(self.turn.id, fence), Report(self.seq, **more))
 
-    def ask(self, number: int = 1, title: str = "Run the tests?", options: Sequence[Option] = OPTIONS) -> Heard:
+    def ask(self, number: int = 1, title: str = "Run the tests?", options: Sequence[Option] = OPTIONS) -> ReportAnswer:
         return self.report(asked=[Asked(number, title, options, detail="make test")])
 
     def result(

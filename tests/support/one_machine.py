@@ -8,15 +8,15 @@ from typing import Any, NoReturn, Protocol
 from functions.webhook import routes as webhook_routes
 from local.server import composition, work
 from local.server.directory import DataDirectory
-from local.server.messages import run_message, turn_message
 from local.server.service import Address, Server
+from local.server.work import run_message, turn_message
 from shared.ports.inbound import WebhookRequest
 from shared.services import Services
 from shared.sqlite.queues import Received, SqliteQueue
 from shared.sqlite.tables import SqliteTables
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.handoffs.process_handoff import process_handoff
-from shared.use_cases.sweep import sweep
+from shared.use_cases.recovery.sweep import sweep
 from tests.support.kill_points import (
     AGENT,
     PROCESS,

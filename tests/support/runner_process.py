@@ -7,16 +7,15 @@ import sys
 from pathlib import Path
 
 from tests.support.fake_agents import COMMAND, FakeAgents
-from tests.support.fake_runner_service import TOKEN
 
 
 class RunnerProcess:
     """The program in one home directory, with the fake agent in place of Claude Code."""
 
-    def __init__(self, agents: FakeAgents, url: str, **environ: str) -> None:
+    def __init__(self, agents: FakeAgents, url: str, token: str, **environ: str) -> None:
         self.output = agents.home / "runner.output"
         self._agents = agents
-        self._environ = {**agents.environ, "HANDOFF_URL": url, "HANDOFF_TOKEN": TOKEN, **environ}
+        self._environ = {**agents.environ, "HANDOFF_URL": url, "HANDOFF_TOKEN": token, **environ}
         self._started: list[subprocess.Popen[bytes]] = []
         config = agents.home / ".config" / "handoff"
         config.mkdir(parents=True, exist_ok=True)

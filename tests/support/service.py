@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from local.chats.simulator import Simulator
-from shared.ports.store import Store
+from shared.store.bundle import Store
 
 
 class Service(Protocol):

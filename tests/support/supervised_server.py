@@ -13,10 +13,9 @@ from random import Random
 import httpx
 
 from local.chats.simulator import Simulator
-from shared.ports.store import Store
 from shared.sqlite.database import Database
 from shared.sqlite.tables import SqliteTables
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 from tests.support.api_user import ApiUser
 from tests.support.kill_points import WATCHED, Plan
 from tests.support.killable_program import lines_of

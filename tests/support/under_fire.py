@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from shared.use_cases.turns.deliver import REPEATING
+from shared.use_cases.deliver import REPEATING
 from tests.support.api_user import ApiUser
 from tests.support.chat_thread import ChatThread
 from tests.support.kill_cases import MARK

@@ -5,23 +5,23 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from shared.domain.handoffs import Handoff
 from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.ports.agents import Cancellation, Listener
-from shared.ports.handoffs import Handoffs
-from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent, Run
-from shared.ports.store import Store
 from shared.services import Services
 from shared.settings import Settings
+from shared.store.bundle import Store
+from shared.store.handoffs import Handoffs
+from shared.store.inbox import InboxRow
 from shared.use_cases.handoffs.process_handoff import process_handoff
 from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_handoff
+from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.sessions.save_session import save_session
-from shared.use_cases.sweep import sweep
 from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.execute_turn import execute_turn
 from shared.use_cases.turns.run_turn import run_turn
@@ -226,10 +226,11 @@ class CompetingAction(FakePlatforms):
 
 
 def with_listed_handoffs(services: Services, newest_first: Sequence[Handoff]) -> Services:
-    """Services whose store lists these handoffs, which were not written; the other methods of the port are missing."""
+    """Services whose store lists these handoffs, which were not written."""
 
-    class Listed:
+    class Listed(Handoffs):
         def list(self, user_id: str, *, session_id: str | None, state: str | None, limit: int) -> Sequence[Handoff]:
             return newest_first[:limit]
 
-    return replace(services, store=replace(services.store, handoffs=cast("Handoffs", Listed())))
+    listed = Listed(services.store.handoffs._tables)
+    return replace(services, store=replace(services.store, handoffs=listed))

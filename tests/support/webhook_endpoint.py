@@ -17,10 +17,10 @@ from shared.bootstrap import Handler
 from shared.clock import SystemClock
 from shared.platforms.registry import PlatformRegistry
 from shared.ports.inbound import Event, Inbound, Pressed, WebhookRequest
-from shared.ports.inbox import InboxRow
 from shared.services import Services
 from shared.settings import Settings
 from shared.store.bundle import store_on
+from shared.store.inbox import InboxRow
 from tests.support.hostile_webhooks import Samples
 from tests.support.memory_tables import MemoryTables
 from tests.support.secrets import FakeSecrets
@@ -63,13 +63,19 @@ class WebhookEndpoint:
 
     def post(self, samples: Samples, raw: bytes) -> int:
         """Sign the body as the platform does; returns the status of the answer."""
-        path = f"/webhooks/{samples.platform}{samples.rest}"
+        raw, path = samples.seal(self.secrets, raw), f"/webhooks/{samples.platform}{samples.rest}"
         event: dict[str, Any] = json.loads(EVENT.read_text())
         event |= {"rawPath": path, "body": base64.b64encode(raw).decode(), "isBase64Encoded": True}
         event["requestContext"]["http"] |= {"method": samples.method, "path": path}
         event["headers"] = self._headers(samples, raw)
         status: int = self._handler(event, None)["statusCode"]
         return status
+
+    def is_signed(self, samples: Samples, raw: bytes) -> bool:
+        """Whether a change of the body has left the secret in it, on a platform that has it there."""
+        raw = samples.seal(self.secrets, raw)
+        request = WebhookRequest(raw, self._headers(samples, raw), samples.method, samples.rest.removeprefix("/"))
+        return self.services.platforms.get(samples.platform).verify(request, now=int(time.time() * 1000))
 
     def text(self, samples: Samples, raw: bytes) -> str | None:
         """The stored text of the one message in a webhook."""
@@ -93,7 +99,8 @@ class WebhookEndpoint:
 
 def webhook_endpoint(chats: Sequence[LocalChat]) -> WebhookEndpoint:
     """An endpoint on empty tables."""
-    settings = Settings("", "", "", platform_urls={chat.name: UNREACHABLE for chat in chats})
+    urls = {chat.name: UNREACHABLE for chat in chats}
+    settings = Settings("", "", "", platform_urls=urls, public_url="https://service.test")
     secrets = {name: value for chat in chats for name, value in chat.new_secrets().items()}
     platforms = PlatformRegistry(settings, FakeSecrets(secrets), [chat.spec for chat in chats])
     world = World(store_on(MemoryTables()))

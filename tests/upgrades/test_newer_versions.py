@@ -11,11 +11,11 @@ from shared.domain.limits import Limits
 from shared.errors import NewerVersion
 from shared.ports.tables import Item, Key, Put, Table
 from shared.store.bundle import store_on
-from shared.use_cases.turns.deliver import deliver, say
+from shared.use_cases.deliver import deliver, say
 from shared.use_cases.turns.run_turn import UNREADABLE_LONGEST
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import USER, World
-from tests.upgrades.sample import drive, handoffs_of
+from tests.upgrades.every_state import drive, handoffs_of
 
 NEWER: list[Item] = [{"v": 99}, {"state": "word-of-a-newer-version"}]
 

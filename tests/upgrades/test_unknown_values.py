@@ -12,12 +12,11 @@ from shared.domain.handoffs import State
 from shared.domain.routes import place_of
 from shared.domain.sessions import Interruption
 from shared.ports.platforms import Button, Part
-from shared.ports.store import Store
 from shared.ports.tables import Item, Put, Table
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 from shared.store.keys import DIRECTORY, out_key
 from tests.support.memory_tables import MemoryTables
-from tests.upgrades.sample import RELEASES, Sample, drive
+from tests.upgrades.every_state import drive, filled
 
 UNKNOWN = "word-of-a-newer-version"
 ELSEWHERE = "newplatform:room:17"
@@ -36,7 +35,7 @@ REQUIRED = {
     "HOME": {"route"},
     "PERSON": {"user"},
 }
-"""What the first release wrote into every item of a kind. All else may be missing."""
+"""Attributes that every item of a kind has. All else may be missing."""
 OPAQUE = {"user_id", "session_id", "user"}
 """Ids: another value belongs to another item."""
 ROUTES = {"owner", "target", "origin", "route"}
@@ -123,11 +122,6 @@ def _read_handoff(store: Store, item: Item) -> None:
     store.handoffs.due(now=10**14, limit=1000)
 
 
-@pytest.fixture(params=RELEASES)
-def sample(request: pytest.FixtureRequest) -> Sample:
-    return Sample(request.param)
-
-
 def one_of_each(tables: MemoryTables) -> Iterator[tuple[Table, Item]]:
     """Every item whose kind and attributes are not the same as those of an earlier one."""
     seen = set()
@@ -156,11 +150,21 @@ def try_all(tables: MemoryTables, read: Callable[[Store, Item], None]) -> set[tu
     return tried
 
 
-@pytest.mark.parametrize("written_by", ["earlier", "current"])
-def test_every_item_is_read_with_unknown_or_missing_values(sample: Sample, written_by: str) -> None:
+def test_the_filled_tables_hold_items_in_every_state() -> None:
     tables = MemoryTables()
-    world = sample.world(tables)
-    if written_by == "current":
+    filled(tables)
+    handoffs, items = list(tables.scan(Table.HANDOFFS)), list(tables.scan(Table.SESSIONS))
+    assert {item["state"] for item in handoffs} == set(State)
+    assert {bool(item.get("confirmed")) for item in handoffs if item["state"] == "running"} == {True, False}
+    assert {item["state"] for item in items if kind_of(item) == "OUT"} == {"waiting", "sending", "sent", "rejected"}
+    assert {item["status"] for item in items if kind_of(item) == "INBOX"} == {"new", "done"}
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["open", "done"])
+def test_every_item_is_read_with_unknown_or_missing_values(is_done: bool) -> None:
+    tables = MemoryTables()
+    world = filled(tables)
+    if is_done:
         drive(world)
 
     tried = try_all(tables, read)
@@ -193,19 +197,18 @@ def test_buttons_of_another_version_are_read(stored: Any, read_as: tuple[Button,
 
 
 @pytest.mark.parametrize("name", sorted(REQUIRED["META"] - {"user_id", "created_at"}))
-def test_a_broken_session_hides_no_other(sample: Sample, name: str) -> None:
+def test_a_broken_session_hides_no_other(name: str) -> None:
     tables = MemoryTables()
-    sample.load(tables)
-    sessions = store_on(tables).sessions
+    sessions = filled(tables).store.sessions
     ids = {session.id for session in sessions.list("ada", limit=100).sessions}
     (broken,) = [item for item in tables.scan(Table.SESSIONS) if item["pk"] == "SESSION#idle" and item["sk"] == "META"]
     tables.put(Put(Table.SESSIONS, _changed(broken, (name,), None)))
     assert {session.id for session in sessions.list("ada", limit=100).sessions} == ids - {"idle"}
 
 
-def test_an_unknown_reason_survives_a_change_of_the_title(sample: Sample) -> None:
+def test_an_unknown_reason_survives_a_change_of_the_title() -> None:
     tables = MemoryTables()
-    world = sample.world(tables)
+    world = filled(tables)
     key = {"pk": "SESSION#chat-killed", "sk": "META"}
     stored = tables.get(Table.SESSIONS, key)
     assert stored is not None
@@ -222,9 +225,9 @@ def test_an_unknown_reason_survives_a_change_of_the_title(sample: Sample) -> Non
     assert (after["title"], after["resume_pending"], after["new_text"]) == ("T", mark, UNKNOWN)
 
 
-def test_an_unknown_reason_is_told_to_the_agent(sample: Sample) -> None:
+def test_an_unknown_reason_is_told_to_the_agent() -> None:
     tables = MemoryTables()
-    world = sample.world(tables)
+    world = filled(tables)
     stored = tables.get(Table.SESSIONS, {"pk": "SESSION#chat-killed", "sk": "META"})
     assert stored is not None
     tables.put(Put(Table.SESSIONS, {**stored, "resume_pending": {**stored["resume_pending"], "reason": UNKNOWN}}))

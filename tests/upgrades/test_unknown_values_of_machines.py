@@ -7,9 +7,8 @@ from shared.domain.progress import Summary
 from shared.domain.questions import QuestionState
 from shared.errors import RequestRefused
 from shared.ports.queue import Run
-from shared.ports.store import Store
 from shared.ports.tables import Item, Put
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import poll_turns
 from shared.use_cases.runners.report_turn import Report, report_turn

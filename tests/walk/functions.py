@@ -19,12 +19,12 @@ from shared.store.bundle import store_on
 from shared.use_cases import retry
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.handoffs.process_handoff import process_handoff
+from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.runners.register import revoke_runner
 from shared.use_cases.sessions.resume_session import resume_session
-from shared.use_cases.sweep import sweep
-from shared.use_cases.turns.beats import Beats
 from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.execute_turn import execute_turn
+from shared.use_cases.turns.heartbeat import Beats
 from shared.use_cases.turns.run_turn import DELIVERY_SECONDS, run_turn
 from tests.support.fake_platform import FakePlatforms, Idempotency, Thread
 from tests.support.fake_queue import FakeDeadTurns, FakeVisibility, ManualClock, Waiting

@@ -6,8 +6,8 @@ from typing import Any
 
 from shared.domain.handoffs import OPEN
 from shared.ports.tables import Check, Item, Put, Table, Update, Write
-from shared.store.chunks import unpack
 from shared.store.session_items import CLAIMED
+from shared.store.transcripts import unpack
 from tests.support.fake_queue import ManualClock
 from tests.support.use_case_world import USER
 from tests.walk.actors import Actor

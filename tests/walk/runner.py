@@ -8,10 +8,10 @@ from shared.domain.messages import KICKOFF_PREFIX, Message
 from shared.domain.questions import Option
 from shared.errors import Conflict, OtherResult, RunnerRevoked, TurnEnded, TurnSuperseded, TurnTaken, UnknownTurn
 from shared.services import Services
-from shared.use_cases.runners.claim_turn import MachineClaim, begin_turn, claim_turn
+from shared.use_cases.runners.claim_machine_turn import MachineClaim, begin_turn, claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import poll_turns
-from shared.use_cases.runners.report_turn import Asked, Heard, Report, report_turn
+from shared.use_cases.runners.report_turn import Asked, Report, ReportAnswer, report_turn
 from shared.use_cases.runners.take_result import MachineResult, take_result
 from tests.support.machine import digest_of
 from tests.support.use_case_world import USER
@@ -100,9 +100,9 @@ class RunnerProcess:
         else:
             previous = None
         claim_id = services.new_id()
-        claim = self._call(lambda: claim_turn(services, name, claim_id=claim_id, previous_fence=previous))
+        claim = self._call(lambda: claim_machine_turn(services, name, claim_id=claim_id, previous_fence=previous))
         if self.stage.may("copy", 0.3):
-            again = self._call(lambda: claim_turn(services, name, claim_id=claim_id, previous_fence=previous))
+            again = self._call(lambda: claim_machine_turn(services, name, claim_id=claim_id, previous_fence=previous))
             if again.session.turn and again.session.turn.id == name.turn_id and again.words != claim.words:
                 raise Violation("a repeated claim has another answer")
         fence = claim.session.turn.fence if claim.session.turn else 0
@@ -148,7 +148,7 @@ class RunnerProcess:
         self.machine.spool = name, result, claim.session.message_count + len(given) + len(messages)
         self._post_spool()
 
-    def _steer(self, heard: Heard, claim: MachineClaim) -> list[str]:
+    def _steer(self, heard: ReportAnswer, claim: MachineClaim) -> list[str]:
         """Give the agent what it does not have; it is acknowledged with the next report."""
         late = [word.id for word in heard.steered if word.id not in self.steered]
         if set(late) & {word.id for word in claim.words}:
@@ -175,7 +175,7 @@ class RunnerProcess:
         said: str | None = None,
         asked: Sequence[Asked] = (),
         acknowledged: Sequence[str] = (),
-    ) -> Heard:
+    ) -> ReportAnswer:
         self.seq += 1
         report = Report(self.seq, said=said, asked=asked, acknowledged=[*self.acknowledged, *acknowledged])
         return self._call(lambda: report_turn(self.stage.services, name, report))

@@ -34,6 +34,8 @@ class Clock:
     longest_retry: float = 30.0
     busy: float = 3.0
     """Between attempts to open a session that the terminal holds."""
+    longest_poll: float = 60.0
+    """Between polls, even if the service asks for more."""
     cancel: float = 3.0
     """How long an agent may take to stop when it is asked to."""
     stop: float = 10.0

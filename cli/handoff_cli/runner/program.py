@@ -19,7 +19,6 @@ from handoff_cli.runner.work.parts import Parts
 from handoff_cli.runner.work.turn import Turn, new_entry
 
 _SHORTEST_POLL = 1.0
-_LONGEST_POLL = 60.0
 _LOCK_TRIES = 20
 _NO_ANSWER = "no-answer"
 STDIN = 0
@@ -111,7 +110,7 @@ class Program:
         wanted = float(answer.body.get("poll_after_ms") or 0) / 1000
         held = took >= _SHORTEST_POLL and not answer.body.get("turns")
         shortest = min(_SHORTEST_POLL, self._parts.clock.events)
-        return max(0.0 if held else shortest, min(wanted, _LONGEST_POLL) - took)
+        return max(0.0 if held else shortest, min(wanted, self._parts.clock.longest_poll) - took)
 
     def _take(self, hint: Any) -> bool:
         """Begin a turn, if it is for this machine; False if it will never be taken here."""
@@ -169,7 +168,7 @@ class Program:
         for _ in range(_LOCK_TRIES):
             taken = lock.acquire()
             # This is the only runner of the machine: an agent that still runs the session was left by a killed one.
-            await asyncio.to_thread(end_orphan, lock)
+            await asyncio.to_thread(end_orphan, lock, self._parts.clock.cancel)
             if taken:
                 await self._run(session, agent, entry, lock)
                 return

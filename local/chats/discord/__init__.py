@@ -40,9 +40,10 @@ CHAT = LocalChat(
     homes={"owner": "6001000000000000001", "other": "6002000000000000002"},
     wire="local.chats.discord.wire.api:Discord",
     api_url="http://{host}/discord/api/v10",
+    title_limit=100,
     kinds={
-        "text": ChatKind("text channel", "channel"),
-        "forum": ChatKind("forum", "forum", "≡", is_forum=True, accepts_messages=False),
+        "text": ChatKind("text channel", "channel", names_people=True),
+        "forum": ChatKind("forum", "forum", "≡", is_forum=True, accepts_messages=False, names_people=True),
         "dm": ChatKind("direct messages", "direct", "@", threads=False),
     },
     tint=("#4c56d8", "#98a0ff"),

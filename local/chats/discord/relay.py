@@ -11,9 +11,9 @@ import aiohttp
 import discord
 
 from local.chats.discord.relay_client import Event, GatewayClient, point_at
-from local.chats.relays.base import Backoff, Relay, Target, Unusable
+from local.chats.relays.base import Relay, Target
 from local.chats.relays.redaction import quiet
-from local.chats.relays.webhook import Outcome, Webhook
+from local.chats.relays.webhook import Backoff, Outcome
 from shared.platforms.discord.errors import ALREADY_ANSWERED
 from shared.platforms.discord.signatures import relay_headers
 
@@ -57,19 +57,17 @@ class DiscordRelay(Relay):
         pauses: Callable[[], Backoff] = Backoff,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__()
         self._token = token
         self._api_url = api_url
         self._gateway_url = gateway_url
         self._catch_up_seconds = catch_up_seconds
-        self._pauses = pauses
         self._clock = clock
         self._warned = False
 
         def sign(raw: bytes, *, now: int) -> Mapping[str, str]:
             return relay_headers(secret, raw, now=now)
 
-        self._webhook = Webhook(url, self.platform, sign, pauses=pauses, clock=clock)
+        super().__init__(url, sign, pauses=pauses, clock=clock)
 
     async def run(self) -> None:
         """See Relay."""
@@ -90,19 +88,27 @@ class DiscordRelay(Relay):
 
     async def _listen(self, events: asyncio.Queue[_Received]) -> None:
         """One discord.py client after another: each reconnects by itself and rarely gives up."""
-        backoff = self._pauses()
-        while True:
+
+        async def connect(backoff: Backoff) -> None:
             point_at(self._api_url, self._gateway_url)
             self.connected.clear()
             try:
                 async with GatewayClient(lambda *received: events.put_nowait(received), _WANTED) as client:
                     await client.start(self._token)
-            except (discord.DiscordException, aiohttp.ClientError, OSError) as error:
-                _raise_if_unusable(error)
-                log.warning("no connection to Discord (%s); retrying", type(error).__name__)
-            if self.connected.is_set():
-                backoff.reset()
-            await backoff.pause()
+            finally:
+                if self.connected.is_set():
+                    backoff.reset()
+
+        await self.keep_connected(connect, discord.DiscordException, aiohttp.ClientError, OSError)
+
+    def unusable(self, error: Exception) -> str:
+        if isinstance(error, discord.LoginFailure) or getattr(error, "code", None) == _AUTHENTICATION_FAILED:
+            return "Discord does not accept DISCORD_BOT_TOKEN. Reset it in the developer portal, on the page Bot."
+        if isinstance(error, discord.PrivilegedIntentsRequired):
+            return (
+                "The bot may not read messages. Enable Message Content Intent in the developer portal, on the page Bot."
+            )
+        return ""
 
     async def _forward_all(self, session: aiohttp.ClientSession, events: asyncio.Queue[_Received]) -> None:
         while True:
@@ -145,7 +151,7 @@ class DiscordRelay(Relay):
         self, session: aiohttp.ClientSession, kind: str, data: Mapping[str, Any], **more: Any
     ) -> Outcome:
         raw = json.dumps({"t": kind, "d": data, **more}).encode()
-        return await self._webhook.forward(session, raw, event=data["id"])
+        return await self.webhook.forward(session, raw, event=data["id"])
 
     async def _catch_up(self, session: aiohttp.ClientSession, client: GatewayClient, guild: Mapping[str, Any]) -> None:
         """Forward the last minutes of a server, in case no relay was running then."""
@@ -157,7 +163,7 @@ class DiscordRelay(Relay):
                 await self._forward_message(session, message)
 
     async def _history(self, client: GatewayClient, channel_id: str, since: int) -> list[Any]:
-        backoff = self._pauses()
+        backoff = self.pauses()
         for _ in range(_CATCH_UP_ATTEMPTS):
             try:
                 return await client.messages_since(channel_id, since)
@@ -185,12 +191,3 @@ def make_relay(target: Target) -> DiscordRelay:
         api_url=target.api_url,
         gateway_url=target.options.get("gateway_url") or _GATEWAY_URL,
     )
-
-
-def _raise_if_unusable(error: Exception) -> None:
-    if isinstance(error, discord.LoginFailure) or getattr(error, "code", None) == _AUTHENTICATION_FAILED:
-        raise Unusable("Discord does not accept DISCORD_BOT_TOKEN. Reset it in the developer portal, on the page Bot.")
-    if isinstance(error, discord.PrivilegedIntentsRequired):
-        raise Unusable(
-            "The bot may not read messages. Enable Message Content Intent in the developer portal, on the page Bot."
-        )

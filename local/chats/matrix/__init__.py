@@ -10,10 +10,9 @@ SERVER = "chat.test"
 
 @dataclass(frozen=True)
 class MatrixOptions:
-    """`encrypted` are the rooms whose messages the bot cannot read, `uninvited` those that it has not joined."""
+    """`encrypted` are the rooms whose messages the bot cannot read, `pushers` the addresses that are pushed to."""
 
     encrypted: tuple[str, ...] = ()
-    uninvited: tuple[str, ...] = ()
     pushers: tuple[str, ...] = ()
 
 
@@ -29,6 +28,7 @@ CHAT = LocalChat(
     homes={"owner": f"!agents:{SERVER}", "other": f"!general:{SERVER}"},
     wire="local.chats.matrix.wire.api:Homeserver",
     api_url="http://{host}/matrix",
+    title_limit=150,
     kinds={"room": ChatKind("room", "room"), "direct": ChatKind("direct messages", "direct", "@")},
     tint=("#0a6b52", "#59cba9"),
     reply_threads=True,

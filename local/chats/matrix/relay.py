@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import aiohttp
 
-from local.chats.relays.base import Backoff, Relay, Target, Unusable
-from local.chats.relays.webhook import Webhook
+from local.chats.relays.base import Relay, RetryLater, Target, Unusable
+from local.chats.relays.webhook import Backoff
 
 log = logging.getLogger(__name__)
 
@@ -55,42 +55,44 @@ class MatrixRelay(Relay):
         poll_seconds: int = 30,
         pauses: Callable[[], Backoff] = Backoff,
     ) -> None:
-        super().__init__()
-        self._api = f"{api_url.rstrip('/')}/_matrix/client/v3"
-        self._headers = {"Authorization": f"Bearer {token}"}
-        self._poll_seconds = poll_seconds
-        self._invited: set[str] = set()
-        self._pauses = pauses
 
         def sign(raw: bytes, *, now: int) -> Mapping[str, str]:  # noqa: ARG001  # a shared secret has no age
             return {"Authorization": f"Bearer {secret}"}
 
-        self._webhook = Webhook(url, self.platform, sign, pauses=pauses)
+        super().__init__(url, sign, pauses=pauses)
+        self._api = f"{api_url.rstrip('/')}/_matrix/client/v3"
+        self._headers = {"Authorization": f"Bearer {token}"}
+        self._poll_seconds = poll_seconds
+        self._invited: set[str] = set()
+        self._me = self._since = ""
 
     async def run(self) -> None:
         """See Relay."""
-        backoff = self._pauses()
-        me, since = "", ""
         async with aiohttp.ClientSession() as session:
-            while True:
-                try:
-                    if not me:
-                        me, since = await self._begin(session)
-                    answer = await self._sync(session, since)
-                    events = await self._events(session, answer, me, since)
-                except (aiohttp.ClientError, OSError, ValueError, LookupError, TypeError, _RetryLater) as error:
-                    wait = error.after if isinstance(error, _RetryLater) else 0.0
-                    log.warning("the homeserver did not answer a poll (%s); retrying", type(error).__name__)
-                    await backoff.pause(at_least=wait)
-                    continue
-                backoff.reset()
-                self.connected.set()
-                for event in events:
-                    raw = json.dumps({"events": [event]}, ensure_ascii=False).encode()
-                    await self._webhook.forward(session, raw, event=str(event.get("event_id", "an invitation")))
-                if events or not since:
-                    await self._keep(session, me, answer["next_batch"])
-                since = answer["next_batch"]
+
+            async def poll(backoff: Backoff) -> None:
+                while True:
+                    events, position = await self._poll(session)
+                    backoff.reset()
+                    self.connected.set()
+                    await self._forward(session, events, position)
+
+            await self.keep_connected(poll, aiohttp.ClientError, OSError, ValueError, LookupError, TypeError)
+
+    async def _poll(self, session: aiohttp.ClientSession) -> tuple[list[Json], str]:
+        """The events since the last position, and the next position."""
+        if not self._me:
+            self._me, self._since = await self._begin(session)
+        answer = await self._sync(session, self._since)
+        return await self._events(session, answer, self._me, self._since), str(answer["next_batch"])
+
+    async def _forward(self, session: aiohttp.ClientSession, events: Sequence[Json], position: str) -> None:
+        for event in events:
+            raw = json.dumps({"events": [event]}, ensure_ascii=False).encode()
+            await self.webhook.forward(session, raw, event=str(event.get("event_id", "an invitation")))
+        if events or not self._since:
+            await self._keep(session, self._me, position)
+        self._since = position
 
     async def _begin(self, session: aiohttp.ClientSession) -> tuple[str, str]:
         """The bot's id, and how far an earlier relay came, if there was one."""
@@ -102,16 +104,14 @@ class MatrixRelay(Relay):
         """If this fails, the next relay forwards some events again, and the service ignores them."""
         try:
             await self._call(session, "PUT", _account_data(me), body={"since": since})
-        except (aiohttp.ClientError, OSError, ValueError, _RetryLater) as error:
+        except (aiohttp.ClientError, OSError, ValueError, RetryLater) as error:
             log.warning("the position was not stored (%s)", type(error).__name__)
 
     async def _sync(self, session: aiohttp.ClientSession, since: str) -> Json:
         # The first poll answers at once and sets `connected`.
         seconds = self._poll_seconds if self.connected.is_set() else 0
         query = {"timeout": str(seconds * 1000), "filter": _FILTER if since else _NEWEST}
-        answer = await self._call(session, "GET", "/sync", query={**query, **({"since": since} if since else {})})
-        str(answer["next_batch"])
-        return answer
+        return await self._call(session, "GET", "/sync", query={**query, **({"since": since} if since else {})})
 
     async def _events(self, session: aiohttp.ClientSession, answer: Json, me: str, since: str) -> list[Json]:
         rooms = answer.get("rooms") or {}
@@ -134,7 +134,7 @@ class MatrixRelay(Relay):
         return [*_invitations(invited, me), *found]
 
     def _since_entry(self, room: str, events: Sequence[Json], me: str) -> Sequence[Json]:
-        """What was said after the bot was invited or joined: a homeserver adds what was said before."""
+        """The events after the bot was invited or joined: a homeserver adds earlier ones."""
         entries = _entries(events, me)
         if "join" not in entries:
             return events
@@ -172,7 +172,7 @@ class MatrixRelay(Relay):
             raise Unusable("The homeserver does not accept MATRIX_BOT_TOKEN. Log the bot in again for a new one.")
         if answer.status not in (200, allow) or not isinstance(found, dict):
             wait = found.get("retry_after_ms") if isinstance(found, dict) else None
-            raise _RetryLater(wait / 1000 if isinstance(wait, int) else 0.0)
+            raise RetryLater(f"HTTP {answer.status}", wait / 1000 if isinstance(wait, int) else 0.0)
         return found
 
 
@@ -183,14 +183,6 @@ def make_relay(target: Target) -> MatrixRelay:
         secret=target.secrets["matrix/webhook_secret"],
         api_url=target.api_url,
     )
-
-
-class _RetryLater(Exception):
-    """The homeserver refused a call, and asks for a retry not before `after` seconds."""
-
-    def __init__(self, after: float) -> None:
-        super().__init__(after)
-        self.after = after
 
 
 def _account_data(me: str) -> str:

@@ -1,22 +1,21 @@
-"""What all relays share: their thread, start and stop, and the pauses between attempts."""
+"""The base of relays: their thread, start and stop, and the loop that connects again after a pause."""
 
 import asyncio
 import logging
-import random
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
-from shared.use_cases.backoff import backoff
+from local.chats.relays.webhook import Backoff, Signer, Webhook
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a relay connects: the service at `url` and the platform at `api_url`; `options` as the relay's spec lists them."""
+    """The two ends of a relay: the service at `url` and the platform at `api_url`; `options` as the relay's spec lists them."""
 
     url: str
     api_url: str
@@ -28,27 +27,12 @@ class Unusable(Exception):
     """Retries cannot help: a wrong token, a missing permission. The text is for a person and holds no secret."""
 
 
-class Backoff:
-    """Pauses that double from `first` to `longest` seconds, with jitter so that relays do not reconnect in step."""
+class RetryLater(Exception):
+    """The platform asks for a retry, not before `after` seconds. The text holds no secret."""
 
-    def __init__(self, first: float = 0.2, longest: float = 15.0) -> None:
-        self._first = first
-        self._longest = longest
-        self._attempts = 0
-
-    def reset(self) -> None:
-        """The next pause is the first one again."""
-        self._attempts = 0
-
-    def next(self) -> float:
-        """Seconds until the next attempt."""
-        self._attempts += 1
-        pause = backoff(self._attempts, first=self._first, longest=self._longest)
-        return pause * random.uniform(0.5, 1)  # noqa: S311  # jitter, not a secret
-
-    async def pause(self, *, at_least: float = 0.0) -> None:
-        """Wait until the next attempt."""
-        await asyncio.sleep(max(at_least, self.next()))
+    def __init__(self, why: str, after: float = 0.0) -> None:
+        super().__init__(why)
+        self.after = after
 
 
 class Relay(ABC):
@@ -60,7 +44,10 @@ class Relay(ABC):
 
     platform: ClassVar[str]
 
-    def __init__(self) -> None:
+    def __init__(self, url: str, sign: Signer, *, pauses: Callable[[], Backoff], **more: Any) -> None:
+        """`url` is the service, whose webhook takes what `sign` has signed; `more` is for `Webhook`."""
+        self.webhook = Webhook(url, self.platform, sign, pauses=pauses, **more)
+        self.pauses = pauses
         self.problem: str | None = None
         self.connected = threading.Event()
         self._ended = threading.Event()
@@ -71,6 +58,32 @@ class Relay(ABC):
     @abstractmethod
     async def run(self) -> None:
         """Relay until cancelled. Sets `connected` at the first answer of the platform. Raises Unusable."""
+
+    def unusable(self, error: Exception) -> str:  # noqa: ARG002  # many errors say nothing of the kind
+        """Why retries cannot help after this error, for a person; empty if they may."""
+        return ""
+
+    async def keep_connected(
+        self, connect: Callable[[Backoff], Awaitable[None]], *failures: type[Exception]
+    ) -> NoReturn:
+        """Connect, and again after a pause whenever the connection ends or one of these failures is raised.
+
+        `connect` resets the given pauses once the platform has answered. Raises Unusable, and what is no such failure.
+        """
+        backoff = self.pauses()
+        expected: tuple[type[Exception], ...] = (RetryLater, *failures)
+        while True:
+            wait = 0.0
+            try:
+                await connect(backoff)
+            except expected as error:
+                if why := self.unusable(error):
+                    raise Unusable(why) from None
+                # Errors of the HTTP library may contain the URL, and the URL a token.
+                shown = str(error) if isinstance(error, RetryLater) else type(error).__name__
+                wait = error.after if isinstance(error, RetryLater) else 0.0
+                log.warning("no connection to %s (%s); retrying", self.platform, shown)
+            await backoff.pause(at_least=wait)
 
     def start(self) -> None:
         """Returns at once; `connected` is set when the platform has answered."""

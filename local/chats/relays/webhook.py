@@ -1,6 +1,8 @@
 """A relay's client of the webhook function: retries each event until the service accepts it."""
 
+import asyncio
 import logging
+import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,7 +10,7 @@ from typing import Protocol
 
 import aiohttp
 
-from local.chats.relays.base import Backoff
+from shared.backoff import backoff
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +20,29 @@ FORM = "application/x-www-form-urlencoded"
 _REJECTED = frozenset({400, 413, 415, 422})
 _SECONDS = 15
 _STALE_SECONDS = 240  # webhooks accept signatures for five minutes
+
+
+class Backoff:
+    """Pauses that double from `first` to `longest` seconds, with jitter so that relays do not reconnect in step."""
+
+    def __init__(self, first: float = 0.2, longest: float = 15.0) -> None:
+        self._first = first
+        self._longest = longest
+        self._attempts = 0
+
+    def reset(self) -> None:
+        """The next pause is the first one again."""
+        self._attempts = 0
+
+    def next(self) -> float:
+        """Seconds until the next attempt."""
+        self._attempts += 1
+        pause = backoff(self._attempts, first=self._first, longest=self._longest)
+        return pause * random.uniform(0.5, 1)  # noqa: S311  # jitter, not a secret
+
+    async def pause(self, *, at_least: float = 0.0) -> None:
+        """Wait until the next attempt."""
+        await asyncio.sleep(max(at_least, self.next()))
 
 
 class Signer(Protocol):
@@ -67,7 +92,7 @@ class Webhook:
         `fixed_time`: the service identifies the event by the time of its signature, so all attempts use the first one's
         time, and the event is dropped when that expires.
         """
-        backoff = self._pauses()
+        pauses = self._pauses()
         started = self._clock()
         while True:
             signed_at = started if fixed_time else self._clock()
@@ -92,4 +117,4 @@ class Webhook:
                 log.error("%s event %s has expired and is dropped: %s", self._platform, event, why)
                 return Outcome(accepted=False)
             log.warning("%s event %s waits for the webhook: %s", self._platform, event, why)
-            await backoff.pause()
+            await pauses.pause()

@@ -12,8 +12,8 @@ from typing import Any
 
 import aiohttp
 
-from local.chats.relays.base import Backoff, Relay, Target, Unusable
-from local.chats.relays.webhook import Webhook
+from local.chats.relays.base import Relay, Target, Unusable
+from local.chats.relays.webhook import Backoff
 from local.chats.signal.spool import Spool
 from shared.platforms.signal.inbound import sign as sign_event
 
@@ -43,16 +43,14 @@ class SignalRelay(Relay):
         spool: Path,
         pauses: Callable[[], Backoff] = Backoff,
     ) -> None:
-        super().__init__()
-        self._api = f"{api_url.rstrip('/')}/api/v1"
-        self._account = account
-        self._spool_path = spool
-        self._pauses = pauses
 
         def sign(raw: bytes, *, now: int) -> Mapping[str, str]:
             return sign_event(secret, raw, now=now)
 
-        self._webhook = Webhook(url, self.platform, sign, pauses=pauses)
+        super().__init__(url, sign, pauses=pauses)
+        self._api = f"{api_url.rstrip('/')}/api/v1"
+        self._account = account
+        self._spool_path = spool
 
     async def run(self) -> None:
         """See Relay."""
@@ -63,25 +61,20 @@ class SignalRelay(Relay):
     async def _forward(self, session: aiohttp.ClientSession, spool: Spool) -> None:
         while True:
             raw = await spool.first()
-            await self._webhook.forward(session, raw, event=_name_of(raw))
+            await self.webhook.forward(session, raw, event=_name_of(raw))
             with _logged("keeps an event that the service has, and forwards it again after a restart"):
                 spool.done()
 
     async def _listen(self, session: aiohttp.ClientSession, spool: Spool) -> None:
-        backoff = self._pauses()
-        while True:
-            try:
-                await self._check_account(session)
-                async for raw in self._events(session):
-                    backoff.reset()
-                    with _logged(
-                        "does not keep an event, which is lost if this process ends before the service has it"
-                    ):
-                        spool.add(raw)
-                log.info("signal-cli closed the stream of events; connecting again")
-            except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-                log.warning("signal-cli cannot be reached (%s); retrying", type(error).__name__)
-            await backoff.pause()
+        async def connect(backoff: Backoff) -> None:
+            await self._check_account(session)
+            async for raw in self._events(session):
+                backoff.reset()
+                with _logged("does not keep an event, which is lost if this process ends before the service has it"):
+                    spool.add(raw)
+            log.info("signal-cli closed the stream of events; connecting again")
+
+        await self.keep_connected(connect, TimeoutError, aiohttp.ClientError, OSError, ValueError)
 
     async def _check_account(self, session: aiohttp.ClientSession) -> None:
         body = {"jsonrpc": "2.0", "method": "listAccounts", "id": "1"}

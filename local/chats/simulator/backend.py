@@ -1,4 +1,4 @@
-"""What the simulator provides to a platform's protocol, and how armed faults apply to a call."""
+"""The simulator's services to a platform's protocol, with armed faults applied to calls."""
 
 import asyncio
 import socket

@@ -76,14 +76,25 @@ class Control:
         return {"armed": [snapshot.fault_scene(fault) for fault in self._faults.armed]}
 
     def remove(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Delete a thread, or the whole chat if no thread is given."""
+        """Delete a thread, or the whole chat if no thread is given; with `bot_only` people take the bot out of the chat."""
         backend, wire = self._platform(body)
         chat = backend.chat(str(body.get("chat", "")))
-        if body.get("thread") in (None, ""):
+        if body.get("bot_only"):
+            chat.has_bot = False
+        elif body.get("thread") in (None, ""):
             self._store.remove_chat(chat)
         else:
             wire.remove_thread(chat, str(body["thread"]))
         return {}
+
+    def forge(self, platform: str, chat_id: str, message_id: str, user: str) -> None:
+        """Put in place of a message a copy by another person, with all that the protocol keeps of it (for tests)."""
+        backend, wire = self._platforms[platform]
+        chat = backend.chat(chat_id)
+        thread, original = self._store.find(chat, message_id)
+        copied = wire.say(chat, thread, backend.person(user), original.text)
+        copied.extra |= {name: value for name, value in original.extra.items() if name != "ts"}
+        self._store.remove_message(chat, thread, original)
 
     def routes(self) -> list[web.RouteDef]:
         async def show(_: web.Request) -> web.Response:

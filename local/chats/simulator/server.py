@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -17,9 +17,9 @@ from local.chats.simulator.faults import Faults
 from local.chats.simulator.journal import Journal
 from local.chats.simulator.live import Live
 from local.chats.simulator.protocol import Handshake, Wire
-from local.chats.simulator.same_origin import same_origin
 from local.chats.simulator.store import Store
 from local.chats.spec import LocalChat, load
+from local.web_pages import REFUSAL, is_link, is_other_page
 
 MAX_BODY = 8 * 2**20
 KEPT_CALLS = 2000
@@ -66,7 +66,7 @@ class Server:
             )
             self._platforms[platform.name] = (backend, load(platform.wire)(backend))
         self.control = Control(store, faults, self._platforms)
-        app = web.Application(client_max_size=MAX_BODY, middlewares=[same_origin])
+        app = web.Application(client_max_size=MAX_BODY, middlewares=[_same_origin])
         app.add_routes([*page.routes(settings.platforms), *self.control.routes(), web.get("/live", live.stream)])
         for _, wire in self._platforms.values():
             app.add_routes(wire.routes())
@@ -103,3 +103,17 @@ class Server:
         for _, wire in self._platforms.values():
             wire.webhook_changed()
         self.deliveries.wake()
+
+
+@web.middleware
+async def _same_origin(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Refuse what a web page of another origin sends, to page, control and platforms alike.
+
+    Links to the page itself stay possible: it shows nothing to the page that holds the link.
+    """
+    opens_the_page = request.method == "GET" and request.path == "/" and is_link(request.headers.get)
+    if is_other_page(request.headers.get) and not opens_the_page:
+        return web.json_response({"error": REFUSAL}, status=403)
+    return await handler(request)

@@ -134,9 +134,14 @@ class Simulator:
         """The same as POST /faults."""
         self._call(self._running.control.arm, {"platform": platform, "kind": kind, "count": count, **more})
 
-    def remove(self, platform: str, chat: str, thread: str | None = None) -> None:
+    def remove(self, platform: str, chat: str, thread: str | None = None, *, bot_only: bool = False) -> None:
         """The same as POST /remove."""
-        self._call(self._running.control.remove, {"platform": platform, "chat": chat, "thread": thread})
+        body = {"platform": platform, "chat": chat, "thread": thread, "bot_only": bot_only}
+        self._call(self._running.control.remove, body)
+
+    def forge(self, platform: str, chat: str, message: str, *, user: str = "stranger") -> None:
+        """Let another person post a message that is equal to this one, which is deleted."""
+        self._call(self._running.control.forge, platform, chat, message, user)
 
     def disconnect(self, platform: str) -> None:
         """Close the bot's sockets, as platforms do from time to time; undelivered events wait for the next socket."""

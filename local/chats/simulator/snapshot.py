@@ -28,7 +28,8 @@ def message_state(message: Message) -> JSON:
 
 
 def thread_state(thread: Thread) -> JSON:
-    return {"id": thread.id, "title": thread.title, "messages": [message_state(m) for m in thread.messages]}
+    messages = [message_state(message) for message in thread.messages]
+    return {"id": thread.id, "title": thread.title, "members": sorted(thread.members), "messages": messages}
 
 
 def chat_state(chat: Chat) -> JSON:

@@ -10,6 +10,9 @@ Button = dict[str, str]
 """`id`, `label` and `style` (default, primary or danger)."""
 
 
+_TITLE = 200
+
+
 class NotFound(LookupError):
     """There is no such chat, thread or message."""
 
@@ -56,6 +59,7 @@ class Chat:
     kind: str
     people: tuple[str, ...]
     home: bool
+    has_bot: bool = True
     messages: list[Message] = field(default_factory=list)
     threads: dict[str, Thread] = field(default_factory=dict)
 
@@ -123,6 +127,16 @@ class Store:
             return chat.threads[thread_id]
         except KeyError:
             raise NotFound(f"{chat.platform} chat {chat.id} has no thread {thread_id}") from None
+
+    def thread_of(self, chat: Chat, message_id: str) -> Thread:
+        """The thread that hangs on this message of the chat, made with the first reply; raises NotFound."""
+        if message_id in chat.threads:
+            return chat.threads[message_id]
+        starter = next((message for message in chat.messages if message.id == message_id), None)
+        if starter is None:
+            raise NotFound(f"{chat.platform} chat {chat.id} has no message {message_id} to reply to")
+        title = (starter.text.splitlines() or [""])[0][:_TITLE]
+        return self.open_thread(chat, message_id, title, starter.author, starter=message_id)
 
     def find(self, chat: Chat, message_id: str) -> tuple[Thread | None, Message]:
         """The message of that id in the chat or in any of its threads."""

@@ -44,8 +44,9 @@ CHAT = LocalChat(
     homes={"owner": "C0HOME", "other": "C0GENERAL"},
     wire="local.chats.slack.wire.api:Slack",
     api_url="http://{host}/slack/api/",
+    title_limit=150,
     kinds={
-        "channel": ChatKind("channel", "channel"),
+        "channel": ChatKind("channel", "channel", names_people=True),
         "im": ChatKind("direct messages", "direct", "@"),
     },
     tint=("#7a2d7b", "#d79ad8"),

@@ -1,6 +1,7 @@
 """Slack by Socket Mode: events over a connection that this machine opens."""
 
 import asyncio
+import functools
 import hashlib
 import hmac
 import json
@@ -16,9 +17,9 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from local.chats.relays.base import Backoff, Relay, Target, Unusable
+from local.chats.relays.base import Relay, Target
 from local.chats.relays.redaction import quiet
-from local.chats.relays.webhook import FORM, JSON, Webhook
+from local.chats.relays.webhook import FORM, JSON, Backoff
 
 log = logging.getLogger(__name__)
 
@@ -44,31 +45,31 @@ class SlackRelay(Relay):
         ping_seconds: float = 5.0,
         pauses: Callable[[], Backoff] = Backoff,
     ) -> None:
-        super().__init__()
         self._app_token = app_token
         self._api_url = api_url
         self._ping_seconds = ping_seconds
-        self._pauses = pauses
 
         def sign(raw: bytes, *, now: int) -> Mapping[str, str]:
             timestamp = str(now // 1000)
             signature = hmac.new(signing_secret.encode(), f"v0:{timestamp}:".encode() + raw, hashlib.sha256)
             return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={signature.hexdigest()}"}
 
-        self._webhook = Webhook(url, self.platform, sign, pauses=pauses)
+        super().__init__(url, sign, pauses=pauses)
 
     async def run(self) -> None:
         """See Relay."""
         quiet("slack_sdk", "aiohttp", "asyncio", without_traceback="slack_sdk.socket_mode.aiohttp")
-        backoff = self._pauses()
         async with aiohttp.ClientSession() as session:
-            while True:
-                try:
-                    await self._connection(session, backoff)
-                except (SlackClientError, aiohttp.ClientError, OSError) as error:
-                    _raise_if_unusable(error)
-                    log.warning("no connection to Slack (%s); retrying", type(error).__name__)
-                await backoff.pause()
+            connect = functools.partial(self._connection, session)
+            await self.keep_connected(connect, SlackClientError, aiohttp.ClientError, OSError)
+
+    def unusable(self, error: Exception) -> str:
+        if not isinstance(error, SlackApiError) or error.response.get("error") not in _UNUSABLE:
+            return ""
+        return (
+            f"Slack does not accept SLACK_APP_TOKEN ({error.response['error']}). "
+            "Create an app-level token with connections:write, and enable Socket Mode."
+        )
 
     async def _connection(self, session: aiohttp.ClientSession, backoff: Backoff) -> None:
         """One SDK client, which reconnects by itself; returns when it fails to."""
@@ -109,7 +110,7 @@ class SlackRelay(Relay):
     ) -> None:
         raw, kind = as_sent_by_http(request)
         headers = {"X-Slack-Retry-Num": str(request.retry_attempt)} if request.retry_attempt else {}
-        outcome = await self._webhook.forward(
+        outcome = await self.webhook.forward(
             session, raw, event=request.envelope_id, kind=kind, headers=headers, fixed_time=kind == FORM
         )
         if not outcome.accepted:
@@ -147,11 +148,3 @@ def _json(body: bytes) -> dict[str, object] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) and found else None
-
-
-def _raise_if_unusable(error: Exception) -> None:
-    if isinstance(error, SlackApiError) and error.response.get("error") in _UNUSABLE:
-        raise Unusable(
-            f"Slack does not accept SLACK_APP_TOKEN ({error.response['error']}). "
-            "Create an app-level token with connections:write, and enable Socket Mode."
-        ) from None

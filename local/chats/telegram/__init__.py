@@ -34,6 +34,7 @@ CHAT = LocalChat(
     homes={"owner": "7001", "other": "-1001000000001"},
     wire="local.chats.telegram.wire.api:Telegram",
     api_url="http://{host}/telegram/bot",
+    title_limit=128,
     kinds={
         "private": ChatKind("private chat", "private", "@"),
         "forum": ChatKind("forum", "forum", "≡", is_forum=True),

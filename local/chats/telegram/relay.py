@@ -1,16 +1,13 @@
 """Telegram by long polling, for machines that Telegram cannot reach."""
 
 import json
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
 
-from local.chats.relays.base import Backoff, Relay, Target, Unusable
-from local.chats.relays.webhook import Webhook
-
-log = logging.getLogger(__name__)
+from local.chats.relays.base import Relay, RetryLater, Target, Unusable
+from local.chats.relays.webhook import Backoff
 
 _WEBHOOK_ACTIVE = "webhook is active"
 
@@ -35,42 +32,36 @@ class TelegramRelay(Relay):
         pauses: Callable[[], Backoff] = Backoff,
     ) -> None:
         """`replace_webhook` removes a webhook that is set for the bot: a bot with a webhook cannot poll."""
-        super().__init__()
-        self._methods = f"{api_url}{token}"
-        self._replace_webhook = replace_webhook
-        self._poll_seconds = poll_seconds
-        self._pauses = pauses
 
         def sign(raw: bytes, *, now: int) -> Mapping[str, str]:  # noqa: ARG001  # Telegram sends a shared secret
             return {"X-Telegram-Bot-Api-Secret-Token": secret}
 
-        self._webhook = Webhook(url, self.platform, sign, pauses=pauses)
+        super().__init__(url, sign, pauses=pauses)
+        self._methods = f"{api_url}{token}"
+        self._replace_webhook = replace_webhook
+        self._poll_seconds = poll_seconds
+        self._offset = 0
 
     async def run(self) -> None:
         """See Relay."""
-        offset = 0
-        backoff = self._pauses()
         async with aiohttp.ClientSession() as session:
-            while True:
-                try:
-                    updates = await self._poll(session, offset)
-                except (aiohttp.ClientError, OSError, ValueError, _RetryLater) as error:
-                    wait = error.after if isinstance(error, _RetryLater) else 0.0
-                    log.warning("Telegram did not answer a poll (%s); retrying", _name(error))
-                    await backoff.pause(at_least=wait)
-                    continue
-                backoff.reset()
-                self.connected.set()
-                for update in updates:
-                    raw = json.dumps(update, ensure_ascii=False).encode()
-                    await self._webhook.forward(session, raw, event=str(update["update_id"]))
-                    offset = update["update_id"] + 1
 
-    async def _poll(self, session: aiohttp.ClientSession, offset: int) -> list[dict[str, Any]]:
-        seconds = (
-            self._poll_seconds if self.connected.is_set() else 0
-        )  # the first poll answers at once and sets `connected`
-        asked = {"offset": offset, "timeout": seconds, "allowed_updates": ["message", "callback_query"]}
+            async def poll(backoff: Backoff) -> None:
+                while True:
+                    updates = await self._poll(session)
+                    backoff.reset()
+                    self.connected.set()
+                    for update in updates:
+                        raw = json.dumps(update, ensure_ascii=False).encode()
+                        await self.webhook.forward(session, raw, event=str(update["update_id"]))
+                        self._offset = update["update_id"] + 1
+
+            await self.keep_connected(poll, aiohttp.ClientError, OSError, ValueError)
+
+    async def _poll(self, session: aiohttp.ClientSession) -> list[dict[str, Any]]:
+        # The first poll answers at once and sets `connected`.
+        seconds = self._poll_seconds if self.connected.is_set() else 0
+        asked = {"offset": self._offset, "timeout": seconds, "allowed_updates": ["message", "callback_query"]}
         answer = await self._call(session, "getUpdates", asked)
         if answer.get("ok"):
             updates: list[dict[str, Any]] = answer["result"]
@@ -80,7 +71,7 @@ class TelegramRelay(Relay):
             raise Unusable("Telegram does not accept TELEGRAM_BOT_TOKEN. Get a valid one from @BotFather.")
         if code == 409 and _WEBHOOK_ACTIVE in text:
             await self._remove_webhook(session)
-        raise _RetryLater(f"{code} {text}"[:200], float(answer.get("parameters", {}).get("retry_after", 0)))
+        raise RetryLater(f"{code} {text}"[:200], float(answer.get("parameters", {}).get("retry_after", 0)))
 
     async def _remove_webhook(self, session: aiohttp.ClientSession) -> None:
         if not self._replace_webhook:
@@ -105,16 +96,3 @@ def make_relay(target: Target) -> TelegramRelay:
         api_url=target.api_url,
         replace_webhook=bool(target.options.get("replace_webhook")),
     )
-
-
-class _RetryLater(Exception):
-    """Telegram asks for a retry, not before `after` seconds."""
-
-    def __init__(self, why: str, after: float) -> None:
-        super().__init__(why)
-        self.after = after
-
-
-def _name(error: Exception) -> str:
-    # Errors of the HTTP library may contain the URL, and the URL contains the token.
-    return str(error) if isinstance(error, _RetryLater) else type(error).__name__

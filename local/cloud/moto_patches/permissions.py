@@ -1,4 +1,4 @@
-"""Which permissions a request needs, according to AWS's service authorization reference."""
+"""Permissions that a request needs, according to AWS's service authorization reference."""
 
 # ruff: noqa: SLF001 - reads the internals of moto
 

@@ -1,4 +1,4 @@
-"""Which user opened a connection on loopback."""
+"""The user at the other end of a loopback connection."""
 
 import os
 import socket

@@ -177,7 +177,7 @@ class Deploy:
         return found
 
     def _follower(self, stack_id: str) -> Follower:
-        return Follower(self.account.cloudformation, stack_id, self.talk.event, self.talk.say)
+        return Follower(self.account.cloudformation, stack_id, self.talk.event, self.talk.say, self.talk.sleep)
 
     @staticmethod
     def _reasons(follower: Follower) -> str:

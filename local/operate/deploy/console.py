@@ -1,6 +1,7 @@
 """Output to the operator, and questions."""
 
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,11 +11,15 @@ from local.operate.deploy.stacks import Event
 
 @dataclass
 class Talk:
-    """Lines on stdout, or on stderr if stdout is for one JSON value. `yes` answers every question about changes."""
+    """Lines on stdout, or on stderr if stdout is for one JSON value. `yes` answers every question about changes.
+
+    `sleep` is the pause between two looks at what AWS does.
+    """
 
     is_json: bool = False
     yes: bool = False
     read: Callable[[], str] = sys.stdin.readline
+    sleep: Callable[[float], None] = time.sleep
 
     def say(self, text: str = "") -> None:
         stream = sys.stderr if self.is_json else sys.stdout

@@ -176,7 +176,7 @@ class Destroy:
         if stack.status == REVIEW:
             client.delete_stack(StackName=stack.id)
             return
-        follower = Follower(client, stack.id, self.talk.event, self.talk.say)
+        follower = Follower(client, stack.id, self.talk.event, self.talk.say, self.talk.sleep)
         if not stack.is_busy:
             client.delete_stack(StackName=stack.id)
         end = follower.follow(is_running=stack.is_busy)

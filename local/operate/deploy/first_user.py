@@ -6,7 +6,7 @@ from typing import Any
 
 from shared.aws.tables import DynamoTables
 from shared.domain.tokens import Scope
-from shared.ports.accounts import Accounts
+from shared.store.accounts import Accounts
 from shared.store.bundle import store_on
 from shared.use_cases.people.tokens import issue_token
 

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,11 @@ _HOLDS = {
 UNKNOWN_ACCOUNT, UNKNOWN_REGION = "ACCOUNT", "REGION"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, sleep: Callable[[float], None] = time.sleep) -> int:
     """Exit codes: 0 done, 1 failed or refused, 2 wrong usage."""
     os.umask(0o077)
     asked = _parser().parse_args(arguments)
-    talk = Talk(is_json=asked.json, yes=getattr(asked, "yes", False))
+    talk = Talk(is_json=asked.json, yes=getattr(asked, "yes", False), sleep=sleep)
     try:
         with explained(_HOLDS[asked.command]):
             result = COMMANDS[asked.command](asked, talk)

@@ -88,8 +88,8 @@ class Follower:
     stack_id: str
     show: Callable[[Event], None]
     say: Callable[[str], None]
+    sleep: Callable[[float], None]
     interval: float = 0.2
-    sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
     failures: list[Event] = field(default_factory=list)
 

@@ -66,28 +66,28 @@ class BedrockAgent:
         self, request: dict[str, Any], deadline: int, cancellation: Cancellation, progress: Listener | None
     ) -> dict[str, Any]:
         """The answer, streamed if it can be. Raises ConverseFailed, ProviderBusy or AgentCancelled."""
-        heard = _shown_to(progress) if progress and self._may_stream else None
+        on_text = _shown_to(progress) if progress and self._may_stream else None
 
         def left() -> float:
             return (deadline - self._clock.now()) / 1000
 
         def call(opened: Opened) -> dict[str, Any]:
-            return self._bedrock.converse(request, seconds=max(0.001, left()), opened=opened, heard=heard)
+            return self._bedrock.converse(request, seconds=max(0.001, left()), opened=opened, on_text=on_text)
 
         try:
             return cancellable(call, cancellation, left=left)
         except TimeoutError as error:
             raise ProviderBusy(BUSY["Unreachable"]) from error
         except ConverseFailed as error:
-            if heard is None or not refuses_to_stream(error):
+            if on_text is None or not refuses_to_stream(error):
                 raise
         self._may_stream = False
         return self._ask(request, deadline, cancellation, None)
 
 
 def _shown_to(progress: Listener) -> Callable[[str], None]:
-    def heard(text: str) -> None:
+    def on_text(text: str) -> None:
         if said := said_so_far(text):
             progress(said)
 
-    return heard
+    return on_text

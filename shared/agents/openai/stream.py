@@ -19,7 +19,7 @@ def is_stream(body: bytes) -> bool:
 def completion_of(body: bytes) -> dict[str, Any] | None:
     """The completion that a stream amounts to, or `{"error": …}` as it was sent; None if the stream was cut off."""
     stream = CompletionStream(lambda _: None)
-    stream.hear(body)
+    stream.feed(body)
     return stream.end()
 
 
@@ -47,7 +47,7 @@ class CompletionStream:
         """
         return bool(self._is_plain or self._text)
 
-    def hear(self, piece: bytes) -> bool:
+    def feed(self, piece: bytes) -> bool:
         """Take the next bytes; True if the completion is complete, whatever may follow."""
         if self._is_plain:
             return False
@@ -57,7 +57,7 @@ class CompletionStream:
             if len(self._unread) < LONGEST_START:
                 return False
             self._is_plain = not is_stream(self._unread)
-            return self.hear(b"")
+            return self.feed(b"")
         before = len(self._text)
         *lines, self._unread = self._unread.split(b"\n")
         for line in lines:
@@ -67,7 +67,7 @@ class CompletionStream:
         return self._is_done
 
     def end(self) -> dict[str, Any] | None:
-        """The completion, once all is heard."""
+        """The completion, once all of it was fed."""
         self._line(self._unread.rstrip(b"\r"))
         self._line(b"")
         if self._error is not None:

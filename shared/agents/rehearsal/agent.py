@@ -77,7 +77,7 @@ class RehearsalAgent:
 
 
 def _latest(messages: Sequence[Message]) -> list[Message]:
-    """What this turn must answer: the kickoff, or every message since the agent's last answer."""
+    """The messages that this turn must answer: the kickoff, or all since the agent's last answer."""
     if messages and messages[-1].get("internal"):
         return [messages[-1]]
     return list(takewhile(lambda message: message["role"] == "user", reversed(messages)))[::-1]

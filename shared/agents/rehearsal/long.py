@@ -1,4 +1,4 @@
-"""A long answer with what is hard to split and render: tables, nested fences, emoji, lists, mentions."""
+"""A long answer with what is hard to split and render: tables, nested code blocks, emoji, lists, mentions."""
 
 _LENGTH = 20_000
 

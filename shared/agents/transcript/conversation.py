@@ -33,7 +33,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Conversation:
-    """What a model is given: the session's `system` text, our `note`, and the entries.
+    """The input of a model: the session's `system` text, our `note`, and the entries.
 
     `entries` begin and end with the user (or with a tool's result) and alternate; an assistant's entry with calls may
     follow another. `left_out` messages did not fit; `tokens` estimates the size of the whole.

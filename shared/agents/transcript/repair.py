@@ -8,8 +8,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from shared.agents.transcript.conversation import Call, Entry
-from shared.domain.messages import Message
-from shared.domain.text import whole
+from shared.domain.messages import Message, whole
 
 NO_RESULT = "(no result: the call was interrupted)"
 NO_OUTPUT = "(no output)"

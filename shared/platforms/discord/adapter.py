@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, ForeignChat, NotSent, PlatformError, Rejected
-from shared.platforms.discord import SPEC, diagnosis, inbound, presses, signatures, threads
-from shared.platforms.discord.components import as_components
+from shared.platforms.base import BasePlatform
+from shared.platforms.discord import SPEC, buttons, inbound, signatures, threads
+from shared.platforms.discord.diagnosis import DiscordDiagnosis
 from shared.platforms.discord.links import DiscordLinks
 from shared.platforms.discord.render import for_discord
 from shared.platforms.discord.seeds import NO_MENTIONS, nonce
-from shared.platforms.loop import run
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split
 from shared.ports.inbound import Parsed, Pressed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Pairing, Part, Platform, ResolvedChat
+from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 if TYPE_CHECKING:
-    from shared.platforms.discord.rest import DiscordHttp
-
-T = TypeVar("T")
+    from shared.platforms.discord.rest import Api
 
 LIMIT = 2000
 # A delivery has 30 s for three calls. Short rate limits are waited for within a call, longer ones in the queue.
@@ -34,10 +31,10 @@ _ACKNOWLEDGE_SECONDS = 2.0  # a press is answered while Discord waits for the we
 _THREAD_SECONDS = 30.0  # several calls, and far inside the lease of a handoff
 
 
-class Discord(Platform):
+class Discord(BasePlatform["Api"]):
     """One application. A thread on Discord is a channel, so its place has no thread part."""
 
-    name = SPEC.name
+    spec, name, diagnosis = SPEC, SPEC.name, DiscordDiagnosis
     capabilities = Capabilities(threads=True, limit=LIMIT, key=True, buttons=True)
 
     def __init__(
@@ -48,38 +45,31 @@ class Discord(Platform):
         call_seconds: float = CALL_SECONDS,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        self._settings = settings
-        self._secrets = secrets
-        self._call_seconds = call_seconds
-        self._patience_seconds = patience_seconds
-        self._connection: DiscordHttp | None = None
-        self._urls = SPEC.urls(settings.platform_urls)
+        super().__init__(settings, secrets)
+        self._seconds = {"limit": call_seconds, "patience": patience_seconds}
         self._links = DiscordLinks(self._urls.link)
-        self._lock = threading.Lock()
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
-        """See the port; threads.py explains why it is safe to repeat."""
+        """Safe to repeat: threads.py explains why."""
 
         async def work() -> Place:
             channel = await self._channel(home)
-            thread = await threads.open_thread(self._http, channel, title, key=key, people=people)
+            thread = await threads.open_thread(self._api.http, channel, title, key=key, people=people)
             self._links.note_thread(thread.chat, channel)
             return thread
 
-        return self._run(work(), seconds=_THREAD_SECONDS)
+        return self._api.run(work(), seconds=_THREAD_SECONDS)
 
     def find_thread(self, home: Place, *, key: str) -> Place | None:
-        """See the port."""
-
         async def work() -> Place | None:
             channel = await self._channel(home)
-            thread = await threads.find_thread(self._http, channel, key=key)
+            thread = await threads.find_thread(self._api.http, channel, key=key)
             if thread is not None:
                 self._links.note_thread(thread.chat, channel)
             return thread
 
         try:
-            return self._run(work(), seconds=_THREAD_SECONDS)
+            return self._api.run(work(), seconds=_THREAD_SECONDS)
         except Ambiguous as error:
             raise NotSent(str(error)) from error  # all of it is safe to repeat
 
@@ -90,41 +80,40 @@ class Discord(Platform):
             "nonce": nonce(key),
             "enforce_nonce": True,
             "allowed_mentions": NO_MENTIONS,
-            **({"components": as_components(part.buttons)} if part.buttons else {}),
+            **({"components": buttons.as_components(part.buttons)} if part.buttons else {}),
         }
-        message = self._call("POST", "/channels/{channel_id}/messages", body, channel_id=_channel_id(place))
+        message = self._api.call("POST", "/channels/{channel_id}/messages", body, channel_id=_channel_id(place))
         return str(message["id"])
 
     def find_message(self, place: Place, *, key: str) -> str | None:
         """The message with the key's nonce, which Discord returns for some minutes."""
         path = "/channels/{channel_id}/messages"
-        newest = self._call("GET", path, params={"limit": 50}, channel_id=_channel_id(place))
-        wanted = nonce(key)
-        return next((str(message["id"]) for message in newest if str(message.get("nonce")) == wanted), None)
+        newest = self._api.call("GET", path, params={"limit": 50}, channel_id=_channel_id(place))
+        # Other people can copy a nonce into their messages.
+        ours = (message for message in newest if str(message["author"]["id"]) == self._api.http.me)
+        return next((str(message["id"]) for message in ours if str(message.get("nonce")) == nonce(key)), None)
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
-        """See the port. Discord keeps the buttons of a message unless they are given, or an empty list."""
-        components = as_components(part.buttons)
+        """Discord keeps the buttons of a message unless they are given, or an empty list."""
+        components = buttons.as_components(part.buttons)
         body = {"content": part.text, "allowed_mentions": NO_MENTIONS, "components": components}
         path = "/channels/{channel_id}/messages/{message_id}"
-        self._call("PATCH", path, body, channel_id=_channel_id(place), message_id=message_id)
+        self._api.call("PATCH", path, body, channel_id=_channel_id(place), message_id=message_id)
 
     def typing(self, place: Place) -> None:
-        """See the port."""
         try:
-            self._call("POST", "/channels/{channel_id}/typing", channel_id=_channel_id(place))
+            self._api.call("POST", "/channels/{channel_id}/typing", channel_id=_channel_id(place))
         except PlatformError:
             return
 
     def acknowledge(self, pressed: Pressed, text: str) -> None:
-        """See the port; presses.py explains the two ways."""
+        """In one of two ways, which buttons.py explains."""
         try:
-            self._run(presses.acknowledge(self._http, pressed.handle, text), seconds=_ACKNOWLEDGE_SECONDS)
+            self._api.run(buttons.acknowledge(self._api.http, pressed.handle, text), seconds=_ACKNOWLEDGE_SECONDS)
         except PlatformError:
             return
 
     def render(self, markdown: str) -> list[Part]:
-        """See the port."""
         return [Part(text) for text in split(for_discord(neutralise(clean(markdown))), LIMIT)]
 
     def link(self, place: Place) -> str:
@@ -132,7 +121,7 @@ class Discord(Platform):
         channel_id = _channel_id(place)
         if not self._links.knows(channel_id):
             try:
-                self._links.note(self._run(self._channel(place)))
+                self._links.note(self._api.run(self._channel(place)))
             except PlatformError:
                 return self._links.without_server(channel_id)
         return self._links.to(channel_id)
@@ -140,13 +129,13 @@ class Discord(Platform):
     def pairing(self, code: str) -> Pairing:
         """The link opens the bot's profile, and from there direct messages with it."""
         try:
-            bot = self._call("GET", "/applications/@me")["bot"]
+            bot = self._api.call("GET", "/applications/@me")["bot"]
         except PlatformError:
             return Pairing(f"/link {code}")
         return Pairing(f"/link {code}", self._links.to_person(str(bot["id"])))
 
     def verify(self, request: WebhookRequest, *, now: int) -> bool:
-        """See the port: signed by Discord, or by our relay."""
+        """Signed by Discord, or by our relay."""
         if _is_interaction(request):
             public_key = self._secrets.get("discord/public_key")
             return signatures.from_discord(request.headers, request.body, public_key=public_key, now=now)
@@ -154,14 +143,13 @@ class Discord(Platform):
         return signatures.from_relay(request.headers, request.body, secret=secret, now=now)
 
     def parse(self, request: WebhookRequest) -> Parsed:
-        """See the port."""
         return inbound.parse(request.body, relayed=not _is_interaction(request))
 
     def resolve_chat(self, chat: Place, *, people: Sequence[str]) -> ResolvedChat:
-        """See the port. Only the channel itself says whether it is private."""
+        """Only the channel itself says whether it is private."""
         if not SPEC.is_chat_id(chat.chat):
             raise Rejected("This is not the id of a Discord channel. Copy it with Developer Mode on: it is a number")
-        channel = self._run(self._channel(chat))
+        channel = self._api.run(self._channel(chat))
         if channel["type"] in threads.DIRECT and not {str(user["id"]) for user in channel.get("recipients", ())} & set(
             people
         ):
@@ -172,50 +160,15 @@ class Discord(Platform):
             )
         return ResolvedChat(Place(self.name, str(channel["id"])), private=channel["type"] == threads.DM)
 
-    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # no finding depends on the time
-        """See the port."""
+    def new_api(self) -> Api:
+        from shared.platforms.discord.rest import Api  # noqa: PLC0415  # webhooks are parsed without the SDK
 
-        def ask(path: str, *, seconds: float, **ids: str) -> Any:
-            return self._run(self._http.call("GET", path, None, **ids), seconds=seconds)
-
-        known = bool(self._settings.public_url)
-        return diagnosis.diagnose(ask, self._secrets, home, webhook_url=webhook_url, certain=known, seconds=seconds)
-
-    def close(self) -> None:
-        """Close the connections (for tests)."""
-        if self._connection is not None:
-            run(self._connection.close(), timeout=5)
+        return Api(self._urls.api, self._secret("bot_token"), **self._seconds)
 
     async def _channel(self, place: Place) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = await self._http.call("GET", "/channels/{channel_id}", channel_id=_channel_id(place))
+        path = "/channels/{channel_id}"
+        found: Mapping[str, Any] = await self._api.http.call("GET", path, channel_id=_channel_id(place))
         return found
-
-    def _call(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, params: Any = None, **ids: str
-    ) -> Any:
-        return self._run(self._http.call(method, path, body, params=params, **ids))
-
-    def _run(self, work: Coroutine[Any, Any, T], *, seconds: float | None = None) -> T:
-        # Each call has a time-out and raises the right error; this is for several calls, or one that hangs.
-        try:
-            return run(work, timeout=seconds or self._call_seconds + 1)
-        except TimeoutError as error:
-            raise Ambiguous("Discord did not answer in time") from error
-
-    @property
-    def _http(self) -> DiscordHttp:
-        with self._lock:
-            if self._connection is None:
-                self._connection = self._connect()
-            return self._connection
-
-    def _connect(self) -> DiscordHttp:
-        from shared.platforms.discord.rest import DiscordHttp  # noqa: PLC0415  # webhooks are parsed without the SDK
-
-        token = self._secrets.get("discord/bot_token")
-        if not token:
-            raise Rejected("Discord's bot token is not set")
-        return DiscordHttp(self._urls.api, token, limit=self._call_seconds, patience=self._patience_seconds)
 
 
 def _channel_id(place: Place) -> str:

@@ -1,4 +1,4 @@
-"""What is read of Discord's answers, by method and path."""
+"""Shapes of Discord's answers, by method and path."""
 
 import re
 from collections.abc import Mapping

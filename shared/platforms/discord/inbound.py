@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.commands import COMMANDS
+from shared.domain.messages import whole
 from shared.domain.routes import Place
-from shared.domain.text import whole
 from shared.platforms.discord import SPEC
+from shared.platforms.webhooks import UNREADABLE
 from shared.ports.inbound import Answer, Inbound, Parsed, Pressed
 
 PING, APPLICATION_COMMAND, MESSAGE_COMPONENT = 1, 2, 3
@@ -33,7 +34,7 @@ def parse(raw: bytes, *, relayed: bool) -> Parsed:
     try:
         event = json.loads(raw)
         return _dispatched(event) if relayed else _interaction(event)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except UNREADABLE as error:
         return Parsed(ignored=f"not what Discord sends ({type(error).__name__})")
 
 

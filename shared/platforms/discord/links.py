@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from shared.domain.routes import Place
-from shared.platforms import links
 from shared.platforms.discord import SPEC
 from shared.platforms.discord.threads import THREADS
+from shared.platforms.spec import link_below
 
 _REAL_HOST = "discord.com"
 _DIRECT = "@me"  # takes the place of the server in links to direct messages
@@ -56,4 +56,4 @@ class DiscordLinks:
         if urlsplit(self._base).hostname == _REAL_HOST:
             return f"{self._base.rstrip('/')}/{location.guild}/{channel_id}"
         chat, thread = (location.parent, channel_id) if location.parent else (channel_id, None)
-        return links.below(self._base, Place(SPEC.name, chat, thread))
+        return link_below(self._base, Place(SPEC.name, chat, thread))

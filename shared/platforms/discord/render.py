@@ -1,13 +1,13 @@
-"""Adapts an agent's Markdown to Discord: tables as code, one kind of fence, three levels of headings."""
+"""Adapts an agent's Markdown to Discord: tables as code, one kind of code block, three levels of headings."""
 
 import re
 import unicodedata
 from collections.abc import Sequence
 
-from shared.platforms.markdown.fences import Fence
+from shared.platforms.markdown.code_blocks import CodeBlock
 
-# Discord has one kind of fence, and ends it at the next three backticks anywhere.
-_FENCE = "```"
+# Discord has one kind of code block, and ends it at the next three backticks anywhere.
+_CODE_MARKS = "```"
 _BACKTICKS = re.compile(r"`{3,}")
 _SEPARATOR = "\u200b"
 _LANGUAGE = re.compile(r"[\w+.#-]*")
@@ -22,36 +22,36 @@ def for_discord(markdown: str) -> str:
     """The text with markup that Discord supports. Pure; changes only markup."""
     lines = re.sub(r"\r\n?", "\n", markdown).split("\n")
     written: list[str] = []
-    fence: Fence | None = None
+    code: CodeBlock | None = None
     at = 0
     while at < len(lines):
         line = lines[at]
-        if fence is not None and not fence.holds(line):
-            written.append(fence.containers + _FENCE)
-            fence = None
-        if fence is not None:
-            closed = fence.closed_by(line)
-            written.append(fence.containers + _FENCE if closed else _without_fences(line))
-            fence = None if closed else fence
-        elif opened := Fence.opened_by(line):
+        if code is not None and not code.holds(line):
+            written.append(code.containers + _CODE_MARKS)
+            code = None
+        if code is not None:
+            closed = code.closed_by(line)
+            written.append(code.containers + _CODE_MARKS if closed else _without_backticks(line))
+            code = None if closed else code
+        elif opened := CodeBlock.opened_by(line):
             written += _opening(line[: len(opened.containers)], opened)
-            fence = opened
+            code = opened
         elif rows := _table(lines, at):
-            written += [_FENCE, *_aligned(rows), _FENCE]
+            written += [_CODE_MARKS, *_aligned(rows), _CODE_MARKS]
             at += len(rows)  # the rule below the head is not in rows; the increment below skips it
         else:
-            written.append(_DEEP_HEADING.sub(r"**\1**", _without_fences(line)))
+            written.append(_DEEP_HEADING.sub(r"**\1**", _without_backticks(line)))
         at += 1
-    if fence is not None:
-        written.append(fence.containers + _FENCE)
+    if code is not None:
+        written.append(code.containers + _CODE_MARKS)
     return "\n".join(written)
 
 
-def _opening(margin: str, fence: Fence) -> list[str]:
-    """The fence's first line; an info text that Discord would not read as a language becomes code."""
-    if _LANGUAGE.fullmatch(fence.info):
-        return [margin + _FENCE + fence.info]
-    return [margin + _FENCE, fence.containers + _without_fences(fence.info)]
+def _opening(margin: str, code: CodeBlock) -> list[str]:
+    """The code block's first line; an info text that Discord would not read as a language becomes code."""
+    if _LANGUAGE.fullmatch(code.info):
+        return [margin + _CODE_MARKS + code.info]
+    return [margin + _CODE_MARKS, code.containers + _without_backticks(code.info)]
 
 
 def _table(lines: Sequence[str], at: int) -> list[list[str]]:
@@ -63,7 +63,7 @@ def _table(lines: Sequence[str], at: int) -> list[list[str]]:
         return []
     rows = [head]
     for line in lines[at + 2 :]:
-        if "|" not in line or not line.strip() or Fence.opened_by(line):
+        if "|" not in line or not line.strip() or CodeBlock.opened_by(line):
             break
         rows.append(_cells(line))
     return rows
@@ -87,7 +87,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _row(row: Sequence[str], widths: Sequence[int]) -> str:
     cells = [cell + " " * max(0, width - _width(cell)) for cell, width in zip(row, widths, strict=False)]
-    return _without_fences(" | ".join(cells).rstrip())
+    return _without_backticks(" | ".join(cells).rstrip())
 
 
 def _width(text: str) -> int:
@@ -95,5 +95,5 @@ def _width(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _without_fences(line: str) -> str:
+def _without_backticks(line: str) -> str:
     return _BACKTICKS.sub(lambda run: _SEPARATOR.join(run[0]), line)

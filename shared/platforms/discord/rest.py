@@ -2,22 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
 import aiohttp
 import discord
 from discord.http import HTTPClient, Ratelimit, Route
 
-from shared.errors import NotSent, PlatformError, RateLimited, Rejected
+from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited, Rejected
 from shared.platforms.answers import check, fits
 from shared.platforms.discord.answers import ME, REFUSAL, SHAPES
 from shared.platforms.discord.attempts import Attempt, traced
 from shared.platforms.discord.errors import refusal
+from shared.platforms.loop import run
 
 # At DEBUG discord.py logs whole requests and answers, which contain messages.
 logging.getLogger("discord").setLevel(logging.INFO)
 
+T = TypeVar("T")
 Body = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 # Shorter than Discord's: after a container was frozen, an old connection may be closed.
@@ -43,7 +45,7 @@ class DiscordHttp:
         self._limit = limit
         self._patience = patience
         self._base_url = base_url.rstrip("/")
-        # A subclass of Route, because `Route.BASE` is global to the process.
+        # A subclass of Route with the address of this client: `Route.BASE` is global, and each login sets it to its own.
         self._route: type[Route] = type("_Route", (Route,), {"BASE": self._base_url})
         self._http: HTTPClient | None = None
         self._logging_in: asyncio.Lock | None = None
@@ -110,6 +112,7 @@ class DiscordHttp:
     async def _log_in(self) -> HTTPClient:
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_SECONDS)
         http = _Http(asyncio.get_running_loop(), connector, http_trace=traced())
+        # `static_login` has no other way to get the address, and reads it before it first waits: logins on one loop do not mix.
         Route.BASE = self._base_url
         try:
             me = await http.static_login(self._token)
@@ -123,6 +126,30 @@ class DiscordHttp:
             raise NotSent(f"no login at Discord ({type(error).__name__})") from None
         self.me = str(me["id"])
         return http
+
+
+class Api:
+    """DiscordHttp for synchronous code. Every method blocks, and may be called from several threads."""
+
+    def __init__(self, url: str, token: str, *, limit: float, patience: float) -> None:
+        self.http = DiscordHttp(url, token, limit=limit, patience=patience)
+        self._limit = limit
+
+    def call(
+        self, method: str, path: str, body: Body | None = None, *, seconds: float | None = None, **more: Any
+    ) -> Any:
+        """See `DiscordHttp.call`."""
+        return self.run(self.http.call(method, path, body, **more), seconds=seconds)
+
+    def run(self, work: Coroutine[Any, Any, T], *, seconds: float | None = None) -> T:
+        """Several calls, or one that may hang: each call has a time-out and raises the right error itself."""
+        try:
+            return run(work, timeout=seconds or self._limit + 1)
+        except TimeoutError as error:
+            raise Ambiguous("Discord did not answer in time") from error
+
+    def close(self) -> None:
+        run(self.http.close(), timeout=5)
 
 
 async def _is_refusal(error: BaseException | None) -> bool:

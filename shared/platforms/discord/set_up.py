@@ -1,14 +1,14 @@
 """Set up a Discord application: its token, its commands, and the link that invites it with exactly the needed rights."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 from urllib.parse import urlencode
 
 from shared.errors import Rejected
 from shared.platforms.discord import permissions
-from shared.platforms.discord.rest import DiscordHttp
+from shared.platforms.discord.rest import Api
 from shared.platforms.discord.slash_commands import SLASH_COMMANDS
-from shared.platforms.loop import run
 from shared.platforms.set_up import CALL_SECONDS, AskedSecret, Checked, Secrets, SetUp, Way
 
 TOKEN, PUBLIC_KEY, RELAY_SECRET = "discord/bot_token", "discord/public_key", "discord/relay_secret"  # names
@@ -75,11 +75,5 @@ class DiscordSetUp(SetUp):
 
 
 def _call(token: str, way: Way, method: str, path: str, body: Any = None, **ids: str) -> Any:
-    async def call() -> Any:
-        http = DiscordHttp(way.api_url, token, limit=CALL_SECONDS, patience=CALL_SECONDS)
-        try:
-            return await http.call(method, path, body, **ids)
-        finally:
-            await http.close()
-
-    return run(call(), timeout=3 * CALL_SECONDS)
+    with closing(Api(way.api_url, token, limit=CALL_SECONDS, patience=CALL_SECONDS)) as api:
+        return api.call(method, path, body, seconds=3 * CALL_SECONDS, **ids)

@@ -4,13 +4,12 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 
+from shared.platforms.webhooks import is_equal, is_fresh
+
 RELAY_SIGNATURE = "x-handoff-relay-signature"
 RELAY_TIMESTAMP = "x-handoff-relay-timestamp"
 DISCORD_SIGNATURE = "x-signature-ed25519"
 DISCORD_TIMESTAMP = "x-signature-timestamp"
-
-# A signature outside this window is a replay, or a clock is wrong.
-WINDOW_SECONDS = 300
 
 
 def relay_headers(secret: str, raw: bytes, *, now: int) -> dict[str, str]:
@@ -22,16 +21,15 @@ def relay_headers(secret: str, raw: bytes, *, now: int) -> dict[str, str]:
 def from_relay(headers: Mapping[str, str], raw: bytes, *, secret: str | None, now: int) -> bool:
     """Whether our relay signed these bytes within the window."""
     timestamp = headers.get(RELAY_TIMESTAMP, "")
-    if not secret or not _is_fresh(timestamp, now):
+    if not secret or not is_fresh(timestamp, now=now):
         return False
-    signature = headers.get(RELAY_SIGNATURE, "")
-    return hmac.compare_digest(signature.encode(), _relay_signature(secret, timestamp, raw).encode())
+    return is_equal(headers.get(RELAY_SIGNATURE), _relay_signature(secret, timestamp, raw))
 
 
 def from_discord(headers: Mapping[str, str], raw: bytes, *, public_key: str | None, now: int) -> bool:
     """Whether Discord signed these bytes within the window. It also sends wrong signatures, to test the endpoint."""
     timestamp = headers.get(DISCORD_TIMESTAMP, "")
-    if not public_key or not _is_fresh(timestamp, now):
+    if not public_key or not is_fresh(timestamp, now=now):
         return False
     # Imported here, because most functions never verify an interaction.
     from nacl.exceptions import CryptoError  # noqa: PLC0415  # see above
@@ -47,9 +45,3 @@ def from_discord(headers: Mapping[str, str], raw: bytes, *, public_key: str | No
 
 def _relay_signature(secret: str, timestamp: str, raw: bytes) -> str:
     return "v1=" + hmac.new(secret.encode(), timestamp.encode() + b"." + raw, hashlib.sha256).hexdigest()
-
-
-def _is_fresh(timestamp: str, now: int) -> bool:
-    if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
-        return False
-    return abs(now // 1000 - int(timestamp)) <= WINDOW_SECONDS

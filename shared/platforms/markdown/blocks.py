@@ -1,11 +1,11 @@
-"""The lines of a Markdown text, and the fences and tables that contain them."""
+"""The lines of a Markdown text, and the code blocks and tables that contain them."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from shared.platforms.markdown.fences import Fence
+from shared.platforms.markdown.code_blocks import CodeBlock
 
 _RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 
@@ -14,15 +14,15 @@ _RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \
 class Block:
     """The block around a line: how a piece that ends in it is closed, and how the next piece reopens it.
 
-    Two blocks are never equal, as two fences of one text may look alike.
+    Two blocks are never equal, as two code blocks of one text may look alike.
     """
 
     opener: str = ""
-    fence: Fence | None = None
+    code: CodeBlock | None = None
 
     @property
     def closer(self) -> str:
-        return self.fence.closer if self.fence else ""
+        return self.code.closer if self.code else ""
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,19 @@ class Line:
 
 
 def scan(text: str, longest: int) -> list[Line]:
-    """The lines of a text whose fences are well formed. A table whose head is over `longest` is no block."""
+    """The lines of a text whose code blocks are well formed. A table whose head is over `longest` is no block."""
     lines: list[Line] = []
     block: Block | None = None
-    fence: Fence | None = None
+    code: CodeBlock | None = None
     start = 0
     for here, following in _with_next(text):
         before, end, glued, marker = block, start + len(here), False, False
-        if fence is not None:
-            marker = fence.closed_by(here)
-            glued = not marker and fence.closed_by(following)
-            fence, block = (None, None) if marker else (fence, block)
-        elif (opened := Fence.opened_by(here)) is not None:
-            fence, block, glued, marker = opened, _block_of(opened), True, True
+        if code is not None:
+            marker = code.closed_by(here)
+            glued = not marker and code.closed_by(following)
+            code, block = (None, None) if marker else (code, block)
+        elif (opened := CodeBlock.opened_by(here)) is not None:
+            code, block, glued, marker = opened, _block_of(opened), True, True
         elif _is_table_head(here, following) and len(here) + len(following) <= longest:
             block, glued = Block(opener=here + following), True
         elif block is not None and "|" not in here:
@@ -61,9 +61,9 @@ def scan(text: str, longest: int) -> list[Line]:
     return lines
 
 
-def _block_of(fence: Fence) -> Block:
+def _block_of(code: CodeBlock) -> Block:
     # It reopens outside its quotes and lists: the next piece does not begin with their first lines.
-    return Block(fence.run + fence.language + "\n", fence)
+    return Block(code.run + code.language + "\n", code)
 
 
 def _with_next(text: str) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from shared.domain.text import whole
+from shared.domain.messages import whole
 from shared.platforms.markdown.cuts import splits_letter
 
 # A word joiner: invisible, and it makes a platform read a mention as plain text.

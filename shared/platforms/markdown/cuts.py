@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shared.platforms.markdown.blocks import Block, Line
-from shared.platforms.markdown.fences import Fence
+from shared.platforms.markdown.code_blocks import CodeBlock
 
 Measure = Callable[[str], int]
 
 _SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？]")
 _WORD = re.compile(r"\s+")
-# Text that would become a heading, a list, a quote, a table or a fence at the start of a message.
+# Text that would become a heading, a list, a quote, a table or a code block at the start of a message.
 _MARKUP = re.compile(r"[ \t]*(?:[-+*#>|=`~]|\d{1,9}[.)])")
 _ZWJ = "\u200d"
 
@@ -89,13 +89,13 @@ class _Window:
         return self.lines[bisect_right(self.lines, position, key=lambda line: line.start) - 1]
 
     def _may_cut(self, line: Line, end: int) -> bool:
-        """Whether a cut inside this line leaves letters whole, and neither half of the line turns into a fence."""
+        """Whether a cut inside this line leaves letters whole, and neither half of the line turns into a code block."""
         return not (
             line.marker
             or end <= line.start
             or splits_letter(self.text, end)
-            or Fence.opened_by(self.text, end)
-            or Fence.opened_by(self.text[max(line.start, self.start) : end])
+            or CodeBlock.opened_by(self.text, end)
+            or CodeBlock.opened_by(self.text[max(line.start, self.start) : end])
         )
 
     def _has_room(self, end: int, block: Block | None) -> bool:

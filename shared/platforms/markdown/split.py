@@ -1,14 +1,14 @@
-"""Splits Markdown into pieces within a limit: nothing is lost, every code fence is closed and reopened."""
+"""Splits Markdown into pieces within a limit: nothing is lost, every code block is closed and reopened."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shared.platforms.markdown.blocks import Block, Line, scan
+from shared.platforms.markdown.code_blocks import CodeBlock, well_formed, without_containers
 from shared.platforms.markdown.cuts import Measure, next_cut
-from shared.platforms.markdown.fences import Fence, well_formed, without_containers
 
-# With a smaller limit, a fence repeated around a piece would leave no room for text.
+# With a smaller limit, a code block repeated around a piece would leave no room for text.
 SMALLEST_LIMIT = 256
 _LEADING_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 
@@ -30,8 +30,8 @@ def split(text: str, limit: int, measure: Measure = len) -> list[str]:
     """Split Markdown into messages of at most `limit`, as `measure` counts. Pure; a blank text makes no message.
 
     It cuts between paragraphs where it can, else between lines, sentences, words, and only at last inside a word.
-    Blank lines around a cut go, all else stays: a fence that is cut through is closed and opened again with its
-    language, a table's head is repeated, a fence that the text leaves open is closed.
+    Blank lines around a cut go, all else stays: a code block that is cut through is closed and opened again with its
+    language, a table's head is repeated, a code block that the text leaves open is closed.
     """
     return [piece.text for piece in pieces(text, limit, measure) if piece.text.strip()]
 
@@ -54,22 +54,22 @@ def _pieces(text: str, limit: int, measure: Measure, lines: Sequence[Line]) -> I
         if opened is None:
             sent = _LEADING_BLANK_LINES.sub("", sent)
         else:
-            sent = opened.opener + _taken_out(sent, opened.fence, mid_line=start > 0 and text[start - 1] != "\n")
-        if cut.block is not None and cut.block.fence is not None:
-            closer = cut.block.fence.run if cut.block is opened else cut.block.closer
+            sent = opened.opener + _taken_out(sent, opened.code, mid_line=start > 0 and text[start - 1] != "\n")
+        if cut.block is not None and cut.block.code is not None:
+            closer = cut.block.code.run if cut.block is opened else cut.block.closer
             sent += closer if sent.endswith("\n") else "\n" + closer
         yield Piece(body, sent)
         start, opened = cut.end, cut.block
 
 
-def _taken_out(body: str, fence: Fence | None, *, mid_line: bool) -> str:
-    """The rest of a fence without the quotes and lists that it stood in, and all that follows it as it is."""
-    if fence is None or not fence.containers:
+def _taken_out(body: str, code: CodeBlock | None, *, mid_line: bool) -> str:
+    """The rest of a code block without the quotes and lists that it stood in, and all that follows it as it is."""
+    if code is None or not code.containers:
         return body
     lines = body.split("\n")
     for number, line in enumerate(lines):
         if number or not mid_line:
-            lines[number] = without_containers(line, fence.containers)
-        if fence.closed_by(line):
+            lines[number] = without_containers(line, code.containers)
+        if code.closed_by(line):
             break
     return "\n".join(lines)

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import html
-import threading
 import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,13 @@ from urllib.parse import quote, urlsplit
 
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected
-from shared.platforms import links
+from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import title as as_title
-from shared.platforms.matrix import SPEC, diagnosis, inbound, render
+from shared.platforms.matrix import SPEC, inbound, render
+from shared.platforms.matrix.diagnosis import ENCRYPTED, MatrixDiagnosis
+from shared.platforms.spec import link_below
 from shared.ports.inbound import Announced, Event, Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Pairing, Part, Platform, ResolvedChat
+from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -25,19 +26,16 @@ if TYPE_CHECKING:
 _TITLE_LIMIT = 150
 
 
-class Matrix(Platform):
+class Matrix(BasePlatform["Api"]):
     """One bot on one homeserver. Its messages hold their keys: a restarted server knows no transactions any more."""
 
-    name = SPEC.name
+    spec, name, diagnosis = SPEC, SPEC.name, MatrixDiagnosis
     capabilities = Capabilities(
         threads=True, limit=render.LIMIT, length=render.length, key=True, readback=True, tells_private=False
     )
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
-        self._secrets = secrets
-        self._urls = SPEC.urls(settings.platform_urls)
-        self._lock = threading.Lock()
-        self._api_client: Api | None = None
+        super().__init__(settings, secrets)
         self._own_id: str | None = None
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # all see it
@@ -80,7 +78,7 @@ class Matrix(Platform):
         """With a server that knows the room, because newer ids of rooms do not name one."""
         base = self._urls.link
         if not (urlsplit(base).hostname or "").endswith("matrix.to"):
-            return links.below(base, place)
+            return link_below(base, place)
         parts = [place.chat, place.thread] if place.thread else [place.chat]
         path = "/".join([base, *(quote(part, safe="!$:") for part in parts)])
         try:
@@ -108,12 +106,11 @@ class Matrix(Platform):
 
     def join(self, place: Place) -> None:
         """In an encrypted room it says so, and leaves."""
-        self._api.join(
-            place.chat
-        )  # does nothing where the bot is; to read the room proves nothing, as some are open to all
+        # Does nothing where the bot is. To read the room proves nothing, as some are open to all.
+        self._api.join(place.chat)
         if self._api.is_encrypted(place.chat):
             tag = _tag("encrypted", place.chat)
-            self._api.send(place.chat, tag, render.content(f"{diagnosis.ENCRYPTED}.", html=None, key=tag))
+            self._api.send(place.chat, tag, render.content(f"{ENCRYPTED}.", html=None, key=tag))
             self._api.leave(place.chat, "The room is encrypted")
             raise Rejected("A Matrix room is encrypted, so the bot has left it")
 
@@ -139,16 +136,13 @@ class Matrix(Platform):
                 raise ForeignChat
             raise Rejected("None of your Matrix accounts is in this room. Join it first")
         if self._api.is_encrypted(chat.chat):
-            raise Rejected(diagnosis.ENCRYPTED)
+            raise Rejected(ENCRYPTED)
         return ResolvedChat(Place(self.name, chat.chat), private=len(others) == 1)
 
-    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # no finding depends on the time
-        return diagnosis.diagnose(self._api, self._secrets, home, webhook_url=webhook_url, seconds=seconds)
+    def new_api(self) -> "Api":
+        from shared.platforms.matrix.api import Api  # noqa: PLC0415  # webhooks are parsed without the HTTP client
 
-    def close(self) -> None:
-        """Close the connections (for tests)."""
-        if self._api_client is not None:
-            self._api_client.close()
+        return Api(self._urls.api, self._secret("bot_token"))
 
     def _content(self, part: Part, tag: str) -> dict[str, Any]:
         from shared.platforms.matrix.html import as_html  # noqa: PLC0415  # webhooks are parsed without it
@@ -169,21 +163,6 @@ class Matrix(Platform):
         if self._own_id is None:
             self._own_id = self._api.me()
         return self._own_id
-
-    @property
-    def _api(self) -> "Api":
-        with self._lock:
-            if self._api_client is None:
-                self._api_client = self._new_api()
-            return self._api_client
-
-    def _new_api(self) -> "Api":
-        from shared.platforms.matrix.api import Api  # noqa: PLC0415  # webhooks are parsed without the HTTP client
-
-        token = self._secrets.get("matrix/bot_token")
-        if not token:
-            raise Rejected("The Matrix bot's token is not set")
-        return Api(self._urls.api, token)
 
 
 def _tag(kind: str, key: str) -> str:

@@ -1,19 +1,18 @@
 """Calls to a Matrix homeserver, with its errors as PlatformErrors. Imported on the first call."""
 
-import logging
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 
-from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
+from shared.errors import PlaceGone, PlatformError, RateLimited, Rejected
 from shared.platforms.answers import DEFAULT_RETRY_AFTER, Shape, fits, retry_after
+from shared.platforms.http_api import HttpApi, Lost
 
 Json = Mapping[str, Any]
 
-_TLS = httpx.create_ssl_context()  # takes as long as ten calls, so all clients share one
 # A delivery has 30 s for three posts, each with a look at its thread, and two reads between them.
 _SECONDS = 4.0
 _TYPING_SECONDS = 3.0
@@ -43,19 +42,31 @@ _WHY = {
 }
 
 
-class Api:
-    """One bot. Every method blocks, raises only PlatformErrors, and may be called from several threads."""
+class Api(HttpApi):
+    """One bot on its homeserver."""
+
+    server = "The Matrix homeserver"
 
     def __init__(self, url: str, token: str) -> None:
-        for name in ("httpx", "httpcore"):
-            logging.getLogger(name).setLevel(logging.WARNING)  # at INFO they log the ids of rooms and messages
-        self._url = f"{url.rstrip('/')}/_matrix/client"
-        # A proxy from the environment is for public addresses, not for a server on this machine.
-        outside = urlsplit(url).hostname not in ("127.0.0.1", "localhost", "::1")
-        self._http = httpx.Client(trust_env=outside, verify=_TLS, headers={"Authorization": f"Bearer {token}"})
+        super().__init__(f"{url.rstrip('/')}/_matrix/client")
+        self._token = token
 
-    def close(self) -> None:
-        self._http.close()
+    def headers(self) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {self._token}"}
+
+    def refusal(self, response: httpx.Response, said: Any, _: Lost) -> PlatformError | None:
+        if response.status_code == httpx.codes.TOO_MANY_REQUESTS and fits(said, {"retry_after_ms": None}):
+            milliseconds = said["retry_after_ms"]
+            seconds = retry_after(milliseconds / 1000 if isinstance(milliseconds, int) else None)
+            return RateLimited(seconds or DEFAULT_RETRY_AFTER)
+        if not response.is_client_error or not fits(said, _REFUSAL):
+            return None
+        code, error = said["errcode"], said.get("error") or ""
+        if code == "M_NOT_FOUND":
+            return _NotFound("The Matrix room or message no longer exists")
+        if code == "M_FORBIDDEN" and "not in room" in error:
+            return PlaceGone(_NOT_THERE)
+        return Rejected(_WHY.get(code, f"The Matrix homeserver refused it ({code})"))
 
     def me(self, *, seconds: float = _SECONDS) -> str:
         """The bot's id."""
@@ -118,22 +129,23 @@ class Api:
             "lang": "en",
             "data": {"url": url},
         }
-        self._change("POST", "/v3/pushers/set", pusher, None)
+        self._change("POST", "/v3/pushers/set", pusher, dict)
 
     def join(self, room: str) -> None:
         self._change("POST", f"{_room(room)}/join", {}, {"room_id": str})
 
     def leave(self, room: str, reason: str) -> None:
-        self._change("POST", f"{_room(room)}/leave", {"reason": reason}, None)
+        self._change("POST", f"{_room(room)}/leave", {"reason": reason}, dict)
 
     def typing(self, room: str, me: str) -> None:
         body = {"typing": True, "timeout": _TYPING_MILLISECONDS}
-        self._change("PUT", f"{_room(room)}/typing/{_part(me)}", body, None, seconds=_TYPING_SECONDS)
+        self._change("PUT", f"{_room(room)}/typing/{_part(me)}", body, dict, seconds=_TYPING_SECONDS)
 
     def _get(
         self, path: str, shape: Shape, *, query: Mapping[str, str] | None = None, seconds: float = _SECONDS
     ) -> Json:
-        return self._call("GET", path, shape, NotSent, seconds, params=query)
+        found: Json = self.call("GET", path, shape, seconds=seconds, changes=False, params=query)
+        return found
 
     def _find(self, path: str, shape: Shape, *, seconds: float = _SECONDS) -> Json | None:
         try:
@@ -142,48 +154,12 @@ class Api:
             return None
 
     def _change(self, method: str, path: str, body: Json, shape: Shape, *, seconds: float = _SECONDS) -> Json:
-        return self._call(method, path, shape, Ambiguous, seconds, json=body)
-
-    def _call(
-        self, method: str, path: str, shape: Shape, lost: type[PlatformError], seconds: float, **more: Any
-    ) -> Json:
-        """The only place that reads answers. Quotes nothing of an answer that it cannot read."""
-        try:
-            answer = self._http.request(method, self._url + path, timeout=seconds, **more)
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
-            raise NotSent("The Matrix homeserver cannot be reached") from None
-        except (httpx.HTTPError, httpx.InvalidURL):
-            raise lost("The Matrix homeserver did not answer") from None
-        try:
-            said = answer.json()
-        except (ValueError, RecursionError):
-            said = None
-        if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
-            raise RateLimited(_seconds(said, answer.headers.get("Retry-After")))
-        if answer.is_success and isinstance(said, dict) and fits(said, shape):
-            return said
-        if answer.is_client_error and fits(said, _REFUSAL):
-            raise _refusal(said["errcode"], said.get("error") or "")
-        raise lost("The answer of the Matrix homeserver could not be read")
+        made: Json = self.call(method, path, shape, seconds=seconds, json=body)
+        return made
 
 
 class _NotFound(PlaceGone):
-    """What was asked for does not exist."""
-
-
-def _refusal(code: str, error: str) -> PlatformError:
-    if code == "M_NOT_FOUND":
-        return _NotFound("The Matrix room or message no longer exists")
-    if code == "M_FORBIDDEN" and "not in room" in error:
-        return PlaceGone(_NOT_THERE)
-    return Rejected(_WHY.get(code, f"The Matrix homeserver refused it ({code})"))
-
-
-def _seconds(said: Any, header: str | None) -> float:
-    milliseconds = said.get("retry_after_ms") if isinstance(said, dict) else None
-    if milliseconds is None:
-        return retry_after(header) or DEFAULT_RETRY_AFTER
-    return retry_after(milliseconds / 1000 if isinstance(milliseconds, int) else None) or DEFAULT_RETRY_AFTER
+    """There is no such event or state."""
 
 
 def _room(room: str) -> str:

@@ -1,27 +1,24 @@
-"""What a homeserver sends: transactions of an application service or of the relay, and notices of a pusher."""
+"""Webhooks of a homeserver: transactions of an application service or of the relay, and notices of a pusher."""
 
-import hmac
 import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from shared.domain.commands import COMMANDS
 from shared.domain.routes import Place
 from shared.platforms.matrix import SPEC
 from shared.platforms.matrix.render import KEY
+from shared.platforms.webhooks import UNREADABLE, is_equal, with_slash
 from shared.ports.inbound import Announced, Answer, Event, Inbound, Invited, Parsed, WebhookRequest
 
 Json = Mapping[str, Any]
 
 _PUSH = "_matrix/push/v1/notify"
 _EVENT_ID = re.compile(r"\$[!-~]{1,180}")
-_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
 _WRITTEN = ("m.text", "m.emote")  # m.notice is the kind for bots: answering it could go on for ever
 _LATEST = 10**15
 # The reply that clients without threads quote above the text: `> <@person:server> words`, then a blank line.
 _QUOTED = re.compile(r"\A> .*\n(?:>.*\n)*\n?")
-_COMMAND = re.compile(r"!([a-z]+)(?!\S)")
 
 
 def is_from_homeserver(request: WebhookRequest, secret: str | None) -> bool:
@@ -31,10 +28,10 @@ def is_from_homeserver(request: WebhookRequest, secret: str | None) -> bool:
     if request.rest == _PUSH:
         try:
             devices = json.loads(request.body)["notification"]["devices"]
-            return bool(devices) and all(_equal(device["pushkey"], secret) for device in devices)
-        except _UNREADABLE:
+            return bool(devices) and all(is_equal(device["pushkey"], secret) for device in devices)
+        except UNREADABLE:
             return False
-    return _equal(request.headers.get("authorization", ""), f"Bearer {secret}")
+    return is_equal(request.headers.get("authorization", ""), f"Bearer {secret}")
 
 
 def parse(request: WebhookRequest) -> Parsed:
@@ -44,7 +41,7 @@ def parse(request: WebhookRequest) -> Parsed:
     try:
         body = json.loads(request.body)
         events = [_pushed(body["notification"])] if request.rest == _PUSH else [*map(read, _list(body["events"]))]
-    except _UNREADABLE:
+    except UNREADABLE:
         return Parsed(answer=Answer({}), ignored="not what a homeserver sends")
     found = tuple(event for event in events if not isinstance(event, str))
     why = ", ".join(dict.fromkeys(event for event in events if isinstance(event, str))) or "no events"
@@ -58,10 +55,10 @@ def _list(value: Any) -> list[Json]:
 
 
 def read(event: Json) -> Event | str:
-    """What an event asks for, or why it is ignored. Raises nothing."""
+    """The event of the port, or the reason why it is ignored. Raises nothing."""
     try:
         return _read(event)
-    except _UNREADABLE:
+    except UNREADABLE:
         return "an event of another form"
 
 
@@ -92,7 +89,7 @@ def _message(event: Json, place: Place, sender: str, content: Json) -> Inbound |
         return "a message without text"
     root = _event_id(relation["event_id"]) if relation.get("rel_type") == "m.thread" else None
     place = Place(SPEC.name, place.chat, root)
-    return Inbound(_sortable(event), place, sender, _as_command(text.strip()))
+    return Inbound(_sortable(event), place, sender, with_slash(text.strip()))
 
 
 def _pushed(notice: Json) -> Event | str:
@@ -108,12 +105,6 @@ def _pushed(notice: Json) -> Event | str:
         return "a notice of another kind"
     named = None if sender is None else _person(sender)
     return Announced(_place(notice["room_id"]), _event_id(notice["event_id"]), named)
-
-
-def _as_command(text: str) -> str:
-    """`!resume` as `/resume`: many clients keep words with a slash for themselves."""
-    match = _COMMAND.match(text)
-    return f"/{text[1:]}" if match and match[1] in COMMANDS else text
 
 
 def _sortable(event: Json) -> str:
@@ -140,7 +131,3 @@ def _event_id(event: Any) -> str:
     if not isinstance(event, str) or not _EVENT_ID.fullmatch(event):
         raise ValueError("not the id of an event")
     return event
-
-
-def _equal(given: Any, wanted: str) -> bool:
-    return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())

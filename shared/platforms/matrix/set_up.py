@@ -36,9 +36,6 @@ class MatrixSetUp(SetUp):
             return Checked()
         return Checked(f"Your bot is {_api(secrets, way).me(seconds=CALL_SECONDS)}.")
 
-    def used_by(self, secrets: Secrets, way: Way) -> str:  # noqa: ARG002  # pushers and polls do not disturb each other
-        return ""
-
     def connect(self, secrets: Secrets, way: Way) -> Sequence[str]:
         if not way.uses_relay:
             parts = urlsplit(way.webhook_url)

@@ -1,21 +1,20 @@
 """Signal: the chat with a person, or a group, is the place. No threads and no buttons; messages can be edited."""
 
 import contextlib
-import threading
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shared.domain.routes import Place
-from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected, ThreadRefused
-from shared.platforms import links
+from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected
+from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split, utf16
-from shared.platforms.signal import SPEC, diagnosis, inbound
+from shared.platforms.signal import SPEC, inbound
+from shared.platforms.signal.diagnosis import SignalDiagnosis, members_of
+from shared.platforms.spec import link_below
 from shared.ports.inbound import Parsed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Pairing, Part, Platform, ResolvedChat
-from shared.ports.secrets import Secrets
-from shared.settings import Settings
+from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 
 if TYPE_CHECKING:
     from shared.platforms.signal.api import Api
@@ -28,29 +27,14 @@ _CLOCK_SECONDS = 600  # between this clock and that of the daemon
 _READ_SECONDS = 10.0
 
 
-class Signal(Platform):
+class Signal(BasePlatform["Api"]):
     """One account, through the daemon of signal-cli. Signal has neither idempotency nor a history to read back."""
 
-    name = SPEC.name
+    spec, name, diagnosis = SPEC, SPEC.name, SignalDiagnosis
     capabilities = Capabilities(threads=False, limit=_LIMIT, length=utf16)
-
-    def __init__(self, settings: Settings, secrets: Secrets) -> None:
-        self._secrets = secrets
-        self._urls = SPEC.urls(settings.platform_urls)
-        self._lock = threading.Lock()
-        self._api_client: Api | None = None
-
-    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # always refused
-        raise ThreadRefused("Signal has no threads")
-
-    def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # there is none
-        return None
 
     def send(self, place: Place, part: Part, *, key: str) -> str:  # noqa: ARG002  # Signal takes none
         return str(self._api.send(_to(place), part.text))
-
-    def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # Signal has no history
-        return None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
         """The daemon takes any time as that of a message, so one that is not yet over is refused here."""
@@ -60,14 +44,14 @@ class Signal(Platform):
 
     def typing(self, place: Place) -> None:
         with contextlib.suppress(PlatformError):
-            self._api.call("sendTyping", _to(place), seconds=_TYPING_SECONDS)
+            self._api.ask("sendTyping", _to(place), seconds=_TYPING_SECONDS)
 
     def render(self, markdown: str) -> list[Part]:
         return [Part(text) for text in split(neutralise(clean(markdown)), _LIMIT - _REPEAT_ROOM, utf16)]
 
     def link(self, place: Place) -> str:
         """Signal has no links to chats, only to people by their numbers: the app itself is opened."""
-        return self._urls.link if self._urls.link == SPEC.link_url else links.below(self._urls.link, place)
+        return self._urls.link if self._urls.link == SPEC.link_url else link_below(self._urls.link, place)
 
     def pairing(self, code: str) -> Pairing:
         """A link to the chat with the bot, by its number: without that it cannot be found."""
@@ -92,35 +76,17 @@ class Signal(Platform):
             if chat.chat not in people:
                 raise ForeignChat
             return ResolvedChat(Place(self.name, chat.chat), private=True)
-        members = diagnosis.members_of(self._api, group, seconds=_READ_SECONDS)
+        members = members_of(self._api, group, seconds=_READ_SECONDS)
         if members is None:
             raise PlaceGone("The bot is not in this group on Signal. Add its number there")
         if not members.intersection(people):
             raise ForeignChat
         return ResolvedChat(Place(self.name, inbound.chat_of_group(group)))
 
-    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # no finding depends on the time
-        return diagnosis.diagnose(self._api, self._secrets, home, webhook_url=webhook_url, seconds=seconds)
+    def new_api(self) -> "Api":
+        from shared.platforms.signal.api import Api  # noqa: PLC0415  # webhooks are parsed without httpx
 
-    def close(self) -> None:
-        """Close the connections, if there are any."""
-        if self._api_client is not None:
-            self._api_client.close()
-
-    @property
-    def _api(self) -> "Api":
-        with self._lock:
-            if self._api_client is None:
-                from shared.platforms.signal.api import Api  # noqa: PLC0415  # webhooks are parsed without httpx
-
-                self._api_client = Api(self._urls.api, self._account)
-            return self._api_client
-
-    def _account(self) -> str:
-        account = self._secrets.get("signal/account")
-        if not account:
-            raise Rejected("The secret signal/account is not set")
-        return account
+        return Api(self._urls.api, lambda: self._secret("account"))
 
 
 def _to(place: Place) -> dict[str, Any]:

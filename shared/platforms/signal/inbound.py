@@ -4,15 +4,14 @@ import base64
 import hashlib
 import hmac
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.routes import Place
 from shared.platforms.signal import SPEC
+from shared.platforms.webhooks import UNREADABLE, is_equal, is_fresh
 from shared.ports.inbound import Inbound, Parsed
 
-_FRESH_SECONDS = 300
 TIME, SIGNATURE = "x-handoff-time", "x-handoff-signature"
 _PREFIX = "group."
 _GROUP_BYTES = 32
@@ -28,14 +27,9 @@ def sign(secret: str, raw: bytes, *, now: int) -> Mapping[str, str]:
 def is_from_relay(headers: Mapping[str, str], raw: bytes, secret: str | None, *, now: int) -> bool:
     """Whether the relay signed these bytes in the last five minutes. Never, while no secret is set."""
     second = headers.get(TIME, "")
-    if (
-        not secret
-        or not re.fullmatch(r"[0-9]{1,12}", second, re.ASCII)
-        or abs(now / 1000 - int(second)) > _FRESH_SECONDS
-    ):
+    if not secret or not is_fresh(second, now=now):
         return False
-    wanted = sign(secret, raw, now=int(second) * 1000)[SIGNATURE]
-    return hmac.compare_digest(headers.get(SIGNATURE, "").encode("utf-8", "replace"), wanted.encode())
+    return is_equal(headers.get(SIGNATURE), sign(secret, raw, now=int(second) * 1000)[SIGNATURE])
 
 
 def parse(raw: bytes, account: str | None) -> Parsed:
@@ -45,7 +39,7 @@ def parse(raw: bytes, account: str | None) -> Parsed:
         if event["account"] != account:
             return Parsed(ignored="an event of another account")
         return _message(event["envelope"])
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OverflowError):
+    except UNREADABLE:
         return Parsed(ignored="not an event that signal-cli would send")
 
 

@@ -37,18 +37,12 @@ class SignalSetUp(SetUp):
         account = secrets[name]
         with closing(Api(way.api_url, lambda: account)) as api:
             try:
-                known = [one["number"] for one in api.call("listAccounts", seconds=CALL_SECONDS)]
+                known = [one["number"] for one in api.ask("listAccounts", seconds=CALL_SECONDS)]
             except NotSent:
                 raise Rejected(f"signal-cli did not answer at {way.api_url}. Start it: {_daemon(way)}") from None
             if account not in known:
                 raise Rejected("signal-cli does not have this account. Register or link it first")
             return Checked(f"Your bot is {_name(api, account)}{account}.")
-
-    def used_by(self, secrets: Secrets, way: Way) -> str:  # noqa: ARG002  # all who listen get the messages
-        return ""
-
-    def connect(self, secrets: Secrets, way: Way) -> Sequence[str]:  # noqa: ARG002  # the relay fetches them
-        return ()
 
 
 def _daemon(way: Way) -> str:
@@ -58,7 +52,7 @@ def _daemon(way: Way) -> str:
 def _name(api: Api, account: str) -> str:
     """The name in the account's profile, if it has one."""
     try:
-        found = api.call("listContacts", {"recipient": [account], "allRecipients": True}, seconds=CALL_SECONDS)
+        found = api.ask("listContacts", {"recipient": [account], "allRecipients": True}, seconds=CALL_SECONDS)
     except PlatformError:
         return ""
     profile = (found[0].get("profile") or {}) if found else {}

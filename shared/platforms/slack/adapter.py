@@ -3,21 +3,22 @@
 import contextlib
 import logging
 import re
-import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected
-from shared.platforms import links
+from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import split
-from shared.platforms.slack import SPEC, diagnosis, inbound
+from shared.platforms.slack import SPEC, inbound
 from shared.platforms.slack.blocks import ROOM
+from shared.platforms.slack.diagnosis import SlackDiagnosis
+from shared.platforms.spec import link_below
 from shared.ports.inbound import Parsed, Pressed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Pairing, Part, Platform, ResolvedChat
+from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -30,18 +31,15 @@ _PAIRING_SECONDS = 4.0
 _RESPONSES = "https://hooks.slack.com"
 
 
-class Slack(Platform):
+class Slack(BasePlatform["Api"]):
     """One app in one workspace. The metadata of messages holds their keys, so that they can be found again."""
 
-    name = SPEC.name
+    spec, name, diagnosis = SPEC, SPEC.name, SlackDiagnosis
     capabilities = Capabilities(threads=True, limit=12_000, readback=True, buttons=True)
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
-        self._secrets = secrets
-        self._urls = SPEC.urls(settings.platform_urls)
-        self._lock = threading.Lock()
-        self._api_client: Api | None = None
-        self._workspace: str | None = None
+        super().__init__(settings, secrets)
+        self._identity: Mapping[str, Any] | None = None
         self._responses = _response_urls(self._urls.api)
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
@@ -94,13 +92,12 @@ class Slack(Platform):
     def link(self, place: Place) -> str:
         base = self._urls.link
         if not (urlsplit(base).hostname or "").endswith("slack.com"):
-            return links.below(base, place)
-        if self._workspace is None:
-            with contextlib.suppress(PlatformError):
-                self._workspace = self._api.workspace_url().rstrip("/")
-        if self._workspace is None:
+            return link_below(base, place)
+        try:
+            workspace = str(self._me["url"]).rstrip("/")
+        except PlatformError:
             return f"{base}?{urlencode({'channel': place.chat})}"
-        archive = f"{self._workspace}/archives/{place.chat}"
+        archive = f"{workspace}/archives/{place.chat}"
         if not place.thread:
             return archive
         return f"{archive}/p{place.thread.replace('.', '')}?{urlencode({'thread_ts': place.thread, 'cid': place.chat})}"
@@ -110,9 +107,8 @@ class Slack(Platform):
         url = ""
         with contextlib.suppress(PlatformError):
             bot, _ = self._api.who(seconds=_PAIRING_SECONDS)
-            if bot.get("user_id"):
-                asked = {"channel": bot["user_id"], **({"team": bot["team_id"]} if bot.get("team_id") else {})}
-                url = f"{self._urls.link}?{urlencode(asked)}"
+            asked = {"channel": bot["user_id"], **({"team": bot["team_id"]} if bot.get("team_id") else {})}
+            url = f"{self._urls.link}?{urlencode(asked)}"
         return Pairing(f"link {code}", url)
 
     def verify(self, request: WebhookRequest, *, now: int) -> bool:
@@ -135,30 +131,26 @@ class Slack(Platform):
             raise ForeignChat
         return ResolvedChat(Place(self.name, channel.id), private=channel.is_direct)
 
-    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # no finding depends on the time
-        return diagnosis.diagnose(self._api, self._secrets, home, webhook_url=webhook_url, seconds=seconds)
+    def new_api(self) -> "Api":
+        from shared.platforms.slack.api import Api  # noqa: PLC0415  # webhooks are parsed without the SDK
+
+        return Api(self._urls.api, self._secret("bot_token"))
 
     def _find(self, place: Place, wanted: Mapping[str, Any]) -> str | None:
         with contextlib.suppress(PlaceGone):  # nothing was posted there
             for message in self._api.messages(place.chat, place.thread):
-                if wanted.items() <= (message.get("metadata") or {}).items():
+                # Other apps can copy a key into their messages.
+                has_key = wanted.items() <= (message.get("metadata") or {}).items()
+                if has_key and message.get("user") == self._me["user_id"]:
                     return str(message["ts"])
         return None
 
     @property
-    def _api(self) -> "Api":
-        with self._lock:
-            if self._api_client is None:
-                self._api_client = self._new_api()
-            return self._api_client
-
-    def _new_api(self) -> "Api":
-        from shared.platforms.slack.api import Api  # noqa: PLC0415  # webhooks are parsed without the SDK
-
-        token = self._secrets.get("slack/bot_token")
-        if not token:
-            raise Rejected("Slack's bot token is not set")
-        return Api(self._urls.api, token)
+    def _me(self) -> Mapping[str, Any]:
+        """The bot and its workspace. Slack is asked once."""
+        if self._identity is None:
+            self._identity = self._api.me()
+        return self._identity
 
 
 def _response_urls(api_url: str) -> re.Pattern[str]:

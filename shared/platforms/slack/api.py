@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.error import URLError
-from urllib.parse import urlsplit
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
@@ -18,6 +17,7 @@ from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimi
 from shared.platforms.answers import Shape, check, retry_after
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.slack.blocks import as_blocks, as_plain_blocks
+from shared.platforms.spec import is_loopback
 from shared.ports.platforms import Button
 
 _PAGE = 200
@@ -40,12 +40,15 @@ _ADVICE = {
     "missing_scope": "The Slack app lacks a scope. Compare its scopes with docs/platforms/slack.md",
 }
 
-_MESSAGES = {"messages": [{"ts": str, "metadata?": dict | None}], "response_metadata?": {"next_cursor?": str}}
+_MESSAGES = {
+    "messages": [{"ts": str, "user?": str, "metadata?": dict | None}],
+    "response_metadata?": {"next_cursor?": str},
+}
 # What is read of the answer to each method of the SDK.
 _SHAPES: Mapping[str, Shape] = {
     "assistant_threads_setStatus": None,
     "apps_connections_open": None,
-    "auth_test": {"url": str, "user?": str, "team?": str, "user_id?": str, "team_id?": str},
+    "auth_test": {"url": str, "user_id": str, "user?": str, "team?": str, "team_id?": str},
     "chat_delete": None,
     "chat_postMessage": {"channel": str, "ts": str, "message": {"thread_ts?": str}},
     "chat_update": None,
@@ -80,8 +83,7 @@ class Api:
         # The SDK's retries may post twice; the delivery reads back before it retries.
         self._client = WebClient(token, base_url=url, timeout=seconds, retry_handlers=[])
         self._quick = WebClient(token, base_url=url, timeout=_TYPING_SECONDS, retry_handlers=[])
-        if urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1"):
-            # A proxy from the environment is for public addresses, not for a simulator on this machine.
+        if is_loopback(url):
             self._client.proxy = self._quick.proxy = None
 
     def post_seed(self, channel: str, title: str, mentions: str, metadata: Json) -> Json:
@@ -157,8 +159,9 @@ class Api:
     def set_status(self, channel: str, thread: str, status: str) -> None:
         _call(self._quick.assistant_threads_setStatus, channel_id=channel, thread_ts=thread, status=status)
 
-    def workspace_url(self) -> str:
-        return str(_call(self._quick.auth_test)["url"])
+    def me(self) -> Json:
+        """The bot's `user_id`, and the `url` of its workspace."""
+        return _call(self._quick.auth_test)
 
     def who(self, *, seconds: float) -> tuple[Json, frozenset[str] | None]:
         """The bot behind the token, and the token's scopes if Slack returns them."""
@@ -183,6 +186,9 @@ class Api:
         """Read one message of a channel, which only members may do."""
         client = self._with_timeout(seconds)
         _call(client.conversations_history, channel=channel, limit=1)
+
+    def close(self) -> None:
+        """Each call of the SDK has a connection of its own."""
 
     def _with_timeout(self, seconds: float) -> WebClient:
         """A client with this time-out for each read of an answer."""

@@ -33,9 +33,6 @@ class SlackSetUp(SetUp):
         signing = AskedSecret(SIGNING, "Signing Secret", r"[0-9a-f]{32}", "32 digits and letters a to f")
         return [bot, app] if way.uses_relay else [bot, signing]
 
-    def generated(self, way: Way) -> Sequence[str]:  # noqa: ARG002  # a relay's is new with each start
-        return ()
-
     def check(self, name: str, secrets: Secrets, way: Way) -> Checked:
         if name == APP_TOKEN:
             Api(way.api_url, secrets[name]).open_connection(seconds=CALL_SECONDS)
@@ -49,9 +46,6 @@ class SlackSetUp(SetUp):
                 "the token again"
             )
         return Checked(f"Your bot is @{who.get('user')} in the workspace {who.get('team')}.")
-
-    def used_by(self, secrets: Secrets, way: Way) -> str:  # noqa: ARG002  # Slack does not tell
-        return ""
 
     def connect(self, secrets: Secrets, way: Way) -> Sequence[str]:  # noqa: ARG002  # the manifest has named the address
         if way.uses_relay:

@@ -1,59 +1,56 @@
 """Telegram: topics in forums and private chats, through a bot."""
 
 import contextlib
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlatformError, Rejected
-from shared.platforms import links
+from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import utf16
-from shared.platforms.telegram import SPEC, diagnosis, inbound
-from shared.platforms.telegram.keyboard import rows
+from shared.platforms.spec import link_below
+from shared.platforms.telegram import SPEC, inbound
+from shared.platforms.telegram.diagnosis import TelegramDiagnosis
 from shared.ports.inbound import Parsed, Pressed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Pairing, Part, Platform, ResolvedChat
+from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 if TYPE_CHECKING:
     from shared.platforms.telegram.api import Api
 
+from shared.ports.platforms import Button
+
 _TITLE_LIMIT = 128
 _NOTICE_LIMIT = 200
 _MARK_ROOM = 96  # Telegram has no idempotency: a part that is sent again gets a mark at its end
 _GENERAL = "1"  # a forum's first topic: Telegram refuses its id, so messages to it are sent without one
 _SUPERGROUPS = -(10**12)  # the ids of supergroups are below this, those of plain groups above
+_LABEL_LIMIT = 75
+_ROW_WIDTH = 30  # characters that a narrow phone shows
+_MOST_IN_A_ROW = 4
+_STYLES = {"primary": "primary", "danger": "danger"}  # Telegram's names; the default style has none
 
 
-class Telegram(Platform):
+class Telegram(BasePlatform["Api"]):
     """One bot. Telegram lets it neither list topics nor find a message, so the delivery journal records both."""
 
-    name = SPEC.name
+    spec, name, diagnosis = SPEC, SPEC.name, TelegramDiagnosis
     capabilities = Capabilities(threads=True, limit=4096, length=utf16, buttons=True)
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
-        self._settings, self._secrets = settings, secrets
-        self._urls = SPEC.urls(settings.platform_urls)
-        self._lock = threading.Lock()
-        self._api_client: Api | None = None
+        super().__init__(settings, secrets)
         self._username: str | None = None
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # a topic is open to the whole chat, and Telegram has no keys
         topic = self._api.create_topic(home.chat, as_title(title, _TITLE_LIMIT, utf16))
         return Place(self.name, home.chat, str(topic))
 
-    def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # topics cannot be listed
-        return None
-
     def send(self, place: Place, part: Part, *, key: str) -> str:  # noqa: ARG002  # Telegram has no keys
         entities = part.extra.get("entities", ())
         return str(self._api.send(place.chat, _thread(place), part.text, entities, rows(part.buttons)))
-
-    def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # a bot cannot read back
-        return None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
         entities = part.extra.get("entities", ())
@@ -76,7 +73,7 @@ class Telegram(Platform):
     def link(self, place: Place) -> str:
         base = self._urls.link
         if urlsplit(base).hostname != "t.me":
-            return links.below(base, place)
+            return link_below(base, place)
         if place.chat.startswith("-") and (number := int(place.chat)):
             if number < _SUPERGROUPS:
                 return f"{base}/c/{_SUPERGROUPS - number}/{place.thread or _GENERAL}"
@@ -111,16 +108,16 @@ class Telegram(Platform):
             raise ForeignChat
         return ResolvedChat(Place(self.name, number), private)
 
-    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:
-        known = bool(self._settings.public_url)
-        return diagnosis.diagnose(
-            self._api, self._secrets, home, webhook_url=webhook_url, certain=known, now=now, seconds=seconds
-        )
+    def new_api(self) -> "Api":
+        from shared.platforms.telegram.api import Api  # noqa: PLC0415  # webhooks are parsed without the SDK
+
+        return Api(self._urls.api, self._secret("bot_token"))
 
     def _link_to_bot(self, base: str) -> str:
         """There is no link to a private chat, so link to the bot."""
         name = self._bot_name()
-        return f"{base}/{name}" if name else f"tg://user?id={self._token.partition(':')[0]}"
+        token = self._secrets.get("telegram/bot_token") or ""
+        return f"{base}/{name}" if name else f"tg://user?id={token.partition(':')[0]}"
 
     def _bot_name(self) -> str | None:
         """Asked once per process; None while Telegram does not answer."""
@@ -129,24 +126,21 @@ class Telegram(Platform):
                 self._username = self._api.username()
         return self._username
 
-    @property
-    def _token(self) -> str:
-        return self._secrets.get("telegram/bot_token") or ""
-
-    @property
-    def _api(self) -> "Api":
-        with self._lock:
-            if self._api_client is None:
-                self._api_client = self._new_api()
-            return self._api_client
-
-    def _new_api(self) -> "Api":
-        from shared.platforms.telegram.api import Api  # noqa: PLC0415  # webhooks are parsed without the SDK
-
-        if not self._token:
-            raise Rejected("Telegram's bot token is not set")
-        return Api(self._urls.api, self._token)
-
 
 def _thread(place: Place) -> int | None:
     return None if place.thread in (None, _GENERAL) else int(str(place.thread))
+
+
+def rows(buttons: Sequence[Button]) -> list[list[dict[str, str]]]:
+    """The buttons in their order, as Telegram's fields: short ones share a row."""
+    found: list[list[dict[str, str]]] = []
+    width = 0
+    for button in buttons:
+        label = as_title(button.label, _LABEL_LIMIT, utf16)
+        width += len(label)
+        if not found or width > _ROW_WIDTH or len(found[-1]) == _MOST_IN_A_ROW:
+            found.append([])
+            width = len(label)
+        style = {"style": _STYLES[button.style]} if button.style in _STYLES else {}
+        found[-1].append({"text": label, "callback_data": button.id, **style})
+    return found

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+import aiohttp
 import httpx
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, MessageEntity
 from telegram.constants import ChatAction
@@ -21,10 +22,7 @@ from telegram.request import BaseRequest, RequestData
 from shared.errors import Ambiguous, NotSent, PlaceGone, RateLimited, Rejected, ThreadRefused
 from shared.platforms import loop
 from shared.platforms.answers import DEFAULT_RETRY_AFTER, Shape, Unreadable, check, retry_after
-from shared.platforms.late_certificates import certificates_when_used
-
-with certificates_when_used():
-    import aiohttp
+from shared.platforms.spec import is_loopback
 
 T = TypeVar("T")
 Fields = Sequence[Mapping[str, Any]]
@@ -165,9 +163,7 @@ class Api:
         self._limit = limit
         # python-telegram-bot logs answers, which contain messages.
         logging.getLogger("telegram").setLevel(logging.CRITICAL)
-        # A proxy from the environment is for public addresses, not for a simulator on this machine.
-        outside = urlsplit(url).hostname not in ("127.0.0.1", "localhost", "::1")
-        request = _Request(_tls() if urlsplit(url).scheme == "https" else None, trust_env=outside)
+        request = _Request(_tls() if urlsplit(url).scheme == "https" else None, trust_env=not is_loopback(url))
         self._bot = Bot(token, base_url=url, request=request, get_updates_request=request)
 
     def create_topic(self, chat: str, name: str) -> int:
@@ -225,6 +221,9 @@ class Api:
     def delete_webhook(self) -> None:
         """Let the bot poll. Updates that wait are kept."""
         self._call(lambda bot: bot.delete_webhook())
+
+    def close(self) -> None:
+        """The connections are closed with the last reference to the bot."""
 
     def ask(self, call: Callable[[Bot], Awaitable[T]], *, seconds: float) -> T:
         """A read-only call with a time-out."""

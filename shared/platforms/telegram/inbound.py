@@ -1,6 +1,5 @@
 """Webhooks of Telegram: verification, and the message or the press of a button in an update."""
 
-import hmac
 import json
 import re
 from collections.abc import Mapping
@@ -8,6 +7,7 @@ from typing import Any
 
 from shared.domain.routes import Place
 from shared.platforms.telegram import SPEC
+from shared.platforms.webhooks import UNREADABLE, is_equal
 from shared.ports.inbound import Inbound, Parsed, Pressed
 
 _NAMED_COMMAND = re.compile(r"(/[a-z0-9_]+)@(\w+)", re.ASCII | re.IGNORECASE)
@@ -16,8 +16,7 @@ SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105  # the header's 
 
 def is_from_telegram(headers: Mapping[str, str], secret: str | None) -> bool:
     """Whether the request carries the secret that was given to setWebhook. Never, while no secret is set."""
-    given = headers.get(SECRET_HEADER, "")
-    return bool(secret) and hmac.compare_digest(given.encode("utf-8", "replace"), str(secret).encode())
+    return is_equal(headers.get(SECRET_HEADER), secret)
 
 
 def parse(raw: bytes) -> Parsed:
@@ -30,7 +29,7 @@ def parse(raw: bytes) -> Parsed:
         if message is None:
             return Parsed(ignored=f"an update of another kind: {_kind(update)}")
         return _parse_message(message)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except UNREADABLE:
         return Parsed(ignored="not an update that Telegram would send")
 
 

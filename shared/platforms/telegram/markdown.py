@@ -7,7 +7,7 @@ from typing import Any
 
 import pyromark
 
-from shared.platforms.markdown.fences import Fence
+from shared.platforms.markdown.code_blocks import CodeBlock
 
 _OPTIONS = (
     pyromark.Options.ENABLE_TABLES
@@ -67,7 +67,7 @@ class _Walk:
 
     def __init__(self, source: bytes) -> None:
         self._source = source
-        self._in_code = self._in_table = self._in_html_fence = False
+        self._in_code = self._in_table = self._in_html_code = False
         self._links: list[_Link] = []
         self._used: set[str] = set()
 
@@ -98,7 +98,7 @@ class _Walk:
             self._links.append(_Link(start, end, data["dest_url"], name == "Image"))
         self._in_code |= name == "CodeBlock"
         self._in_table |= name == "Table"
-        self._in_html_fence &= name != "HtmlBlock"
+        self._in_html_code &= name != "HtmlBlock"
         return iter(())
 
     def _end(self, tag: Any, *_: int) -> Iterator[Edit]:
@@ -125,9 +125,9 @@ class _Walk:
         yield link.start, link.end, together
 
     def _html(self, line: str, start: int, end: int) -> Iterator[Edit]:
-        # A fence inside HTML becomes code once the HTML is escaped, so its content must stay unchanged.
-        self._in_html_fence |= Fence.opened_by(line.rstrip("\n")) is not None
-        if not self._in_html_fence and "<" in line:
+        # A code block inside HTML becomes code once the HTML is escaped, so its content must stay unchanged.
+        self._in_html_code |= CodeBlock.opened_by(line.rstrip("\n")) is not None
+        if not self._in_html_code and "<" in line:
             yield from self._escaped(self._source.index(b"<", start, end))
 
     def _math(self, math: str, start: int, _: int) -> Iterator[Edit]:

@@ -11,14 +11,14 @@ from telegramify_markdown import RenderConfig, convert
 
 from shared.platforms.markdown.blocks import Block, Line
 from shared.platforms.markdown.clean import clean
+from shared.platforms.markdown.code_blocks import well_formed
 from shared.platforms.markdown.cuts import next_cut
-from shared.platforms.markdown.fences import well_formed
 from shared.platforms.markdown.split import utf16
 from shared.platforms.telegram.markdown import plain
 from shared.ports.platforms import Part
 
 MOST_ENTITIES = 100  # Telegram ignores those beyond
-_LONGEST_FENCE = 1000
+_LONGEST_OPENING = 1000
 _FIRST_OF_TWO_UNITS = "\U00010000"
 _QUOTES = ("blockquote", "expandable_blockquote")
 
@@ -35,7 +35,7 @@ class Entity:
 
 def render(markdown: str, limit: int) -> list[Part]:
     """The parts in order, none over `limit` UTF-16 units; no parts for a blank text."""
-    text, entities = _converted(well_formed(clean(markdown), _LONGEST_FENCE))
+    text, entities = _converted(well_formed(clean(markdown), _LONGEST_OPENING))
     lines = _lines(text, entities)
     parts: list[Part] = []
     start = 0

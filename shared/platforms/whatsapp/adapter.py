@@ -2,20 +2,21 @@
 
 import contextlib
 import re
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 from shared.domain.routes import Place
-from shared.errors import ForeignChat, PlatformError, Rejected, ThreadRefused
-from shared.platforms import links
+from shared.errors import ForeignChat, PlatformError, Rejected
+from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split, utf16
-from shared.platforms.whatsapp import SPEC, diagnosis, inbound, messages
+from shared.platforms.spec import link_below
+from shared.platforms.whatsapp import SPEC, inbound, messages
+from shared.platforms.whatsapp.diagnosis import WhatsAppDiagnosis
 from shared.platforms.whatsapp.render import for_whatsapp
 from shared.ports.inbound import Parsed, Pressed, WebhookRequest
-from shared.ports.platforms import Capabilities, Finding, Pairing, Part, Platform, ResolvedChat
+from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
@@ -29,10 +30,10 @@ _LINK_SECONDS = 5.0
 _WAMID = re.compile(r"[A-Za-z0-9._=/+-]{1,200}")
 
 
-class WhatsApp(Platform):
+class WhatsApp(BasePlatform["Api"]):
     """One phone number of a business. It reports each message that it accepts to the webhook, with the key."""
 
-    name = SPEC.name
+    spec, name, diagnosis = SPEC, SPEC.name, WhatsAppDiagnosis
     capabilities = Capabilities(
         threads=False,
         limit=_LIMIT,
@@ -44,23 +45,11 @@ class WhatsApp(Platform):
     )
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
-        self._secrets = secrets
-        self._urls = SPEC.urls(settings.platform_urls)
-        self._lock = threading.Lock()
-        self._api_client: Api | None = None
+        super().__init__(settings, secrets)
         self._shown_number: str | None = None
-
-    def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:  # noqa: ARG002  # always refused
-        raise ThreadRefused("WhatsApp has no threads")
-
-    def find_thread(self, home: Place, *, key: str) -> Place | None:  # noqa: ARG002  # there is none
-        return None
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         return self._api.send(messages.message(place.chat, part, key))
-
-    def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # WhatsApp has no history
-        return None
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:  # noqa: ARG002  # always refused
         raise Rejected("A message on WhatsApp cannot be edited by a bot")
@@ -85,7 +74,7 @@ class WhatsApp(Platform):
         """The chat with the bot: for a person it has the bot's number."""
         base = self._urls.link
         if not (urlsplit(base).hostname or "").endswith("wa.me"):
-            return links.below(base, place)
+            return link_below(base, place)
         number = self._bot_number()
         return f"{base}/{number}" if number else base
 
@@ -109,24 +98,10 @@ class WhatsApp(Platform):
             raise ForeignChat
         return ResolvedChat(Place(self.name, chat.chat), private=True)
 
-    def diagnose(self, home: Place | None, *, webhook_url: str, now: int, seconds: float) -> Sequence[Finding]:  # noqa: ARG002  # no finding depends on the time
-        return diagnosis.diagnose(self._api, self._secrets, home, webhook_url=webhook_url, seconds=seconds)
+    def new_api(self) -> "Api":
+        from shared.platforms.whatsapp.api import Api  # noqa: PLC0415  # webhooks are parsed without httpx
 
-    def close(self) -> None:
-        """Close the connections, if there are any."""
-        if self._api_client is not None:
-            self._api_client.close()
-
-    @property
-    def _api(self) -> "Api":
-        with self._lock:
-            if self._api_client is None:
-                from shared.platforms.whatsapp.api import Api  # noqa: PLC0415  # webhooks are parsed without httpx
-
-                self._api_client = Api(
-                    self._urls.api, lambda: self._set("access_token"), lambda: self._set("phone_number_id")
-                )
-            return self._api_client
+        return Api(self._urls.api, lambda: self._secret("access_token"), lambda: self._secret("phone_number_id"))
 
     def _bot_number(self) -> str | None:
         """The number as people dial it, in digits. WhatsApp is asked once."""
@@ -135,9 +110,3 @@ class WhatsApp(Platform):
                 shown = self._api.number(seconds=_LINK_SECONDS)["display_phone_number"]
                 self._shown_number = re.sub(r"[^0-9]", "", shown)
         return self._shown_number
-
-    def _set(self, name: str) -> str:
-        value = self._secrets.get(f"whatsapp/{name}")
-        if not value:
-            raise Rejected(f"The secret whatsapp/{name} is not set")
-        return value

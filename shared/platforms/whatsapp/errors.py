@@ -1,4 +1,4 @@
-"""What WhatsApp's error codes mean for a message."""
+"""WhatsApp's error codes as errors of the port."""
 
 from shared.errors import PlaceGone, PlatformError, RateLimited, Rejected
 from shared.platforms.answers import retry_after

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shared.domain.routes import Place
+from shared.platforms.webhooks import UNREADABLE, is_equal
 from shared.platforms.whatsapp import SPEC
 from shared.platforms.whatsapp.errors import is_final
 from shared.ports.inbound import Answer, Event, Heard, Inbound, Parsed, Pressed, Receipt, WebhookRequest
@@ -18,19 +19,17 @@ _SIGNATURE = "x-hub-signature-256"
 _CHALLENGE = re.compile(r"[!-~]{1,200}")
 _SECONDS = re.compile(r"[0-9]{1,12}")
 _ACCEPTED = frozenset({"sent", "delivered", "read", "played"})
-_MALFORMED = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
-"""What an odd value raises where it is read."""
 
 
 def is_from_whatsapp(request: WebhookRequest, app_secret: str | None, verify_token: str | None) -> bool:
     """Whether the raw bytes carry the app's signature, or a check of the URL the verify token."""
     if request.method == "GET":
-        given, wanted = request.query.get("hub.verify_token", ""), verify_token
-        return bool(wanted) and request.query.get("hub.mode") == "subscribe" and _equal(given, str(wanted))
+        given = request.query.get("hub.verify_token")
+        return request.query.get("hub.mode") == "subscribe" and is_equal(given, verify_token)
     if not app_secret:
         return False
     digest = hmac.new(app_secret.encode(), request.body, hashlib.sha256).hexdigest()
-    return _equal(request.headers.get(_SIGNATURE, ""), f"sha256={digest}")
+    return is_equal(request.headers.get(_SIGNATURE), f"sha256={digest}")
 
 
 def parse(request: WebhookRequest, number: str | None) -> Parsed:
@@ -41,7 +40,7 @@ def parse(request: WebhookRequest, number: str | None) -> Parsed:
     try:
         entries = [change["value"] for entry in json.loads(request.body)["entry"] for change in entry["changes"]]
         ours = [value for value in entries if value["metadata"]["phone_number_id"] == number]
-    except _MALFORMED:
+    except UNREADABLE:
         return Parsed(ignored="not a batch that WhatsApp would send")
     events = tuple(event for value in ours for event in _events(value))
     return Parsed(events, ignored="" if events else "nothing that a person wrote, and no report with a key")
@@ -51,12 +50,12 @@ def _events(value: Mapping[str, Any]) -> Iterator[Event]:
     for entry in _listed(value, "messages"):
         try:
             yield from _said(entry)
-        except _MALFORMED:
+        except UNREADABLE:
             continue
     for entry in _listed(value, "statuses"):
         try:
             yield from _reported(entry)
-        except _MALFORMED:
+        except UNREADABLE:
             continue
 
 
@@ -66,7 +65,7 @@ def _listed(value: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _said(entry: Mapping[str, Any]) -> Iterator[Event]:
-    """What a person wrote or pressed. Anything else that they send lets the bot write to them, too."""
+    """The message or press of a person. Anything else that they send lets the bot write to them, too."""
     sender, wamid, kind = entry["from"], entry["id"], entry["type"]
     if not SPEC.is_person_id(sender) or not isinstance(wamid, str) or not _SECONDS.fullmatch(entry["timestamp"]):
         raise ValueError("not a message of WhatsApp")
@@ -96,7 +95,3 @@ def _reported(entry: Mapping[str, Any]) -> Iterator[Event]:
         return
     if key and SPEC.is_person_id(person):
         yield Receipt(Place(SPEC.name, person), key, wamid)
-
-
-def _equal(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())

@@ -1,10 +1,10 @@
-"""Adapts an agent's Markdown to WhatsApp: one star for bold, no headings, plain links, one kind of fence."""
+"""Adapts an agent's Markdown to WhatsApp: one star for bold, no headings, plain links, one kind of code block."""
 
 import re
 
-from shared.platforms.markdown.fences import Fence
+from shared.platforms.markdown.code_blocks import CodeBlock
 
-_FENCE = "```"
+_CODE_MARKS = "```"
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*?)[ \t]*#*$")
 _INLINE = re.compile(
     r"(?P<code>`+[^`]*`+)"
@@ -18,25 +18,25 @@ _INLINE = re.compile(
 def for_whatsapp(markdown: str) -> str:
     """The text with markup that WhatsApp shows. Pure; changes only markup."""
     written: list[str] = []
-    fence: Fence | None = None
+    code: CodeBlock | None = None
     for line in markdown.split("\n"):
-        if fence is not None and not fence.holds(line):
-            fence = None
-        if fence is not None:
-            closed = fence.closed_by(line)
-            written.append(fence.containers + _FENCE if closed else line)
-            fence = None if closed else fence
-        elif opened := Fence.opened_by(line):
+        if code is not None and not code.holds(line):
+            code = None
+        if code is not None:
+            closed = code.closed_by(line)
+            written.append(code.containers + _CODE_MARKS if closed else line)
+            code = None if closed else code
+        elif opened := CodeBlock.opened_by(line):
             written += _opening(line[: len(opened.containers)], opened)
-            fence = opened
+            code = opened
         else:
             written.append(_line(line))
     return "\n".join(written)
 
 
-def _opening(margin: str, fence: Fence) -> list[str]:
+def _opening(margin: str, code: CodeBlock) -> list[str]:
     """WhatsApp knows no languages of code; what is more than the name of one stays, as code."""
-    return [margin + _FENCE] if " " not in fence.info else [margin + _FENCE, fence.containers + fence.info]
+    return [margin + _CODE_MARKS] if " " not in code.info else [margin + _CODE_MARKS, code.containers + code.info]
 
 
 def _line(line: str) -> str:

@@ -12,7 +12,10 @@ APP_SECRET, VERIFY = "whatsapp/app_secret", "whatsapp/verify_token"  # names
 
 
 class WhatsAppSetUp(SetUp):
-    """One number of one app. The callback URL is entered by hand: a token for messages may not set it."""
+    """One number of one app. The callback URL is entered by hand: a token for messages may not set it.
+
+    Nothing is generated: a person must enter the verify token in the app, too, and secrets are not shown.
+    """
 
     def steps(self, way: Way) -> Sequence[str]:
         public = "WhatsApp posts only to a public address with TLS: start the service with --public-url, too."
@@ -32,10 +35,6 @@ class WhatsAppSetUp(SetUp):
             AskedSecret(APP_SECRET, "App secret", r"[0-9a-f]{16,64}", "5d41402abc4b2a76…"),
             AskedSecret(VERIFY, "Verify token", r"[!-~]{16,200}", "16 or more random characters"),
         ]
-
-    def generated(self, way: Way) -> Sequence[str]:  # noqa: ARG002
-        """None: a person must enter the verify token in the app, and secrets are not shown."""
-        return ()
 
     def check(self, name: str, secrets: Secrets, way: Way) -> Checked:
         """The number and the token are tried together; nothing tells whether the app secret is right."""

@@ -67,7 +67,7 @@ class Export:
 
     @property
     def blocking(self) -> Counter[Kind]:
-        """What is under way and would be lost."""
+        """Work under way that would be lost."""
         return Counter({kind: count for kind, count in self.left_out.items() if kind in BLOCKING})
 
     def _keep(self, kind: Kind, table: Table, item: Item) -> None:

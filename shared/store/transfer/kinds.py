@@ -1,4 +1,4 @@
-"""What an item is, and whether it moves to other tables."""
+"""Kinds of items, and whether each moves to other tables."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -40,7 +40,7 @@ class Kind(Enum):
 
 MOVED = tuple(Kind)[: tuple(Kind).index(Kind.TOKEN) + 1]
 BLOCKING = (Kind.OPEN_HANDOFF, Kind.OFFER, Kind.UNSENT, Kind.UNANSWERED, Kind.UNKNOWN)
-"""What would be lost: it can neither go on there nor, when the old service is off, here."""
+"""Items that would be lost: each can neither go on there nor, when the old service is off, here."""
 CHANGEABLE = (Kind.USE, Kind.USAGE, Kind.RUNNER)
 """May differ in the target and then stays as it is there: it follows from use."""
 

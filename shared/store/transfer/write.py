@@ -22,7 +22,7 @@ class AlreadyThere(Exception):
 
 
 def conflicts(tables: Tables, records: Iterable[Record]) -> set[str]:
-    """What the target has that differs from the records, or that they do not have of a user or session. Writes nothing."""
+    """Items of the target that differ from the records, or that they do not have of a user or session. Writes nothing."""
     found: set[str] = set()
     keys: set[tuple[str, ...]] = set()
     users: set[str] = set()

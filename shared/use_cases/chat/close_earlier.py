@@ -1,14 +1,14 @@
 """Close what was said before a command that moves the session."""
 
 from shared.domain.commands import parse_command
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 
 WAITING = 100
 
 
 def close_earlier(services: Services, row: InboxRow) -> str:
-    """Close words of the sender before the command `row`; returns what to say about them. Safe to repeat."""
+    """Close messages of the sender before the command `row`; returns what to say about them. Safe to repeat."""
     waiting = services.store.inbox.new(row.place, limit=WAITING)
     earlier = [
         other

@@ -8,8 +8,8 @@ from shared.domain.commands import help_text
 from shared.domain.routes import Place
 from shared.domain.sessions import Executor, Session
 from shared.errors import PlaceBusy, PlatformError
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.access import is_taken_by_another_user, open_to
 from shared.use_cases.chat.close_earlier import close_earlier
 from shared.use_cases.chat.executor_commands import approve, choose_cloud, choose_machine, deny
@@ -21,7 +21,7 @@ from shared.use_cases.sessions.move_to_chat import move_to_chat, start_in_chat
 
 LISTED = 10
 MOVING = frozenset({"new", "resume", "handoff", "share"})
-"""Commands that may change which session lives at a place, or whom it hears: words wait behind them."""
+"""Commands that may change which session lives at a place, or whose messages it accepts: messages wait behind them."""
 ANOTHER_USERS = "Another user's session lives here, so nothing was changed. Use your own chat or thread instead."
 
 

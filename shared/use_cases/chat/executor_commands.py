@@ -2,8 +2,8 @@
 
 from shared.domain.questions import Question
 from shared.domain.sessions import Executor, Session
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.access import session_at
 from shared.use_cases.offers import machine_for, wake_place
 from shared.use_cases.questions import answer, open_questions
@@ -57,7 +57,7 @@ def deny(services: Services, row: InboxRow, number: str) -> str:
 
 
 def _choose(services: Services, row: InboxRow, executor: Executor) -> Session | None:
-    """Set who answers, and wake the place so that words that wait are offered again."""
+    """Set who answers, and wake the place so that messages that wait are offered again."""
 
     def choose() -> Session | None:
         session = own_session_at(services, row)

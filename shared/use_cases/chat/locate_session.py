@@ -7,8 +7,8 @@ from shared.domain.interruptions import Standing, standing
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import Busy, PlatformError, RequestRefused
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 
 LONGEST_WAIT = 15.0
 """Seconds between two looks at a handoff that has not moved its session yet; the first looks follow sooner."""
@@ -19,7 +19,7 @@ GOING_ON = (Standing.GOOD, Standing.RESUMING)
 
 @dataclass(frozen=True)
 class Found:
-    """The session lives here, and hears the sender."""
+    """The session lives here, and accepts messages of the sender."""
 
     session: Session
 

@@ -3,8 +3,8 @@
 from shared.domain.handoffs import Handoff, State
 from shared.domain.sessions import Session
 from shared.errors import Busy, HandoffInFlight, RequestRefused, SessionBusy, TooLate
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.access import id_for
 from shared.use_cases.chat.close_earlier import close_earlier
 from shared.use_cases.chat.locate_session import Broken, Elsewhere, Found, locate_session
@@ -14,7 +14,7 @@ from shared.use_cases.handoffs.tell_origin import moved_text
 
 MAX_FIRST_WORDS = 4000
 LONGEST_WAIT = 30.0
-"""Seconds between two looks at a handoff that is under way; its end is told at once, so these find one that was lost."""
+"""Seconds between two looks at a handoff that is under way; its end sends a message at once, so these find one that was lost."""
 NO_SESSION = "No session of yours lives here. Send `/resume` to list yours and bring one here."
 
 
@@ -43,7 +43,7 @@ def hand_off(services: Services, row: InboxRow, argument: str) -> str:
 
 
 def outcome(services: Services, row: InboxRow) -> str | None:
-    """What to tell the chat once the handoff of this row has ended; None if it asked for none. Raises Busy before."""
+    """The notice for the chat once the handoff of this row has ended; None if it asked for none. Raises Busy before."""
     handoff = _handoff_of(services, row)
     if handoff is None:
         return None

@@ -8,9 +8,9 @@ from shared.domain.links import Link, LinkState, code_in_command, code_in_words
 from shared.domain.routes import notices_at
 from shared.errors import PlatformError
 from shared.ports.inbound import Inbound
-from shared.ports.inbox import InboxRow
 from shared.ports.platforms import Platform
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.people.links import hash_of_code
 from shared.use_cases.people.login import offer_login
 from shared.use_cases.retry import on_conflict
@@ -28,7 +28,7 @@ SEEN_BY_OTHERS = (
 def pair(services: Services, platform: Platform, inbound: Inbound, user_id: str | None) -> tuple[Inbound, str | None]:
     """The message to go on with, and its user. Safe to repeat: a redelivery of the message that was paired is paired.
 
-    A stranger whose code is not valid stays unknown, and is told nothing. Costs nothing for messages without a code.
+    A stranger whose code is not valid stays unknown, and gets no answer. Costs nothing for messages without a code.
     """
     command = code_in_command(inbound.text)
     code = command or code_in_words(inbound.text, is_private=inbound.private)
@@ -59,7 +59,7 @@ def pair(services: Services, platform: Platform, inbound: Inbound, user_id: str 
 
 
 def answer_link(services: Services, row: InboxRow, argument: str) -> str:
-    """What `/link` is answered with, once the code is used or refused."""
+    """The answer to `/link`, once the code is used or refused."""
     if argument:
         return (
             "This code is not valid: it is wrong, too old, or was used or revoked. Nothing was changed. `handoff link` in the "

@@ -3,16 +3,17 @@
 import logging
 
 from shared.domain.commands import parse_command
+from shared.domain.questions import pressed
 from shared.errors import PlatformError, Rejected, Unauthenticated
 from shared.ports.inbound import Announced, Answer, Event, Heard, Inbound, Invited, Pressed, Receipt, WebhookRequest
-from shared.ports.inbox import STOPPED, InboxRow
 from shared.ports.platforms import Platform
 from shared.ports.queue import InboxEvent
 from shared.services import Services
+from shared.store.inbox import STOPPED, InboxRow
 from shared.use_cases.access import session_at
 from shared.use_cases.chat.pair import pair
-from shared.use_cases.chat.press_button import press_button
 from shared.use_cases.offers import wake_place
+from shared.use_cases.questions import NO_LONGER_ASKED, decide
 
 log = logging.getLogger(__name__)
 RECEIVED = Answer({"ok": True})
@@ -34,25 +35,28 @@ def receive_message(services: Services, platform_name: str, request: WebhookRequ
     parsed = platform.parse(request)
     if parsed.ignored:
         log.info("%s: ignored (%s)", platform_name, parsed.ignored)
-    for event in parsed.events:
-        _handle(services, platform, event, now)
-    return parsed.answer or RECEIVED
+    answers = [_handle(services, platform, event, now) for event in parsed.events]
+    return next(filter(None, answers), None) or parsed.answer or RECEIVED
 
 
-def _handle(services: Services, platform: Platform, event: Event, now: int) -> None:
+def _handle(services: Services, platform: Platform, event: Event, now: int) -> Answer | None:
+    """Returns the platform's own form of answer to a press, if it has one."""
     match event:
         case Receipt():
             services.store.outbox.reported(event.key, event.place, event.message_id)
         case Announced():
             fetched = _fetch(services, platform, event, now)
             if fetched is not None and not isinstance(fetched, Announced):
-                _handle(services, platform, fetched, now)
+                return _handle(services, platform, fetched, now)
         case _:
-            _hear(services, platform, event, now)
+            return _handle_person(services, platform, event, now)
+    return None
 
 
-def _hear(services: Services, platform: Platform, event: Inbound | Invited | Pressed | Heard, now: int) -> None:
-    """Deal with what a person did, if the person is known here."""
+def _handle_person(
+    services: Services, platform: Platform, event: Inbound | Invited | Pressed | Heard, now: int
+) -> Answer | None:
+    """Handle an event that a person caused, if the person is known here."""
     user_id = services.store.accounts.user_of(event.place.platform, event.sender)
     if isinstance(event, Inbound):
         event, user_id = pair(services, platform, event, user_id)
@@ -63,11 +67,14 @@ def _hear(services: Services, platform: Platform, event: Inbound | Invited | Pre
     elif isinstance(event, Heard):
         services.store.accounts.heard(event.place.platform, event.sender, min(event.at, now))
     elif isinstance(event, Pressed):
-        press_button(services, platform, event, user_id)
+        press = pressed(event.button)
+        text = decide(services, user_id, event.place, press) if press else NO_LONGER_ASKED
+        return platform.acknowledge(event, text)
     elif event.addressee is not None and not platform.is_me(event.addressee):
         log.info("%s: ignored, meant for another bot", event.place.platform)
     else:
         _take_in(services, event, user_id, now)
+    return None
 
 
 def _is_pairing(services: Services, platform: Platform, now: int) -> bool:
@@ -129,7 +136,7 @@ def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
     """Close what was said before `/stop`, then end the turn that answers any of it. A kickoff is not stopped.
 
     A late copy of `/stop` stops nothing that was said after it. In a shared thread the owner's stops guests too, and a
-    guest's does nothing: their words may be part of a turn.
+    guest's does nothing: their messages may be part of a turn.
     """
     place, event_id = inbound.place, inbound.event_id
     here = session_at(services, place)

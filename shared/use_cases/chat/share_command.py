@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from shared.domain.sessions import Session
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.access import session_at
 from shared.use_cases.chat.executor_commands import NO_SESSION, own_session_at
 from shared.use_cases.retry import on_conflict

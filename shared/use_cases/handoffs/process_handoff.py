@@ -7,6 +7,7 @@ Each step is journalled, so that another attempt continues where this one stoppe
 
 import logging
 
+from shared.backoff import backoff
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step, Thread
 from shared.domain.routes import Place
 from shared.domain.sessions import Executor
@@ -23,7 +24,6 @@ from shared.ports.platforms import Platform
 from shared.ports.queue import Kickoff
 from shared.services import Services
 from shared.use_cases.access import evict_other_users, open_to
-from shared.use_cases.backoff import backoff
 from shared.use_cases.handoffs.tell_origin import tell_origin
 from shared.use_cases.offers import kickoff_offer, machine_for, send_run, send_turn, wake_place
 from shared.use_cases.retry import on_conflict
@@ -122,14 +122,11 @@ def _find_or_open(
 def rebind(services: Services, handoff: Handoff) -> None:
     """Move the session and offer its kickoff turn, in one write: from now on the thread owns it.
 
-    The executors are sent the turn at once. In a chat that the session leaves, words that wait are told so.
+    The executors are sent the turn at once. In a chat that the session leaves, messages that wait are answered so.
     """
     if handoff.thread is None:
         raise _FenceLost
     place = handoff.thread.place
-    if handoff.is_bound:  # by an earlier release, which did not offer the kickoff with the move
-        services.queue.send(Kickoff(place, handoff.id), dedupe=f"kickoff {handoff.id} {handoff.fence}")
-        return
     session = services.store.sessions.get(handoff.session_id)
     runner = machine_for(services, session) if session else None
     # A handoff that waits for a machine that is away would be confirmed too late.

@@ -15,7 +15,7 @@ from shared.use_cases.retry import on_conflict
 
 @dataclass(frozen=True)
 class HandoffRequest:
-    """What the client asks for. `target` is a chat on the platform; without it, the user's home.
+    """A client's request. `target` is a chat on the platform; without it, the user's home.
 
     `content` identifies a transcript that came with the request, so that another transcript is another request. `command`
     is the event of the chat command that asks.

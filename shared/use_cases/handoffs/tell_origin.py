@@ -1,4 +1,4 @@
-"""Let the chat that a session left, or was about to leave, be told how its handoff ended."""
+"""Notify the chat that a session left, or was about to leave, of the end of its handoff."""
 
 from shared.domain.handoffs import Handoff
 from shared.ports.queue import InboxEvent, Notice
@@ -14,8 +14,8 @@ def tell_origin(services: Services, handoff: Handoff) -> None:
     if handoff.origin.is_cli:
         return
     if handoff.command is not None:
-        told = InboxEvent(handoff.origin, handoff.command)
-        services.queue.send(told, dedupe=f"ended {handoff.id}", line=f"ended {handoff.id}")
+        message = InboxEvent(handoff.origin, handoff.command)
+        services.queue.send(message, dedupe=f"ended {handoff.id}", line=f"ended {handoff.id}")
         return
     wake_place(services, handoff.origin, handoff.session_id, why=f"ended {handoff.id}")
 
@@ -29,7 +29,7 @@ def say_moved(services: Services, handoff: Handoff) -> None:
 
 
 def moved_text(handoff: Handoff) -> str:
-    """What the old chat says of a completed handoff."""
+    """The notice of a completed handoff in the old chat."""
     where = f": {handoff.thread.url}" if handoff.thread and handoff.thread.url else "."
     return (
         f"This session moved to {handoff.platform}{where}\n"

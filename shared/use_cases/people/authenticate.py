@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from shared.domain.tokens import Scope, Token
 from shared.errors import DataFileError, MissingScope, Unauthenticated
-from shared.ports.accounts import Accounts
+from shared.store.accounts import Accounts
 
 log = logging.getLogger(__name__)
 MILLISECONDS_OF_DAY = 86_400_000
@@ -61,13 +61,17 @@ class LastUse:
         self._day = -1
         self._noted: set[str] = set()
 
-    def note(self, caller: Caller, *, now: int) -> None:
-        """Best effort: a request must not fail because its day could not be noted."""
+    def is_due(self, caller: Caller, *, now: int) -> bool:
+        """Whether the caller should `note` it: true once for each token and day. Not for several threads at once."""
         if now // MILLISECONDS_OF_DAY != self._day:
             self._day, self._noted = now // MILLISECONDS_OF_DAY, set()
         if caller.token_hash in self._noted:
-            return
+            return False
         self._noted.add(caller.token_hash)
+        return True
+
+    def note(self, caller: Caller, *, now: int) -> None:
+        """Best effort: a request must not fail because its day could not be noted."""
         day = datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
         try:
             self._accounts.mark_used(caller.user_id, caller.token.id, day)

@@ -64,12 +64,12 @@ def unlink(services: Services, user_id: str, platform: str) -> None:
 
 
 def _as_usable(services: Services, link: Link) -> Link:
-    has_token = not link.token_hash or services.store.accounts.token(link.by, link.token_hash)
+    has_token = services.store.accounts.token(link.by, link.token_hash)
     return link if link.state is not LinkState.OPEN or has_token else replace(link, state=LinkState.VOID)
 
 
 def _refuse_expiring(caller: Caller) -> None:
-    """What a token makes must not outlive it."""
+    """Refuse a token that expires: an account that it links must not outlive it."""
     if caller.token.expires_at is not None:
         raise InvalidRequest(
             "This token expires, and an account that it links would not. No code was created. Use a token without an "

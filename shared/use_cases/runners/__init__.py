@@ -1,1 +1,1 @@
-"""What runners ask for: the machines on which users' own agents run turns."""
+"""Calls of runners: the machines on which users' own agents run turns."""

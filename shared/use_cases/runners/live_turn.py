@@ -27,7 +27,7 @@ def offered_turn(services: Services, name: TurnName) -> tuple[Session, Offer]:
     Raises UnknownRunner, RunnerRevoked, UnknownSession, and UnknownTurn for a turn that was never this runner's.
     """
     own_runner(services, name.user_id, name.runner_id)
-    offer = services.store.turns.get(name.session_id, name.turn_id)  # before the session: see the port
+    offer = services.store.turns.get(name.session_id, name.turn_id)  # before the session: see `Turns.unsettled`
     session = own_session(services, name.user_id, name.session_id)
     if offer is None or offer.runs_on is None or offer.runs_on.runner != name.runner_id:
         raise UnknownTurn(name.turn_id)

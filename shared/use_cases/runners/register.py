@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from shared.domain.runners import PROTOCOLS, SEEN_EVERY, Runner
 from shared.errors import RunnerRevoked, RunnerTooOld, UnknownRunner
-from shared.ports.runners import TurnPointer
 from shared.services import Services
+from shared.store.runners import TurnPointer
 from shared.use_cases.offers import wake_place
 
 
@@ -70,7 +70,7 @@ def _waits(services: Services, pointer: TurnPointer, now: int) -> bool:
 def revoke_runner(services: Services, user_id: str, runner_id: str) -> None:
     """Let a runner claim nothing any more, and take its turns back. Safe to repeat. Raises UnknownRunner.
 
-    Its process commits nothing from now on. Words that it was working on are answered by the deployment's agent.
+    Its process commits nothing from now on. Messages that it was working on are answered by the deployment's agent.
     """
     runner = services.store.runners.get(user_id, runner_id)
     if runner is None or not services.store.runners.revoke(runner):

@@ -1,4 +1,4 @@
-"""Take in what a runner reports of a turn at work, and tell it what was decided and said."""
+"""Take in a runner's report of a turn at work; the answer has the decisions and messages since."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +9,12 @@ from shared.domain.questions import OPEN_FOR, Option, Question, QuestionState
 from shared.domain.sessions import Session
 from shared.errors import TurnSuperseded
 from shared.services import Services
-from shared.use_cases.offers import show_turn
+from shared.use_cases.offers import send_show
 from shared.use_cases.questions import question_parts
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.runners.claim_turn import Word
+from shared.use_cases.row_messages import text_for_agent
+from shared.use_cases.runners.claim_machine_turn import Word
 from shared.use_cases.runners.live_turn import TurnName, live_turn
-from shared.use_cases.turns.give_up import words_of
 
 AGAIN_EVERY = 30_000
 """Milliseconds after which an open question is looked at again: its message may not have been sent."""
@@ -34,7 +34,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Report:
-    """What a runner reports. `seq` grows with each report; `acknowledged` are ids that an earlier answer held."""
+    """A runner's report. `seq` grows with each report; `acknowledged` are ids that an earlier answer held."""
 
     seq: int
     said: str | None = None
@@ -45,31 +45,31 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Heard:
+class ReportAnswer:
     """The answer to a report; it repeats what the runner has not acknowledged."""
 
     decided: Sequence[Question]
     steered: Sequence[Word]
 
 
-def report_turn(services: Services, name: TurnName, report: Report) -> Heard:
+def report_turn(services: Services, name: TurnName, report: Report) -> ReportAnswer:
     """Renew the lease, store the report and new questions. Safe to repeat. Raises TurnEnded or TurnSuperseded."""
     return on_conflict(lambda: _report(services, name, report))
 
 
-def _report(services: Services, name: TurnName, report: Report) -> Heard:
+def _report(services: Services, name: TurnName, report: Report) -> ReportAnswer:
     session, offer = live_turn(services, name)
     _renew(services, session, offer)
     services.store.machine_turns.acknowledge(offer, report.acknowledged)
     is_new_question = [_ask(services, session, offer, asked) for asked in report.asked]
     questions = _questions(services, session, offer, name.fence, report)
     if _note(services, offer, name.fence, report) or any(is_new_question):
-        show_turn(services, offer, why=f"{name.fence} {report.seq}")
+        send_show(services, offer, why=f"{name.fence} {report.seq}")
     elif any(question.state is QuestionState.OPEN for question in questions):
         # What could not be posted is posted now; the queue drops the repeats of one half minute.
-        show_turn(services, offer, why=f"open {name.fence} {services.clock.now() // AGAIN_EVERY}")
+        send_show(services, offer, why=f"open {name.fence} {services.clock.now() // AGAIN_EVERY}")
     steered = _steered(services, session, offer, report)
-    return Heard([question for question in questions if question.state in DECIDED], steered)
+    return ReportAnswer([question for question in questions if question.state in DECIDED], steered)
 
 
 def _renew(services: Services, session: Session, offer: Offer) -> None:
@@ -111,7 +111,7 @@ def _questions(services: Services, session: Session, offer: Offer, fence: int, r
         if current.state is QuestionState.OPEN and current.expires_at <= now:
             if services.store.questions.expire(current, now=now):
                 current = replace(current, state=QuestionState.EXPIRED)
-                show_turn(services, offer, why=f"expired {fence} {current.number}")
+                send_show(services, offer, why=f"expired {fence} {current.number}")
             else:
                 current = services.store.questions.get(session.id, offer.id, fence, current.number) or current
         if f"q{current.number}" in known and current.state in DECIDED:
@@ -129,12 +129,14 @@ def _note(services: Services, offer: Offer, fence: int, report: Report) -> bool:
     if before is not None and before.fence == fence and now - before.at < SHOW_EVERY:
         return False
     progress = Progress(fence, report.seq, now, report.said or "", report.tool, report.summary or Summary())
-    return services.store.machine_turns.report(offer, progress)
+    return services.store.turns.report(offer, progress)
 
 
 def _steered(services: Services, session: Session, offer: Offer, report: Report) -> list[Word]:
-    """Words that the turn answers too and that the runner does not know of yet."""
+    """Messages that the turn answers too and that the runner does not know of yet."""
     known = {*offer.acknowledged, *report.acknowledged}
     late = offer.rows[session.turn.words if session.turn else 0 :]
     found = [services.store.inbox.get(offer.place, event_id) for event_id in late if event_id not in known]
-    return [Word(row.event_id, words_of(session, row)) for row in found if row is not None and row.done_by is None]
+    return [
+        Word(row.event_id, text_for_agent(session, row)) for row in found if row is not None and row.done_by is None
+    ]

@@ -10,23 +10,23 @@ from shared.domain.offers import Offer, Result
 from shared.domain.progress import Summary
 from shared.domain.sessions import Session
 from shared.errors import InvalidRequest, OtherResult, TurnEnded
-from shared.ports.inbox import InboxRow
-from shared.ports.turns import TurnCommit
 from shared.services import Services
+from shared.store.inbox import InboxRow
+from shared.store.turns import TurnCommit
+from shared.use_cases.deliver import parts_for
 from shared.use_cases.offers import wake_place
+from shared.use_cases.recovery.give_up import end_turn, fail_kickoff
 from shared.use_cases.retry import on_conflict
+from shared.use_cases.row_messages import messages_of
 from shared.use_cases.runners.live_turn import TurnName, live_turn, offered_turn
-from shared.use_cases.turns.claim_turn import end_turn
-from shared.use_cases.turns.deliver import parts_for
 from shared.use_cases.turns.execute_turn import kickoff_message, notices_of, with_notices
-from shared.use_cases.turns.give_up import fail_kickoff, said
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class MachineResult:
-    """What the agent said and did; the last message is its reply. `given` are the words that it was given."""
+    """The agent's messages in the turn, its reply last. `given` are the ids of the messages that it was given."""
 
     digest: str
     messages: Sequence[Message]
@@ -37,7 +37,7 @@ class MachineResult:
 
 
 def take_result(services: Services, name: TurnName, result: MachineResult) -> None:
-    """Commit the result. A repeat succeeds again; words that were not given stay new, for the next turn.
+    """Commit the result. A repeat succeeds again; rows that were not given stay new, for the next turn.
 
     Raises OtherResult if this fence has committed something else, TurnEnded, TurnSuperseded, UnknownTurn, InvalidRequest.
     """
@@ -91,7 +91,7 @@ def _commit(
     handoff: Handoff | None,
 ) -> None:
     reply = fitting_reply(result.reply)
-    asked = [kickoff_message(session, handoff)] if handoff else said(session, rows)
+    asked = [kickoff_message(session, handoff)] if handoff else messages_of(session, rows)
     shown = with_notices(reply, *notices_of(handoff)) if handoff else reply
     receipt = None
     if handoff is not None:

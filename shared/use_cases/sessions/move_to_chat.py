@@ -5,8 +5,8 @@ from dataclasses import replace
 from shared.domain.routes import Place
 from shared.domain.sessions import Session, new_session
 from shared.errors import UnknownSession
-from shared.ports.inbox import InboxRow
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.access import own_session, session_id_at
 from shared.use_cases.retry import on_conflict
 

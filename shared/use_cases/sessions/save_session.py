@@ -10,7 +10,7 @@ from shared.use_cases.access import own_session
 from shared.use_cases.retry import on_conflict
 
 Details = Mapping[str, str | RunsOn | None]
-"""What may be changed of a session: title, source, cwd, model, runs_on."""
+"""Attributes of a session that may be changed: title, source, cwd, model, runs_on."""
 
 
 def save_session(services: Services, user_id: str, session_id: str, details: Details) -> tuple[Session, bool]:

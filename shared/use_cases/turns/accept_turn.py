@@ -3,10 +3,10 @@
 from shared.domain.routes import cli_place
 from shared.domain.sessions import Session
 from shared.errors import HandoffInFlight, SessionBusy, SessionSuspended
-from shared.ports.inbox import InboxRow
 from shared.services import Services
-from shared.use_cases.access import own_session, refuse_elsewhere, turn_of
-from shared.use_cases.offers import send_run, words_offer
+from shared.store.inbox import InboxRow
+from shared.use_cases.access import counted_turn, own_session, refuse_elsewhere
+from shared.use_cases.offers import rows_offer, send_run
 from shared.use_cases.retry import on_conflict
 
 
@@ -30,8 +30,8 @@ def accept_turn(services: Services, user_id: str, session_id: str, *, epoch: int
             raise HandoffInFlight(session_id, session.active_handoff)
         if session.turn is not None:
             raise SessionBusy(session_id)
-        services.store.usage.take_turn(user_id, turn_of(row), now=services.clock.now())
-        return services.store.turns.offer(session, words_offer(services, session, (turn_id,)), accepted=row)
+        services.store.usage.take_turn(user_id, counted_turn(row), now=services.clock.now())
+        return services.store.turns.offer(session, rows_offer(services, session, (turn_id,)), accepted=row)
 
     session = on_conflict(accept)
     if session.turn is not None:

@@ -1,4 +1,4 @@
-"""Answer the inbox of a place: run a command, offer a turn for words, or say where the session is."""
+"""Answer the inbox of a place: run a command, offer a turn for messages, or say where the session is."""
 
 import contextlib
 import itertools
@@ -9,9 +9,9 @@ from shared.domain.commands import parse_command
 from shared.domain.routes import Place
 from shared.domain.sessions import Executor, Session
 from shared.errors import Busy, Conflict, NewerVersion, PlatformError, Rejected
-from shared.ports.inbox import DEAD, STOPPED, InboxRow
 from shared.ports.queue import InboxEvent
 from shared.services import Services
+from shared.store.inbox import DEAD, STOPPED, InboxRow
 from shared.use_cases.access import evict_other_users, is_taken_by_another_user, platform_of, session_at
 from shared.use_cases.chat.commands import MOVING, run_command
 from shared.use_cases.chat.locate_session import (
@@ -25,11 +25,11 @@ from shared.use_cases.chat.locate_session import (
 )
 from shared.use_cases.chat.move_command import outcome
 from shared.use_cases.chat.share_command import NOT_FOR_GUESTS, is_guests
+from shared.use_cases.deliver import answer_with_notice, deliver_done_row, is_told, say
 from shared.use_cases.offers import send_run
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.sessions.move_to_chat import replace_broken, start_in_chat
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.deliver import deliver_done_row, is_told, post_notice, say
 from shared.use_cases.turns.offer_turn import HOUR, offer_kickoff, offer_words
 from shared.use_cases.turns.settle import settle
 
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 ROWS_PER_TURN = 25
 COMMAND = "command"
 LONGEST_WAIT = 15.0
-"""Seconds between two looks at words that wait for the end of a handoff; the first looks follow sooner."""
+"""Seconds between two looks at messages that wait for the end of a handoff; the first looks follow sooner."""
 
 
 def answer_inbox(services: Services, message: InboxEvent, budget: TurnBudget) -> None:
@@ -81,7 +81,7 @@ def _finish(services: Services, row: InboxRow, done_by: str, budget: TurnBudget)
     deliver_done_row(services, row, until=budget.deadline)
     if done_by in (STOPPED, DEAD):
         _tell_outcome(services, row)
-    if done_by in (COMMAND, STOPPED, DEAD):  # words may have waited behind it
+    if done_by in (COMMAND, STOPPED, DEAD):  # messages may have waited behind it
         look_at_inbox(services, row.place, budget)
 
 
@@ -95,11 +95,11 @@ def _run_command(services: Services, row: InboxRow, name: str, argument: str, bu
         # A command that moves has run once its answer is journalled, and the journal keeps the first answer: until that
         # is posted, a session that was moved elsewhere since must not be pulled back.
         has_run = name in MOVING and is_told(services, row)
-        post_notice(services, row, "…" if has_run else run_command(services, row, name, argument))
+        answer_with_notice(services, row, "…" if has_run else run_command(services, row, name, argument))
         if name == "handoff":
             _tell_outcome(services, row)
     services.store.inbox.close([row], by=COMMAND)
-    # The wake-ups of words that were said after it may have come before it; `/stop` may have closed such a command.
+    # The wake-ups of messages that came after it may have come before it; `/stop` may have closed such a command.
     if name in MOVING or name == "stop":
         look_at_inbox(services, row.place, budget)
 
@@ -107,15 +107,15 @@ def _run_command(services: Services, row: InboxRow, name: str, argument: str, bu
 def _tell_outcome(services: Services, row: InboxRow) -> None:
     """Say how the handoff ended that a command asked for, if it asked for one. Raises Busy before the end.
 
-    The row stays new until then, so that words after it wait, and a chat that was told of a move is told of its end.
+    The row stays new until then, so that messages after it wait, and a chat that got the notice of a move gets that of its end.
     """
     told = outcome(services, row)
     if told is not None:
-        post_notice(services, row, told, key="moved")
+        answer_with_notice(services, row, told, key="moved")
 
 
 def look_at_inbox(services: Services, place: Place, budget: TurnBudget, *, expected: str | None = None) -> None:
-    """Offer a turn for the new words at a place, unless one is alive: its end wakes the place. Safe to repeat.
+    """Offer a turn for the new rows of a place, unless one is alive: its end wakes the place. Safe to repeat.
 
     `expected` is the event of a row that may be older than those that the store looks at. Raises NotYet.
     """
@@ -165,7 +165,7 @@ def _answer(services: Services, rows: Sequence[InboxRow], budget: TurnBudget) ->
         case Broken(session, notice):
             settle(services, session.id, until=budget.deadline)
             # The notice goes first: a repeat after a crash finds only the new session and would not send it.
-            post_notice(services, asking, notice, key="fresh")
+            answer_with_notice(services, asking, notice, key="fresh")
             _go_on(services, replace_broken(services, asking, session), rows, budget)
         case Elsewhere(notice):
             _tell(services, rows, notice, by="told")
@@ -188,8 +188,8 @@ def _go_on(services: Services, located: Session, rows: Sequence[InboxRow], budge
     session = settle(services, located.id, until=budget.deadline)
     if session is None or session.owner != rows[0].place:
         raise Conflict(f"session {located.id} moved while its place was looked at")
-    services.store.inbox.close([row for row in rows if not session.hears(row.user_id)], by="ignored")
-    rows = [row for row in rows if session.hears(row.user_id)]
+    services.store.inbox.close([row for row in rows if not session.accepts_from(row.user_id)], by="ignored")
+    rows = [row for row in rows if session.accepts_from(row.user_id)]
     if not rows:
         return
     if session.turn is not None and session.turn.by is Executor.MACHINE:
@@ -211,7 +211,7 @@ def _is_leaving(services: Services, handoff_id: str) -> bool:
 
 
 def _steer(services: Services, session: Session, rows: Sequence[InboxRow]) -> None:
-    """Give words to a machine's turn that is at work; those that it does not take are answered after it.
+    """Give messages to a machine's turn that is at work; those that it does not take are answered after it.
 
     If the user has chosen the deployment's agent since, all of them are: the machine only finishes what it works on.
     """
@@ -238,7 +238,7 @@ def _tell(services: Services, rows: Sequence[InboxRow], notice: str, *, by: str)
     session = services.store.sessions.get(place.chat) if place.is_cli else None
     if session is not None and session.turn is not None:
         return
-    post_notice(services, rows[0], notice)
+    answer_with_notice(services, rows[0], notice)
     services.store.inbox.close(rows, by=by)
 
 

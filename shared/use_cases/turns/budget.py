@@ -1,4 +1,4 @@
-"""What one run of a message of the Turns queue may use."""
+"""Budget of one run of a message of the Turns queue."""
 
 from dataclasses import dataclass
 

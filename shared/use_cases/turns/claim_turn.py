@@ -8,21 +8,21 @@ from shared.domain.handoffs import Handoff, Reason
 from shared.domain.offers import Offer
 from shared.domain.sessions import Executor, Session
 from shared.errors import NewerVersion, Rejected
-from shared.ports.inbox import InboxRow
 from shared.ports.queue import Run
 from shared.services import Services
+from shared.store.inbox import InboxRow
 from shared.use_cases.access import platform_of
 from shared.use_cases.offers import wake_place
+from shared.use_cases.recovery.give_up import end_turn, fail_kickoff, suspend, tell_interrupted
+from shared.use_cases.recovery.unsettled_turns import check_machine_turn
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.turns.give_up import fail_kickoff, suspend, tell_interrupted
-from shared.use_cases.turns.machine_turn import check_machine_turn
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Claimed:
-    """A turn with what it answers: words (`rows`), or the kickoff of `handoff`."""
+    """A turn with what it answers: messages (`rows`), or the kickoff of `handoff`."""
 
     session: Session
     offer: Offer
@@ -33,7 +33,7 @@ class Claimed:
 def claim_turn(services: Services, run: Run) -> Claimed | None:
     """Claim and begin the turn of a run; None if there is nothing to do for it. Safe to run twice.
 
-    A turn that another executor works on is looked at again when its lease is over. One whose words were closed is ended,
+    A turn that another executor works on is looked at again when its lease is over. One whose rows were closed is ended,
     one that was interrupted too often is given up, one that is over and not settled wakes its place.
     """
     claim_id = services.new_id()
@@ -46,7 +46,7 @@ def claim_turn(services: Services, run: Run) -> Claimed | None:
 
 
 def _claim(services: Services, run: Run, claim_id: str) -> Claimed | None:
-    offer = services.store.turns.get(run.session_id, run.turn_id)  # before the session: see the port
+    offer = services.store.turns.get(run.session_id, run.turn_id)  # before the session: see `Turns.unsettled`
     session = services.store.sessions.get(run.session_id)
     if offer is None or session is None:
         return None
@@ -111,9 +111,3 @@ def _may_go_on(services: Services, found: Claimed) -> bool:
     else:
         suspend(services, session, offer, found.rows)
     return False
-
-
-def end_turn(services: Services, session: Session, offer: Offer) -> None:
-    """End the session's turn without a reply, and wake its place."""
-    if services.store.turns.end(session, now=services.clock.now()):
-        wake_place(services, offer.place, session.id, why=f"end {offer.id}")

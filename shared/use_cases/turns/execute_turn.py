@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 
+from shared.backoff import backoff
 from shared.domain.handoffs import Handoff, Reason, Receipt
 from shared.domain.interruptions import note_for
 from shared.domain.messages import Message, count_by_role, digest, fitting_reply
@@ -10,14 +11,14 @@ from shared.domain.sessions import Executor, Interruption, Session
 from shared.domain.speakers import GUEST_NOTE
 from shared.errors import AgentCancelled, AgentError, AgentFailed, AgentUnavailable, Conflict, NewerVersion
 from shared.ports.queue import Run
-from shared.ports.turns import TurnCommit
 from shared.services import Services
-from shared.use_cases.backoff import backoff
+from shared.store.turns import TurnCommit
+from shared.use_cases.deliver import parts_for
 from shared.use_cases.offers import wake_place
+from shared.use_cases.recovery.give_up import end_turn, fail_kickoff
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.turns.claim_turn import Claimed, claim_turn, end_turn
-from shared.use_cases.turns.deliver import parts_for
-from shared.use_cases.turns.give_up import fail_kickoff, said
+from shared.use_cases.row_messages import messages_of
+from shared.use_cases.turns.claim_turn import Claimed, claim_turn
 from shared.use_cases.turns.heartbeat import heartbeat
 from shared.use_cases.turns.live_progress import LiveProgress
 
@@ -61,9 +62,9 @@ def execute_turn(services: Services, run: Run, *, remaining: int) -> None:
 def _run(services: Services, claimed: Claimed, deadline: int) -> None:
     session, handoff = claimed.session, claimed.handoff
     transcript = list(services.store.transcripts.load(session.id))
-    asked = [kickoff_message(session, handoff)] if handoff else said(session, claimed.rows)
+    asked = [kickoff_message(session, handoff)] if handoff else messages_of(session, claimed.rows)
     note = note_for(session, transcript, has_new_message=handoff is None)
-    if any(row.user_id not in ("", session.user_id) for row in claimed.rows):
+    if any(row.user_id != session.user_id for row in claimed.rows):
         note = f"{note}\n\n{GUEST_NOTE}" if note else GUEST_NOTE
     live = LiveProgress.of(services, session, claimed.offer)
     try:
@@ -73,7 +74,7 @@ def _run(services: Services, claimed: Claimed, deadline: int) -> None:
                 note=note,
                 deadline=deadline,
                 cancellation=cancellation,
-                progress=live.hear if live else None,
+                progress=live.update if live else None,
             )
             reply = fitting_reply(answer)
     except AgentCancelled:
@@ -157,7 +158,7 @@ def _is_stand_in(session: Session) -> bool:
 
 
 def notices_of(handoff: Handoff) -> tuple[str | None, str | None]:
-    """What the service adds to the confirmation of a handoff."""
+    """The service's own lines in the confirmation of a handoff."""
     return handoff.notice, SHARED_AT_KICKOFF if handoff.share else None
 
 
@@ -167,7 +168,7 @@ def with_notices(reply: str, *notices: str | None) -> str:
 
 
 def _after_conflict(services: Services, claimed: Claimed) -> None:
-    """A reply that could not be committed is dropped: its turn is over, or its words are closed, or it is asked again."""
+    """A reply that could not be committed is dropped: its turn is over, or its rows are closed, or it is asked again."""
     current = services.store.sessions.get(claimed.session.id)
     mine = claimed.session.turn
     if current is None or mine is None or current.turn is None:

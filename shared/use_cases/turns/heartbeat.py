@@ -2,14 +2,15 @@
 
 import contextlib
 import logging
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from typing import Self
 
 from shared.domain.progress import SHOW_EVERY
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.ports.agents import Cancellation
 from shared.services import Services
-from shared.use_cases.turns.beats import Beats
 from shared.use_cases.turns.live_progress import LiveProgress
 
 log = logging.getLogger(__name__)
@@ -18,6 +19,7 @@ TYPING_AFTER = 1.0
 TYPING_EVERY = 4.0
 RENEW_EVERY = 20.0
 RENEWALS_PER_LEASE = 3
+JOIN_SECONDS = 1.0
 
 
 @contextlib.contextmanager
@@ -54,3 +56,43 @@ def heartbeat(
         if progress is not None:
             beats.repeat(show_progress, SHOW_EVERY / 1000)
         yield cancellation
+
+
+class Beats:
+    """Repeats each beat in a thread of its own until the end, whatever it raises: one that hangs delays no other."""
+
+    def __init__(self) -> None:
+        self._over = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Start no further beats, and wait for those that run, up to a second for each."""
+        self.end()
+        for thread in self._threads:
+            thread.join(JOIN_SECONDS)
+
+    def repeat(self, beat: Callable[[], None], every: float, *, first: float | None = None) -> None:
+        """Run `beat` each `every` seconds from now on; the first time after `first` seconds, if it is given."""
+        pause = every if first is None else first
+        thread = threading.Thread(target=lambda: self._run(beat, pause, every), name="beat", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # too many threads at the moment
+            log.warning("a beat is left out: no thread can be started")
+        else:
+            self._threads.append(thread)
+
+    def end(self) -> None:
+        """Start no further beats. Beats may call it."""
+        self._over.set()
+
+    def _run(self, beat: Callable[[], None], pause: float, every: float) -> None:
+        while not self._over.wait(pause):
+            try:
+                beat()
+            except Exception as trouble:  # noqa: BLE001  # callers check what was done before they rely on it
+                log.warning("a beat failed: %s", type(trouble).__name__)
+            pause = every

@@ -1,4 +1,4 @@
-"""What the deployment's agent says while it works, stored and shown every few seconds."""
+"""Progress of the deployment's agent, stored and shown every few seconds."""
 
 import contextlib
 import logging
@@ -10,7 +10,7 @@ from shared.domain.sessions import Session
 from shared.errors import Rejected
 from shared.services import Services
 from shared.use_cases.access import platform_of
-from shared.use_cases.offers import show_turn
+from shared.use_cases.offers import send_show
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class LiveProgress:
         self._seq = 0
         self._said = self._shown = ""
 
-    def hear(self, said: str) -> None:
+    def update(self, said: str) -> None:
         """Keep what the agent has said so far. For the agent: raises nothing, and waits for nothing."""
         self._said = said
 
@@ -48,7 +48,7 @@ class LiveProgress:
         if not self._is_mine():
             return False
         if self._store(said):
-            show_turn(self._services, self._offer, why=f"{self._fence} {self._seq}")
+            send_show(self._services, self._offer, why=f"{self._fence} {self._seq}")
         self._shown = said
         return True
 
@@ -66,7 +66,7 @@ class LiveProgress:
         now = self._services.clock.now()
         summary = Summary(seconds=(now - self._began) // 1000)
         progress = Progress(self._fence, self._seq, now, said[-(MAX_SAID + 1) :], summary=summary)
-        return self._services.store.machine_turns.report(self._offer, progress)
+        return self._services.store.turns.report(self._offer, progress)
 
     def _is_mine(self) -> bool:
         current = self._services.store.sessions.get(self._session.id)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from shared.domain.handoffs import Handoff
 from shared.domain.sessions import Session
 from shared.errors import Rejected, TooManyTurns
-from shared.ports.inbox import InboxRow
 from shared.services import Services
-from shared.use_cases.access import turn_of
-from shared.use_cases.offers import kickoff_offer, machine_for, send_turn, words_offer
-from shared.use_cases.turns.deliver import say
-from shared.use_cases.turns.machine_turn import tell_if_away
+from shared.store.inbox import InboxRow
+from shared.use_cases.access import counted_turn
+from shared.use_cases.deliver import say
+from shared.use_cases.offers import kickoff_offer, machine_for, rows_offer, send_turn
+from shared.use_cases.recovery.unsettled_turns import tell_if_away
 
 log = logging.getLogger(__name__)
 HOUR = 3_600_000
@@ -27,7 +27,7 @@ def offer_words(services: Services, session: Session, rows: Sequence[InboxRow]) 
     rows = [row for row in rows if row.user_id not in limited]
     if not rows:
         return
-    offer = words_offer(services, session, tuple(row.event_id for row in rows))
+    offer = rows_offer(services, session, tuple(row.event_id for row in rows))
     services.store.turns.offer(session, offer, rows=rows)
     send_turn(services, offer)
     log.info("session %s: a turn is offered for %d message(s) to the %s", session.id, len(rows), offer.executor.value)
@@ -48,7 +48,7 @@ def _of(user_id: str, rows: Sequence[InboxRow]) -> list[InboxRow]:
 
 
 def _is_within_limit(services: Services, rows: Sequence[InboxRow]) -> bool:
-    """Count the turn. Over the limit the messages are refused, and the user is told once in this hour at this place.
+    """Count the turn. Over the limit the messages are refused, and the user is notified once in this hour at this place.
 
     A terminal's turn was counted when it was accepted.
     """
@@ -56,7 +56,7 @@ def _is_within_limit(services: Services, rows: Sequence[InboxRow]) -> bool:
     if first.place.is_cli:
         return True
     try:
-        services.store.usage.take_turn(first.user_id, turn_of(first), now=now)
+        services.store.usage.take_turn(first.user_id, counted_turn(first), now=now)
     except TooManyTurns as limit:
         text = f"{limit.message} Until then messages here are not answered and not kept: send them again afterwards."
         with contextlib.suppress(Rejected):

@@ -4,16 +4,16 @@ import contextlib
 import logging
 import math
 
+from shared.backoff import backoff
 from shared.domain.handoffs import Handoff, State
 from shared.domain.routes import Place
 from shared.errors import Busy, Conflict, NewerVersion, NotYet, Rejected
 from shared.ports.queue import InboxEvent, Kickoff, Notice, Show, TurnMessage, WakeUp
 from shared.services import Services
-from shared.use_cases.backoff import backoff
-from shared.use_cases.handoffs.take_over import take_over
+from shared.use_cases.deliver import say
+from shared.use_cases.recovery.abandoned_handoffs import take_over
 from shared.use_cases.turns.answer_inbox import answer_inbox, kickoff_comes_first, look_at_inbox
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.deliver import say
 from shared.use_cases.turns.settle import settle
 from shared.use_cases.turns.show_turn import show_turn
 

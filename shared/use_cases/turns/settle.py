@@ -7,9 +7,9 @@ from shared.domain.offers import Offer
 from shared.domain.sessions import Session
 from shared.errors import NotYet, Rejected
 from shared.services import Services
+from shared.use_cases.deliver import deliver, deliver_reply
 from shared.use_cases.handoffs.tell_origin import say_moved, tell_origin
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.turns.deliver import deliver, deliver_reply
 from shared.use_cases.turns.show_turn import close_turn
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def settle(services: Services, session_id: str, *, until: int) -> Session | None
 
     Raises NotYet to be called again later: a delivery waits, or the time `until` is over.
     """
-    offers = services.store.turns.unsettled(session_id)  # before the session: see the port
+    offers = services.store.turns.unsettled(session_id)  # before the session: see `Turns.unsettled`
     session = services.store.sessions.get(session_id)
     alive = session.turn.id if session is not None and session.turn is not None else None
     over = [offer for offer in offers if offer.id != alive]
@@ -35,11 +35,8 @@ def settle(services: Services, session_id: str, *, until: int) -> Session | None
             raise
         close_turn(services, offer)
         services.store.turns.settled(offer)
-    if session is None or session.active_handoff is None or session.turn is not None:
+    if not over or session is None or session.active_handoff is None or session.turn is not None:
         return session
-    handoff = services.store.handoffs.get(session.active_handoff)
-    if handoff is not None and handoff.is_open and handoff.confirmed:  # without an offer: by an earlier release
-        complete(services, handoff, until=until)
     return services.store.sessions.get(session_id)  # completing a handoff changes the session
 
 

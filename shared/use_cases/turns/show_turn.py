@@ -6,12 +6,12 @@ from shared.domain.offers import Offer
 from shared.domain.progress import Summary
 from shared.domain.questions import Question, QuestionState
 from shared.errors import NotYet, PlatformError, Rejected
-from shared.ports.outbox import OutPart
 from shared.ports.platforms import Platform
 from shared.ports.queue import Show
 from shared.services import Services
+from shared.store.outbox import OutPart
 from shared.use_cases.access import platform_of
-from shared.use_cases.turns.deliver import deliver
+from shared.use_cases.deliver import deliver
 
 log = logging.getLogger(__name__)
 STARTED = "…"

@@ -1,9 +1,10 @@
-"""A runner in a thread, with the fake agent and the fake service behind a proxy that can fail."""
+"""A runner in a thread of this process, with the fake agent, and the real service behind a proxy that can fail."""
 
 import asyncio
 import io
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,11 +24,22 @@ from handoff_cli.runner.wire.service import RunnerService
 from handoff_cli.runner.work.parts import Halt, Parts
 from handoff_cli.ui.terminal import Terminal
 from tests.support.fake_agents import NATIVE_ID, FakeAgents
-from tests.support.fake_runner_service import TOKEN, FakeRunnerService, FakeSession, FakeTurn
 from tests.support.fault_proxy import FaultProxy
+from tests.support.runner_service import RunnerThread, ServiceOfRunner, Turn
+from tests.support.service import Service
 from tests.support.waiting import eventually
 
-QUICK = Clock(events=0.02, idle=0.2, asking=0.05, retry=0.01, longest_retry=0.05, busy=0.02, cancel=2.0, stop=5.0)
+QUICK = Clock(
+    events=0.02,
+    idle=0.2,
+    asking=0.05,
+    retry=0.01,
+    longest_retry=0.05,
+    busy=0.02,
+    longest_poll=0.02,
+    cancel=2.0,
+    stop=5.0,
+)
 
 
 @dataclass
@@ -35,7 +47,7 @@ class Machine:
     """A machine with a runner, as tests use it."""
 
     home: Path
-    service: FakeRunnerService
+    service: ServiceOfRunner
     proxy: FaultProxy
     agents: FakeAgents
     settings: Settings = field(default_factory=Settings)
@@ -67,11 +79,15 @@ class Machine:
     def log(self) -> str:
         return (self.state / "runner.log").read_text()
 
-    def hand_over(self, native_id: str = NATIVE_ID, agent: str = "claude-code") -> FakeSession:
-        """A session that this machine handed over."""
-        session = self.service.add_session(self.identity.id, agent, native_id)
-        self.sessions.add(HandedOver(session.id, agent, native_id, str(self.agents.directory), self.proxy.url))
-        return session
+    def hand_over(self, native_id: str = NATIVE_ID, agent: str = "claude-code", *, message: str = "") -> RunnerThread:
+        """A session that this machine handed over; with a message its kickoff is left to the runner."""
+        thread = self.service.add_session(agent, native_id, message)
+        self.sessions.add(HandedOver(thread.session_id, agent, native_id, str(self.agents.directory), self.proxy.url))
+        return thread
+
+    def say(self, *texts: str, native_id: str = NATIVE_ID, agent: str = "claude-code") -> Turn:
+        """The turn of a new session in whose thread this is said."""
+        return self.service.say(self.hand_over(native_id, agent), *texts)
 
     def start(self, *, once: bool = False) -> None:
         self._thread = threading.Thread(target=self._main, args=(once,))
@@ -87,9 +103,9 @@ class Machine:
         self._thread.join(30)
         assert not self._alive()
 
-    def answer(self, turn: FakeTurn) -> str:
+    def answer(self, turn: Turn) -> str:
         """The reply of a turn, when it is committed."""
-        eventually(lambda: turn.state == "done" or turn.end, within=60, show=lambda: (turn, self.output.getvalue()))
+        eventually(lambda: turn.is_committed, within=60, show=lambda: (turn.thread.bot_texts(), self.output.getvalue()))
         return turn.reply
 
     def wait(self, look: Callable[[], object]) -> None:
@@ -112,11 +128,17 @@ class Machine:
             self.failure = error
 
     async def _serve(self, once: bool) -> None:
+        async with self.parts() as parts:
+            self.halt, self._loop = parts.halt, asyncio.get_running_loop()
+            await Program(parts, [self.agent or self.agents.agent()], once=once).run()
+
+    @asynccontextmanager
+    async def parts(self) -> AsyncIterator[Parts]:
+        """What one runner of this machine works with."""
         terminal = Terminal(self.output, self.output, io.StringIO(), environ={})
-        environ = {**self.agents.environ, "HOME": str(self.home)}
-        configuration = Configuration(self.proxy.url, TOKEN, "test", "test")
+        configuration = Configuration(self.proxy.url, self.service.token, "test", "test")
         async with RunnerService(configuration, self.identity.id) as service:
-            parts = Parts(
+            yield Parts(
                 identity=self.identity,
                 url=self.proxy.url,
                 service=service,
@@ -124,17 +146,16 @@ class Machine:
                 journal=self.journal,
                 sessions=self.sessions,
                 settings=self.settings,
-                environ=environ,
+                environ={**self.agents.environ, "HOME": str(self.home)},
                 report=Report(terminal, open_log(self.state / "runner.log")),
                 clock=self.clock,
             )
-            self.halt, self._loop = parts.halt, asyncio.get_running_loop()
-            await Program(parts, [self.agent or self.agents.agent()], once=once).run()
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    with FakeRunnerService() as service, FaultProxy(service.url) as proxy:
-        running = Machine(tmp_path, service, proxy, FakeAgents(tmp_path))
-        yield running
-        running.stop()
+def machine(tmp_path: Path, service: Service, proxy: FaultProxy) -> Iterator[Machine]:
+    state = private_directory(state_directory({"HOME": str(tmp_path)}))
+    known = ServiceOfRunner(service, proxy, identify(state, "laptop").id)
+    running = Machine(tmp_path, known, proxy, FakeAgents(tmp_path))
+    yield running
+    running.stop()

@@ -138,7 +138,12 @@ def test_an_agent_that_ignores_everything_is_killed_with_its_group(agents: FakeA
 
 
 def test_what_the_agent_started_ends_with_it(agents: FakeAgents) -> None:
-    Driver(agents).prompt("do: child")
+    async def work() -> None:
+        async with Driver(agents).open() as session:
+            await session.prompt("do: child")
+            await session.process.stop(patience=0.05)
+
+    _run(work())
     (child,) = agents.noted("child")
     assert not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().rpartition(")")[2]
 

@@ -1,9 +1,8 @@
 """Events: heartbeats, progress, questions and steered words, without an agent."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import acp
@@ -11,12 +10,9 @@ import pytest
 
 from handoff_cli.runner.acp.record import Record
 from handoff_cli.runner.acp.session import Option, Question
-from handoff_cli.runner.machine.journal import Entry
 from handoff_cli.runner.work.exchange import Exchange, TurnOver
-from tests.cli.runner.conftest import QUICK
+from tests.cli.runner.conftest import QUICK, Machine
 from tests.cli.runner.test_statuses import Spool
-from tests.support.fake_runner_service import FakeRunnerService
-from tests.support.fault_proxy import FaultProxy
 from tests.support.servers import json_response
 
 QUESTION = Question(
@@ -31,7 +27,7 @@ class Talk:
     """One exchange of a begun turn; `now` is the runner's clock."""
 
     def __init__(self, spool: Spool) -> None:
-        self.spool, self.turn, self.service, self.proxy = spool, spool.turn, spool.service, spool.proxy
+        self.spool, self.turn, self.thread, self.proxy = spool, spool.turn, spool.thread, spool.proxy
         self.record = Record()
         self.now = 0.0
         self.clock = replace(QUICK, now=lambda: self.now)
@@ -40,8 +36,7 @@ class Talk:
         """Run the exchange until `work` ends; raises what the exchange raises."""
 
         async def both(parts: Any) -> bool:
-            entry = Entry(self.turn.id, self.turn.session, "claim-1", fence=1)
-            exchange = Exchange(replace(parts, clock=self.clock), entry, self.record, lease=90)
+            exchange = Exchange(replace(parts, clock=self.clock), self.spool.begun, self.record, lease=90)
             beat = asyncio.ensure_future(exchange.run())
             done = asyncio.ensure_future(work(exchange))
             async with asyncio.timeout(30):
@@ -52,7 +47,12 @@ class Talk:
                 task.cancel()
             return True
 
-        asyncio.run(self.spool._with_parts(both))
+        asyncio.run(self.spool.with_parts(both))
+
+    async def press(self, kind: str) -> None:
+        """Press a button of the question, when it is in the thread."""
+        await self.until(lambda: self.turn.questions)
+        await asyncio.to_thread(self.turn.press, kind)
 
     async def until(self, look: Callable[[], object]) -> None:
         while not look():  # noqa: ASYNC110 - the exchange brings it about
@@ -60,9 +60,8 @@ class Talk:
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[Talk]:
-    with FakeRunnerService() as service, FaultProxy(service.url) as proxy:
-        yield Talk(Spool(tmp_path, service, proxy))
+def talk(machine: Machine) -> Talk:
+    return Talk(Spool(machine))
 
 
 def test_progress_is_sent_when_it_changes(talk: Talk) -> None:
@@ -77,10 +76,9 @@ def test_progress_is_sent_when_it_changes(talk: Talk) -> None:
 def test_a_question_is_answered_with_the_agents_own_option(talk: Talk) -> None:
     async def work(exchange: Exchange) -> None:
         asked = asyncio.ensure_future(exchange.ask(QUESTION))
-        await talk.until(lambda: talk.turn.questions)
-        talk.service.press(talk.turn, 1, "allow_once")
+        await talk.press("allow_once")
         assert await asked == "a7"
-        await talk.until(lambda: not talk.turn.decided)
+        await talk.until(lambda: "q1" in talk.turn.acknowledged)
 
     talk.run(work)
 
@@ -90,19 +88,20 @@ def test_a_question_whose_answer_was_lost_is_asked_once(talk: Talk) -> None:
 
     async def work(exchange: Exchange) -> None:
         asked = asyncio.ensure_future(exchange.ask(QUESTION))
-        await talk.until(lambda: talk.turn.questions)
-        talk.service.press(talk.turn, 1, "reject_once")
+        await talk.press("reject_once")
         assert await asked == "b7"
 
     talk.run(work)
     assert list(talk.turn.questions) == [1]
+    assert len(talk.thread.bot_texts("rm -r build")) == 1
 
 
 def test_an_option_that_was_not_offered_refuses(talk: Talk) -> None:
     async def work(exchange: Exchange) -> None:
         asked = asyncio.ensure_future(exchange.ask(QUESTION))
         await talk.until(lambda: talk.turn.questions)
-        talk.turn.decided.append({"n": 1, "state": "answered", "option": "x9"})
+        decided = {"n": 1, "state": "answered", "option": "x9"}
+        talk.proxy.fail("POST .*/events", change=lambda answer: answer["decided"].append(decided))
         assert await asked is None
 
     talk.run(work)
@@ -127,15 +126,14 @@ def test_after_a_sleep_a_decision_is_confirmed_by_another_heartbeat(talk: Talk) 
         if answer.get("decided") and not answered:
             answered.append(len(talk.proxy.requests))
             talk.now += 3600
-            # In that time the turn was taken back.
-            talk.service.stop_turn(talk.turn, "superseded")
+            # In that time another process of the machine went on with the turn.
+            talk.spool.claim_again()
 
     talk.proxy.fail("POST .*/events", change=sleep_longer_than_the_lease, count=999)
 
     async def work(exchange: Exchange) -> None:
         asked = asyncio.ensure_future(exchange.ask(QUESTION))
-        await talk.until(lambda: talk.turn.questions)
-        talk.service.press(talk.turn, 1, "allow_once")
+        await talk.press("allow_once")
         await asked
         raise AssertionError("the permission was passed on")
 
@@ -147,15 +145,16 @@ def test_steered_words_are_taken_once(talk: Talk) -> None:
     talk.proxy.fail("POST .*/events", lose=True, count=2)
 
     async def work(exchange: Exchange) -> None:
-        first = talk.service.steer(talk.turn, "use tabs")
-        await talk.until(lambda: not talk.turn.steered)
+        await asyncio.to_thread(talk.thread.say, "use tabs")
+        await talk.until(lambda: talk.turn.acknowledged)
+        (first,) = talk.turn.acknowledged
         assert exchange.next_steered() == {"id": first, "text": "use tabs"}
         assert exchange.next_steered() is None
 
     talk.run(work)
 
 
-@pytest.mark.parametrize(("status", "code"), [(409, "ended"), (409, "moved"), (404, "unknown_turn"), (401, "no")])
+@pytest.mark.parametrize(("status", "code"), [(409, "ended"), (404, "unknown_turn"), (401, "unauthenticated")])
 def test_a_final_answer_ends_the_turn(talk: Talk, status: int, code: str) -> None:
     talk.proxy.fail("POST .*/events", response=json_response({"code": code}, status))
     with pytest.raises(TurnOver, match=code):
@@ -163,19 +162,18 @@ def test_a_final_answer_ends_the_turn(talk: Talk, status: int, code: str) -> Non
 
 
 def test_events_that_are_too_large_go_on_without_progress(talk: Talk) -> None:
-    talk.proxy.fail("POST .*/events", response=json_response({"code": "too_large"}, 413))
+    talk.proxy.fail("POST .*/events", response=json_response({"code": "body_too_large"}, 413))
 
     async def work(exchange: Exchange) -> None:
         asked = asyncio.ensure_future(exchange.ask(QUESTION))
-        await talk.until(lambda: talk.turn.questions)
-        talk.service.press(talk.turn, 1, "allow_once")
+        await talk.press("allow_once")
         assert await asked == "a7"
 
     talk.run(work)
 
 
 def test_a_question_that_the_service_never_takes_is_refused(talk: Talk) -> None:
-    talk.proxy.fail("POST .*/events", response=json_response({"code": "invalid"}, 422), count=99)
+    talk.proxy.fail("POST .*/events", response=json_response({"code": "invalid_request"}, 422), count=99)
 
     async def work(exchange: Exchange) -> None:
         assert await exchange.ask(QUESTION) is None

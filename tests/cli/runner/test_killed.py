@@ -1,8 +1,9 @@
-"""A runner that is killed at any step: the next one ends the turn, with one commit and no repeated words."""
+"""A runner program that is killed at any step: the next runner ends the turn, with one commit and no repeated words."""
 
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ import pytest
 from handoff_cli.runner.prompts import GO_ON, INTERRUPTED
 from tests.cli.runner.conftest import Machine
 from tests.support.runner_process import RunnerProcess, ended
-from tests.support.servers import HANG
+from tests.support.servers import HANG, Response
 from tests.support.waiting import eventually
 
 
 @pytest.fixture
 def program(machine: Machine) -> Iterator[RunnerProcess]:
-    program = RunnerProcess(machine.agents, machine.proxy.url)
+    program = RunnerProcess(machine.agents, machine.proxy.url, machine.service.token)
     yield program
     program.stop_all()
     # A failed test must not leave its agents behind.
@@ -40,15 +41,14 @@ WORDS = "paint it"
 def test_killed_before_the_service_knows(
     machine: Machine, program: RunnerProcess, step: str, prompts: list[str]
 ) -> None:
-    turn = machine.service.offer(machine.hand_over(), WORDS)
+    turn = machine.say(WORDS)
     machine.proxy.fail(f"POST .*/{step}", response=HANG)
     program.start()
     assert machine.proxy.hanging.wait(60), program.text()
     program.kill()
-    program.start()
+    machine.start()
     machine.answer(turn)
     assert machine.agents.noted("prompt") == prompts
-    assert turn.commits == 1
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_killed_before_the_service_knows(
 def test_killed_before_it_hears_the_answer(
     machine: Machine, program: RunnerProcess, step: str, prompts: list[str]
 ) -> None:
-    turn = machine.service.offer(machine.hand_over(), WORDS)
+    turn = machine.say(WORDS)
     killed: list[bool] = []
 
     def kill(_: Any) -> None:
@@ -72,75 +72,66 @@ def test_killed_before_it_hears_the_answer(
     machine.proxy.fail(f"POST .*/{step}", change=kill)
     program.start()
     eventually(lambda: killed, within=60, show=program.text)
-    program.start()
+    machine.start()
     machine.answer(turn)
-    eventually(lambda: not list(machine.journal.all()), show=program.text)
+    machine.wait(lambda: not list(machine.journal.all()))
     assert machine.agents.noted("prompt") == prompts
-    assert turn.commits == 1
 
 
 def test_killed_while_the_agent_works(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: slow")
+    turn = machine.say("do: slow")
     program.start()
     machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
     program.kill()
-    program.start()
+    machine.start()
     machine.answer(turn)
     assert machine.agents.noted("prompt") == ["do: slow", GO_ON]
-    assert (turn.commits, turn.fence) == (1, 2)
+    first, second = (body["fence"] for body in turn.sent("begin"))
+    assert second > first
+    assert len(turn.results) == 1
 
 
 def test_an_agent_that_survives_the_runner_is_ended_by_the_next_one(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: deaf")
+    turn = machine.say("do: deaf")
     program.start()
     machine.wait(machine.agents.has_noted("deaf"))
     program.kill()
     (orphan,) = machine.agents.noted("pid")
     assert not ended(orphan)
-    program.start()
+    machine.clock = replace(machine.clock, cancel=0.1)
+    machine.start()
     machine.answer(turn)
     assert ended(orphan)
     assert machine.agents.noted("prompt") == ["do: deaf", GO_ON]
 
 
-def test_ctrl_c_answers_in_the_thread_and_ends_in_time(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: slow")
-    program.start()
-    machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
-    assert program.interrupt() == 0
-    assert "The runner on laptop was stopped" in turn.reply
-    assert all(map(ended, machine.agents.noted("pid")))
-    assert "Stopping: 1 turn at work" in program.text()
-
-
-def test_ctrl_c_ends_an_agent_that_does_not_listen(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: deaf")
-    program.start()
-    machine.wait(machine.agents.has_noted("deaf"))
-    assert program.interrupt() == 0
-    assert "The runner on laptop was stopped" in turn.reply
+def test_ctrl_c_lets_the_agent_finish(machine: Machine, program: RunnerProcess, tmp_path: Path) -> None:
+    turn = machine.say(f"do: until {tmp_path / 'go'}")
+    process = program.start()
+    machine.wait(machine.agents.has_noted("prompt"))
+    process.send_signal(signal.SIGINT)
+    eventually(lambda: "Stopping: 1 turn at work" in program.text(), within=60)
+    (tmp_path / "go").touch()
+    assert process.wait(60) == 0
+    assert turn.reply == "Waiting.The file is there."
     assert all(map(ended, machine.agents.noted("pid")))
 
 
 def test_a_second_runner_of_the_machine_refuses(machine: Machine, program: RunnerProcess) -> None:
     program.start()
-    machine.wait(lambda: machine.service.runners)
+    eventually(lambda: "Answering" in program.text() or machine.proxy.calls("GET", ".*/turns"), within=60)
     assert program.start().wait(60) == 1
     assert "A runner of this machine is running already" in program.text()
 
 
 def test_a_revoked_runner_ends_with_its_own_exit_code(machine: Machine, program: RunnerProcess) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: slow")
-    process = program.start()
-    machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
-    machine.service.revoked.add(machine.identity.id)
-    assert process.wait(60) == 5
-    assert "does not accept this runner any more" in program.text()
-    assert all(map(ended, machine.agents.noted("pid")))
+    machine.service.revoke()
+    assert program.start().wait(60) == 5
+    assert "does not accept this runner" in program.text()
 
 
 def test_the_service_may_be_away_for_a_while(machine: Machine, program: RunnerProcess) -> None:
-    machine.service.stop()
+    machine.proxy.fail(".*", response=Response(503), count=10_000)
     program.start()
     eventually(lambda: "does not answer" in program.text(), within=60)
     assert program.interrupt() == 0

@@ -10,8 +10,8 @@ CALLS, SIZE = 2000, 25_000
 
 
 def test_a_long_turn_needs_little_memory_and_small_requests(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), f"do: tools {CALLS} {SIZE}")
-    program = RunnerProcess(machine.agents, machine.proxy.url)
+    turn = machine.say(f"do: tools {CALLS} {SIZE}")
+    program = RunnerProcess(machine.agents, machine.proxy.url, machine.service.token)
     process = program.start()
     try:
         machine.answer(turn)

@@ -1,4 +1,4 @@
-"""What the runner refuses: sessions of others, names that are no ids, and the service's wish for anything else."""
+"""Refusals of the runner: sessions of others, names that are no ids, and anything else that the service asks for."""
 
 import asyncio
 import subprocess
@@ -26,30 +26,29 @@ def _ignored(machine: Machine) -> None:
 
 
 def test_a_session_that_this_machine_did_not_hand_over(machine: Machine) -> None:
-    session = machine.service.add_session(machine.identity.id, "claude-code", NATIVE_ID)
-    machine.service.offer(session, "hello")
+    machine.service.say(machine.service.add_session("claude-code", NATIVE_ID), "hello")
     _ignored(machine)
 
 
 @pytest.mark.parametrize("change", [{"native_id": "another"}, {"agent": "codex"}, {"url": "https://elsewhere.example"}])
 def test_a_session_whose_agent_id_or_service_differs(machine: Machine, change: dict[str, str]) -> None:
     session = machine.hand_over()
-    known = machine.sessions.find(session.id)
+    known = machine.sessions.find(session.session_id)
     assert known
     machine.sessions.add(replace(known, **change))
-    machine.service.offer(session, "hello")
+    machine.service.say(session, "hello")
     _ignored(machine)
 
 
 def test_an_agent_that_it_does_not_run(machine: Machine) -> None:
-    machine.service.offer(machine.hand_over(agent="gemini"), "hello")
+    machine.say("hello", agent="gemini")
     _ignored(machine)
 
 
 @pytest.mark.parametrize("turn_id", ["../../escape", "", "a" * 65, "x/y"])
 def test_ids_that_could_be_paths(machine: Machine, turn_id: str) -> None:
     session = machine.hand_over()
-    hint = {"session_id": session.id, "turn_id": turn_id, "agent": "claude-code", "native_id": NATIVE_ID}
+    hint = {"session_id": session.session_id, "turn_id": turn_id, "agent": "claude-code", "native_id": NATIVE_ID}
     machine.proxy.fail("GET .*/turns", response=json_response({"turns": [hint], "poll_after_ms": 10}), count=999)
     _ignored(machine)
 
@@ -65,39 +64,38 @@ def test_the_list_of_sessions_takes_no_paths(machine: Machine) -> None:
 
 
 def test_a_claim_that_another_holds_is_left_alone(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), "hello")
+    turn = machine.say("hello")
     machine.proxy.fail("POST .*/claim", response=json_response({"code": "taken"}, 409))
     machine.start()
     assert machine.answer(turn) == "You said: hello"
 
 
 def test_a_claim_that_is_not_understood_is_not_repeated(machine: Machine) -> None:
-    machine.service.offer(machine.hand_over(), "hello")
-    machine.proxy.fail("POST .*/claim", response=json_response({"code": "invalid"}, 422), count=99)
+    machine.say("hello")
+    machine.proxy.fail("POST .*/claim", response=json_response({"code": "invalid_request"}, 422), count=99)
     machine.start()
     machine.wait(lambda: len(machine.proxy.calls("GET", ".*/turns")) > 5)
     assert len(machine.proxy.calls("POST", ".*/claim")) == 1
 
 
 def test_a_begin_that_is_refused_permits_no_prompt(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), "hello")
-    machine.proxy.fail("POST .*/begin", response=json_response({"code": "moved"}, 409), count=99)
-    machine.service.lease = 0
+    turn = machine.say("hello")
+    machine.proxy.fail("POST .*/begin", response=json_response({"code": "ended"}, 409), count=99)
     machine.start()
     machine.wait(lambda: machine.proxy.calls("POST", ".*/begin"))
-    machine.service.stop_turn(turn)
+    turn.thread.say("/stop")
     machine.stop()
     assert machine.agents.noted("prompt") == []
     assert list(machine.journal.all()) == []
 
 
 def test_a_session_that_another_process_uses_is_not_claimed(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), "hello")
+    turn = machine.say("hello")
     with session_lock(machine.state, "claude-code", NATIVE_ID) as lock:
         assert lock.acquire()
         machine.start()
         machine.wait(lambda: "another process uses the session" in machine.output.getvalue())
-        assert turn.state == "offered"
+        assert machine.proxy.calls("POST", ".*/claim") == []
     assert machine.answer(turn) == "You said: hello"
 
 
@@ -126,8 +124,8 @@ def test_gemini_waits_for_the_minute_after_the_session_was_made(machine: Machine
         slept.append(seconds)
 
     session = machine.hand_over(agent="gemini")
-    made = machine.sessions.added_at(session.id) // 60 * 60
-    known = machine.sessions.find(session.id)
+    made = machine.sessions.added_at(session.session_id) // 60 * 60
+    known = machine.sessions.find(session.session_id)
     assert known
     for now, expected in ((made + 20.0, [40.5]), (made + 61.0, [])):
         slept.clear()

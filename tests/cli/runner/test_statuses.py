@@ -1,98 +1,78 @@
-"""What each answer of the service does to a result, to a turn and to the runner."""
+"""Effects of each answer of the service on a result, on a turn and on the runner."""
 
 import asyncio
-import io
 import json
-from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from handoff_cli.config.sources import Configuration
-from handoff_cli.runner.machine.files import private_directory, state_directory
-from handoff_cli.runner.machine.identity import Identity
 from handoff_cli.runner.machine.journal import Entry, Journal
-from handoff_cli.runner.machine.sessions import HandedOver, Sessions
-from handoff_cli.runner.report import Report, open_log
 from handoff_cli.runner.results import result_body
-from handoff_cli.runner.settings import Settings
-from handoff_cli.runner.wire.service import RunnerService
 from handoff_cli.runner.wire.verdicts import Answer, Verdict
 from handoff_cli.runner.work.deliver import deliver
 from handoff_cli.runner.work.parts import Parts
-from handoff_cli.ui.terminal import Terminal
-from tests.cli.runner.conftest import QUICK
-from tests.support.fake_runner_service import TOKEN, FakeRunnerService
-from tests.support.fault_proxy import FaultProxy
+from tests.cli.runner.conftest import Machine
+from tests.support.fake_agents import NATIVE_ID
 from tests.support.servers import DROP, Response, json_response
-
-RUNNER = "runner-1"
 
 
 class Spool:
     """A begun turn whose result is on the disk."""
 
-    def __init__(self, home: Path, service: FakeRunnerService, proxy: FaultProxy) -> None:
-        self.state = private_directory(state_directory({"HOME": str(home)}))
-        self.service, self.proxy = service, proxy
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.state, self.sessions, self.proxy = machine, machine.state, machine.sessions, machine.proxy
         self.now = 1_000_000.0
         self.journal = Journal(self.state, lambda: self.now)
-        self.sessions = Sessions(self.state)
-        service.runners[RUNNER] = {"name": "laptop", "agents": []}
-        self.session = service.add_session(RUNNER, "claude-code", "n1")
-        self.sessions.add(HandedOver(self.session.id, "claude-code", "n1", "/src", proxy.url))
-        self.turn = service.offer(self.session, "hello")
-        self.turn.state, self.turn.fence, self.turn.begun_fence = "claimed", 1, 1
+        self.thread = machine.hand_over()
+        self.turn = machine.service.turn_of(self.thread)
+        self.claimed = machine.service.claim(self.thread)
+        self.begun = Entry(
+            self.claimed.claim["turn_id"], self.turn.session_id, "c-1", fence=self.claimed.claim["fence"]
+        )
         self.parts: Parts | None = None
 
     def entry(self, *, output: int = 10, reply: str = "The reply.") -> Entry:
         call = {"id": "c1", "type": "function", "function": {"name": "edit", "arguments": "{}"}}
         body = result_body(
-            session_id=self.session.id,
-            fence=1,
+            session_id=self.begun.session_id,
+            fence=self.claimed.claim["fence"],
             outcome="done",
             messages=[
                 {"role": "assistant", "content": None, "tool_calls": [call]},
                 {"role": "tool", "tool_call_id": "c1", "content": "o" * output},
                 {"role": "assistant", "content": reply},
             ],
-            given=["w1"],
-            native_id="n1",
+            given=self.claimed.given,
+            native_id=NATIVE_ID,
             summary={"steps": 1, "files": 0, "seconds": 3},
         )
-        return self.journal.spool(Entry(self.turn.id, self.session.id, "claim-1", fence=1), body)
+        return self.journal.spool(self.begun, body)
 
     def deliver(self, entry: Entry | None = None) -> bool:
         entry = entry or self.entry()
-        return asyncio.run(self._with_parts(lambda parts: deliver(parts, entry)))
+        return asyncio.run(self.with_parts(lambda parts: deliver(parts, entry)))
+
+    def claim_again(self) -> None:
+        """As a second process of this machine does, which knows the fence of the first from the disk."""
+        path = f"/runners/{self.machine.identity.id}/turns/{self.begun.turn_id}/claim"
+        body = {"session_id": self.begun.session_id, "claim_id": "c-2", "previous_fence": self.begun.fence}
+        self.machine.service.user.http.post(path, json=body).raise_for_status()
 
     @property
     def kept(self) -> list[str]:
         return [entry.turn_id for entry in self.journal.all()]
 
-    async def _with_parts(self, work: Callable[[Parts], Awaitable[bool]]) -> bool:
-        terminal = Terminal(io.StringIO(), io.StringIO(), io.StringIO(), environ={})
-        async with RunnerService(Configuration(self.proxy.url, TOKEN, "test", "test"), RUNNER) as service:
-            self.parts = Parts(
-                identity=Identity(RUNNER, "laptop"),
-                url=self.proxy.url,
-                service=service,
-                state=self.state,
-                journal=self.journal,
-                sessions=self.sessions,
-                settings=Settings(),
-                environ={},
-                report=Report(terminal, open_log(self.state / "runner.log")),
-                clock=QUICK,
-            )
+    async def with_parts(self, work: Callable[[Parts], Awaitable[bool]]) -> bool:
+        async with self.machine.parts() as parts:
+            self.parts = replace(parts, journal=self.journal)
             return await work(self.parts)
 
 
 @pytest.fixture
-def spool(tmp_path: Path) -> Iterator[Spool]:
-    with FakeRunnerService() as service, FaultProxy(service.url) as proxy:
-        yield Spool(tmp_path, service, proxy)
+def spool(machine: Machine) -> Spool:
+    return Spool(machine)
 
 
 def test_an_accepted_result_is_dropped_from_the_disk(spool: Spool) -> None:
@@ -116,44 +96,46 @@ def test_an_accepted_result_is_dropped_from_the_disk(spool: Spool) -> None:
 def test_a_service_that_cannot_answer_gets_the_result_again(spool: Spool, failure: Response) -> None:
     spool.proxy.fail("POST .*/result", response=failure, count=5)
     assert spool.deliver()
-    assert spool.turn.commits == 1
+    assert spool.turn.reply == "The reply."
 
 
 def test_a_lost_answer_makes_no_second_commit(spool: Spool) -> None:
     spool.proxy.fail("POST .*/result", lose=True)
     assert spool.deliver()
-    assert (spool.turn.commits, len(spool.turn.results)) == (1, 2)
+    assert spool.turn.reply == "The reply."
+    assert len(spool.turn.results) == 2
 
 
-@pytest.mark.parametrize("code", ["ended", "moved", "superseded", "other_result"])
+@pytest.mark.parametrize("code", ["ended", "superseded", "other_result"])
 def test_a_turn_that_is_over_drops_the_result(spool: Spool, code: str) -> None:
     spool.proxy.fail("POST .*/result", response=json_response({"code": code}, 409), count=99)
     assert not spool.deliver()
     assert len(spool.proxy.requests) == 1
     assert spool.kept == []
-    assert spool.sessions.find(spool.session.id)
+    assert spool.sessions.find(spool.turn.session_id)
 
 
 def test_a_session_that_is_gone_is_forgotten(spool: Spool) -> None:
-    del spool.service.sessions[spool.session.id]
+    spool.thread.say("/stop")
+    spool.thread.wait_for("Stopped")
+    spool.machine.service.user.http.delete(f"/sessions/{spool.turn.session_id}").raise_for_status()
     assert not spool.deliver()
     assert spool.kept == []
-    assert spool.sessions.find(spool.session.id) is None
+    assert spool.sessions.find(spool.turn.session_id) is None
 
 
 def test_a_turn_that_is_gone_keeps_its_session(spool: Spool) -> None:
-    entry = spool.entry()
-    del spool.service.turns[spool.turn.id]
-    assert not spool.deliver(entry)
-    assert spool.kept == []
-    assert spool.sessions.find(spool.session.id)
-
-
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_revoked_runner_keeps_the_result_and_stops(spool: Spool, status: int) -> None:
-    spool.proxy.fail("POST .*/result", response=json_response({"code": "runner_revoked"}, status), count=99)
+    spool.begun = replace(spool.begun, turn_id="never-offered")
     assert not spool.deliver()
-    assert spool.kept == [spool.turn.id]
+    assert spool.kept == []
+    assert spool.sessions.find(spool.turn.session_id)
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, "unauthenticated"), (403, "runner_revoked")])
+def test_a_revoked_runner_keeps_the_result_and_stops(spool: Spool, status: int, code: str) -> None:
+    spool.proxy.fail("POST .*/result", response=json_response({"code": code}, status), count=99)
+    assert not spool.deliver()
+    assert spool.kept == [spool.begun.turn_id]
     assert spool.parts
     assert spool.parts.halt.stopping.is_set()
     assert spool.parts.halt.reason
@@ -163,37 +145,37 @@ def test_a_revoked_runner_keeps_the_result_and_stops(spool: Spool, status: int) 
 def test_a_runner_that_is_too_old_keeps_the_result_and_claims_nothing(spool: Spool) -> None:
     spool.proxy.fail("POST .*/result", response=json_response({"code": "runner_too_old"}, 426))
     assert not spool.deliver()
-    assert spool.kept == [spool.turn.id]
+    assert spool.kept == [spool.begun.turn_id]
     assert spool.parts
     assert not spool.parts.halt.claiming
     assert not spool.parts.halt.stopping.is_set()
 
 
 def test_a_result_that_is_too_large_loses_tool_output_first(spool: Spool) -> None:
-    spool.proxy.fail("POST .*/result", response=json_response({"code": "too_large"}, 413))
+    spool.proxy.fail("POST .*/result", response=json_response({"code": "body_too_large"}, 413))
     assert spool.deliver(spool.entry(output=2000))
     assert spool.turn.reply == "The reply."
-    assert len(spool.turn.results[0]["messages"][1]["content"]) <= 200
+    assert len(spool.turn.results[-1]["messages"][1]["content"]) <= 200
 
 
 def test_a_result_that_stays_too_large_loses_text_but_is_sent(spool: Spool) -> None:
-    spool.proxy.fail("POST .*/result", response=json_response({"code": "too_large"}, 413), count=4)
+    spool.proxy.fail("POST .*/result", response=json_response({"code": "body_too_large"}, 413), count=4)
     assert spool.deliver(spool.entry(output=2000, reply="r" * 200_000))
     assert len(spool.turn.reply) <= 8 * 1024
     sizes = [len(request.body) for request in spool.proxy.requests]
     assert sizes == sorted(sizes, reverse=True)
 
 
-@pytest.mark.parametrize("status", [400, 422])
-def test_a_result_that_is_not_understood_is_sent_once_more_as_failed(spool: Spool, status: int) -> None:
-    spool.proxy.fail("POST .*/result", response=json_response({"code": "invalid"}, status))
+@pytest.mark.parametrize(("status", "code"), [(400, "malformed_json"), (422, "invalid_request")])
+def test_a_result_that_is_not_understood_is_sent_once_more_as_failed(spool: Spool, status: int, code: str) -> None:
+    spool.proxy.fail("POST .*/result", response=json_response({"code": code}, status))
     assert spool.deliver()
-    assert spool.turn.results[0]["outcome"] == "failed"
-    assert f"status={status} code=invalid" in (spool.state / "runner.log").read_text()
+    assert spool.turn.results[-1]["outcome"] == "failed"
+    assert f"status={status} code={code}" in (spool.state / "runner.log").read_text()
 
 
 def test_there_is_no_third_attempt(spool: Spool) -> None:
-    spool.proxy.fail("POST .*/result", response=json_response({"code": "invalid"}, 422), count=99)
+    spool.proxy.fail("POST .*/result", response=json_response({"code": "invalid_request"}, 422), count=99)
     assert not spool.deliver()
     assert len(spool.proxy.requests) == 2
     assert spool.kept == []
@@ -221,10 +203,10 @@ def test_the_spool_is_closed_to_others(spool: Spool) -> None:
         (Answer(408), Verdict.RETRY),
         (Answer(409, {"code": "taken"}), Verdict.TAKEN),
         (Answer(409, {"code": "new_kind"}), Verdict.OVER),
-        (Answer(400, {"code": "invalid"}), Verdict.OWN_BUG),
+        (Answer(400, {"code": "malformed_json"}), Verdict.OWN_BUG),
         (Answer(401), Verdict.REVOKED),
         (Answer(404, {"code": "unknown_turn"}), Verdict.GONE),
-        (Answer(405, {"code": "method"}), Verdict.OWN_BUG),
+        (Answer(405, {"code": "method_not_allowed"}), Verdict.OWN_BUG),
         (Answer(599), Verdict.RETRY),
     ],
 )

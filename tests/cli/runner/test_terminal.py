@@ -3,14 +3,11 @@
 import io
 import json
 from argparse import Namespace
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from handoff_cli.api.client import Service
-from handoff_cli.config.sources import Configuration
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
 from handoff_cli.runner.answerer import Answerer, choose_answerer
@@ -23,7 +20,6 @@ from handoff_cli.runner.way_back import wait_for_agent
 from handoff_cli.transcripts.messages import Transcript
 from handoff_cli.ui.terminal import Terminal
 from tests.cli.conftest import Run, User
-from tests.support.fake_runner_service import TOKEN, FakeRunnerService
 
 CLAUDE = Transcript([{"role": "user", "content": "hi"}], source="claude-code", cwd="/src/project", native_id="n-1")
 
@@ -31,11 +27,10 @@ CLAUDE = Transcript([{"role": "user", "content": "hi"}], source="claude-code", c
 class Desk:
     """A terminal on a machine, and a service that knows runners."""
 
-    def __init__(self, home: Path, service: FakeRunnerService) -> None:
+    def __init__(self, home: Path, user: User) -> None:
         self.environ = {"HOME": str(home)}
         self.state = state_directory(self.environ)
-        self.service = service
-        self.api = Service(Configuration(service.url, TOKEN, "test", "test"))
+        self.api = user.api
 
     def context(self, **args: Any) -> Context:
         output = io.StringIO()
@@ -50,16 +45,15 @@ class Desk:
         """A runner of this machine that is on."""
         identity = identify(self.state, "laptop")
         listed = [{"name": name, "version": "1"} for name in agents]
-        self.service.runners[identity.id] = {"name": "laptop", "agents": listed}
+        self.api.call(
+            "PUT", f"/runners/{identity.id}", {"name": "laptop", "version": "1", "protocol": 1, "agents": listed}
+        )
         return identity.id
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with FakeRunnerService() as service:
-        desk = Desk(tmp_path, service)
-        with desk.api:
-            yield desk
+def desk(tmp_path: Path, user: User) -> Desk:
+    return Desk(tmp_path, user)
 
 
 def test_without_a_runner_the_model_answers(desk: Desk) -> None:
@@ -77,7 +71,7 @@ def test_with_a_runner_the_users_agent_answers(desk: Desk) -> None:
     assert found.runs_on == {"runner": runner, "agent": "claude-code", "native_id": "n-1"}
     assert "your own Claude Code on this machine answers (runner “laptop”)" in found.sentence
     assert list(Sessions(desk.state).all()) == [
-        HandedOver("s-1", "claude-code", "n-1", "/src/project", desk.service.url)
+        HandedOver("s-1", "claude-code", "n-1", "/src/project", desk.api.configuration.url)
     ]
 
 
@@ -100,7 +94,7 @@ def test_asking_for_a_runner_that_cannot_answer_is_refused(desk: Desk, transcrip
 
 
 def test_a_runner_that_was_revoked_does_not_answer(desk: Desk) -> None:
-    desk.service.revoked.add(desk.runner("claude-code"))
+    desk.api.revoke_runner(desk.runner("claude-code"))
     found = desk.answerer()
     assert found
     assert found.runs_on is None
@@ -161,14 +155,14 @@ def test_resume_prints_the_native_command(run: Run, user: User, environ: dict[st
     assert json.loads(run("resume", session, "--json").stdout)["continue_with"] == ["codex", "resume", "thread-9"]
 
 
-def test_runners_are_listed_and_revoked(desk: Desk, run_alone: Run) -> None:
-    assert "No runners yet" in run_alone("runners", "--url", desk.service.url, "--token", TOKEN).stdout
+def test_runners_are_listed_and_revoked(desk: Desk, run: Run) -> None:
+    assert "No runners yet" in run("runners").stdout
     runner = desk.runner("claude-code", "codex")
-    listed = run_alone("runners", "list", "--url", desk.service.url, "--token", TOKEN)
+    listed = run("runners", "list")
     assert f"{runner[:12]}  laptop  online  claude-code, codex" in listed.stdout
-    revoked = run_alone("runners", "revoke", runner[:6], "--url", desk.service.url, "--token", TOKEN)
+    revoked = run("runners", "revoke", runner[:6])
     assert revoked.returncode == 0, revoked.stderr
-    assert desk.service.revoked == {runner}
+    assert [one["revoked"] for one in desk.api.runners()] == [True]
 
 
 def test_without_a_usable_agent_it_says_what_to_install(run_alone: Run, tmp_path: Path) -> None:

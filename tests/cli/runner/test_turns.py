@@ -1,4 +1,4 @@
-"""Turns from the claim to the committed result, with a fake agent and a fake service."""
+"""Turns from the claim to the committed result, with a fake agent."""
 
 import hashlib
 import io
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handoff_cli.errors import NotAccepted
 from handoff_cli.runner.agents import CODEX
 from handoff_cli.runner.prompts import GO_ON, INTERRUPTED
 from handoff_cli.runner.report import Report, open_log
@@ -19,12 +20,12 @@ from tests.support.waiting import eventually
 
 
 def test_words_are_answered_by_the_agent_in_its_own_session(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), "hello", "and this")
+    turn = machine.say("hello", "and this")
     machine.start()
     assert machine.answer(turn) == "You said: hello\n\nand this"
     assert machine.agents.noted("resume") == [NATIVE_ID]
     (result,) = turn.results
-    assert result["given"] == [word["id"] for word in turn.words]
+    assert len(result["given"]) == 2
     assert result["outcome"] == "done"
     canonical = json.dumps(
         {"given": result["given"], "messages": result["messages"]},
@@ -53,50 +54,51 @@ def test_a_title_is_shown_on_a_terminal_only(tmp_path: Path) -> None:
 def test_two_turns_use_two_processes_one_after_the_other(machine: Machine) -> None:
     session = machine.hand_over()
     machine.start()
-    machine.answer(machine.service.offer(session, "one"))
-    machine.answer(machine.service.offer(session, "two"))
+    machine.answer(machine.service.say(session, "one"))
+    machine.answer(machine.service.say(session, "two"))
     assert machine.agents.noted("prompt") == ["one", "two"]
     assert len(set(machine.agents.noted("pid"))) == 2
 
 
 @pytest.mark.parametrize(("kind", "chosen"), [("allow_once", "yes-7"), ("reject_once", "no-7")])
 def test_a_permission_is_asked_in_the_thread(machine: Machine, kind: str, chosen: str) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: permit")
+    turn = machine.say("do: permit")
     machine.start()
     machine.wait(lambda: turn.questions)
     assert turn.questions[1]["title"] == "rm -r build"
     assert turn.questions[1]["detail"] == "rm -r build"
     assert [option["kind"] for option in turn.questions[1]["options"]] == ["allow_once", "reject_once"]
-    machine.service.press(turn, 1, kind)
+    turn.press(kind)
     assert machine.answer(turn) == f"You chose {chosen}."
 
 
 def test_a_question_that_expired_is_refused(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: permit")
+    turn = machine.say("do: permit")
     machine.start()
     machine.wait(lambda: turn.questions)
-    machine.service.expire(turn, 1)
+    expired = {"n": 1, "state": "expired", "option": None}
+    machine.proxy.fail("POST .*/events", change=lambda answer: answer["decided"].append(expired))
     assert machine.answer(turn) == "You chose no-7."
 
 
 def test_allowing_for_good_is_offered_only_where_the_user_enabled_it(machine: Machine) -> None:
     machine.settings = Settings(allow_always=True)
-    turn = machine.service.offer(machine.hand_over(), "do: permit")
+    turn = machine.say("do: permit")
     machine.start()
     machine.wait(lambda: turn.questions)
-    machine.service.press(turn, 1, "allow_always")
+    turn.press("allow_always")
     assert machine.answer(turn) == "You chose ever-7."
 
 
 def test_steered_words_are_given_as_further_prompts(machine: Machine, tmp_path: Path) -> None:
-    turn = machine.service.offer(machine.hand_over(), f"do: until {tmp_path / 'go'}")
+    turn = machine.say(f"do: until {tmp_path / 'go'}")
     machine.start()
     machine.wait(machine.agents.has_noted("prompt"))
-    steered = machine.service.steer(turn, "use tabs")
-    machine.wait(lambda: turn.steered == [])
+    turn.thread.say("use tabs")
+    machine.wait(lambda: turn.acknowledged)
     (tmp_path / "go").touch()
     assert machine.answer(turn) == "You said: use tabs"
-    assert turn.results[0]["given"][-1] == steered
+    assert turn.results[0]["given"][-1] in turn.acknowledged
     assert [message["content"] for message in turn.results[0]["messages"]] == [
         "Waiting.The file is there.",
         "You said: use tabs",
@@ -104,35 +106,29 @@ def test_steered_words_are_given_as_further_prompts(machine: Machine, tmp_path: 
 
 
 def test_stop_in_the_thread_cancels_the_agent(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: slow")
+    turn = machine.say("do: slow")
     machine.start()
-    machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
-    machine.service.stop_turn(turn)
+    machine.wait(lambda: turn.progress and turn.progress[-1].get("tool"))
+    last = turn.progress[-1]
+    assert (last["text"], last["tool"], last["steps"], last["files"]) == ("Working on it.", "build", 1, 1)
+    turn.thread.say("/stop")
     machine.wait(lambda: "stopped (ended); one step may have finished" in machine.output.getvalue())
     assert machine.agents.noted("cancel") == [""]
     assert turn.results == []
     assert list(machine.journal.all()) == []
 
 
-def test_progress_has_what_was_said_and_done(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: slow")
-    machine.start()
-    machine.wait(lambda: turn.progress and turn.progress[-1].get("tool"))
-    last = turn.progress[-1]
-    assert (last["text"], last["tool"], last["steps"], last["files"]) == ("Working on it.", "build", 1, 1)
-
-
 @pytest.mark.parametrize("when", ["before", "during", "after"])
 def test_a_crash_of_the_agent_is_the_reply(machine: Machine, when: str) -> None:
-    turn = machine.service.offer(machine.hand_over(), f"do: crash {when}")
+    turn = machine.say(f"do: crash {when}")
     machine.start()
     assert machine.answer(turn).endswith("Claude Code ended unexpectedly (exit code 3).")
     assert turn.results[0]["outcome"] == "failed"
-    assert turn.results[0]["given"] == [turn.words[0]["id"]]
+    assert len(turn.results[0]["given"]) == 1
 
 
 def test_secrets_and_long_output_of_tools_do_not_leave_the_machine(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: secret")
+    turn = machine.say("do: secret")
     machine.start()
     assert machine.answer(turn) == "Read it."
     sent = b"".join(request.body for request in machine.proxy.requests)
@@ -142,35 +138,47 @@ def test_secrets_and_long_output_of_tools_do_not_leave_the_machine(machine: Mach
 
 
 def test_an_interrupted_agent_is_told_and_words_are_not_repeated(machine: Machine) -> None:
-    session = machine.hand_over()
+    thread = machine.hand_over()
     machine.start()
-    machine.answer(machine.service.offer(session, "paint it"))
-    session.dirty = True
-    again = machine.service.offer(session, "paint it")
+    stopped = machine.service.say(thread, "do: slow")
+    machine.wait(lambda: stopped.progress and stopped.progress[-1]["steps"])
+    thread.say("/stop")
+    machine.wait(lambda: "stopped (ended)" in machine.output.getvalue())
+    again = machine.service.say(thread, "do: slow")
     machine.answer(again)
     assert machine.agents.noted("prompt")[-1] == GO_ON
 
 
 def test_new_words_after_an_interruption_come_with_the_note(machine: Machine) -> None:
-    session = machine.hand_over()
-    session.dirty = True
+    thread = machine.hand_over()
+    machine.service.interrupt(thread, "paint it")
+    turn = machine.service.say(thread, "now this")
     machine.start()
-    machine.answer(machine.service.offer(session, "now this"))
+    machine.answer(turn)
     assert machine.agents.noted("prompt") == [f"{INTERRUPTED}\n\nnow this"]
 
 
 def test_the_agent_gets_what_another_model_said_without_it(machine: Machine) -> None:
-    session = machine.hand_over()
-    session.unseen = [{"role": "user", "content": "which port?"}, {"role": "assistant", "content": "8080"}]
+    thread = machine.hand_over()
+    for text, answer in (
+        ("/cloud", "answers here now"),
+        ("which port?", "You said"),
+        ("/machine", "answers here again"),
+    ):
+        thread.say(text)
+        thread.wait_for(answer)
+    turn = machine.service.say(thread, "thanks")
     machine.start()
-    machine.answer(machine.service.offer(session, "thanks"))
+    machine.answer(turn)
     (prompt,) = machine.agents.noted("prompt")
-    assert "Me: which port?\n\nThe other model: 8080" in prompt
+    assert "Me: which port?\n\nThe other model: You said" in prompt
     assert prompt.endswith("end of what you missed. My message:]\n\nthanks")
 
 
 def test_a_kickoff_is_confirmed_before_its_deadline(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: slow", kind="kickoff", deadline_in=32)
+    thread = machine.hand_over(message="do: slow")
+    turn = machine.service.turn_of(thread)
+    machine.proxy.fail("POST .*/claim", change=lambda claim: claim.update(deadline_in=30.5))
     machine.start()
     assert "Your session is here now." in machine.answer(turn)
     assert turn.results[0]["outcome"] == "done"
@@ -182,7 +190,7 @@ def test_a_session_that_codex_holds_is_tried_again(machine: Machine, tmp_path: P
     (tmp_path / "busy").write_text("2")
     spec = replace(CODEX, asking_modes=())
     machine.agent = machine.agents.agent(spec, FAKE_ACP_BUSY=str(tmp_path / "busy"))
-    turn = machine.service.offer(machine.hand_over(agent="codex"), "hello")
+    turn = machine.say("hello", agent="codex")
     machine.start()
     assert machine.answer(turn) == "You said: hello"
     assert any("Codex in the terminal holds this session" in shown["text"] for shown in turn.progress)
@@ -192,13 +200,13 @@ def test_a_session_that_codex_never_frees_is_a_failure(machine: Machine, tmp_pat
     (tmp_path / "busy").write_text("1000")
     spec = replace(CODEX, asking_modes=(), busy_seconds=0.1)
     machine.agent = machine.agents.agent(spec, FAKE_ACP_BUSY=str(tmp_path / "busy"))
-    turn = machine.service.offer(machine.hand_over(agent="codex"), "hello")
+    turn = machine.say("hello", agent="codex")
     machine.start()
     assert machine.answer(turn) == "Codex in the terminal holds this session. Close it there."
 
 
 def test_a_silent_agent_still_has_a_reply(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), "do: silent")
+    turn = machine.say("do: silent")
     machine.start()
     assert machine.answer(turn) == "Done. The agent said nothing more."
     assert [message["role"] for message in turn.results[0]["messages"]] == ["assistant", "tool", "assistant"]
@@ -206,30 +214,47 @@ def test_a_silent_agent_still_has_a_reply(machine: Machine) -> None:
 
 def test_several_sessions_are_answered_at_once(machine: Machine, tmp_path: Path) -> None:
     machine.settings = Settings(parallel=2)
-    turns = [
-        machine.service.offer(machine.hand_over(f"{number}-{NATIVE_ID}"), f"do: until {tmp_path / 'go'}")
-        for number in range(3)
-    ]
+    turns = [machine.say(f"do: until {tmp_path / 'go'}", native_id=f"{number}-{NATIVE_ID}") for number in range(3)]
     machine.start()
     machine.wait(lambda: len(machine.agents.noted("prompt")) == 2)
-    assert sorted(turn.state for turn in turns) == ["claimed", "claimed", "offered"]
+    assert sum(bool(turn.sent("begin")) for turn in turns) == 2
     (tmp_path / "go").touch()
     assert {machine.answer(turn) for turn in turns} == {"Waiting.The file is there."}
 
 
 def test_once_answers_what_waits_and_ends(machine: Machine) -> None:
-    turn = machine.service.offer(machine.hand_over(), "hello")
+    turn = machine.say("hello")
     machine.start(once=True)
     assert machine.ended() is None
     assert turn.reply == "You said: hello"
 
 
-def test_a_runner_that_is_stopped_answers_and_leaves_nothing_running(machine: Machine) -> None:
-    machine.clock = replace(machine.clock, stop=1.0)
-    turn = machine.service.offer(machine.hand_over(), "do: slow")
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        ("slow", "The runner on laptop was stopped before the agent was done. One step may have finished."),
+        ("deaf", "The runner on laptop was stopped before the agent was done."),
+    ],
+)
+def test_a_runner_that_is_stopped_answers_and_leaves_nothing_running(machine: Machine, act: str, said: str) -> None:
+    machine.clock = replace(machine.clock, stop=1.0, cancel=0.1)
+    turn = machine.say(f"do: {act}")
     machine.start()
-    machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
+    machine.wait(
+        machine.agents.has_noted("deaf") if act == "deaf" else lambda: turn.progress and turn.progress[-1]["steps"]
+    )
     machine.stop()
-    assert "The runner on laptop was stopped before the agent was done. One step may have finished." in turn.reply
+    assert said in turn.reply
     (pid,) = machine.agents.noted("pid")
     eventually(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def test_a_runner_that_is_revoked_ends_its_agents(machine: Machine) -> None:
+    turn = machine.say("do: slow")
+    machine.start()
+    machine.wait(lambda: turn.progress and turn.progress[-1]["steps"])
+    machine.service.revoke()
+    assert isinstance(machine.ended(), NotAccepted)
+    assert "does not accept this runner any more" in str(machine.failure)
+    (pid,) = machine.agents.noted("pid")
+    assert not Path(f"/proc/{pid}").exists()

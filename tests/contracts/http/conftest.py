@@ -15,7 +15,7 @@ from shared.domain.offers import Offer
 from shared.domain.sessions import RunsOn, Turn
 from shared.platforms import PLATFORMS
 from shared.platforms.spec import PlatformSpec
-from shared.ports.inbox import InboxRow
+from shared.store.inbox import InboxRow
 from shared.use_cases.people.authenticate import hash_of, new_token
 from tests.support.http_contract import check
 from tests.support.waiting import eventually

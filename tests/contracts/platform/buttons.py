@@ -9,6 +9,7 @@ from shared.ports.inbound import Parsed
 from shared.ports.platforms import Button, Part
 from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import PlatformHarness
+from tests.support.waiting import eventually
 
 ASKED = Part(
     "May I run *the tests*?", buttons=(Button("allow-1", "Allow", "primary"), Button("deny-1", "Deny", "danger"))
@@ -17,7 +18,7 @@ SHOWN = [{"id": "allow-1", "label": "Allow"}, {"id": "deny-1", "label": "Deny"}]
 
 
 class EditedButtons(PlatformTests):
-    """What a platform with buttons and edits must do."""
+    """For platforms with buttons and edits."""
 
     def test_buttons_are_sent_changed_and_edited_away(self, at: PlatformHarness, home: Place) -> None:
         place = self.open(at, home)
@@ -39,7 +40,7 @@ class EditedButtons(PlatformTests):
 
 
 class SomeButtons(PlatformTests):
-    """What a platform with buttons must do."""
+    """For platforms with buttons."""
 
     def test_buttons_are_shown_with_their_labels(self, at: PlatformHarness, home: Place) -> None:
         place = self.open(at, home)
@@ -107,22 +108,19 @@ class SomeButtons(PlatformTests):
     def test_the_person_who_pressed_is_answered(self, at: PlatformHarness, home: Place) -> None:
         place = self.open(at, home)
         message = at.platform.send(place, ASKED, key="a")
-        at.press(home, place, message, "allow-1")
-        pressed = at.next_press()
 
-        at.platform.acknowledge(pressed, "Allowed & done.")
+        at.answer_press(home, place, message, "allow-1", "Allowed & done.")
 
-        assert {"to": "owner", "text": "Allowed & done."} in at.acknowledged(home, place, message)
+        eventually(lambda: {"to": "owner", "text": "Allowed & done."} in at.acknowledged(home, place, message))
 
     def test_a_long_answer_to_a_press_is_cut(self, at: PlatformHarness) -> None:
         place = self.open(at, self.first_home)
         message = at.platform.send(place, ASKED, key="a")
-        at.press(self.first_home, place, message, "allow-1")
 
-        at.platform.acknowledge(at.next_press(), "Too long. 🚀 " * 500)
+        at.answer_press(self.first_home, place, message, "allow-1", "Too long. 🚀 " * 500)
 
-        answers = [answer["text"] for answer in at.acknowledged(self.first_home, place, message)]
-        assert [text for text in answers if text.startswith("Too long. 🚀 Too long.")]
+        answers = eventually(lambda: at.acknowledged(self.first_home, place, message))
+        assert [answer for answer in answers if answer["text"].startswith("Too long. 🚀 Too long.")]
 
     def test_answering_a_press_never_raises(self, at: PlatformHarness) -> None:
         place = self.open(at, self.first_home)

@@ -1,4 +1,4 @@
-"""What every chat platform must do, tested against the simulator and through its real SDK."""
+"""The contract of chat platforms, tested against the simulator and through their real SDKs."""
 
 from local.chats.spec import LocalChat
 from tests.contracts.platform.buttons import EditedButtons, NoButtons, Presses, SomeButtons

@@ -55,6 +55,17 @@ class Diagnosis(PlatformTests):
         assert (found["bot"], found["home"]) == (True, False)
         assert "thread" not in found
 
+    def test_a_home_that_the_bot_is_not_in_is_reported(self, at: PlatformHarness, home: Place) -> None:
+        """Some platforms let a bot see chats that it is not in. A private chat is never without the bot."""
+        if len(at.people_at(home)) == 1:
+            return
+        at.simulator.remove(at.name, home.chat, bot_only=True)
+
+        found = {finding.name: finding.ok for finding in self.diagnose(at, home)}
+
+        assert (found["bot"], found["home"]) == (True, False)
+        assert "thread" not in found
+
     def test_a_wrong_token_is_reported(self, at: PlatformHarness) -> None:
         token, *_ = self.chat.spec.secrets
         at.secrets.values[token] = "1:not-the-token"

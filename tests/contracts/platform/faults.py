@@ -54,6 +54,15 @@ class Faults(PlatformTests):
         if not can.key and not can.readback:
             assert at.platform.find_message(place, key="a") is None
 
+    def test_a_key_that_another_person_has_copied_leads_to_no_message(self, at: PlatformHarness, home: Place) -> None:
+        place = self.open(at, home)
+        message = at.platform.send(place, Part("hello"), key="a")
+        if at.platform.find_message(place, key="a") is None or len(at.people_at(home)) == 1:
+            return
+        at.simulator.forge(at.name, home.chat, message)
+
+        assert at.platform.find_message(place, key="a") is None
+
     def test_a_refusal_is_final_and_has_a_reason(self, at: PlatformHarness, home: Place) -> None:
         place = self.open(at, home)
         at.arm("forbidden")

@@ -21,7 +21,7 @@ from tests.support.servers import Response
 
 @dataclass(frozen=True)
 class Target:
-    """What an operation is tried on: made before, without the proxy."""
+    """The subject of an operation: made before, without the proxy."""
 
     home: Place
     place: Place
@@ -42,7 +42,7 @@ READS: Mapping[str, Operation] = {
     "find_message": lambda on, to: on.find_message(to.place, key="words"),
     "resolve_chat": lambda on, to: on.resolve_chat(to.home, people=[to.person]),
     "join": lambda on, to: on.join(to.home),
-    "fetch": lambda on, to: on.fetch(Announced(to.home, to.message, to.person)),
+    "fetch": lambda on, to: on.fetch(Announced(to.place, to.message, to.person)),
     "is_private": lambda on, to: on.is_private(to.home, person=to.person),
 }
 SILENT: Mapping[str, Operation] = {
@@ -63,7 +63,7 @@ Choose = Callable[[Answers], Answers]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run did: it returned a value or raised an error."""
+    """The outcome of one run: a value or an error."""
 
     what: str
     value: Any = None

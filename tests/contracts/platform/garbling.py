@@ -60,7 +60,9 @@ def garbling(at: PlatformHarness) -> Iterator[GarblingProxy]:
 def adapter_through(proxy: GarblingProxy, at: PlatformHarness) -> Iterator[Platform]:
     """A new adapter that calls the simulator through the proxy; its links lead to the real platform."""
     api = at.simulator.api_url(at.name).replace(at.simulator.url, proxy.url)
-    settings = Settings("handoffs", "sessions", "queue", platform_urls={at.name: {"api": api}})
+    settings = Settings(
+        "handoffs", "sessions", "queue", platform_urls={at.name: {"api": api}}, public_url=at.receiver.url
+    )
     platform = PlatformRegistry(settings, at.secrets, [at.chat.spec]).get(at.name)
     try:
         yield platform

@@ -34,6 +34,19 @@ class Inbound(PlatformTests):
             assert inbound.place.route == where.route
             assert (inbound.sender, inbound.text) == (self.chat.people["owner"], MESSAGE)
 
+    def test_it_is_known_whether_the_chat_of_a_message_is_private(self, at: PlatformHarness) -> None:
+        for chat in self.chat.chats:
+            if "owner" not in chat.people or not self.chat.kinds[chat.kind].accepts_messages:
+                continue
+            home = Place(at.name, chat.id)
+            at.write(home, home)
+            inbound = at.next_message()
+            if at.platform.capabilities.tells_private:
+                private = inbound.private
+            else:
+                private = at.platform.is_private(home, person=inbound.sender)
+            assert private is (chat.people == ("owner",))
+
     def test_a_redelivered_event_is_the_same_event(self, at: PlatformHarness) -> None:
         place = self.open(at, self.first_home)
         at.write(self.first_home, place)
@@ -56,6 +69,10 @@ class Inbound(PlatformTests):
         assert len(set(ids)) == 12
         assert ids == sorted(ids)
 
+    def test_the_platform_accepts_the_address_of_the_webhook(self, at: PlatformHarness) -> None:
+        at.answer_handshakes()
+        assert at.simulator.verify(at.name).ok
+
     def test_without_secrets_nothing_is_verified(self, at: PlatformHarness) -> None:
         home = self.first_home
         request = at.write_and_receive(home, self.open(at, home))
@@ -67,6 +84,7 @@ class Inbound(PlatformTests):
         assert not at.platform.verify(replace(request, headers={}), now=now())
 
     def test_a_forged_signature_is_not_verified(self, at: PlatformHarness) -> None:
+        """Of headers and body, or a secret in one of them."""
         home = self.first_home
         request = at.write_and_receive(home, self.open(at, home))
         signed = [
@@ -74,13 +92,20 @@ class Inbound(PlatformTests):
             for name, value in request.headers.items()
             if not at.platform.verify(replace(request, headers={**request.headers, name: f"{value}x"}), now=now())
         ]
-        assert signed
+        inside = [secret for secret in at.secrets.values.values() if secret.encode() in request.body]
+        assert signed or inside
 
         for name in signed:
             others = {other: value for other, value in request.headers.items() if other != name}
             for forged in ({}, {name: ""}, {name: request.headers[name][:-1] + "ü"}):
                 assert not at.platform.verify(replace(request, headers={**others, **forged}), now=now())
-        assert not at.platform.verify(replace(request, headers={}), now=now())
+        if signed:
+            assert not at.platform.verify(replace(request, headers={}), now=now())
+            return
+        bodies = [request.body.replace(secret.encode(), b"") for secret in inside]
+        bodies += [request.body.replace(secret.encode(), f"{secret[:-1]}ü".encode()) for secret in inside]
+        for body in (*bodies, b"", b"{}", b"[]", b"null", request.body[:-1]):
+            assert not at.platform.verify(replace(request, body=body), now=now())
 
     @quick
     @given(raw=st.one_of(st.binary(max_size=200), bodies))

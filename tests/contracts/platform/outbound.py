@@ -13,7 +13,7 @@ from tests.contracts.platform.harness import PlatformHarness
 
 
 class Edits(PlatformTests):
-    """What a platform must do on which messages can be edited."""
+    """For platforms on which messages can be edited."""
 
     def test_a_message_is_edited_and_an_equal_edit_succeeds(self, at: PlatformHarness, home: Place) -> None:
         place = self.open(at, home)
@@ -48,7 +48,7 @@ class NoEdits(PlatformTests):
 
 
 class Outbound(PlatformTests):
-    """What the bot posts, in every kind of home."""
+    """Posts of the bot, in every kind of home."""
 
     def test_a_long_reply_arrives_complete_and_in_order(self, at: PlatformHarness, home: Place) -> None:
         table = "| file | size |\n|---|---:|\n" + "\n".join(f"| f{n}.py | {n} 🚀 |" for n in range(30))

@@ -13,7 +13,7 @@ from tests.contracts.platform.harness import PlatformHarness
 
 
 class Places(PlatformTests):
-    """What the platform understands by a text, and for whom."""
+    """The chat that the platform understands by a text, and for whom."""
 
     def test_an_id_resolves_to_itself_for_its_people(self, at: PlatformHarness) -> None:
         for chat in self.chat.chats:

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shared.ports.platforms import Part
-from shared.use_cases.turns.deliver import REPEAT_MARK
+from shared.use_cases.deliver import REPEAT_MARK
 from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import PlatformHarness, unconnected
 from tests.shared.platforms.markdown.documents import documents, rubbish

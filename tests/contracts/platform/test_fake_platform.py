@@ -28,6 +28,7 @@ CHAT = LocalChat(
     homes={"owner": "home"},
     wire="",
     api_url="",
+    title_limit=10_000,
     kinds={"group": ChatKind("group", "group")},
 )
 FAULTS: dict[str, type[PlatformError]] = {
@@ -39,7 +40,7 @@ FAULTS: dict[str, type[PlatformError]] = {
 
 
 class FakeSimulator:
-    """What the contract does to the simulator, done to the fake."""
+    """The contract's calls of the simulator, done to the fake."""
 
     def __init__(self, platform: FakePlatform) -> None:
         self._platform = platform
@@ -86,6 +87,10 @@ class FakeHarness:
         assert isinstance(event, Pressed)
         return event
 
+    def answer_press(self, home: Place, place: Place, message: str, button: str, text: str) -> None:
+        self.press(home, place, message, button)
+        self.platform.acknowledge(self.next_press(), text)
+
     def people_at(self, _: Place) -> list[str]:
         return list(CHAT.people)
 
@@ -121,10 +126,11 @@ class TestFakeButtons(FakeCase, SomeButtons):
 
 
 class TestFakeFaults(FakeCase, Faults):
-    # The fake has neither connections nor a token.
+    # The fake has neither connections nor a token, and only the bot's messages.
+    test_a_key_that_another_person_has_copied_leads_to_no_message = None  # type: ignore[assignment]
     test_stale_connections_are_replaced = None  # type: ignore[assignment]
     test_a_wrong_token_is_final_and_not_in_the_error = None  # type: ignore[assignment]
 
 
 class TestFakeThreads(FakeCase, Threads):
-    pass
+    test_a_key_that_another_person_has_copied_leads_to_no_thread = None  # type: ignore[assignment]

@@ -5,7 +5,7 @@ import pytest
 from shared.domain.routes import Place
 from shared.errors import PlaceGone, ThreadRefused
 from shared.ports.platforms import Part
-from tests.contracts.platform.case import PlatformTests
+from tests.contracts.platform.case import TITLE, PlatformTests
 from tests.contracts.platform.harness import PlatformHarness, now
 
 
@@ -27,10 +27,33 @@ class Threads(PlatformTests):
 
         assert any("Fix" in title and "Handoff" in title for title in at.thread_titles(home))
 
-    def test_a_title_over_the_limit_still_opens_a_thread(self, at: PlatformHarness, home: Place) -> None:
+    def test_a_title_over_the_limit_is_cut(self, at: PlatformHarness, home: Place) -> None:
         place = at.platform.open_thread(home, "👩‍👩‍👧 long " * 200 + "\n@everyone", key="long", people=[])
+        at.platform.send(place, Part("hello"), key="a")
 
+        [title] = at.thread_titles(home)
         assert place != home
+        assert "👩‍👩‍👧 long 👩‍👩‍👧 long" in title
+        assert len(title) <= self.chat.title_limit
+
+    def test_people_who_would_not_see_a_thread_are_named_in_it(self, at: PlatformHarness, home: Place) -> None:
+        kind = next(chat.kind for chat in self.chat.chats if chat.id == home.chat)
+        if not self.chat.kinds[kind].names_people:
+            return
+        person = self.chat.people["stranger"]
+
+        place = at.platform.open_thread(home, TITLE, key="handoff-1", people=[person])
+
+        assert at.is_notified(home, place, "stranger")
+        assert not at.is_notified(home, place, "owner")
+
+    def test_a_key_that_another_person_has_copied_leads_to_no_thread(self, at: PlatformHarness, home: Place) -> None:
+        place = self.open(at, home)
+        if at.platform.find_thread(home, key="handoff-1") is None or not at.starts_with_a_message(home, place):
+            return
+        at.simulator.forge(at.name, home.chat, str(place.thread or place.chat))
+
+        assert at.platform.find_thread(home, key="handoff-1") is None
 
     def test_no_thread_opens_in_a_chat_that_is_gone(self, at: PlatformHarness, home: Place) -> None:
         at.simulator.remove(at.name, home.chat)

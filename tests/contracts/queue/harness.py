@@ -13,8 +13,7 @@ from shared.aws.queue import SqsDeadTurns, SqsTurnQueue, SqsVisibility
 from shared.ports.queue import DeadTurn, DeadTurns, TurnMessage, TurnQueue, Visibility
 from shared.ports.queue_text import body_of, message_of
 from shared.sqlite.database import Database
-from shared.sqlite.queues import SqliteQueue
-from shared.sqlite.turn_queues import SqliteDeadTurns, SqliteTurnQueue, SqliteVisibility
+from shared.sqlite.queues import SqliteDeadTurns, SqliteQueue, SqliteTurnQueue, SqliteVisibility
 from tests.support.fake_queue import FakeDeadTurns, FakeQueue, FakeVisibility, ManualClock, Waiting
 
 if TYPE_CHECKING:

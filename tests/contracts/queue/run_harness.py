@@ -9,8 +9,7 @@ from shared.aws.queue import SqsRunQueue
 from shared.ports.queue import Run, RunQueue
 from shared.ports.queue_text import run_of
 from shared.sqlite.database import Database
-from shared.sqlite.queues import SqliteQueue
-from shared.sqlite.turn_queues import SqliteRunQueue
+from shared.sqlite.queues import SqliteQueue, SqliteRunQueue
 from tests.support.fake_queue import FakeRunQueue, ManualClock
 
 if TYPE_CHECKING:

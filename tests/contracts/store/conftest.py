@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from shared.ports.store import Store
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 from tests.contracts.store.world import World
 from tests.support.table_backends import (
     STORE_DATABASES,

@@ -15,8 +15,8 @@ from shared.domain.offers import Offer
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, Session
 from shared.errors import HandoffError
-from shared.ports.store import Store
 from shared.ports.tables import Item, Table
+from shared.store.bundle import Store
 from shared.store.handoff_items import handoff_of
 from shared.store.offers import offers_of
 from shared.store.session_items import session_of

@@ -7,8 +7,8 @@ from shared.domain.handoffs import Handoff, Reason, State, Thread
 from shared.domain.routes import cli_place
 from shared.domain.sessions import Session
 from shared.errors import Conflict, HandoffInFlight, PlaceBusy
-from shared.ports.inbox import InboxRow
-from shared.ports.outbox import OutPart
+from shared.store.inbox import InboxRow
+from shared.store.outbox import OutPart
 from tests.contracts.store.racing import THREADS, insist, race, winners
 from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, RECEIPT, THREAD, Stage, World
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from shared.errors import HandoffError
-from shared.ports.store import Store
 from shared.ports.tables import Tables
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 
 PATIENCE = 60.0
 Actor = Callable[[Store], Any]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.routes import Place
-from shared.ports.inbox import InboxRow
+from shared.store.inbox import InboxRow
 from tests.contracts.store.world import NOW, THREAD, World
 
 ELSEWHERE = Place("telegram", "1001", "18")

@@ -9,8 +9,8 @@ import pytest
 from shared.domain.links import LIFETIME, LOGIN_LIFETIME, TRIES_PER_HOUR, Link, LinkState
 from shared.domain.routes import Place
 from shared.domain.tokens import USUAL
-from shared.ports.store import Store
 from shared.ports.tables import Table
+from shared.store.bundle import Store
 from shared.use_cases.people.remove_user import remove_user
 from tests.contracts.store.racing import insist, race
 from tests.contracts.store.world import NOW
@@ -149,11 +149,6 @@ def test_a_code_ends_with_the_token_that_made_it(store: Store, backend: Backend,
     before = backend.scan(Table.SESSIONS)
     assert not used(store, made)
     assert backend.scan(Table.SESSIONS) == before
-
-
-def test_a_code_of_the_release_before_is_used(store: Store) -> None:
-    make(store, link())
-    assert used(store, link(token_hash="")), "it was stored without the token that made it"
 
 
 def test_codes_go_with_their_user(store: Store) -> None:

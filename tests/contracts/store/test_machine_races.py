@@ -13,8 +13,8 @@ from shared.domain.questions import Option, Question, QuestionState
 from shared.domain.routes import Place
 from shared.domain.sessions import Executor, Session
 from shared.errors import Conflict
-from shared.ports.inbox import InboxRow
-from shared.ports.store import Store
+from shared.store.bundle import Store
+from shared.store.inbox import InboxRow
 from tests.contracts.store.schedules import Actor
 from tests.contracts.store.schedules import every_order as in_every_order
 from tests.contracts.store.world import LEASE, NOW, World, sure

@@ -9,9 +9,9 @@ from shared.domain.offers import Offer, Result
 from shared.domain.progress import Progress, Summary
 from shared.domain.sessions import Executor, Interruption, ResumePending, RunsOn, Session, Turn
 from shared.errors import Conflict
-from shared.ports.inbox import InboxRow
-from shared.ports.runners import TurnPointer
 from shared.ports.tables import Table
+from shared.store.inbox import InboxRow
+from shared.store.runners import TurnPointer
 from tests.contracts.store.world import LEASE, NOW, RECEIPT, REPLY, RUNS_ON, THREAD, USER, Stage, World, sure
 from tests.support.table_backends import FAILED_ITEM, LARGE_TRANSACTIONS, Backend
 
@@ -451,7 +451,7 @@ def test_given_words_are_noted_once(world: World) -> None:
 
 def test_a_report_replaces_older_ones_only(world: World) -> None:
     world.machine_turn(world.on_machine())
-    report = world.store.machine_turns.report
+    report = world.store.turns.report
     newest = Progress(2, 1, NOW, "said", "tool", Summary(1, 2, 3))
     reports = [
         (Progress(1, 5, NOW), True),
@@ -471,7 +471,7 @@ def test_a_settled_turn_takes_no_report(world: World) -> None:
     offer = world.offer_of()
     assert world.store.turns.end(claimed, now=NOW)
     world.store.turns.settled(offer)
-    assert not world.store.machine_turns.report(offer, Progress(1, 1, NOW))
+    assert not world.store.turns.report(offer, Progress(1, 1, NOW))
     assert not world.store.machine_turns.told_away(offer)
     world.store.machine_turns.acknowledge(replace(offer, rows=("0001",)), ["0001"])
     kept = world.offer_of()
@@ -489,7 +489,7 @@ def test_nothing_is_noted_of_a_turn_that_is_gone(world: World, backend: Backend)
     world.machine_offer(world.on_machine())
     offer = world.offer_of()
     world.store.sessions.delete(world.current())
-    assert not world.store.machine_turns.report(offer, Progress(1, 1, NOW))
+    assert not world.store.turns.report(offer, Progress(1, 1, NOW))
     assert not world.store.machine_turns.told_away(offer)
     world.store.turns.settled(offer)
     assert [item["sk"] for item in backend.scan(Table.SESSIONS)] == ["RUNNER#laptop"]

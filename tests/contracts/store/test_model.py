@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from shared.ports.store import Store
+from shared.store.bundle import Store
 from tests.contracts.store.model import Model
 from tests.support.table_backends import Backend
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from shared.domain.routes import Place
-from shared.ports.outbox import OutPart, part_at
 from shared.ports.platforms import Button, Part
+from shared.store.outbox import OutPart, part_at
 from tests.contracts.store.world import NOW, THREAD, Ending, World, sure
 
 

@@ -8,9 +8,9 @@ import pytest
 from shared.domain.offers import Result
 from shared.domain.questions import Option, Question, QuestionState
 from shared.domain.sessions import Session
-from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
 from shared.ports.tables import Table
+from shared.store.outbox import OutPart
 from tests.contracts.store.world import LEASE, NOW, THREAD, World, sure
 from tests.support.table_backends import Backend
 

@@ -15,7 +15,7 @@ from shared.errors import (
     SessionBusy,
     UnknownSession,
 )
-from shared.ports.inbox import InboxRow
+from shared.store.inbox import InboxRow
 from tests.contracts.store.world import HOME, NOW, THREAD, Ending, Stage, World
 
 

@@ -8,10 +8,10 @@ from shared.domain.handoffs import Thread
 from shared.domain.routes import Place, cli_place
 from shared.domain.sessions import Interruption, ResumePending, Session, Turn
 from shared.errors import Conflict
-from shared.ports.inbox import InboxRow
-from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
 from shared.ports.tables import Table
+from shared.store.inbox import InboxRow
+from shared.store.outbox import OutPart
 from tests.contracts.store.world import HOME, NOW, REPLY, THREAD, USER, Ending, Stage, World, sure
 from tests.support.table_backends import LARGE_TRANSACTIONS, Backend
 

@@ -7,7 +7,7 @@ import pytest
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import Conflict
-from shared.ports.inbox import InboxRow
+from shared.store.inbox import InboxRow
 from tests.contracts.store.world import BROKEN, NOW, THREAD, Ending, Stage, World, sure
 
 

@@ -13,8 +13,8 @@ from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import Conflict, SessionBusy
-from shared.ports.inbox import InboxRow
-from shared.ports.store import Store
+from shared.store.bundle import Store
+from shared.store.inbox import InboxRow
 from tests.contracts.store.schedules import Actor
 from tests.contracts.store.schedules import every_order as in_every_order
 from tests.contracts.store.world import BROKEN, LEASE, NOW, RECEIPT, Stage, World, sure

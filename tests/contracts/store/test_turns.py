@@ -10,7 +10,7 @@ from shared.domain.offers import Offer
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, ResumePending, Session, Turn
 from shared.errors import Conflict
-from shared.ports.inbox import InboxRow
+from shared.store.inbox import InboxRow
 from tests.contracts.store.world import BROKEN, LEASE, NOW, THREAD, Ending, Stage, World, sure
 from tests.support.table_backends import FAILED_ITEM, LARGE_TRANSACTIONS, Backend
 

@@ -11,11 +11,11 @@ from shared.domain.offers import Offer
 from shared.domain.routes import Place
 from shared.domain.runners import Runner
 from shared.domain.sessions import RunsOn, Session, new_session
-from shared.ports.inbox import InboxRow
-from shared.ports.outbox import OutPart
 from shared.ports.platforms import Part
-from shared.ports.store import Store
-from shared.ports.turns import TurnCommit
+from shared.store.bundle import Store
+from shared.store.inbox import InboxRow
+from shared.store.outbox import OutPart
+from shared.store.turns import TurnCommit
 
 T = TypeVar("T")
 NOW = 1_700_000_000_000
@@ -249,8 +249,10 @@ class World:
 
     def row(self, event_id: str = "0001", **changes: Any) -> InboxRow:
         """A stored row of the thread's inbox."""
-        plain = InboxRow(THREAD.place, event_id, sender="7", text=f"words of {event_id}", received_at=self.now)
-        row = replace(plain, **{"user_id": "ada", **changes})
+        plain = InboxRow(
+            THREAD.place, event_id, sender="7", text=f"words of {event_id}", received_at=self.now, user_id="ada"
+        )
+        row = replace(plain, **changes)
         assert self.store.inbox.put(row)
         return row
 

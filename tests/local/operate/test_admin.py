@@ -9,7 +9,7 @@ import pytest
 from local.operate.admin import main
 from shared.domain.routes import Place
 from shared.errors import Unauthenticated
-from shared.ports.store import Store
+from shared.store.bundle import Store
 from shared.use_cases.people.authenticate import authenticate
 from tests.support.tables import TableNames
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from local.operate.data import main
-from shared.ports.store import Store
+from shared.store.bundle import Store
 from tests.support.tables import TableNames
 
 

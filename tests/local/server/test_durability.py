@@ -15,10 +15,9 @@ import pytest
 from shared.domain.handoffs import Step
 from shared.domain.routes import cli_place
 from shared.platforms.registry import PlatformRegistry
-from shared.ports.store import Store
 from shared.ports.tables import Table
 from shared.sqlite.tables import SqliteTables
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 from shared.store.outbox import _part_of
 from shared.use_cases.people.authenticate import hash_of
 from tests.support.api_user import ApiUser

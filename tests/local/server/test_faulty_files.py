@@ -88,7 +88,7 @@ def check_refused(answer: httpx.Response, error: type[DataFileError]) -> None:
 def check_logged(records: list[logging.LogRecord], *, sentence: str) -> None:
     """What is wrong is said by the workers once, and with no traceback."""
     ours = [record for record in records if record.name.startswith(("local", "shared", "functions"))]
-    said = [record for record in ours if record.name == "local.server.outage" and sentence in record.getMessage()]
+    said = [record for record in ours if record.name == "local.server.workers" and sentence in record.getMessage()]
     assert len(said) == 1, [record.getMessage() for record in ours]
     assert [record.getMessage() for record in ours if record.exc_info] == []
 
@@ -113,7 +113,7 @@ def test_a_service_that_cannot_write_says_so_and_goes_on(
     check_refused(owner.http.put("/sessions/new", json={}), error)
     assert owner.handoff(opening["id"])["state"] in ("pending", "running"), "reads go on"
     thread.say("are you there?")
-    eventually(lambda: [r for r in caplog.records if r.name == "local.server.outage"], within=WAIT_SECONDS)
+    eventually(lambda: [r for r in caplog.records if r.name == "local.server.workers"], within=WAIT_SECONDS)
     writes.error = None
 
     for handoff in (working, opening):

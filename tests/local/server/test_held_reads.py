@@ -27,8 +27,8 @@ class Number:
         return self.value
 
 
-def positive(value: int) -> float | None:
-    return 0.0 if value > 0 else None
+def positive(value: int) -> bool:
+    return value > 0
 
 
 def in_a_thread(work: Callable[[], object]) -> None:
@@ -106,69 +106,6 @@ def test_another_subject_wakes_nothing() -> None:
 
     run(body)
     assert number.reads == 1
-
-
-def test_news_that_come_together_are_told_together() -> None:
-    held, number = HeldReads(), Number()
-
-    async def body() -> Read[int]:
-        reading = asyncio.ensure_future(held.hold(ONE, LONG, number.read, lambda value: 0.05 if value else None))
-        await begun(number)
-        for value in (1, 2, 3):
-            number.value = value
-            held.changed(ONE)
-            await begun(number, value + 1)
-        return await reading
-
-    assert run(body).value == 3
-
-
-def test_a_reader_with_news_is_woken_only_by_what_is_urgent() -> None:
-    held, number = HeldReads(), Number()
-
-    async def body() -> Read[int]:
-        reading = asyncio.ensure_future(held.hold(ONE, LONG, number.read, lambda value: LONG if value < 3 else 0.0))
-        await begun(number)
-        for value in (1, 2):
-            number.value = value
-            in_a_thread(lambda: held.changed(ONE, is_urgent=False))
-            await asyncio.sleep(0)
-        assert number.reads == 1
-        number.value = 3
-        in_a_thread(lambda: held.changed(ONE, is_urgent=True))
-        return await reading
-
-    assert run(body).value == 3
-    assert number.reads == 2
-
-
-def test_what_was_not_urgent_is_in_the_answer() -> None:
-    held, number = HeldReads(), Number()
-
-    async def body() -> Read[int]:
-        reading = asyncio.ensure_future(held.hold(ONE, LONG, number.read, lambda _: 0.05))
-        await begun(number)
-        number.value = 1
-        held.changed(ONE, is_urgent=False)
-        return await reading
-
-    assert run(body).value == 1
-    assert number.reads == 2
-
-
-def test_later_news_do_not_delay_the_first() -> None:
-    held, number = HeldReads(), Number()
-
-    async def body() -> Read[int]:
-        loop = asyncio.get_running_loop()
-        reading = asyncio.ensure_future(held.hold(ONE, LONG, number.read, lambda _: 0.05))
-        while not reading.done():
-            held.changed(ONE)
-            await asyncio.sleep(0)
-        assert loop.is_running()
-        return await reading
-
-    assert run(body).was_held
 
 
 def test_a_reader_that_is_cancelled_leaves_nothing() -> None:

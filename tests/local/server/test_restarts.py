@@ -19,10 +19,9 @@ from local.chats.simulator import Simulator
 from local.server.directory import DataDirectory
 from local.server.program import REFUSED, WRONG_USAGE
 from local.server.service import Address, Server
-from shared.ports.store import Store
 from shared.sqlite.database import Database
 from shared.sqlite.tables import SqliteTables
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 from tests.support.chat_thread import ChatThread
 from tests.support.platform_cases import CASES
 from tests.support.server_process import ServerProcess, user_of

@@ -5,9 +5,8 @@ import pytest
 from shared.domain.speakers import as_said, name_of
 
 
-@pytest.mark.parametrize("speaker", ["ada", ""])
-def test_the_owners_words_stay_as_they_are(speaker: str) -> None:
-    assert as_said("[bob] said it\n[bob] twice", speaker=speaker, owner="ada") == "[bob] said it\n[bob] twice"
+def test_the_owners_words_stay_as_they_are() -> None:
+    assert as_said("[bob] said it\n[bob] twice", speaker="ada", owner="ada") == "[bob] said it\n[bob] twice"
 
 
 def test_a_guests_words_carry_the_name() -> None:

@@ -6,7 +6,7 @@ import sys
 
 PROGRAM = """
 import json, sys
-from shared.sqlite import database, queues, secrets, tables, turn_queues
+from shared.sqlite import database, queues, secrets, tables
 print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 

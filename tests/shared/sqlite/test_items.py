@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.sqlite.items import decode, encode
+from shared.sqlite.tables import decode, encode
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(st.characters()) | st.binary(max_size=20)
 VALUES = st.recursive(

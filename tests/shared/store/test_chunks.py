@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.domain.messages import MAX_MESSAGE_BYTES, Message
-from shared.store.chunks import MAX_CHUNK_BYTES, pack, unpack
+from shared.store.transcripts import MAX_CHUNK_BYTES, pack, unpack
 
 MESSAGES = st.lists(
     st.fixed_dictionaries(

@@ -2,8 +2,7 @@
 
 import pytest
 
-from shared.ports.store import Store
-from shared.store.bundle import store_on
+from shared.store.bundle import Store, store_on
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import World
 

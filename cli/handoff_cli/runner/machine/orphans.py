@@ -4,14 +4,12 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from handoff_cli.runner.acp.process import group_alive
 from handoff_cli.runner.machine.locks import Lock
 
-_TERM_SECONDS = 3.0
 _LOOK_SECONDS = 0.02
 
 
@@ -30,9 +28,10 @@ def note_agent(lock: Lock, pid: int) -> None:
     lock.note(pid=pid, started=started_at(pid))
 
 
-def end_orphan(lock: Lock, *, sleep: Callable[[float], None] = time.sleep) -> bool:
+def end_orphan(lock: Lock, patience: float) -> bool:
     """End the agent that the lock's last holder noted, if it still runs; True if there was one.
 
+    It is killed if it has not ended after `patience` seconds.
     Only for the one runner of the machine: no other process may be driving that agent.
     """
     holder = lock.holder()
@@ -42,8 +41,8 @@ def end_orphan(lock: Lock, *, sleep: Callable[[float], None] = time.sleep) -> bo
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, number)
-        for _ in range(int(_TERM_SECONDS / _LOOK_SECONDS)):
+        for _ in range(int(patience / _LOOK_SECONDS)):
             if not group_alive(pid):
                 return True
-            sleep(_LOOK_SECONDS)
+            time.sleep(_LOOK_SECONDS)
     return True

@@ -51,7 +51,6 @@ class Answer:
 
 _BY_CODE = {
     (409, "ended"): Verdict.OVER,
-    (409, "moved"): Verdict.OVER,
     (409, "superseded"): Verdict.OVER,
     (409, "taken"): Verdict.TAKEN,
     (409, "other_result"): Verdict.CONFLICT,

@@ -18,7 +18,7 @@ from local.chats.discord.wire.threads import Threads
 from local.chats.simulator.backend import Backend, FaultResponses
 from local.chats.simulator.faults import Fault
 from local.chats.simulator.people import Person
-from local.chats.simulator.protocol import Handshake
+from local.chats.simulator.protocol import Handshake, Wire
 from local.chats.simulator.store import Chat, Message, NotFound, Thread
 
 _COMMAND = re.compile(r"/([a-z_-]{1,32})(?:\s+(.*))?", re.DOTALL)
@@ -55,11 +55,11 @@ _FAULT_RESPONSES: FaultResponses = {
 }
 
 
-class Discord:
+class Discord(Wire):
     """One application in one server: its REST API, its Gateway, and the messages and commands of people."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._gateway = Gateway(backend)
         self._channels = Channels(backend)
         self._commands = Commands(backend)
@@ -96,14 +96,8 @@ class Discord:
     def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
         self._interactions.press(chat, thread, person, message, button)
 
-    def remove_thread(self, chat: Chat, thread_id: str) -> None:
-        self._backend.store.remove_thread(chat, self._backend.store.thread(chat, thread_id))
-
     async def verify(self) -> Handshake:
         return await self._interactions.verify()
-
-    def webhook_changed(self) -> None:
-        pass  # an interaction reads the URL when it happens
 
     async def disconnect(self) -> None:
         await self._gateway.disconnect()

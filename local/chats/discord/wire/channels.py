@@ -51,6 +51,8 @@ class Channels:
 
     def show(self, channel_id: str) -> JSON:
         chat, thread = self.find(channel_id)
+        if not chat.has_bot:
+            raise DiscordError(403, 50001, "Missing Access")
         if thread is not None:
             return payloads.thread_channel(chat, thread, self._backend)
         return payloads.channel(chat, self._backend)

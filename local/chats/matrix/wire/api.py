@@ -1,39 +1,37 @@
 """`/_matrix/client`: authentication, dispatch, and the form of answers and errors."""
 
-import json
-from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
 
-from local.chats.matrix.wire.errors import (
-    FAULT_RESPONSES,
-    MISSING_TOKEN,
-    UNKNOWN_TOKEN,
-    MatrixError,
-    invalid,
-    not_found,
-    refused,
-)
+from local.chats.matrix.wire.errors import FORBIDDEN, invalid, not_found, refused
 from local.chats.matrix.wire.posting import Posting
 from local.chats.matrix.wire.rooms import Rooms
 from local.chats.matrix.wire.transactions import Publishing
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import Operation
+from local.chats.simulator.json_wire import JSON, JsonWire, Refused, Table
 from local.chats.simulator.people import Person
 from local.chats.simulator.protocol import Handshake
 from local.chats.simulator.store import Chat, Message, NotFound, Thread
 
-JSON = dict[str, Any]
-Call = Callable[[web.Request, JSON], JSON]
 _PATH = "/matrix/_matrix/client"
 
 
-class Homeserver:
-    """One homeserver with one bot, which is in all rooms."""
+class Homeserver(JsonWire):
+    """One homeserver with one bot."""
+
+    malformed = refused(400, "M_NOT_JSON", "Content not JSON.")
+    faults = {  # noqa: RUF012  # never changed
+        "rate_limit": lambda fault: refused(
+            429, "M_LIMIT_EXCEEDED", "Too Many Requests", retry_after_ms=int(fault.seconds * 1000)
+        ),
+        "forbidden": lambda _: refused(403, "M_FORBIDDEN", FORBIDDEN),
+        "server_error": lambda _: refused(500, "M_UNKNOWN", "Internal server error"),
+    }
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._publishing = Publishing(backend)
         self._rooms = Rooms(backend)
         self._posting = Posting(backend, self._rooms, self._publishing.publish)
@@ -42,7 +40,7 @@ class Homeserver:
 
     def routes(self) -> list[web.RouteDef]:
         room = "/v3/rooms/{room}"
-        table: list[tuple[str, str, Operation, Call]] = [
+        table: Table = [
             ("GET", "/v3/account/whoami", "read", lambda *_: {"user_id": self._rooms.bot, "is_guest": False}),
             ("GET", "/v3/pushers", "read", self._pushers),
             ("POST", "/v3/pushers/set", "edit", self._set_pusher),
@@ -68,76 +66,38 @@ class Homeserver:
             ("GET", "/v3/user/{user}/account_data/{kind}", "read", self._stored),
             ("PUT", "/v3/user/{user}/account_data/{kind}", "read", self._store),
         ]
-        routes = [
-            web.route(method, _PATH + path, self._handler(operation, call)) for method, path, operation, call in table
-        ]
-        return [*routes, web.get(f"{_PATH}/v3/sync", self._sync)]
-
-    def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
-        chat = self._backend.chat(chat_id)
-        if thread_id is None:
-            return chat, None
-        if (thread := self._posting.thread(chat, thread_id)) is None:
-            raise NotFound(f"matrix room {chat_id} has no message {thread_id} to reply to")
-        return chat, thread
+        return [*self.served(_PATH, table), web.get(f"{_PATH}/v3/sync", self._sync)]
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
         return self._posting.say(chat, thread, person.key, text)
 
-    def press(self, _chat: Chat, _thread: Thread | None, _person: Person, message: Message, _button: str) -> None:
-        raise NotFound(f"matrix message {message.id} has no buttons")
-
     def remove_thread(self, chat: Chat, thread_id: str) -> None:
-        """A person deletes the message that started the thread; what was said in it is not shown any more."""
-        self._rooms.redact(chat, *self._backend.store.find(chat, thread_id))
-        if thread_id in chat.threads:
-            self._backend.store.remove_thread(chat, chat.threads[thread_id])
+        """The event of the message that started the thread stays, without content."""
+        self._rooms.redact(chat, self._backend.store.find(chat, thread_id)[1])
+        super().remove_thread(chat, thread_id)
 
     async def verify(self) -> Handshake:
         return await self._publishing.ping()
 
-    def webhook_changed(self) -> None:
-        pass  # the simulator wakes waiting events itself
-
     async def disconnect(self) -> None:
         self._publishing.wake()
 
-    def _handler(self, operation: Operation, call: Call) -> Callable[[web.Request], Any]:
-        async def handle(request: web.Request) -> web.Response:
-            if (denied := self._denied(request)) is not None:
-                return denied
-            try:
-                body = json.loads(await request.text() or "{}")
-            except ValueError:
-                return refused(400, "M_NOT_JSON", "Content not JSON.")
-            if not isinstance(body, dict):
-                return refused(400, "M_BAD_JSON", "Content must be a JSON object.")
-            self._backend.record(f"{request.method} {request.path}", body)
+    def authorize(self, request: web.Request) -> None:
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if not token:
+            raise refused(401, "M_MISSING_TOKEN", "Missing access token")
+        if token != self._backend.secret("bot_token"):
+            raise refused(401, "M_UNKNOWN_TOKEN", "Invalid access token passed.")
 
-            async def act() -> web.Response:
-                try:
-                    return web.json_response(call(request, body))
-                except MatrixError as error:
-                    return refused(error.status, error.code, error.text)
-
-            is_edit = (body.get("m.relates_to") or {}).get("rel_type") == "m.replace"
-            return await self._backend.perform(request, "edit" if is_edit else operation, act, FAULT_RESPONSES)
-
-        return handle
+    def operation(self, listed: Operation, body: JSON) -> Operation:
+        return "edit" if (body.get("m.relates_to") or {}).get("rel_type") == "m.replace" else listed
 
     async def _sync(self, request: web.Request) -> web.Response:
-        if (denied := self._denied(request)) is not None:
-            return denied
         try:
+            self.authorize(request)
             return web.json_response(await self._publishing.sync(request))
-        except MatrixError as error:
-            return refused(error.status, error.code, error.text)
-
-    def _denied(self, request: web.Request) -> web.Response | None:
-        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if token == self._backend.secret("bot_token"):
-            return None
-        return refused(401, *(UNKNOWN_TOKEN if token else MISSING_TOKEN))
+        except Refused as error:
+            return error.answer()
 
     def _send(self, request: web.Request, body: JSON) -> JSON:
         return self._posting.send(_room(request), request.match_info["transaction"], body)
@@ -159,12 +119,12 @@ class Homeserver:
     def _join(self, request: web.Request, _: JSON) -> JSON:
         room = _room(request)
         try:
-            self._backend.chat(room)
+            chat = self._backend.chat(room)
         except NotFound:
             text = "Can't join remote room because no servers that are in the room have been provided."
-            raise MatrixError(404, "M_UNKNOWN", text) from None
-        if room in self._backend.options.uninvited:
-            raise MatrixError(403, "M_FORBIDDEN", "You are not invited to this room.")
+            raise refused(404, "M_UNKNOWN", text) from None
+        if not chat.has_bot:
+            raise refused(403, "M_FORBIDDEN", "You are not invited to this room.")
         return {"room_id": room}
 
     def _leave(self, request: web.Request, _: JSON) -> JSON:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from local.chats.matrix.wire.errors import MatrixError, invalid
+from local.chats.matrix.wire.errors import invalid, refused
 from local.chats.matrix.wire.rooms import Rooms
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.people import BOT
@@ -39,18 +39,9 @@ class Posting:
             content["m.relates_to"] = {"rel_type": "m.thread", "event_id": thread.id, **falling_back}
         return self._add(chat, thread, person, text, content)
 
-    def thread(self, chat: Chat, root: str) -> Thread | None:
-        """The thread of this message, made with its first reply."""
-        if root in chat.threads:
-            return chat.threads[root]
-        first = next((message for message in chat.messages if message.id == root), None)
-        if first is None:
-            return None
-        return self._backend.store.open_thread(chat, root, first.text, first.author, starter=root)
-
     def _post(self, chat: Chat, content: JSON) -> str:
         if len(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")) + _OVERHEAD > MAX_EVENT:
-            raise MatrixError(413, "M_TOO_LARGE", "event too large")
+            raise refused(413, "M_TOO_LARGE", "event too large")
         if not isinstance(content.get("body"), str) or not isinstance(content.get("msgtype"), str):
             raise invalid("'body' and 'msgtype' must be texts", "M_BAD_JSON")
         relation = content.get("m.relates_to") or {}
@@ -62,12 +53,13 @@ class Posting:
         return self._add(chat, thread, BOT, content["body"], content).id
 
     def _thread_to_reply_in(self, chat: Chat, root: str) -> Thread:
-        thread = self.thread(chat, root)
-        if thread is not None:
-            return thread
-        if root in self._rooms.redacted:  # a homeserver lets people go on below a deleted message
+        if root in self._rooms.redacted and root not in chat.threads:
+            # A homeserver lets people go on below a deleted message.
             return self._backend.store.open_thread(chat, root, "(deleted)", BOT, starter=root)
-        raise invalid("Can't send relation to unknown event")
+        try:
+            return self._backend.store.thread_of(chat, root)
+        except NotFound:
+            raise invalid("Can't send relation to unknown event") from None
 
     def _edit(self, chat: Chat, event_id: str, content: JSON) -> str:
         try:

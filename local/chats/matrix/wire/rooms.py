@@ -1,11 +1,11 @@
-"""What a client reads of rooms: members, state, events, threads."""
+"""Reads of rooms: members, state, events, threads."""
 
 from typing import Any
 
 from local.chats.matrix.wire.errors import invalid, not_found, not_in_room
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.people import BOT
-from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.simulator.store import Chat, Message, NotFound
 
 JSON = dict[str, Any]
 _PREVIEWS = ", and room previews are disabled"
@@ -28,7 +28,7 @@ class Rooms:
             chat = self._backend.chat(room)
         except NotFound:
             raise not_in_room(self.bot, room, more) from None
-        if room in self._backend.options.uninvited:
+        if not chat.has_bot:
             raise not_in_room(self.bot, room, more)
         return chat
 
@@ -81,12 +81,11 @@ class Rooms:
             "unsigned": {"membership": "join"},
         }
 
-    def redact(self, chat: Chat, thread: Thread | None, message: Message) -> None:
-        """A person deletes a message: its event stays, without content."""
+    def redact(self, chat: Chat, message: Message) -> None:
+        """Keep the event of a message that a person deletes, without its content."""
         because = {"type": "m.room.redaction", "redacts": message.id, "content": {"redacts": message.id}}
         emptied = self.as_event(chat, message)
         self.redacted[message.id] = {**emptied, "content": {}, "unsigned": {"redacted_because": because}}
-        self._backend.store.remove_message(chat, thread, message)
 
 
 def _page(found: list[JSON], start: str, limit: int) -> tuple[list[JSON], str | None]:

@@ -87,7 +87,7 @@ class Publishing:
         )
 
     async def ping(self) -> Handshake:
-        """What an application service asks its homeserver for: a call back."""
+        """The ping that an application service asks its homeserver for."""
         if (url := self._backend.webhook()) is None:
             return Handshake(ok=False, detail="there is no webhook URL yet")
         status, _ = await ask(f"{url}{_PATH}/ping", b'{"transaction_id": "1"}', self._authorization())

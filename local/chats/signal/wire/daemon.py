@@ -11,7 +11,7 @@ from local.chats.signal.wire.events import Events
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import Operation
 from local.chats.simulator.people import BOT, Person
-from local.chats.simulator.protocol import Handshake
+from local.chats.simulator.protocol import Handshake, Wire
 from local.chats.simulator.store import Chat, Message, NotFound, Thread
 from shared.platforms.signal.inbound import chat_of_group, group_of_chat
 
@@ -26,11 +26,11 @@ class RpcError(Exception):
         self.body = {"code": code, "message": message, "data": data}
 
 
-class Daemon:
+class Daemon(Wire):
     """One account. Times of messages are their ids, so each is a millisecond after the last."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._events = Events(backend)
         self._last = 0
         self._streams: set[asyncio.Task[Any]] = set()
@@ -51,11 +51,6 @@ class Daemon:
             web.get(f"{base}/check", _check),
         ]
 
-    def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
-        if thread_id is not None:
-            raise NotFound("Signal has no threads")
-        return self._backend.chat(chat_id), None
-
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
         sent_at = self._next_time()
         message = self._backend.store.post(chat, thread, str(sent_at), person.key, text)
@@ -65,12 +60,6 @@ class Daemon:
         source = {"source": person.id, "sourceNumber": None, "sourceUuid": person.id, "sourceName": person.name}
         self._events.add({**source, "sourceDevice": 1, "timestamp": sent_at, "dataMessage": data})
         return message
-
-    def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:  # noqa: ARG002  # there are none
-        raise NotFound("Signal has no buttons")
-
-    def remove_thread(self, chat: Chat, thread_id: str) -> None:  # noqa: ARG002  # there are none
-        raise NotFound("Signal has no threads")
 
     async def verify(self) -> Handshake:
         return Handshake(ok=self._backend.webhook() is not None, detail="The relay checks nothing, it only needs a URL")
@@ -152,7 +141,7 @@ class Daemon:
             {
                 "id": group,
                 "name": chat.title,
-                "isMember": True,
+                "isMember": chat.has_bot,
                 "members": [{"uuid": self._backend.person(key).id, "number": None} for key in chat.people],
             }
             for group, chat in groups

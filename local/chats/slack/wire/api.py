@@ -9,8 +9,8 @@ from aiohttp import web
 from local.chats.simulator.backend import Backend, FaultResponses
 from local.chats.simulator.faults import Fault, Operation
 from local.chats.simulator.people import BOT, Person
-from local.chats.simulator.protocol import Handshake
-from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.simulator.protocol import Handshake, Wire
+from local.chats.simulator.store import Chat, Message, Thread
 from local.chats.slack.wire.arguments import Arguments, SlackError, arguments_of
 from local.chats.slack.wire.conversations import Conversations
 from local.chats.slack.wire.events import Events
@@ -37,11 +37,11 @@ _FAULT_RESPONSES: FaultResponses = {
 }
 
 
-class Slack:
+class Slack(Wire):
     """One app in one workspace: its Web API, its events, and the messages of people."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._sockets = Sockets(backend)
         self._conversations = conversations = Conversations(backend)
         self._events = Events(backend, self._sockets)
@@ -70,31 +70,14 @@ class Slack:
             web.get("/slack/link", self._sockets.accept),
         ]
 
-    def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
-        chat = self._backend.chat(chat_id)
-        if thread_id is None:
-            return chat, None
-        if (thread := self._posting.thread(chat, thread_id)) is None:
-            raise NotFound(f"slack channel {chat_id} has no message {thread_id} to reply to")
-        return chat, thread
-
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
         return self._posting.say(chat, thread, person.key, text)
 
     def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
         self._presses.press(chat, thread, person, message, button)
 
-    def remove_thread(self, chat: Chat, thread_id: str) -> None:
-        """A thread is deleted with the message that started it."""
-        self._backend.store.remove_message(chat, *self._backend.store.find(chat, thread_id))
-        if thread_id in chat.threads:
-            self._backend.store.remove_thread(chat, chat.threads[thread_id])
-
     async def verify(self) -> Handshake:
         return await self._events.verify()
-
-    def webhook_changed(self) -> None:
-        pass  # the simulator wakes waiting events itself
 
     async def disconnect(self) -> None:
         await self._sockets.disconnect()

@@ -26,7 +26,7 @@ def checked(blocks: Any) -> list[JSON]:
 
 
 def text_of(blocks: list[JSON]) -> str:
-    """What people see instead of the message's `text`: Markdown, or plain sections."""
+    """The text that people see instead of the message's `text`: Markdown, or plain sections."""
     markdown = [block["text"] for block in blocks if block["type"] == "markdown"]
     plain = [block["text"]["text"] for block in blocks if block["type"] == "section" and _is_plain(block["text"])]
     return "\n".join(markdown) or "".join(plain)

@@ -38,6 +38,11 @@ class Conversations:
         )
         return next(named, None) or self.channel(channel)
 
+    def joined(self, chat: Chat) -> Chat:
+        if not chat.has_bot:
+            raise SlackError("not_in_channel")
+        return chat
+
     def info(self, arguments: Arguments) -> JSON:
         return {"channel": payloads.channel(self.channel(arguments.text("channel")), self._backend)}
 
@@ -65,12 +70,12 @@ class Conversations:
 
     def history(self, arguments: Arguments) -> JSON:
         """The channel's own messages, newest first."""
-        chat = self.channel(arguments.text("channel"))
+        chat = self.joined(self.channel(arguments.text("channel")))
         return self._page(chat, [*reversed(chat.messages)], arguments)
 
     def replies(self, arguments: Arguments) -> JSON:
         """A thread: its parent message, then the replies, oldest first."""
-        chat = self.channel(arguments.text("channel"))
+        chat = self.joined(self.channel(arguments.text("channel")))
         thread, parent = self.parent(chat, arguments.text("ts"))
         if parent is None:
             raise SlackError("thread_not_found")

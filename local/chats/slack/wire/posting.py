@@ -38,22 +38,15 @@ class Posting:
         self._events.message(chat, thread, message)
         return message
 
-    def thread(self, chat: Chat, ts: str) -> Thread | None:
-        """The thread of that message, created by its first reply. None if there is no such message."""
-        thread, parent = self._conversations.parent(chat, ts)
-        if thread is None and parent is not None:
-            title = (parent.text.splitlines() or [""])[0][:80]
-            thread = self._backend.store.open_thread(chat, ts, title, parent.author, starter=ts)
-        return thread
-
     def post(self, arguments: Arguments) -> JSON:
-        chat = self._conversations.named(arguments.text("channel"))
+        chat = self._conversations.joined(self._conversations.named(arguments.text("channel")))
         text, extra = self._content(arguments)
         thread_ts = arguments.text("thread_ts")
         if thread_ts and not _TS.fullmatch(thread_ts):
             raise SlackError("invalid_thread_ts")
         # Slack accepts a reply to a deleted message: it posts it in the channel, and the answer has no thread_ts.
-        thread = self.thread(chat, thread_ts) if thread_ts else None
+        _, parent = self._conversations.parent(chat, thread_ts)
+        thread = self._backend.store.thread_of(chat, thread_ts) if parent else None
         message = self.say(chat, thread, BOT, text, **extra)
         shown = payloads.message(message, self._backend, thread=thread, metadata=True)
         return {"channel": chat.id, "ts": message.id, "message": shown}

@@ -9,7 +9,7 @@ from aiohttp import web
 from local.chats.simulator.backend import Backend, FaultResponses
 from local.chats.simulator.faults import Fault, Operation
 from local.chats.simulator.people import Person
-from local.chats.simulator.protocol import Handshake
+from local.chats.simulator.protocol import Handshake, Wire
 from local.chats.simulator.store import Chat, Message, Thread
 from local.chats.telegram.wire import payloads
 from local.chats.telegram.wire.arguments import Arguments, TelegramError, arguments_of
@@ -38,11 +38,11 @@ _FORBIDDEN = {
 }
 
 
-class Telegram:
+class Telegram(Wire):
     """One bot on Telegram: its HTTP API, and the messages of people."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._bot = bot = Methods(backend)
         self._updates = updates = Updates(backend)
         self._presses = presses = Presses(backend, updates)
@@ -67,10 +67,6 @@ class Telegram:
         path = "/telegram/bot{token}/{method}"
         return [web.get(path, self._call), web.post(path, self._call)]
 
-    def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
-        chat = self._backend.chat(chat_id)
-        return chat, self._backend.store.thread(chat, thread_id) if thread_id else None
-
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
         message = self._backend.store.post(chat, thread, self._bot.next_id(chat), person.key, text)
         self._updates.add("message", payloads.message(message, chat, thread, self._backend))
@@ -79,9 +75,6 @@ class Telegram:
     def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
         self._presses.press(chat, thread, person, message, button)
 
-    def remove_thread(self, chat: Chat, thread_id: str) -> None:
-        self._backend.store.remove_thread(chat, self._backend.store.thread(chat, thread_id))
-
     async def verify(self) -> Handshake:
         return Handshake(
             ok=self._updates.webhook_url is not None, detail="Telegram checks nothing, it only needs a URL"
@@ -89,9 +82,6 @@ class Telegram:
 
     def webhook_changed(self) -> None:
         self._updates.flush()
-
-    async def disconnect(self) -> None:
-        pass  # a poll is one request: there is no connection to close
 
     async def _call(self, request: web.Request) -> web.Response:
         if request.match_info["token"] != self._backend.secret("bot_token"):

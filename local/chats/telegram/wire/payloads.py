@@ -115,6 +115,8 @@ def commands(text: str) -> list[JSON]:
 def member(person: Person, where: Chat, backend: Backend) -> JSON | None:
     """The person as a member of the chat, or None."""
     if person.key == BOT:
+        if not where.has_bot:
+            return {"status": "left", "user": user(person)}
         if where.kind == "forum" and backend.options.admin:
             return _administrator(person)
         return {"status": "member", "user": user(person)}

@@ -2,30 +2,35 @@
 
 import base64
 import itertools
-import math
-from collections.abc import Callable
 from typing import Any
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, web
+from aiohttp import web
 
 from local.chats.simulator.backend import Backend
-from local.chats.simulator.faults import Operation
+from local.chats.simulator.json_wire import JSON, JsonWire, Table
 from local.chats.simulator.people import BOT, Person
-from local.chats.simulator.protocol import TIMEOUT_SECONDS, Handshake
+from local.chats.simulator.protocol import Handshake, ask_by_query
 from local.chats.simulator.store import Chat, Message, NotFound, Thread
 from local.chats.whatsapp.wire.content import content_of
-from local.chats.whatsapp.wire.errors import BROKEN, BUSY, RIGHTS, TOKEN, UNDELIVERABLE, GraphError, no_number
+from local.chats.whatsapp.wire.errors import BROKEN, RIGHTS, TOKEN, UNDELIVERABLE, busy, missing, no_number
 from local.chats.whatsapp.wire.events import DISPLAYED, Events
 from local.chats.whatsapp.wire.limits import Limits
 
 CHALLENGE = "1158201444"
 
 
-class WhatsApp:
+class WhatsApp(JsonWire):
     """Messages to the bot and back. Each message that it accepts is reported to the webhook as sent and delivered."""
 
+    malformed = missing("messaging_product")
+    faults = {  # noqa: RUF012  # never changed
+        "rate_limit": lambda fault: busy(fault.seconds),
+        "forbidden": lambda _: RIGHTS,
+        "server_error": lambda _: BROKEN,
+    }
+
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self._events = Events(backend)
         self._limits = Limits(backend.options, backend.clock)
         self._ids = itertools.count(int(backend.clock() * 1_000_000))  # later runs have other ids
@@ -33,16 +38,14 @@ class WhatsApp:
         self._presses: dict[str, tuple[Message, Person]] = {}
 
     def routes(self) -> list[web.RouteDef]:
-        base = "/whatsapp/v23.0/{number}"
-        return [
-            web.post(f"{base}/messages", self._handler("send", self._send)),
-            web.get(base, self._handler("read", self._show)),
-        ]
+        table: Table = [("POST", "/messages", "send", self._send), ("GET", "", "read", self._show)]
+        return self.served("/whatsapp/v23.0/{number}", table)
 
-    def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
-        if thread_id is not None:
-            raise NotFound("WhatsApp has no threads")
-        return self._backend.chat(chat_id), None
+    def authorize(self, request: web.Request) -> None:
+        if request.headers.get("Authorization") != f"Bearer {self._backend.secret('access_token')}":
+            raise TOKEN
+        if (number := request.match_info["number"]) != self._backend.secret("phone_number_id"):
+            raise no_number(number)
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
         message = self._backend.store.post(chat, thread, self._next_id(chat.id), person.key, text)
@@ -58,61 +61,17 @@ class WhatsApp:
         context = {"from": self._backend.person(BOT).id, "id": message.id}
         self._from_person(chat, person, wamid, {"type": "interactive", "context": context, "interactive": chosen})
 
-    def remove_thread(self, chat: Chat, thread_id: str) -> None:  # noqa: ARG002  # there are none
-        raise NotFound("WhatsApp has no threads")
-
     async def verify(self) -> Handshake:
         right = await self._asked(self._backend.secret("verify_token"))
         wrong = await self._asked("another token")
         detail = f"The challenge was answered with {right}, one with a wrong token with {wrong}"
-        return Handshake(ok=right == (200, CHALLENGE) and wrong is not None and wrong[0] >= 400, detail=detail)
+        return Handshake(ok=right == (200, CHALLENGE) and (wrong[0] or 0) >= 400, detail=detail)
 
-    def webhook_changed(self) -> None:
-        pass  # deliveries wait by themselves
-
-    async def disconnect(self) -> None:
-        pass  # no connection stays open
-
-    async def _asked(self, token: str) -> tuple[int, str] | None:
+    async def _asked(self, token: str) -> tuple[int | None, str]:
         query = {"hub.mode": "subscribe", "hub.verify_token": token, "hub.challenge": CHALLENGE}
-        try:
-            async with (
-                ClientSession(timeout=ClientTimeout(total=TIMEOUT_SECONDS)) as session,
-                session.get(self._backend.webhook() or "", params=query) as answer,
-            ):
-                return answer.status, await answer.text()
-        except (ClientError, TimeoutError, OSError, ValueError):
-            return None
+        return await ask_by_query(self._backend.webhook() or "", query)
 
-    def _handler(self, operation: Operation, handle: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
-        async def handler(request: web.Request) -> web.Response:
-            if request.headers.get("Authorization") != f"Bearer {self._backend.secret('access_token')}":
-                return TOKEN.answer()
-            if (number := request.match_info["number"]) != self._backend.secret("phone_number_id"):
-                return no_number(number).answer()
-            body = await request.json() if request.can_read_body else {}
-            self._backend.record(f"{request.method} {request.path}", body)
-
-            async def act() -> web.Response:
-                try:
-                    return web.json_response(handle(body))
-                except GraphError as error:
-                    return error.answer()
-
-            return await self._backend.perform(
-                request,
-                operation,
-                act,
-                {
-                    "rate_limit": lambda fault: BUSY.answer({"Retry-After": str(math.ceil(fault.seconds))}),
-                    "forbidden": lambda _: RIGHTS.answer(),
-                    "server_error": lambda _: BROKEN.answer(),
-                },
-            )
-
-        return handler
-
-    def _show(self, _: dict[str, Any]) -> dict[str, Any]:
+    def _show(self, *_: Any) -> JSON:
         webhook = self._backend.webhook()
         configured = {"webhook_configuration": {"application": webhook}} if webhook else {}
         return {
@@ -122,7 +81,7 @@ class WhatsApp:
             "id": self._backend.secret("phone_number_id"),
         }
 
-    def _send(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _send(self, _: web.Request, body: JSON) -> JSON:
         text, buttons = content_of(body)
         try:
             chat = self._backend.chat(body["to"])

@@ -1,25 +1,22 @@
 """The error answers of the Cloud API, with its codes and texts."""
 
+import math
 from typing import Any
 
-from aiohttp import web
+from local.chats.simulator.json_wire import Refused
 
 
-class GraphError(Exception):
+class GraphError(Refused):
     """A refused call."""
 
     def __init__(self, code: int, message: str, details: str = "", *, status: int = 400, subcode: int = 0) -> None:
-        super().__init__(message)
-        self.code, self.status = code, status
-        self.body: dict[str, Any] = {"message": message, "type": "OAuthException", "code": code}
+        error: dict[str, Any] = {"message": message, "type": "OAuthException", "code": code}
         if details:
-            self.body["error_data"] = {"messaging_product": "whatsapp", "details": details}
+            error["error_data"] = {"messaging_product": "whatsapp", "details": details}
         if subcode:
-            self.body["error_subcode"] = subcode
-        self.body["fbtrace_id"] = "A5imulated"
-
-    def answer(self, headers: dict[str, str] | None = None) -> web.Response:
-        return web.json_response({"error": self.body}, status=self.status, headers=headers)
+            error["error_subcode"] = subcode
+        super().__init__(status, {"error": {**error, "fbtrace_id": "A5imulated"}})
+        self.code = code
 
 
 def invalid(details: str) -> GraphError:
@@ -32,7 +29,6 @@ def missing(name: str) -> GraphError:
 
 TOKEN = GraphError(190, "Invalid OAuth access token - Cannot parse access token", status=401)
 RIGHTS = GraphError(10, "(#10) Application does not have permission for this action", status=403)
-BUSY = GraphError(130429, "(#130429) Rate limit hit", "Cloud API message throughput has been reached.", status=429)
 BROKEN = GraphError(
     131000, "(#131000) Something went wrong", "Message failed to send due to an unknown error.", status=500
 )
@@ -47,6 +43,11 @@ SILENT = GraphError(
     "(#131047) Re-engagement message",
     "Message failed to send because more than 24 hours have passed since the customer last replied to this number.",
 )
+
+
+def busy(seconds: float) -> Refused:
+    error = GraphError(130429, "(#130429) Rate limit hit", "Cloud API message throughput has been reached.")
+    return Refused(429, error.body, {"Retry-After": str(math.ceil(seconds))})
 
 
 def no_number(number: str) -> GraphError:

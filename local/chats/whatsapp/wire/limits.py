@@ -9,7 +9,7 @@ WINDOW_SECONDS = 24 * 3600
 
 
 class Limits:
-    """What each person wrote and got, by the clock of the simulator."""
+    """Times of messages from and to each person, by the clock of the simulator."""
 
     def __init__(self, options: WhatsAppOptions, clock: Callable[[], float]) -> None:
         self._options, self._clock = options, clock

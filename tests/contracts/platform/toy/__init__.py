@@ -1,4 +1,4 @@
-"""Two toy platforms, one without threads and buttons: complete, but listed nowhere."""
+"""Two toy platforms, one without threads and buttons: complete, but listed nowhere. Copy this folder for a new one."""
 
 from dataclasses import replace
 
@@ -10,10 +10,12 @@ SPEC = PlatformSpec(
     title="Toy",
     threads=True,
     adapter="tests.contracts.platform.toy.adapter:Toy",
+    set_up="tests.contracts.platform.toy.set_up:ToySetUp",
     secrets=("toy/bot_token", "toy/webhook_secret"),
     api_url="https://toy.example/api",
     link_url="https://toy.example/open",
     chat_id=r"[A-Za-z]{1,20}",
+    lazy_imports=("tests.contracts.platform.toy.api",),
     body_limit=2 * 1024 * 1024,
 )
 CHAT = LocalChat(
@@ -27,8 +29,9 @@ CHAT = LocalChat(
     ),
     homes={"owner": "lounge", "other": "studio"},
     wire="tests.contracts.platform.toy.wire:ToyWire",
+    title_limit=60,
     api_url="http://{host}/toy/api",
-    kinds={"room": ChatKind("room", "room"), "note": ChatKind("note", "note", threads=False)},
+    kinds={"room": ChatKind("room", "room", names_people=True), "note": ChatKind("note", "note", threads=False)},
 )
 
 PLAIN_SPEC = replace(
@@ -36,6 +39,7 @@ PLAIN_SPEC = replace(
     name="plaintoy",
     title="Plain Toy",
     threads=False,
+    set_up=None,
     adapter="tests.contracts.platform.toy.adapter:PlainToy",
     secrets=("plaintoy/bot_token", "plaintoy/webhook_secret"),
 )

@@ -6,9 +6,15 @@ from typing import Any
 from tests.contracts.platform.toy import CHAT
 from tests.support.hostile_webhooks import SAID, Samples
 
+TOKEN = "the-webhook-secret"  # stands for it
 
-def sign(secrets: Mapping[str, str], _raw: bytes, _now: int) -> Mapping[str, str]:
-    return {"Authorization": f"Bearer {secrets['toy/webhook_secret']}"}
+
+def sign(_secrets: Mapping[str, str], _raw: bytes, _now: int) -> Mapping[str, str]:
+    return {}
+
+
+def seal(secrets: Mapping[str, str], raw: bytes) -> bytes:
+    return raw.replace(TOKEN.encode(), secrets["toy/webhook_secret"].encode())
 
 
 def transactions(number: int) -> list[dict[str, Any]]:
@@ -22,7 +28,7 @@ def transactions(number: int) -> list[dict[str, Any]]:
     threaded = {**said, "thread": "t1"}
     invite = {"kind": "invite", "chat": "studio", "from": CHAT.people["stranger"]}
     press = {"kind": "press", "id": str(number), "chat": "lounge", "from": CHAT.people["owner"], "private": False}
-    press |= {"button": "go", "message": "7", "ticket": "p7"}
+    press |= {"button": "go", "message": "7"}
     batches: list[list[dict[str, Any]]] = [
         [said],
         [threaded],
@@ -32,7 +38,7 @@ def transactions(number: int) -> list[dict[str, Any]]:
         [press],
         [],
     ]
-    return [{"events": events} for events in batches]
+    return [{"token": TOKEN, "events": events} for events in batches]
 
 
-SAMPLES = (Samples(CHAT.name, sign, transactions, method="PUT", rest="/transactions/1"),)
+SAMPLES = (Samples(CHAT.name, sign, transactions, method="PUT", rest="/transactions/1", seal=seal),)

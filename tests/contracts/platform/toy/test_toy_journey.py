@@ -16,8 +16,10 @@ from local.chats import CHATS
 from local.service import LocalService
 from shared.domain.routes import Place
 from tests.contracts.platform.toy import CHAT, PLAIN_CHAT
+from tests.contracts.platform.toy.case import CASE
 from tests.support.api_user import ApiUser
 from tests.support.browser import Browser, missing
+from tests.support.snapshots import settled_snapshot, snapshot
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -35,12 +37,11 @@ def user(service: LocalService) -> ApiUser:
     return ApiUser(service)
 
 
-def transaction(service: LocalService, *events: dict[str, Any], body: bytes | None = None) -> httpx.Response:
-    """What the toy sends to the webhook: any number of events in one request."""
+def transaction(service: LocalService, *events: dict[str, Any], size: int = 0) -> httpx.Response:
+    """A webhook of the toy, with any number of events in one request."""
     return httpx.put(
         f"{service.url}/webhooks/toy/transactions/{uuid.uuid4().hex}",
-        content=body or json.dumps({"events": events}).encode(),
-        headers={"Authorization": f"Bearer {service.simulator.secrets['toy/webhook_secret']}"},
+        content=json.dumps({"token": service.simulator.secrets["toy/webhook_secret"], "events": events}).ljust(size),
     )
 
 
@@ -132,9 +133,18 @@ def test_every_event_of_a_transaction_is_handled(user: ApiUser) -> None:
     assert joined == ["POST /toy/api/chats/studio/join"]
 
 
+def test_events_without_a_known_person_are_ignored(user: ApiUser) -> None:
+    webhook, before = CASE.webhooks["toy"], settled_snapshot(user.service)
+    for event, body in CASE.ignored.items():
+        raw, _ = webhook.signed(user.service.simulator.secrets, json.dumps(body).encode(), 0)
+        assert user.http.request(webhook.method, webhook.path, content=raw).status_code == 200, event
+
+    assert {key for key in snapshot(user.service) if "INBOX#" in key} == {key for key in before if "INBOX#" in key}
+
+
 def test_the_body_limit_is_the_one_of_the_platform(service: LocalService) -> None:
-    assert transaction(service, body=b" " * (2 * 1024 * 1024)).status_code == 200
-    assert transaction(service, body=b" " * (2 * 1024 * 1024 + 1)).status_code == 413
+    assert transaction(service, size=2 * 1024 * 1024).status_code == 200
+    assert transaction(service, size=2 * 1024 * 1024 + 1).status_code == 413
 
 
 def test_sethome_checks_the_chat_with_the_platform(service: LocalService) -> None:

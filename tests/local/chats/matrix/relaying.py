@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from local.chats.matrix.relay import MatrixRelay
-from local.chats.relays.base import Backoff, Relay
+from local.chats.relays.base import Relay
+from local.chats.relays.webhook import Backoff
 from local.chats.simulator import Simulator
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from local.chats.matrix.relay import MatrixRelay
-from local.chats.relays.base import Backoff
+from local.chats.relays.webhook import Backoff
 from tests.local.chats.relays.under_test import running
 from tests.support.servers import HttpServer, Request, Response, json_response
 from tests.support.waiting import eventually

@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 from local.chats.relays.base import Relay, Unusable
+from local.chats.relays.webhook import Backoff
 from tests.support.servers import WAIT_SECONDS
 
 
@@ -13,7 +14,7 @@ class Scripted(Relay):
     platform = "telegram"
 
     def __init__(self, ends_with: Exception | None = None) -> None:
-        super().__init__()
+        super().__init__("http://service.test", lambda _raw, *, now: {"time": str(now)}, pauses=Backoff)
         self.running = threading.Event()
         self.was_cancelled = False
         self._ends_with = ends_with

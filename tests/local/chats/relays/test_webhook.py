@@ -8,8 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from local.chats.relays.base import Backoff
-from local.chats.relays.webhook import Outcome, Webhook
+from local.chats.relays.webhook import Backoff, Outcome, Webhook
 from tests.support.webhook_receiver import WebhookReceiver
 
 

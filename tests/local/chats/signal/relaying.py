@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from local.chats.relays.base import Backoff, Relay
+from local.chats.relays.base import Relay
+from local.chats.relays.webhook import Backoff
 from local.chats.signal.relay import SignalRelay
 from local.chats.simulator import Simulator
 

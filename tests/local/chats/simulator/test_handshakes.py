@@ -14,7 +14,7 @@ from tests.support.webhook_receiver import WebhookReceiver
 
 
 def careful(simulator: Simulator) -> Answer:
-    """Answers as a service should: checks the signature, then the question."""
+    """Answers as a service should, by libraries other than ours: checks the signature, then the question."""
     slack = SignatureVerifier(simulator.secrets["slack/signing_secret"])
     discord = VerifyKey(bytes.fromhex(simulator.secrets["discord/public_key"]))
 
@@ -39,7 +39,7 @@ def careful(simulator: Simulator) -> Answer:
     return reply
 
 
-@pytest.mark.parametrize("platform", [chat.name for chat in CHATS])
+@pytest.mark.parametrize("platform", ["slack", "discord", "matrix", "whatsapp"])
 def test_a_verifying_webhook_is_accepted(simulator: Simulator, receiver: WebhookReceiver, platform: Any) -> None:
     receiver.answer(careful(simulator))
     simulator.webhook_url = receiver.url

@@ -27,7 +27,7 @@ def heard(*pieces: bytes) -> list[str]:
     told: list[str] = []
     stream = CompletionStream(told.append)
     for piece in pieces:
-        stream.hear(piece)
+        stream.feed(piece)
     return told
 
 
@@ -104,7 +104,7 @@ def test_silence_counts_once_the_model_speaks_or_a_plain_body_begins() -> None:
     def begun(*pieces: Any) -> bool:
         stream = CompletionStream(lambda _: None)
         for piece in pieces:
-            stream.hear(piece)
+            stream.feed(piece)
         return stream.has_begun
 
     assert not begun(b"  ")

@@ -29,7 +29,6 @@ def _snowflake(number: int) -> str:
 CASE = PlatformCase(
     name="discord",
     threaded_chats={"text channel": HOME, "forum channel": FORUM},
-    title_limit=100,
     mention=re.compile(r"<@[!&]?\d|(?<!\w)@(?:everyone|here)\b"),
     own_mentions=(f"-# <@{CHAT.people['owner']}>",),
     opens_threads_with="open_thread",

@@ -50,12 +50,12 @@ def test_bars_and_rules_outside_a_table_are_unchanged(text: str) -> None:
     assert for_discord(text) == text
 
 
-def test_a_table_in_a_code_fence_is_unchanged() -> None:
+def test_a_table_in_a_code_block_is_unchanged() -> None:
     text = "```md\n| a | b |\n|---|---|\n| 1 | 2 |\n```"
     assert for_discord(text) == text
 
 
-def test_a_fence_inside_a_fence_does_not_end_it() -> None:
+def test_a_code_block_inside_a_code_block_does_not_end_it() -> None:
     shown = for_discord("````md\nbefore\n```py\nprint()\n```\nafter\n````\nend")
     assert shown.startswith("```md\nbefore\n")
     assert shown.endswith("\nafter\n```\nend")
@@ -63,15 +63,15 @@ def test_a_fence_inside_a_fence_does_not_end_it() -> None:
     assert shown.replace("\u200b", "") == "```md\nbefore\n```py\nprint()\n```\nafter\n```\nend"
 
 
-def test_tilde_fences_become_backtick_fences() -> None:
+def test_tilde_code_blocks_become_backtick_code_blocks() -> None:
     assert for_discord("~~~py\nprint()\n~~~") == "```py\nprint()\n```"
 
 
-def test_an_open_fence_is_closed() -> None:
+def test_an_open_code_block_is_closed() -> None:
     assert for_discord("```py\nprint()") == "```py\nprint()\n```"
 
 
-def test_backticks_in_a_sentence_open_no_fence() -> None:
+def test_backticks_in_a_sentence_open_no_code_block() -> None:
     text = "end it with ``` here\n```py\nprint()\n```\nand ```so``` on"
     assert for_discord(text).count("```") == 2
     assert for_discord(text).replace("\u200b", "") == text
@@ -134,7 +134,7 @@ MARKDOWN = st.lists(
 
 @settings(deadline=None)
 @given(MARKDOWN)
-def test_any_reply_fits_the_limit_and_closes_its_fences(markdown: str) -> None:
+def test_any_reply_fits_the_limit_and_closes_its_code_blocks(markdown: str) -> None:
     parts = texts(markdown)
     assert parts == texts(markdown)
     for part in parts:

@@ -51,8 +51,8 @@ code_lines = st.lists(
 
 
 @st.composite
-def fences(draw: st.DrawFn, margin: str = "", first: str | None = None) -> str:
-    """A fence that is longer than whatever its lines hold, each line behind `margin`."""
+def code_blocks(draw: st.DrawFn, margin: str = "", first: str | None = None) -> str:
+    """A code block with a longer run than any in its lines, each line behind `margin`."""
     run = draw(st.sampled_from(["````", "~~~~", "`````", "~~~~~~"]))
     info = draw(st.sampled_from(["", "python", "md", "js title=x"]))
     lines = [margin + line for line in draw(code_lines)]
@@ -69,10 +69,10 @@ lists = st.lists(prose, min_size=1, max_size=20).map(lambda items: "\n".join(f"-
 blocks = st.one_of(
     paragraphs,
     lists,
-    fences(),
-    fences(margin="> "),
-    fences(margin="   ", first="1. "),
-    fences(margin="      ", first="10.   "),
+    code_blocks(),
+    code_blocks(margin="> "),
+    code_blocks(margin="   ", first="1. "),
+    code_blocks(margin="      ", first="10.   "),
     tables(),
     st.just("# A heading"),
 )
@@ -104,12 +104,12 @@ fragments = st.sampled_from(
 rubbish = st.lists(fragments, max_size=120).map("".join)
 
 
-def leaves_a_fence_open(markdown: str) -> bool:
+def leaves_code_open(markdown: str) -> bool:
     """Whether words after the text would be read as code."""
     tokens = _PARSER.parse(f"{markdown}\n\nafterwards")
     return not any(token.type == "inline" and token.content == "afterwards" for token in tokens)
 
 
 def code_in(markdown: str) -> str:
-    """All fenced code of the text, without white space, which a cut inside a list may change."""
+    """The code blocks of the text, without white space, which a cut inside a list may change."""
     return "".join("".join(token.content.split()) for token in _PARSER.parse(markdown) if token.type == "fence")

@@ -29,10 +29,10 @@ IGNORED: dict[str, Any] = {
 CASE = PlatformCase(
     name="matrix",
     threaded_chats={"room": HOME, "direct room": DIRECT},
-    title_limit=150,
     mention=re.compile(r"(?<!\w)@(?:room|everyone|here|channel)\b", re.IGNORECASE),
     opens_threads_with="send",
-    webhooks={CHAT.name: SignedWebhook(CHAT.name, sign, message, timestamp=False)},
+    tells_webhook=False,
+    webhooks={CHAT.name: SignedWebhook(CHAT.name, sign, message)},
     samples=SAMPLES,
     ignored={name: {"events": [body]} for name, body in IGNORED.items()},
 )

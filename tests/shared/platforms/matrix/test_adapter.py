@@ -97,7 +97,8 @@ def test_an_invitation_to_a_room_that_can_be_read_is_accepted() -> None:
 
 
 def test_a_room_that_the_bot_has_not_joined_is_refused() -> None:
-    with harness(uninvited=(HOME,)) as at:
+    with harness() as at:
+        at.simulator.remove("matrix", HOME, bot_only=True)
         for refused in (lambda: at.platform.resolve_chat(ROOM, people=[OWNER]), lambda: at.platform.join(ROOM)):
             with pytest.raises(Rejected):
                 refused()

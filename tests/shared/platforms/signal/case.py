@@ -17,9 +17,9 @@ def message(number: int, text: str) -> dict[str, Any]:
 CASE = PlatformCase(
     name="signal",
     threaded_chats={"private chat": OWNER, "group": GROUP},
-    title_limit=0,
     mention=re.compile(r"(?<!\w)@(?:everyone|here|channel)\b"),
     opens_threads_with="send",
+    tells_webhook=False,
     webhooks={"signal": SignedWebhook("signal", sign, message)},
     samples=SAMPLES,
     ignored={

@@ -15,7 +15,7 @@ OURS = "https://handoff.example/webhooks/slack"
 CHANNEL, PERSON = Place("slack", "C100"), Place("slack", "U100")
 READ = "channels:history,groups:history,im:history,channels:read,groups:read,im:read,mpim:read"
 ENOUGH = f"chat:write,{READ},im:write"
-WHO = {"ok": True, "user": "handoff", "team": "Team", "url": "https://team.slack.com/"}
+WHO = {"ok": True, "user": "handoff", "team": "Team", "user_id": "U9001", "url": "https://team.slack.com/"}
 HISTORY: dict[str, Any] = {"ok": True, "messages": [], "has_more": False}
 
 

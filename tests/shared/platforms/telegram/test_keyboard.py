@@ -1,6 +1,6 @@
 """The layout of buttons below a message on Telegram."""
 
-from shared.platforms.telegram.keyboard import rows
+from shared.platforms.telegram.adapter import rows
 from shared.ports.platforms import Button
 
 

@@ -19,10 +19,9 @@ def message(number: int, text: str) -> dict[str, Any]:
 CASE = PlatformCase(
     name="whatsapp",
     threaded_chats={"chat": HOME},
-    title_limit=0,
     mention=re.compile(r"(?<!\w)@(?:everyone|here|channel)\b"),
     opens_threads_with="send",
-    webhooks={"whatsapp": SignedWebhook("whatsapp", sign, message, timestamp=False)},
+    webhooks={"whatsapp": SignedWebhook("whatsapp", sign, message)},
     samples=SAMPLES,
     ignored={
         "unknown person": batch({"messages": [entry(7, "let me in", person=STRANGER)]}),

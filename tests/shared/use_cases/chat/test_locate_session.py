@@ -7,7 +7,7 @@ import pytest
 from shared.domain.handoffs import Handoff, State, Step, Thread
 from shared.domain.routes import Place, cli_place
 from shared.errors import Busy, NotYet
-from shared.ports.inbox import InboxRow
+from shared.store.inbox import InboxRow
 from shared.use_cases.chat.locate_session import Broken, Elsewhere, Found, NotAddressed, Vacant, locate_session
 from tests.support.use_case_world import HOME, USER, World, with_listed_handoffs
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from shared.domain.routes import Place
-from shared.ports.inbox import InboxRow
+from shared.store.inbox import InboxRow
 from tests.support.use_case_world import World
 
 LEFT = "was not answered: send it again"

@@ -7,9 +7,9 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.errors import NotSent, PlatformError, RateLimited, Rejected, Unauthenticated
-from shared.ports.inbound import WebhookRequest
+from shared.ports.inbound import Answer, WebhookRequest
 from shared.ports.queue import TurnMessage
-from shared.use_cases.chat.receive_message import receive_message
+from shared.use_cases.chat.receive_message import RECEIVED, receive_message
 from tests.support.use_case_world import HOME, World
 
 GOOD = {"signature": "good"}
@@ -117,6 +117,14 @@ def test_only_a_press_of_a_known_person_is_acknowledged(world: World, sender: st
     receive_message(world.services, "chat", WebhookRequest(f"pressed-1|t1|allow:1|m1|{sender}".encode(), GOOD))
 
     assert world.platform.acknowledged == [(sender, text) for text in told]
+
+
+@pytest.mark.parametrize(("sender", "answer"), [("ada-there", Answer({"shown": "Done"})), ("stranger", RECEIVED)])
+def test_a_press_may_be_answered_in_the_response(world: World, sender: str, answer: Answer) -> None:
+    world.platform.press_answer = Answer({"shown": "Done"})
+    body = f"pressed-1|t1|allow:1|m1|{sender}".encode()
+
+    assert receive_message(world.services, "chat", WebhookRequest(body, GOOD)) == answer
     assert world.queue.waiting == []
 
 

@@ -7,7 +7,7 @@ import pytest
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, State, Step
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected, ThreadRefused
 from shared.ports.queue import Kickoff, Run
-from shared.ports.store import Store
+from shared.store.bundle import Store
 from shared.use_cases.handoffs.process_handoff import open_thread, rebind
 from tests.support.use_case_world import DEADLINE, HOME, LEASE, TURN_LEASE, World
 
@@ -113,8 +113,8 @@ def test_a_repeated_record_sends_no_run_for_a_claimed_kickoff(world: World) -> N
     assert world.platform.said(world.current().owner) == ["I am here"]
 
 
-def bound_by_an_earlier_release(world: World) -> Handoff:
-    """A handoff whose session has moved without a turn: its kickoff was a queue message."""
+def bound_without_turn(world: World) -> Handoff:
+    """A handoff whose session has moved, and whose kickoff was taken back from the executor that it was offered to."""
     handoff = claimed_by_a_dead_one(world, bound=True)
     session = world.current()
     world.store.sessions.replace(session, replace(session, turn=None))
@@ -125,8 +125,8 @@ def bound_by_an_earlier_release(world: World) -> Handoff:
 
 
 @pytest.mark.parametrize("words_first", [False, True], ids=["", "words come first"])
-def test_a_kickoff_of_an_earlier_release_is_offered(world: World, words_first: bool) -> None:
-    handoff = bound_by_an_earlier_release(world)
+def test_a_kickoff_that_was_taken_back_is_offered(world: World, words_first: bool) -> None:
+    handoff = bound_without_turn(world)
     place = world.current().owner
     if words_first:
         world.say(place, "am I early?", "0001")
@@ -139,18 +139,8 @@ def test_a_kickoff_of_an_earlier_release_is_offered(world: World, words_first: b
     assert world.platform.said(place) == answers
 
 
-def test_the_next_attempt_asks_for_the_kickoff_of_an_earlier_release(world: World) -> None:
-    handoff = bound_by_an_earlier_release(world)
-
-    rebind(world.services, world.latest(handoff))
-    world.turns()
-
-    assert world.latest(handoff).state is State.COMPLETED
-    assert world.platform.said(world.current().owner) == ["reply to 3"]
-
-
 def test_a_repeated_kickoff_message_offers_nothing_more(world: World) -> None:
-    handoff = bound_by_an_earlier_release(world)
+    handoff = bound_without_turn(world)
     place = world.current().owner
     for number in range(3):
         world.queue.send(Kickoff(place, handoff.id), dedupe=f"kickoff {number}")

@@ -7,9 +7,9 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.errors import UnknownUser
-from shared.ports.inbox import InboxRow
 from shared.ports.tables import Item, Table
 from shared.store.bundle import store_on
+from shared.store.inbox import InboxRow
 from shared.use_cases.people.remove_user import remove_user
 from shared.use_cases.sessions.move_to_chat import move_to_chat
 from shared.use_cases.turns.accept_turn import accept_turn

@@ -6,8 +6,8 @@ from shared.domain.handoffs import State
 from shared.domain.routes import Place
 from shared.domain.sessions import Executor, Interruption
 from shared.errors import TurnEnded, TurnTaken
+from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.sessions.resume_session import resume_session
-from shared.use_cases.sweep import sweep
 from shared.use_cases.turns.execute_turn import execute_turn
 from tests.support.machine import Machine, post, shown
 from tests.support.use_case_world import LIMIT, TURN_LEASE, USER, World

@@ -5,7 +5,7 @@ import pytest
 from shared.domain.progress import MAX_SAID, MAX_TOOL, Summary
 from shared.domain.routes import Place
 from shared.errors import TurnEnded, TurnSuperseded
-from shared.use_cases.sweep import sweep
+from shared.use_cases.recovery.sweep import sweep
 from tests.support.machine import Machine, post, shown
 from tests.support.use_case_world import World
 

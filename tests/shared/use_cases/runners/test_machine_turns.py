@@ -23,7 +23,7 @@ from shared.errors import (
 from shared.ports.queue import WakeUp
 from shared.ports.tables import Table
 from shared.store.leases import claimed_sessions, void_leases
-from shared.use_cases.runners.claim_turn import claim_turn
+from shared.use_cases.runners.claim_machine_turn import claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import own_runner, poll_turns, register_runner, revoke_runner
 from shared.use_cases.sessions.resume_session import resume_session
@@ -148,7 +148,9 @@ def test_another_runner_claims_nothing(world: World, machine: Machine, place: Pl
     turn = world.current().turn
     assert turn is not None
     with pytest.raises(UnknownRunner):
-        claim_turn(world.services, TurnName("eve", machine.id, "s-1", turn.id), claim_id="c", previous_fence=None)
+        claim_machine_turn(
+            world.services, TurnName("eve", machine.id, "s-1", turn.id), claim_id="c", previous_fence=None
+        )
     assert world.current().turn == turn
 
 
@@ -365,7 +367,8 @@ def test_a_deleted_session_leaves_nothing_to_poll(world: World, machine: Machine
 def test_a_restart_of_the_service_leaves_a_machine_at_work_alone(world: World, machine: Machine, place: Place) -> None:
     post(world, place, "0001", "one")
     machine.start()
-    tables: MemoryTables = world.store.sessions._tables  # type: ignore[attr-defined]  # what the process has left
+    tables = world.store.sessions._tables
+    assert isinstance(tables, MemoryTables)
     held = [item for item in tables.scan(Table.SESSIONS) if item["sk"] == "META"]
     assert (void_leases(tables, held, now=world.clock.now()), claimed_sessions(held)) == (0, [])
     turn = world.current().turn

@@ -9,8 +9,8 @@ from shared.domain.messages import CUT, digest
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, ResumePending
 from shared.errors import AgentFailed, NotSent
-from shared.ports.inbox import InboxRow
 from shared.ports.queue import InboxEvent, WakeUp
+from shared.store.inbox import InboxRow
 from shared.use_cases.sessions.move_to_chat import move_to_chat
 from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.sessions.save_session import delete_session

@@ -10,8 +10,8 @@ from shared.domain.handoffs import State
 from shared.domain.routes import Place
 from shared.domain.sessions import Turn
 from shared.errors import AgentFailed, SessionBusy
-from shared.ports.inbox import InboxRow
 from shared.ports.queue import Run, TurnMessage
+from shared.store.inbox import InboxRow
 from shared.use_cases.sessions.append_messages import append_messages
 from shared.use_cases.sessions.move_to_chat import move_to_chat
 from shared.use_cases.sessions.resume_session import resume_session

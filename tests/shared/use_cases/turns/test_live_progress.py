@@ -11,9 +11,10 @@ from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.errors import AgentCancelled, AgentFailed, AgentUnavailable, NotSent
 from shared.ports.queue import Run, Show
+from shared.use_cases.recovery.give_up import end_turn
 from shared.use_cases.turns import heartbeat
 from shared.use_cases.turns.accept_turn import accept_turn
-from shared.use_cases.turns.claim_turn import claim_turn, end_turn
+from shared.use_cases.turns.claim_turn import claim_turn
 from shared.use_cases.turns.live_progress import LiveProgress
 from shared.use_cases.turns.show_turn import show_turn
 from tests.support.use_case_world import USER, World
@@ -79,7 +80,7 @@ def test_words_are_shown_edited_and_shrunk_and_the_reply_is_a_new_message(world:
 
 def test_a_quick_answer_stores_and_shows_nothing(world: World, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     stored: list[object] = []
-    monkeypatch.setattr(world.store.machine_turns, "report", lambda *given: stored.append(given))
+    monkeypatch.setattr(world.store.turns, "report", lambda *given: stored.append(given))
 
     def answer() -> str:
         assert world.agent.progress is not None
@@ -155,7 +156,7 @@ def test_another_try_goes_on_in_the_same_message(world: World, place: Place) -> 
 def test_an_old_executor_overwrites_no_newer_progress(world: World, place: Place) -> None:
     runs = [LiveProgress(world.services, *_claimed(world)), LiveProgress(world.services, *_claimed(world))]
     for number, live in enumerate(runs):
-        live.hear(f"from {number}")
+        live.update(f"from {number}")
     assert [live.show() for live in reversed(runs)] == [True, False]
     progress = offer(world).progress
     assert progress is not None
@@ -170,9 +171,9 @@ def test_an_old_executor_overwrites_no_newer_progress(world: World, place: Place
 @pytest.mark.usefixtures("place")
 def test_nothing_new_costs_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     live = LiveProgress(world.services, *_claimed(world))
-    live.hear("One.")
+    live.update("One.")
     assert live.show()
-    monkeypatch.setattr(world.store.machine_turns, "report", _fail)
+    monkeypatch.setattr(world.store.turns, "report", _fail)
     monkeypatch.setattr(world.store.sessions, "get", _fail)
     assert live.show()
 
@@ -180,7 +181,7 @@ def test_nothing_new_costs_nothing(world: World, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.usefixtures("place")
 def test_only_the_end_of_a_long_text_is_stored(world: World) -> None:
     live = LiveProgress(world.services, *_claimed(world))
-    live.hear("x" * 100_000)
+    live.update("x" * 100_000)
     assert live.show()
     stored = offer(world).progress
     assert stored is not None
@@ -198,7 +199,7 @@ def test_a_store_that_fails_costs_the_progress_only(
         tried.append(1)
         raise OSError("PRIVATE words")
 
-    monkeypatch.setattr(world.store.machine_turns, "report", broken)
+    monkeypatch.setattr(world.store.turns, "report", broken)
     caplog.set_level(logging.DEBUG)
 
     def answer() -> str:
@@ -243,7 +244,7 @@ def test_a_platform_without_edits_gets_no_progress(world: World, place: Place) -
 def test_a_message_that_is_shown_late_is_shrunk_by_the_one_who_shows_it(world: World, place: Place) -> None:
     """The reply is delivered and the turn settled between the send of the progress message and its journal entry."""
     live = LiveProgress(world.services, *_claimed(world))
-    live.hear("One.")
+    live.update("One.")
     live.show()
     (show,) = shows(world)
     world.queue.waiting.clear()

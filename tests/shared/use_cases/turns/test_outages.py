@@ -8,9 +8,9 @@ from shared.domain.handoffs import Handoff, State
 from shared.domain.routes import Place
 from shared.errors import AgentFailed, Ambiguous, NotSent, PlatformError, RateLimited
 from shared.ports.inbound import WebhookRequest
-from shared.ports.store import Store
+from shared.store.bundle import Store
 from shared.use_cases.chat.receive_message import receive_message
-from shared.use_cases.turns.deliver import REPEAT_MARK
+from shared.use_cases.deliver import REPEAT_MARK
 from tests.support.fake_platform import Idempotency
 from tests.support.use_case_world import LEASE, USER, World
 

@@ -1,0 +1,21 @@
+"""Inbox rows as the session's agent gets them."""
+
+from collections.abc import Sequence
+
+from shared.domain.messages import Message
+from shared.domain.sessions import Session
+from shared.domain.speakers import as_said
+from shared.store.inbox import InboxRow
+
+
+def messages_of(session: Session, rows: Sequence[InboxRow]) -> list[Message]:
+    """Rows as messages of a transcript."""
+    return [
+        {"role": "user", "content": text_for_agent(session, row), "id": f"{row.place.route}/{row.event_id}"}
+        for row in rows
+    ]
+
+
+def text_for_agent(session: Session, row: InboxRow) -> str:
+    """The text of a row, as the session's agent gets it."""
+    return as_said(row.text, speaker=row.user_id, owner=session.user_id)

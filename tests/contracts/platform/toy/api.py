@@ -1,0 +1,39 @@
+"""Calls to the toy over HTTP, with its errors as PlatformErrors. Imported on the first call."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
+
+from shared.errors import PlaceGone, PlatformError, Rejected, ThreadRefused
+from shared.platforms.answers import Shape, fits
+from shared.platforms.http_api import HttpApi, Lost
+
+SECONDS = 5.0
+
+
+class Api(HttpApi):
+    """One bot."""
+
+    server = "The toy"
+
+    def __init__(self, url: str, token: Callable[[], str]) -> None:
+        super().__init__(url)
+        self._token = token
+
+    def get(self, path: str, shape: Shape, *, seconds: float = SECONDS, **query: str) -> Any:
+        return self.call("GET", path, shape, seconds=seconds, changes=False, params=query)
+
+    def change(self, method: str, path: str, body: Mapping[str, Any], shape: Shape = dict) -> Any:
+        return self.call(method, path, shape, seconds=SECONDS, json=body)
+
+    def headers(self) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {self._token()}"}
+
+    def refusal(self, response: httpx.Response, said: Any, _: Lost) -> PlatformError | None:
+        if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
+            return None
+        if not response.is_client_error or not fits(said, {"error": str}):
+            return None
+        kind = {404: PlaceGone, 409: ThreadRefused}.get(response.status_code, Rejected)
+        return kind(f"The toy refused: {said['error']}")
