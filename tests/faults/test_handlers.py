@@ -21,7 +21,7 @@ from shared.store.bundle import Store
 from shared.store.turns import Turns
 from shared.use_cases.turns.execute_turn import RESERVE
 from shared.use_cases.turns.run_turn import CONFLICT_PAUSE
-from tests.support.use_case_world import TURN_LEASE, World
+from tests.support.use_case_world import World
 
 EVENTS = Path(__file__).parents[1] / "events"
 MESSAGE_ID = "059f36b4-87a3-44ab-83d2-661975830a7d"
@@ -62,19 +62,18 @@ def visibility() -> RecordedVisibility:
     return RecordedVisibility()
 
 
-def queue_event(body: str, *, tries: int = 1) -> dict[str, Any]:
+def queue_event(body: str) -> dict[str, Any]:
     queued = event("queue_kickoff_turn")
     queued["Records"][0]["body"] = body
-    queued["Records"][0]["attributes"]["ApproximateReceiveCount"] = str(tries)
     return queued
 
 
-def run_turn(world: World, visibility: RecordedVisibility, *, tries: int = 1) -> Any:
+def run_turn(world: World, visibility: RecordedVisibility) -> Any:
     """Run the turn handler on the queue's next message."""
     received = world.queue.receive()
     assert received is not None
     services = replace(world.services, visibility=lambda _: visibility)
-    return build_turn(services)(queue_event(body_of(received.message), tries=tries), Context(60))
+    return build_turn(services)(queue_event(body_of(received.message)), Context(60))
 
 
 def run_agent(world: World, *, seconds: int = 900) -> None:
@@ -108,20 +107,6 @@ def test_a_rate_limited_turn_sets_the_visibility_timeout(world: World, visibilit
     world.platform.next["send"].append(RateLimited(1234.5))
     assert failed(run_turn(world, visibility)) == [MESSAGE_ID]
     assert visibility.seconds == [1235]
-
-
-@pytest.mark.parametrize("tries", [1, 30])
-def test_a_message_for_a_busy_session_is_deleted_at_once(
-    world: World, visibility: RecordedVisibility, tries: int
-) -> None:
-    _, place = world.moved()
-    world.say(place, "And now?", "0001")
-    run_turn(world, visibility)
-    world.queue.waiting.clear()
-    world.say(place, "And then?", "0002")
-
-    assert failed(run_turn(world, visibility, tries=tries)) == []
-    assert visibility.seconds == []
 
 
 def test_a_message_whose_session_keeps_changing_is_retried_soon(world: World, visibility: RecordedVisibility) -> None:
@@ -193,21 +178,6 @@ def test_an_unreadable_run_is_dropped(world: World, caplog: pytest.LogCaptureFix
     assert build_agent(world.services)(queue_event(body), Context()) is None
     assert MESSAGE_ID in caplog.text
     assert body not in caplog.text
-
-
-def test_a_run_that_finds_its_turn_over_wakes_the_place(world: World) -> None:
-    """The agent before it may have died between its commit and the wake-up."""
-    handoff = kickoff(world)
-    run_agent(world)
-    world.queue.waiting.clear()
-    world.queue.forget()
-
-    world.wait(TURN_LEASE / 1000)
-    run_agent(world)
-    world.turns()
-
-    assert world.latest(handoff).state == State.COMPLETED
-    assert len(world.agent.given) == 1
 
 
 def batch_of(world: World, count: int) -> dict[str, Handoff]:

@@ -20,7 +20,7 @@ from tests.support.api_user import ApiUser
 from tests.support.chat_thread import ChatThread
 from tests.support.engines import ENGINES, FUNCTIONS
 from tests.support.kill_cases import COMMAND_SECONDS, WAIT_SECONDS
-from tests.support.kill_points import AGENT, PROCESS, TURN, WEBHOOK, Plan
+from tests.support.kill_points import AGENT, PROCESS, TURN, Plan
 from tests.support.killable_program import ANY
 from tests.support.platform_cases import CASES, PLATFORMS, may_repeat
 from tests.support.service import Service
@@ -223,18 +223,6 @@ def kill_and_check(victims: Victims, user: ApiUser, moment: str) -> None:
     confirmed = [t for t in threads for m in t["messages"] if "Confirmed" in m["text"]]
     assert [session["owner"].rsplit(":", 1)[-1]] == [thread["id"] for thread in confirmed]
     assert [m.get("internal", False) for m in user.transcript(session_id)] == [False] * 4 + [True, False]
-
-
-def test_a_message_whose_webhook_is_killed_is_answered_once(victims: Victims, user: ApiUser) -> None:
-    thread = ChatThread(user)
-    killed = victims.killed
-
-    victims.kill_next(WEBHOOK)
-    thread.say("Heard?")
-    eventually(lambda: thread.session()["message_count"] == 8, within=WAIT_SECONDS)
-
-    assert victims.killed == killed + 1
-    assert thread.contents().count("Heard?") == 1
 
 
 @pytest.mark.parametrize("function", [TURN, AGENT])

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.api_user import ApiUser, add_user
-from tests.support.platform_cases import CASES, DEFAULT_PLATFORM, PLATFORMS, SHARED, THREADED
+from tests.support.api_user import ApiUser
+from tests.support.platform_cases import CASES, PLATFORMS, THREADED
 from tests.support.waiting import eventually
 
 Check = dict[str, Any]
@@ -78,25 +78,6 @@ def test_rejected_deliveries_show_in_the_webhook_check(user: ApiUser) -> None:
         again = {"url": url, "secret_token": secrets["telegram/webhook_secret"]}
         httpx.post(f"{api}/setWebhook", json=again).raise_for_status()
     _wait_for_webhook(user, ok=True)
-
-
-@pytest.mark.parametrize("platform", SHARED)
-def test_a_user_without_an_account_on_the_platform(user: ApiUser, platform: str) -> None:
-    found = results(ApiUser(user.service, "other"), platform)
-
-    assert found["identity"] is False
-    assert found["home"] is not CASES[platform].tells_members
-
-
-def test_a_user_without_a_home_learns_how_to_set_one(user: ApiUser) -> None:
-    homes = [check for check in checks(add_user(user.service)) if check["name"] == "home"]
-
-    assert [(check["platform"], check["ok"]) for check in homes] == [(platform, False) for platform in PLATFORMS]
-    assert homes[0]["fix"] == f"handoff link {DEFAULT_PLATFORM}"
-
-
-def test_it_needs_a_token(user: ApiUser) -> None:
-    assert httpx.get(f"{user.service.url}/doctor").status_code == 401
 
 
 def _wait_for_webhook(user: ApiUser, *, ok: bool) -> Check:

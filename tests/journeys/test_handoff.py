@@ -60,51 +60,12 @@ def test_a_reply_in_the_thread_continues_the_session(user: ApiUser) -> None:
     assert answer["role"] == "assistant"
 
 
-def test_after_the_move_the_terminal_gets_the_new_place(user: ApiUser) -> None:
-    thread = ChatThread(user)
-
-    body = {"epoch": 0, "after": 6, "messages": [{"role": "user", "content": "still here?"}]}
-    refused = user.http.post(f"/sessions/{thread.session_id}/messages", json=body)
-
-    assert refused.status_code == 409
-    assert refused.json()["code"] == "moved"
-    assert refused.json()["owner"] == thread.route
-    assert refused.json()["link"] == thread.handoff["thread"]["url"]
-    assert len(thread.contents()) == 6
-
-
 def test_a_chat_without_threads_is_used_with_a_notice(user: ApiUser) -> None:
     done = user.hand_off(user.create_session(), "telegram", target=PLAIN_GROUP, replace=True)
 
     assert done["state"] == "completed"
     assert "No thread was opened" in done["notice"]
     assert done["session"]["owner"] == f"telegram:{PLAIN_GROUP}"
-
-
-def test_require_thread_fails_in_a_chat_without_threads(user: ApiUser) -> None:
-    session_id = user.create_session()
-
-    done = user.hand_off(session_id, "telegram", target=PLAIN_GROUP, require_thread=True)
-
-    assert done["state"] == "failed"
-    assert done["error"]["code"] == "thread_refused"
-    assert user.session(session_id)["owner"] == "cli"
-    assert user.session(session_id)["active_handoff"] is None
-
-
-def test_requests_with_the_same_key_are_one_handoff(user: ApiUser) -> None:
-    title = f"twice {uuid.uuid4().hex[:6]}"
-    session_id = user.create_session(title=title)
-
-    first = user.request_handoff(session_id, key=title)
-    again = user.request_handoff(session_id, key=title)
-    user.wait_for_handoff(first.json()["id"])
-    late = user.request_handoff(session_id, key=title)
-
-    assert {answer.status_code for answer in (first, again, late)} == {202}
-    assert len({answer.json()["id"] for answer in (first, again, late)}) == 1
-    (thread,) = user.threads(title)
-    assert len(thread["messages"]) == 1
 
 
 def test_one_request_can_carry_the_whole_session(user: ApiUser) -> None:

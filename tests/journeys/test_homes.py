@@ -5,7 +5,6 @@ import pytest
 from tests.support.api_user import ApiUser
 from tests.support.chat_thread import ChatThread
 from tests.support.platform_cases import CASES, THREADED
-from tests.support.waiting import eventually
 
 CHATS = {
     f"{platform} {kind}": (platform, chat)
@@ -28,14 +27,3 @@ def test_a_reply_in_the_thread_is_answered_there(user: ApiUser, kind: str) -> No
     assert contents[:6] == [f"message {number}" for number in range(6)]
     assert contents[8] == "Where were we?"
     assert len(thread.replies()) == 1
-
-
-def test_a_chat_without_threads_holds_the_session_itself(user: ApiUser) -> None:
-    plain_group = "-1002"
-    session_id = user.create_session()
-
-    done = user.hand_off(session_id, "telegram", target=plain_group, replace=True)
-    user.service.simulator.say("telegram", plain_group, "in the group")
-
-    assert done["session"]["owner"] == f"telegram:{plain_group}"
-    eventually(lambda: "in the group" in user.contents(session_id))

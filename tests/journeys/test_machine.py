@@ -76,24 +76,6 @@ def test_words_said_while_it_works_are_given_to_the_machine(user: ApiUser, machi
     assert machine.waiting() == []
 
 
-def test_stop_ends_the_turn_and_nothing_of_it_is_committed(user: ApiUser, machine: Machine) -> None:
-    thread = MachineThread(user, machine)
-    thread.say("a long job")
-    turn = machine.claim(thread.session_id).begin()
-    thread.say("/stop")
-    thread.wait_for("Stopped")
-    assert turn.post("events", seq=9).json()["code"] == "ended"
-    assert turn.reply("too late").json()["code"] == "ended"
-    thread.say("onwards")
-    second = machine.claim(thread.session_id)
-    assert second.words == ["onwards"]
-    assert second.claim["native_dirty"]  # the agent was interrupted, and must be told
-    second.begin().reply("going on").raise_for_status()
-    thread.wait_for("going on")
-    assert "too late" not in thread.contents()
-    assert not thread.session()["turn_running"]
-
-
 def test_the_model_answers_on_request_and_the_machine_learns_of_it(user: ApiUser, machine: Machine) -> None:
     thread = MachineThread(user, machine)
     thread.say("/cloud")
@@ -109,32 +91,3 @@ def test_the_model_answers_on_request_and_the_machine_learns_of_it(user: ApiUser
     thread.wait_for("I know what the model said")
     thread.say("again")
     assert machine.claim(thread.session_id).claim["unseen"] == []
-
-
-def test_a_revoked_machine_commits_nothing_and_the_model_answers(user: ApiUser, machine: Machine) -> None:
-    thread = MachineThread(user, machine)
-    thread.say("work")
-    turn = machine.claim(thread.session_id).begin()
-    assert user.http.delete(f"/runners/{machine.id}").status_code == 204
-    assert turn.reply("from a stolen laptop").json()["code"] == "runner_revoked"
-    assert machine.register().json()["code"] == "runner_revoked"
-    thread.wait_for("work")  # answered by the deployment's agent
-    assert "from a stolen laptop" not in thread.contents()
-
-
-def test_other_users_see_and_claim_nothing(owner: ApiUser, neighbour: ApiUser) -> None:
-    machine = Machine(owner)
-    thread = MachineThread(owner, machine)
-    thread.say("private")
-    turn = machine.claim(thread.session_id)
-    stranger = Machine(neighbour, machine.id)
-    assert stranger.waiting() == []
-    named = {"session_id": thread.session_id, "claim_id": "c"}
-    path = f"/runners/{machine.id}/turns/{turn.claim['turn_id']}/claim"
-    assert neighbour.http.post(path, json=named).json()["code"] == "unknown_session"
-    assert [runner["id"] for runner in neighbour.http.get("/runners").json()["runners"]] == [machine.id]
-    other = neighbour.create_session(2)
-    answer = neighbour.http.put(f"/sessions/{other}", json={"runs_on": {**machine.runs_on(), "runner": "unknown"}})
-    assert answer.json()["code"] == "unknown_runner"
-    turn.begin().reply("done").raise_for_status()
-    thread.wait_for("done")

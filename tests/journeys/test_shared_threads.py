@@ -1,6 +1,4 @@
-"""Shared threads where chats have several people: a neighbour talks by name, and changes nothing by commands and buttons."""
-
-from typing import Any
+"""Shared threads where chats have several people: a neighbour talks by name, and decides no question."""
 
 import pytest
 
@@ -11,15 +9,7 @@ from tests.support.platform_cases import BUTTONED, SHARED, SHARED_CHATS, THREADE
 from tests.support.waiting import eventually
 
 GUEST = "stranger"
-COMMANDS = ("/stop", "/resume", "/new", "/share", "/share off", "/cloud", "/approve 1")
 REFUSED = "nothing was changed"
-
-
-def settled(thread: ChatThread) -> dict[str, Any]:
-    """The session without what talk changes."""
-    eventually(lambda: not thread.session()["turn_running"])
-    session = thread.session()
-    return {name: session[name] for name in ("owner", "epoch", "shared", "active_handoff", "suspended", "answers")}
 
 
 @pytest.fixture(params=SHARED)
@@ -37,40 +27,6 @@ def test_a_guest_talks_under_their_name(thread: ChatThread) -> None:
     eventually(lambda: thread.is_answered("[neighbour] is it [flaky]?\n[neighbour] [owner] delete it"))
     thread.say("mine")
     eventually(lambda: thread.is_answered("mine"))
-
-
-# A chat is told once in an hour. Without threads all tests of a platform share one chat, so this is their only refusal.
-def test_a_guests_commands_change_nothing(thread: ChatThread, neighbour: ApiUser) -> None:
-    before = settled(thread)
-    theirs = {session["id"] for session in neighbour.sessions()}
-    thread.say("rehearse: slow 2")
-    eventually(lambda: thread.session()["turn_running"])
-    for command in (*COMMANDS, f"/handoff {thread.platform}", f"/resume {thread.session_id}"):
-        thread.say(command, user=GUEST)
-    eventually(lambda: thread.is_answered("rehearse: slow 2"))
-    thread.say("after them", user=GUEST)
-    eventually(lambda: thread.is_answered("[neighbour] after them"))
-    thread.wait_for(REFUSED)
-    thread.say("mine")
-    eventually(lambda: thread.is_answered("mine"))
-
-    assert settled(thread) == before
-    assert {session["id"] for session in neighbour.sessions()} == theirs
-    assert len(thread.replies(REFUSED)) == 1, "answered once, however many there were"
-
-
-def test_share_off_ends_it(thread: ChatThread) -> None:
-    thread.say("/share off")
-    eventually(lambda: not thread.session()["shared"])
-    thread.say("theirs", user=GUEST)
-    thread.say("mine")
-    eventually(lambda: thread.is_answered("mine"))
-    assert not any("theirs" in text for text in thread.contents())
-
-    thread.say("/share")
-    eventually(lambda: thread.session()["shared"])
-    thread.say("again", user=GUEST)
-    eventually(lambda: thread.is_answered("[neighbour] again"))
 
 
 @pytest.mark.parametrize("platform", sorted({*SHARED} & {*THREADED}))

@@ -16,15 +16,13 @@ class SignedWebhook:
     """One way in which events of a platform reach the service.
 
     `sign` makes the headers from the platform's secrets, the raw body and the time in seconds. `message` is an event in
-    which the owner says `text`; `number` makes it unique. With a `timestamp`, the body and the time are signed.
-    `seal` puts a secret into the body, on a platform that signs nothing in the headers. `rest` follows the platform's
-    name in the path.
+    which the owner says `text`; `number` makes it unique. `seal` puts a secret into the body, on a platform that signs
+    nothing in the headers. `rest` follows the platform's name in the path.
     """
 
     platform: str
     sign: Callable[[Secrets, bytes, int], Headers]
     message: Callable[[int, str], dict[str, Any]]
-    timestamp: bool = True
     seal: Callable[[Secrets, bytes], bytes] = lambda _, raw: raw
     method: str = "POST"
     rest: str = ""
@@ -46,7 +44,7 @@ class PlatformCase:
 
     `mention` matches a text with which the platform notifies a person; `own_mentions` are those that the bot sends
     on purpose. `ignored` are signed events without a message of a person. `samples` are webhooks of every kind.
-    `tells_webhook`: its API tells where it posts to. `tells_members`: it tells whether accounts of a user are in a chat.
+    `tells_webhook`: its API tells where it posts to.
     """
 
     name: str
@@ -57,14 +55,8 @@ class PlatformCase:
     samples: Sequence[Samples]
     own_mentions: tuple[str, ...] = ()
     tells_webhook: bool = True
-    tells_members: bool = False
     opens_threads_with: str = "open_thread"  # the simulator's name for the call
 
     @property
     def home(self) -> str:
         return next(iter(self.threaded_chats.values()))
-
-    @property
-    def second_chat(self) -> str:
-        """A chat with threads other than the home."""
-        return list(self.threaded_chats.values())[1]

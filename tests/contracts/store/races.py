@@ -10,7 +10,7 @@ from shared.errors import Conflict, HandoffInFlight, PlaceBusy
 from shared.store.inbox import InboxRow
 from shared.store.outbox import OutPart
 from tests.contracts.store.racing import THREADS, insist, race, winners
-from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, RECEIPT, THREAD, Stage, World, sure
+from tests.contracts.store.world import BROKEN, HOME, LEASE, NOW, RECEIPT, THREAD, Stage, World
 
 SAID_SO = Reason("cancelled", "You called it off.")
 AT_HOME = Thread(HOME, "https://t.me/1001")
@@ -114,98 +114,6 @@ def commits(world: World) -> None:
     assert world.current() == winner
     assert len(world.store.outbox.journal("s-1", handoff.kickoff_turn)) == 2
     assert world.store.inbox.new(THREAD.place, limit=5) == []
-
-
-def offers(world: World) -> None:
-    """One of many offers is made, and one item is left of them."""
-    session, row = world.session(), world.row()
-
-    def offer(number: int) -> Callable[[], Session]:
-        made = world.new_offer(session, f"t-{number}", [row])
-        return lambda: world.store.turns.offer(session, made, rows=[row])
-
-    (winner,) = winners(race(*(offer(number) for number in CROWD)))
-    assert winner == world.current()
-    assert [made.id for made in world.store.turns.unsettled("s-1")] == [sure(winner.turn).id]
-
-
-def turn_claims(world: World) -> None:
-    """One executor gets the turn of a kickoff, which is claimed by a single update."""
-    world.handoff(Stage.BOUND)
-    offered = world.current()
-
-    def claim(number: int) -> Callable[[], Session]:
-        return lambda: world.claim_turn(offered, claim_id=f"c-{number}")
-
-    (winner,) = winners(race(*(claim(number) for number in CROWD)))
-    assert winner == world.current()
-    assert sure(winner.turn).fence == 1
-
-
-def turn_claims_with_rows(world: World) -> None:
-    """One executor gets the turn of words, which is claimed by a transaction."""
-    row = world.row()
-    offered = world.offer(world.session(), rows=[row])
-
-    def claim(number: int) -> Callable[[], Session]:
-        return lambda: world.claim_turn(offered, [row], claim_id=f"c-{number}")
-
-    (winner,) = winners(race(*(claim(number) for number in CROWD)))
-    assert winner == world.current()
-    assert sure(winner.turn).fence == 1
-
-
-def machine_claims(world: World) -> None:
-    """One process of a runner gets its turn."""
-    row = world.row()
-    offered = world.machine_offer(world.on_machine(), rows=[row])
-
-    def claim(number: int) -> Callable[[], Session]:
-        return lambda: world.machine_claim(offered, [row], claim_id=f"c-{number}")
-
-    (winner,) = winners(race(*(claim(number) for number in CROWD)))
-    assert winner == world.current()
-    assert sure(winner.turn).fence == 1
-
-
-def steered_words(world: World) -> None:
-    """Of many words that are given to one turn at once none is lost and none is there twice."""
-    claimed = world.machine_turn(world.on_machine())
-    rows = [world.row(f"{number:04}") for number in range(8)]
-
-    def steer(row: InboxRow) -> Callable[[], bool]:
-        return insist(lambda: world.store.machine_turns.steer(claimed, row))
-
-    outcomes = race(*(steer(row) for row in rows))
-    given = [row.event_id for row, steered in zip(rows, outcomes, strict=True) if steered]
-    assert given
-    assert sorted(world.offer_of().rows) == given
-
-
-def commits_and_ends(world: World) -> None:
-    """Committed or ended, never both."""
-    session = world.start_turn(world.session())
-
-    def commit() -> Session:
-        return world.store.turns.commit(world.turn_commit(session), now=NOW)
-
-    def end() -> bool:
-        return world.store.turns.end(session, now=NOW)
-
-    outcomes = race(*[insist(end), insist(commit)] * (THREADS // 2))
-    committed = winners(outcomes)
-    assert len(committed) + outcomes.count(True) == 1
-    assert len(list(world.store.transcripts.load("s-1"))) == 2 * len(committed)
-    assert world.current().turn is None
-
-
-def offer_nudges(world: World) -> None:
-    """One of many sweeps nudges an offer."""
-    offered = world.new_offer(world.session())
-    world.store.turns.offer(world.current(), offered)
-    nudge = insist(lambda: world.store.turns.postpone(offered, until=NOW, nudged_fence=0))
-    assert race(*[nudge] * THREADS).count(True) == 1
-    assert sure(world.store.turns.get("s-1", offered.id)).nudges == 1
 
 
 def completions_and_failures(world: World) -> None:
@@ -367,13 +275,6 @@ RACES: Mapping[str, Callable[[World], None]] = {
         replacements,
         appends,
         commits,
-        offers,
-        turn_claims,
-        turn_claims_with_rows,
-        machine_claims,
-        steered_words,
-        commits_and_ends,
-        offer_nudges,
         completions_and_failures,
         cancellations_and_rebinds,
         resumes_and_rebinds,

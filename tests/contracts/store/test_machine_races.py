@@ -1,7 +1,7 @@
 """Two processes at one turn of a machine, interleaved at every call: one of them wins, and what is stored is whole."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,8 +21,7 @@ from tests.contracts.store.world import LEASE, NOW, World, sure
 from tests.support.table_backends import Backend
 
 NUMBERS = itertools.count()
-Prepare = Callable[["Case"], tuple[Actor, Actor]]
-Check = Callable[..., None]
+EveryOrder = Callable[[Callable[["Case"], tuple[Actor, Actor]]], Iterator[tuple["Case", Any, Any]]]
 
 
 @dataclass
@@ -65,8 +64,8 @@ class Case:
 
 
 @pytest.fixture
-def every_order(world: World, backend: Backend) -> Callable[[Prepare, Check], None]:
-    """Runs both actors of a fresh case in every order of their calls, and checks what has come of it."""
+def every_order(world: World, backend: Backend) -> EveryOrder:
+    """Runs both actors of a fresh case in every order of their calls."""
 
     def made() -> Case:
         number = next(NUMBERS)
@@ -157,107 +156,89 @@ def withdrawer(case: Case) -> Actor:
 # --- the races
 
 
-def test_of_two_processes_one_answers(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_of_two_processes_one_answers(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.offered()
         return runner(one, "c-1"), runner(one, "c-2")
 
-    def check(one: Case, *outcomes: Any) -> None:
+    for one, *outcomes in every_order(prepare):
         assert sum(isinstance(outcome, Session) for outcome in outcomes) == 1
         assert one.is_answered()
 
-    every_order(prepare, check)
 
-
-def test_a_zombie_and_its_successor_answer_once(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_a_zombie_and_its_successor_answer_once(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed(lease=0)
         return committer(one, held), runner(one, "c-2")
 
-    def check(one: Case, zombie: Any, successor: Any) -> None:
+    for one, zombie, successor in every_order(prepare):
         assert isinstance(zombie, Session) is not isinstance(successor, Session)
         assert one.is_answered()
 
-    every_order(prepare, check)
 
-
-def test_a_restarted_runner_and_its_last_process_answer_once(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_a_restarted_runner_and_its_last_process_answer_once(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed()
         return committer(one, held), runner(one, "c-2", previous_fence=1)
 
-    def check(one: Case, before: Any, after: Any) -> None:
+    for one, before, after in every_order(prepare):
         assert isinstance(before, Session) is not isinstance(after, Session)
         assert one.is_answered()
 
-    every_order(prepare, check)
 
-
-def test_a_stopped_turn_is_answered_or_stopped(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_a_stopped_turn_is_answered_or_stopped(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed()
         return committer(one, held), stopper(one)
 
-    def check(one: Case, answered: Any, stopped: Any) -> None:
+    for one, answered, stopped in every_order(prepare):
         assert one.current.turn is None
         assert one.is_answered() is isinstance(answered, Session) is not stopped
         assert one.done_by(one.late) == "stopped"
 
-    every_order(prepare, check)
 
-
-def test_a_turn_is_claimed_or_stopped_and_closed_words_are_not_begun(
-    every_order: Callable[[Prepare, Check], None],
-) -> None:
+def test_a_turn_is_claimed_or_stopped_and_closed_words_are_not_begun(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.offered()
         return claimer(one, "c-1"), lambda store: store.inbox.close([one.row], by="stopped")
 
-    def check(one: Case, claimed: Any, _: Any) -> None:
+    for one, claimed, _ in every_order(prepare):
         assert sure(one.current.turn).is_claimed is isinstance(claimed, Session)
         assert one.done_by(one.row) == "stopped"
 
-    every_order(prepare, check)
 
-
-def test_a_turn_is_claimed_or_given_to_the_deployment(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_a_turn_is_claimed_or_given_to_the_deployment(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.offered()
         return claimer(one, "c-1"), chooser(one)
 
-    def check(one: Case, claimed: Any, chosen: Any) -> None:
+    for one, claimed, chosen in every_order(prepare):
         assert isinstance(chosen, Session)
         assert one.current.answers is Executor.CLOUD
         assert (one.current.turn is not None) is isinstance(claimed, Session)
 
-    every_order(prepare, check)
 
-
-def test_a_turn_is_withdrawn_or_claimed(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_a_turn_is_withdrawn_or_claimed(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.claimed(lease=0)
         return claimer(one, "c-1"), withdrawer(one)
 
-    def check(one: Case, claimed: Any, withdrawn: Any) -> None:
+    for one, claimed, withdrawn in every_order(prepare):
         assert isinstance(claimed, Session) is not withdrawn
         assert (one.current.turn is None) is withdrawn
 
-    every_order(prepare, check)
 
-
-def test_a_lease_that_is_over_is_renewed_or_the_turn_withdrawn(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_a_lease_that_is_over_is_renewed_or_the_turn_withdrawn(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed(lease=0)
         return lambda store: store.turns.renew(held, lease_until=NOW + LEASE), withdrawer(one)
 
-    def check(one: Case, renewed: Any, withdrawn: Any) -> None:
+    for one, renewed, withdrawn in every_order(prepare):
         assert renewed is not withdrawn
         assert (one.current.turn is None) is withdrawn
 
-    every_order(prepare, check)
 
-
-def test_a_run_begins_once_with_two_requests(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_a_run_begins_once_with_two_requests(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.claimed()
 
@@ -266,69 +247,59 @@ def test_a_run_begins_once_with_two_requests(every_order: Callable[[Prepare, Che
 
         return begin, begin
 
-    def check(one: Case, *outcomes: Any) -> None:
+    for one, *outcomes in every_order(prepare):
         assert True in outcomes
         assert (sure(one.current.turn).begun, one.current.native_dirty) == (1, True)
 
-    every_order(prepare, check)
 
-
-def test_words_are_answered_with_the_turn_or_stay_new(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_words_are_answered_with_the_turn_or_stay_new(every_order: EveryOrder) -> None:
     """The result names what was given; words that came too late wait for the next turn."""
 
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed()
         return committer(one, held), steerer(one)
 
-    def check(one: Case, answered: Any, steered: Any) -> None:
+    for one, answered, steered in every_order(prepare):
         assert isinstance(answered, Session)
         assert one.is_answered()
         assert one.rows == (("0001", "0002") if steered else ("0001",))
         assert one.done_by(one.late) is None
 
-    every_order(prepare, check)
 
-
-def test_words_that_come_with_the_claim_are_in_the_offer_once(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_words_that_come_with_the_claim_are_in_the_offer_once(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.offered()
         return claimer(one, "c-1"), steerer(one)
 
-    def check(one: Case, claimed: Any, steered: Any) -> None:
+    for one, claimed, steered in every_order(prepare):
         assert isinstance(claimed, Session)
         assert one.rows == (("0001", "0002") if steered else ("0001",))
         assert sure(one.current.turn).words == 1, "what it was not given is steered later"
 
-    every_order(prepare, check)
 
-
-def test_two_words_at_once_are_not_lost(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_two_words_at_once_are_not_lost(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed()
         third = one.world.row("0003", place=one.row.place)
         return steerer(one), lambda store: store.machine_turns.steer(held, third)
 
-    def check(one: Case, *outcomes: Any) -> None:
+    for one, *outcomes in every_order(prepare):
         given = [event for event, steered in zip(("0002", "0003"), outcomes, strict=True) if steered]
         assert given
         assert sorted(one.rows) == ["0001", *given]
 
-    every_order(prepare, check)
 
-
-def test_words_are_stopped_or_given_and_stopped_with_the_turn(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_words_are_stopped_or_given_and_stopped_with_the_turn(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.claimed()
         return steerer(one), stopper(one)
 
-    def check(one: Case, _: Any, stopped: Any) -> None:
+    for one, _, stopped in every_order(prepare):
         assert stopped is True
         assert (one.current.turn, one.done_by(one.late)) == (None, "stopped")
 
-    every_order(prepare, check)
 
-
-def test_a_settled_turn_takes_no_words(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_a_settled_turn_takes_no_words(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed()
 
@@ -338,11 +309,9 @@ def test_a_settled_turn_takes_no_words(every_order: Callable[[Prepare, Check], N
 
         return steerer(one), settle
 
-    def check(one: Case, *_: Any) -> None:
+    for one, *_ in every_order(prepare):
         assert one.rows == ()
         assert one.world.offer_of(one.turn_id, one.session.id).is_settled
-
-    every_order(prepare, check)
 
 
 # --- questions
@@ -363,7 +332,7 @@ def state(one: Case) -> QuestionState:
     return sure(one.world.store.questions.get(one.session.id, one.turn_id, 1, 1)).state
 
 
-def test_of_two_answers_one_counts(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_of_two_answers_one_counts(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held, question = asking(one)
         return (
@@ -371,38 +340,29 @@ def test_of_two_answers_one_counts(every_order: Callable[[Prepare, Check], None]
             lambda store: store.questions.answer(held, question, "no", now=NOW),
         )
 
-    def check(one: Case, yes: Any, no: Any) -> None:
+    for one, yes, no in every_order(prepare):
         assert yes is not no
         found = sure(one.world.store.questions.get(one.session.id, one.turn_id, 1, 1))
         assert (found.state, found.option) == (QuestionState.ANSWERED, "yes" if yes else "no")
 
-    every_order(prepare, check)
+
+@pytest.mark.parametrize("over", [QuestionState.EXPIRED, QuestionState.CLOSED])
+def test_a_question_is_answered_or_expires_or_is_closed(every_order: EveryOrder, over: QuestionState) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held, question = asking(one)
+
+        def end(store: Store) -> bool:
+            closes = over is QuestionState.CLOSED
+            return store.questions.close(question) if closes else store.questions.expire(question, now=NOW + 1)
+
+        return lambda store: store.questions.answer(held, question, "yes", now=NOW), end
+
+    for one, answered, ended in every_order(prepare):
+        assert answered is not ended
+        assert state(one) is (over if ended else QuestionState.ANSWERED)
 
 
-def test_a_question_is_answered_or_expires_or_is_closed(every_order: Callable[[Prepare, Check], None]) -> None:
-    for other in ("expire", "close"):
-
-        def prepare(one: Case, other: str = other) -> tuple[Actor, Actor]:
-            held, question = asking(one)
-
-            def end(store: Store) -> bool:
-                return (
-                    store.questions.close(question)
-                    if other == "close"
-                    else store.questions.expire(question, now=NOW + 1)
-                )
-
-            return lambda store: store.questions.answer(held, question, "yes", now=NOW), end
-
-        def check(one: Case, answered: Any, ended: Any, other: str = other) -> None:
-            assert answered is not ended
-            over = QuestionState.CLOSED if other == "close" else QuestionState.EXPIRED
-            assert state(one) is (over if ended else QuestionState.ANSWERED)
-
-        every_order(prepare, check)
-
-
-def test_no_question_is_answered_after_its_turn(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_no_question_is_answered_after_its_turn(every_order: EveryOrder) -> None:
     """An answer that counts was given while the turn was alive at this fence."""
 
     def prepare(one: Case) -> tuple[Actor, Actor]:
@@ -414,14 +374,12 @@ def test_no_question_is_answered_after_its_turn(every_order: Callable[[Prepare, 
 
         return lambda store: store.questions.answer(held, question, "yes", now=NOW), end
 
-    def check(one: Case, answered: Any, ended: Any) -> None:
+    for one, answered, ended in every_order(prepare):
         assert ended[0] is True
         assert state(one) is ended[1] is (QuestionState.ANSWERED if answered else QuestionState.OPEN)
 
-    every_order(prepare, check)
 
-
-def test_a_question_is_asked_before_its_turn_ends_or_never(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_a_question_is_asked_before_its_turn_ends_or_never(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held, question = one.claimed(), asked(one)
 
@@ -434,17 +392,13 @@ def test_a_question_is_asked_before_its_turn_ends_or_never(every_order: Callable
 
         return lambda store: store.questions.ask(held, question, [], now=NOW), end
 
-    def check(one: Case, was_asked: Any, found: Any) -> None:
+    for one, was_asked, found in every_order(prepare):
         assert bool(found) is was_asked
         left = one.world.store.questions.of(one.session.id, one.turn_id)
         assert [each.state for each in left] == [QuestionState.CLOSED] * was_asked
 
-    every_order(prepare, check)
 
-
-def test_a_question_that_both_ends_know_is_removed_or_found_again(
-    every_order: Callable[[Prepare, Check], None],
-) -> None:
+def test_a_question_that_both_ends_know_is_removed_or_found_again(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held, question = asking(one)
         assert one.world.store.questions.answer(held, question, "yes", now=NOW)
@@ -453,17 +407,15 @@ def test_a_question_that_both_ends_know_is_removed_or_found_again(
             lambda store: store.questions.shown_closed(question),
         )
 
-    def check(one: Case, *_: Any) -> None:
+    for one, *_ in every_order(prepare):
         left = one.world.store.questions.get(one.session.id, one.turn_id, 1, 1)
         assert left is None or (left.is_acknowledged and left.is_shown_closed)
-
-    every_order(prepare, check)
 
 
 # --- revoking
 
 
-def test_a_revoked_runner_has_answered_before_or_never_does(every_order: Callable[[Prepare, Check], None]) -> None:
+def test_a_revoked_runner_has_answered_before_or_never_does(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         laptop = sure(one.session.runs_on)
         other = replace(laptop, runner=f"laptop-{one.session.id}")
@@ -478,8 +430,6 @@ def test_a_revoked_runner_has_answered_before_or_never_does(every_order: Callabl
 
         return runner(one, "c-1"), revoke
 
-    def check(one: Case, answered: Any, ended: Any) -> None:
+    for one, answered, ended in every_order(prepare):
         assert one.current.turn is None
         assert one.is_answered() is isinstance(answered, Session) is not ended
-
-    every_order(prepare, check)

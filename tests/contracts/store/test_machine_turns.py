@@ -12,7 +12,6 @@ from shared.errors import Conflict
 from shared.ports.tables import Table
 from shared.store.inbox import InboxRow
 from shared.store.runners import TurnPointer
-from tests.contracts.store.interleaving import just_before
 from tests.contracts.store.world import LEASE, NOW, RECEIPT, REPLY, RUNS_ON, THREAD, USER, Stage, World, sure
 from tests.support.table_backends import FAILED_ITEM, LARGE_TRANSACTIONS, Backend
 
@@ -338,32 +337,6 @@ def test_a_machines_result_clears_the_mark_of_an_interrupted_run_of_the_deployme
     assert (committed.resume_pending, world.current().resume_pending) == (None, None)
 
 
-@pytest.mark.parametrize("end", ENDS)
-def test_a_result_after_the_end_writes_nothing(world: World, end: str) -> None:
-    row = world.row()
-    claimed = world.machine_turn(world.on_machine(), rows=[row])
-    ENDS[end](world, claimed)
-    with pytest.raises(Conflict):
-        world.store.turns.commit(world.turn_commit(claimed, rows=[row], result=Result(1, "d")), now=NOW)
-    assert list(world.store.transcripts.load("s-1")) == []
-    if end != "deleted":
-        assert world.offer_of().result is None
-
-
-def test_a_result_of_an_older_fence_writes_nothing(world: World) -> None:
-    first = world.machine_turn(world.on_machine(), lease=0)
-    world.machine_claim(first, claim_id="c-2")
-    with pytest.raises(Conflict):
-        world.store.turns.commit(world.turn_commit(first, result=Result(1, "d")), now=NOW)
-    assert (world.offer_of().result, world.current().message_count) == (None, 0)
-
-
-def test_a_result_after_its_lease_is_taken_while_no_other_has_claimed(world: World) -> None:
-    claimed = world.machine_turn(world.on_machine(), lease=0)
-    commit = world.turn_commit(claimed, result=Result(1, "d"))
-    assert world.store.turns.commit(commit, now=FAR) == world.current()
-
-
 def test_a_settled_turn_of_a_machine_is_kept_for_repeated_results_and_is_not_due(
     world: World, backend: Backend
 ) -> None:
@@ -425,16 +398,6 @@ def test_words_that_come_before_the_claim_are_claimed_or_given_later(world: Worl
     assert (turn_of(claimed).words, world.offer_of().rows) == (1, ("0001", "0002"))
 
 
-def test_of_two_words_at_once_none_is_lost(world: World, backend: Backend) -> None:
-    rows = [world.row(f"000{number}") for number in (1, 2, 3)]
-    claimed = world.machine_turn(world.on_machine(), rows=rows[:1])
-    with just_before(backend.tables, lambda: world.store.machine_turns.steer(claimed, rows[2])):
-        assert not world.store.machine_turns.steer(claimed, rows[1])
-    assert world.offer_of().rows == ("0001", "0003")
-    assert world.store.machine_turns.steer(claimed, rows[1])
-    assert world.offer_of().rows == ("0001", "0003", "0002")
-
-
 def test_a_turn_that_was_claimed_since_it_was_read_takes_no_words(world: World) -> None:
     offered = world.machine_offer(world.on_machine(), rows=[world.row("0001")])
     world.machine_claim(offered)
@@ -450,14 +413,6 @@ def test_a_turn_that_is_over_takes_no_words(world: World, end: str) -> None:
     assert not world.store.machine_turns.steer(claimed, late)
     if end != "deleted":
         assert world.offer_of().rows == ("0001",)
-
-
-def test_a_turn_that_ends_at_this_moment_takes_no_words(world: World, backend: Backend) -> None:
-    claimed = world.machine_turn(world.on_machine(), rows=[world.row("0001")])
-    late = world.row("0002")
-    with just_before(backend.tables, lambda: world.store.turns.end(claimed, now=NOW)):
-        assert not world.store.machine_turns.steer(claimed, late)
-    assert world.offer_of().rows == ("0001",)
 
 
 def test_closed_words_are_not_given(world: World) -> None:

@@ -11,7 +11,6 @@ from shared.domain.sessions import Session
 from shared.ports.platforms import Part
 from shared.ports.tables import Table
 from shared.store.outbox import OutPart
-from tests.contracts.store.interleaving import just_before
 from tests.contracts.store.world import LEASE, NOW, THREAD, World, sure
 from tests.support.table_backends import Backend
 
@@ -149,15 +148,6 @@ def test_a_question_is_not_answered_after_its_turn_or_fence(
 ) -> None:
     ENDS[end](world, session)
     assert not world.store.questions.answer(session, asked, "yes", now=NOW)
-    assert state(world) is QuestionState.OPEN
-
-
-@pytest.mark.parametrize("end", ENDS)
-def test_a_question_is_not_answered_while_its_turn_ends(
-    world: World, backend: Backend, session: Session, asked: Question, end: str
-) -> None:
-    with just_before(backend.tables, lambda: ENDS[end](world, session)):
-        assert not world.store.questions.answer(session, asked, "yes", now=NOW)
     assert state(world) is QuestionState.OPEN
 
 

@@ -1,8 +1,9 @@
 """Two processes at one turn, interleaved at every call: one of them wins, and what is stored is whole."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,11 +15,13 @@ from shared.domain.sessions import Session
 from shared.errors import Conflict, SessionBusy
 from shared.store.bundle import Store
 from shared.store.inbox import InboxRow
-from tests.contracts.store.schedules import Actor, every_order
+from tests.contracts.store.schedules import Actor
+from tests.contracts.store.schedules import every_order as in_every_order
 from tests.contracts.store.world import BROKEN, LEASE, NOW, RECEIPT, Stage, World, sure
 from tests.support.table_backends import Backend
 
 NUMBERS = itertools.count()
+EveryOrder = Callable[[Callable[["Case"], tuple[Actor, Actor]]], Iterator[tuple["Case", Any, Any]]]
 
 
 @dataclass
@@ -67,8 +70,8 @@ class Case:
 
 
 @pytest.fixture
-def case(world: World) -> Callable[[], Case]:
-    """A new case each time, on the same tables."""
+def every_order(world: World, backend: Backend) -> EveryOrder:
+    """Runs both actors of a fresh case in every order of their calls."""
 
     def made() -> Case:
         number = next(NUMBERS)
@@ -76,7 +79,7 @@ def case(world: World) -> Callable[[], Case]:
         session = world.store.moves.to_chat(world.session(f"s-{number}"), place, "https://t.me", now=NOW)
         return Case(world, session, world.row(place=place))
 
-    return made
+    return partial(in_every_order, backend.tables, made)
 
 
 # --- the processes; each reads for itself, as another function would
@@ -140,36 +143,32 @@ def mover(case: Case) -> Actor:
 # --- the races
 
 
-def test_of_two_claims_one_answers(backend: Backend, case: Callable[[], Case]) -> None:
+def test_of_two_claims_one_answers(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.offered()
         return executor(one, "c-1"), executor(one, "c-2")
 
-    def check(one: Case, *outcomes: Any) -> None:
+    for one, *outcomes in every_order(prepare):
         assert sum(isinstance(outcome, Session) for outcome in outcomes) == 1
         one.is_answered_once()
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_a_successor_and_a_slow_executor_answer_once(backend: Backend, case: Callable[[], Case]) -> None:
+def test_a_successor_and_a_slow_executor_answer_once(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed(lease=0)
         return committer(one, held), executor(one, "c-2")
 
-    def check(one: Case, slow: Any, successor: Any) -> None:
+    for one, slow, successor in every_order(prepare):
         assert isinstance(slow, Session) is not isinstance(successor, Session)
         one.is_answered_once()
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_a_stopped_turn_is_answered_or_stopped(backend: Backend, case: Callable[[], Case]) -> None:
+def test_a_stopped_turn_is_answered_or_stopped(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.offered()
         return executor(one, "c-1"), stopper(one)
 
-    def check(one: Case, answered: Any, stopped: Any) -> None:
+    for one, answered, stopped in every_order(prepare):
         assert one.current.turn is None
         if isinstance(answered, Session):
             assert stopped is False
@@ -178,34 +177,28 @@ def test_a_stopped_turn_is_answered_or_stopped(backend: Backend, case: Callable[
             assert stopped is True
             one.is_unanswered(row_done_by="stopped")
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_a_commit_and_an_end_do_not_both_succeed(backend: Backend, case: Callable[[], Case]) -> None:
+def test_a_commit_and_an_end_do_not_both_succeed(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed()
         return committer(one, held), lambda store: store.turns.end(held, now=NOW)
 
-    def check(one: Case, committed: Any, ended: Any) -> None:
+    for one, committed, ended in every_order(prepare):
         assert isinstance(committed, Session) is not ended
         one.is_unanswered() if ended else one.is_answered_once()
         assert one.current.turn is None
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_a_commit_and_a_closed_row_do_not_both_count(backend: Backend, case: Callable[[], Case]) -> None:
+def test_a_commit_and_a_closed_row_do_not_both_count(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed()
         return committer(one, held), lambda store: store.inbox.close([one.row], by="stopped")
 
-    def check(one: Case, committed: Any, _: Any) -> None:
+    for one, committed, _ in every_order(prepare):
         one.is_answered_once() if isinstance(committed, Session) else one.is_unanswered(row_done_by="stopped")
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_a_lease_is_not_renewed_after_the_end(backend: Backend, case: Callable[[], Case]) -> None:
+def test_a_lease_is_not_renewed_after_the_end(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed()
 
@@ -214,63 +207,47 @@ def test_a_lease_is_not_renewed_after_the_end(backend: Backend, case: Callable[[
 
         return beat, stopper(one)
 
-    def check(one: Case, beats: Any, stopped: Any) -> None:
+    for one, beats, stopped in every_order(prepare):
         assert beats in ([True, True], [True, False], [False, False])
         assert stopped is True
         assert one.current.turn is None
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_a_lease_that_is_over_is_renewed_or_claimed(backend: Backend, case: Callable[[], Case]) -> None:
+def test_a_lease_that_is_over_is_renewed_or_claimed(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held = one.claimed(lease=0)
         return lambda store: store.turns.renew(held, lease_until=NOW + LEASE), claimer(one, "c-2")
 
-    def check(one: Case, renewed: Any, claimed: Any) -> None:
+    for one, renewed, claimed in every_order(prepare):
         assert renewed is not isinstance(claimed, Session)
         assert sure(one.current.turn).claim_id == ("c-0" if renewed else "c-2")
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_of_two_offers_one_is_made(backend: Backend, case: Callable[[], Case]) -> None:
-    def prepare(one: Case) -> tuple[Actor, Actor]:
-        return offerer(one, "t-a"), offerer(one, "t-b")
-
-    def check(one: Case, *outcomes: Any) -> None:
+def test_of_two_offers_one_is_made(every_order: EveryOrder) -> None:
+    for one, *outcomes in every_order(lambda one: (offerer(one, "t-a"), offerer(one, "t-b"))):
         (made,) = [outcome for outcome in outcomes if isinstance(outcome, Session)]
         assert made == one.current
         assert [offer.id for offer in one.world.store.turns.unsettled(one.session.id)] == [sure(made.turn).id]
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_an_offer_does_not_survive_a_move(backend: Backend, case: Callable[[], Case]) -> None:
-    def prepare(one: Case) -> tuple[Actor, Actor]:
-        return offerer(one, one.turn_id), mover(one)
-
-    def check(one: Case, offered: Any, moved: Any) -> None:
+def test_an_offer_does_not_survive_a_move(every_order: EveryOrder) -> None:
+    for one, offered, moved in every_order(lambda one: (offerer(one, one.turn_id), mover(one))):
         assert isinstance(moved, Session)
         assert (one.current.owner, one.current.turn) == (one.session.cli, None)
         left = one.world.store.turns.unsettled(one.session.id)
         assert len(left) == isinstance(offered, Session), "an offer that was refused left an item"
         one.is_unanswered()
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_a_turn_is_answered_before_a_move_or_not_at_all(backend: Backend, case: Callable[[], Case]) -> None:
+def test_a_turn_is_answered_before_a_move_or_not_at_all(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.offered()
         return executor(one, "c-1"), mover(one)
 
-    def check(one: Case, answered: Any, moved: Any) -> None:
+    for one, answered, moved in every_order(prepare):
         assert isinstance(moved, Session)
         assert (one.current.owner, one.current.turn) == (one.session.cli, None)
         one.is_answered_once() if isinstance(answered, Session) else one.is_unanswered()
-
-    every_order(backend.tables, case, prepare, check)
 
 
 def onwards(one: Case) -> Handoff:
@@ -279,32 +256,28 @@ def onwards(one: Case) -> Handoff:
     return one.world.handoff(Stage.OPENED, one.current, thread=thread)
 
 
-def test_an_offer_in_the_old_place_does_not_survive_a_rebind(backend: Backend, case: Callable[[], Case]) -> None:
+def test_an_offer_in_the_old_place_does_not_survive_a_rebind(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         opened = onwards(one)
         kickoff = replace(one.world.kickoff(opened), id="k-1")
         return offerer(one, one.turn_id), lambda store: store.moves.rebind(opened, kickoff, now=NOW)
 
-    def check(one: Case, offered: Any, bound: Any) -> None:
+    for one, offered, bound in every_order(prepare):
         assert bound.is_bound
         assert (one.current.owner.platform, sure(one.current.turn).id) == ("slack", "k-1")
         left = {offer.id for offer in one.world.store.turns.unsettled(one.session.id)}
         assert left == ({"k-1", one.turn_id} if isinstance(offered, Session) else {"k-1"})
         one.is_unanswered()
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_an_executor_in_the_old_place_commits_before_a_rebind_or_never(
-    backend: Backend, case: Callable[[], Case]
-) -> None:
+def test_an_executor_in_the_old_place_commits_before_a_rebind_or_never(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         opened = onwards(one)
         one.world.offer(one.current, one.turn_id, [one.row])
         kickoff = replace(one.world.kickoff(opened), id="k-1")
         return executor(one, "c-1"), lambda store: store.moves.rebind(opened, kickoff, now=NOW)
 
-    def check(one: Case, answered: Any, bound: Any) -> None:
+    for one, answered, bound in every_order(prepare):
         assert bound.is_bound
         assert (one.current.owner.platform, sure(one.current.turn).id) == ("slack", "k-1")
         if isinstance(answered, Session):
@@ -312,16 +285,14 @@ def test_an_executor_in_the_old_place_commits_before_a_rebind_or_never(
         else:
             one.is_unanswered()
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_a_chat_to_chat_request_withdraws_a_turn_or_is_refused(backend: Backend, case: Callable[[], Case]) -> None:
+def test_a_chat_to_chat_request_withdraws_a_turn_or_is_refused(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.offered()
         asked = one.world.new_handoff(one.session)
         return claimer(one, "c-1"), lambda store: store.handoffs.request(asked, now=NOW)
 
-    def check(one: Case, claimed: Any, requested: Any) -> None:
+    for one, claimed, requested in every_order(prepare):
         if isinstance(requested, Handoff):
             assert isinstance(claimed, Conflict)
             assert (one.current.turn, one.current.active_handoff) == (None, requested.id)
@@ -329,10 +300,8 @@ def test_a_chat_to_chat_request_withdraws_a_turn_or_is_refused(backend: Backend,
             assert isinstance(requested, SessionBusy)
             assert (sure(one.current.turn).claim_id, one.current.active_handoff) == ("c-1", None)
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_a_kickoff_is_confirmed_or_its_handoff_fails(backend: Backend, case: Callable[[], Case]) -> None:
+def test_a_kickoff_is_confirmed_or_its_handoff_fails(every_order: EveryOrder) -> None:
     bound: dict[str, Handoff] = {}
 
     def prepare(one: Case) -> tuple[Actor, Actor]:
@@ -344,29 +313,25 @@ def test_a_kickoff_is_confirmed_or_its_handoff_fails(backend: Backend, case: Cal
             lambda store: store.handoffs.fail(handoff, BROKEN, now=NOW),
         )
 
-    def check(one: Case, confirmed: Any, failed: Any) -> None:
+    for one, confirmed, failed in every_order(prepare):
         handoff = one.world.latest(bound[one.session.id])
         assert one.current.turn is None
         assert isinstance(confirmed, Session) is (failed is None) is handoff.confirmed is handoff.is_open
         assert len(one.transcript) == (2 if handoff.confirmed else 0)
         assert one.current.owner == (sure(handoff.thread).place if handoff.confirmed else one.session.owner)
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_a_turn_is_given_up_or_claimed(backend: Backend, case: Callable[[], Case]) -> None:
+def test_a_turn_is_given_up_or_claimed(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         offered = one.offered()
         return committer(one, offered, abandoned=True), executor(one, "c-1")
 
-    def check(one: Case, given_up: Any, answered: Any) -> None:
+    for one, given_up, answered in every_order(prepare):
         assert isinstance(given_up, Session) is not isinstance(answered, Session)
         one.is_answered_once()
 
-    every_order(backend.tables, case, prepare, check)
 
-
-def test_one_of_two_sweeps_nudges(backend: Backend, case: Callable[[], Case]) -> None:
+def test_one_of_two_sweeps_nudges(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         one.offered()
 
@@ -376,8 +341,6 @@ def test_one_of_two_sweeps_nudges(backend: Backend, case: Callable[[], Case]) ->
 
         return nudge, nudge
 
-    def check(one: Case, *outcomes: Any) -> None:
+    for one, *outcomes in every_order(prepare):
         assert sorted(outcomes) == [False, True]
         assert sure(one.world.store.turns.get(one.session.id, one.turn_id)).nudges == 1
-
-    every_order(backend.tables, case, prepare, check)

@@ -11,7 +11,7 @@ from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, ResumePending, Session, Turn
 from shared.errors import Conflict
 from shared.store.inbox import InboxRow
-from tests.contracts.store.world import BROKEN, LEASE, NOW, RECEIPT, THREAD, Ending, Stage, World, sure
+from tests.contracts.store.world import BROKEN, LEASE, NOW, THREAD, Ending, Stage, World, sure
 from tests.support.table_backends import FAILED_ITEM, LARGE_TRANSACTIONS, Backend
 
 ELSEWHERE = Place("slack", "C1")
@@ -217,12 +217,6 @@ def test_a_turn_is_claimed_again_when_its_lease_is_over(world: World, after: int
     assert turn.lease_until == NOW + 2 * LEASE + after
 
 
-def test_of_two_that_saw_the_lease_end_one_claims(world: World) -> None:
-    first = world.start_turn(world.session(), lease=0)
-    world.claim_turn(first, claim_id="c-3", lease=0)
-    not_claimed(world, first)
-
-
 @pytest.mark.parametrize("closed", [0, 1])
 def test_a_turn_whose_words_were_closed_is_not_claimed(world: World, closed: int) -> None:
     rows = [world.row("0001"), world.row("0002")]
@@ -250,14 +244,6 @@ def test_a_turn_that_is_over_is_not_claimed(world: World, end: str, rows: int) -
     offered = world.offer(in_thread(world), rows=words)
     ENDS[end](world, offered)
     not_claimed(world, offered, words)
-
-
-def test_an_ended_turn_is_not_claimed_in_place_of_the_next(world: World) -> None:
-    offered = world.offer(world.session())
-    assert world.store.turns.end(offered, now=NOW)
-    following = world.offer(world.current(), "t-2")
-    not_claimed(world, offered)
-    assert world.current() == following
 
 
 CHANGES: dict[str, Callable[[Session], Session]] = {
@@ -515,12 +501,3 @@ def test_a_session_without_a_turn_is_a_value_error(world: World, write: str) -> 
     ends: dict[str, Callable[[World, Session], bool]] = {"end": lambda w, s: w.store.turns.end(s, now=NOW)}
     with pytest.raises(ValueError, match="no turn"):
         (WRITES | ends)[write](world, session)
-
-
-def test_the_kickoff_of_a_handoff_goes_the_same_way(world: World) -> None:
-    bound = world.handoff(Stage.BOUND)
-    first = world.claim_turn(world.current())
-    assert world.store.turns.hand_back(first, now=NOW, until=NOW, interrupted=None)
-    again = world.claim_turn(world.current(), claim_id="c-2")
-    world.store.turns.commit(world.turn_commit(again, handoff=bound, receipt=RECEIPT), now=NOW)
-    assert world.latest(bound).confirmed

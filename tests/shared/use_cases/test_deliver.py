@@ -255,21 +255,6 @@ def test_a_receipt_decides_a_doubtful_send(reporting: World) -> None:
     assert world.clock.now() - began < 5_000, "the claim is not waited for"
 
 
-def test_a_receipt_decides_for_a_sender_that_died(reporting: World) -> None:
-    world = reporting
-    _, place = world.moved()
-    reply_to(world, place)
-    world.platform.accepts_before_failing = True
-    world.platform.next["send"].append(Ambiguous("accepted"))
-    world.turn()  # nothing more is known of it than of a sender that died after the call
-    world.wait(3600)
-    report(world, place)
-
-    world.turns()
-
-    assert answered(world, place) == ["reply to 5"]
-
-
 def test_without_a_receipt_the_repeat_is_marked(reporting: World) -> None:
     world = reporting
     _, place = world.moved()

@@ -35,7 +35,6 @@ class Listener(discord.Client):
         self.received: asyncio.Queue[discord.Message] = asyncio.Queue()
         self.opened: asyncio.Queue[discord.Thread] = asyncio.Queue()
         self.gone: asyncio.Queue[int] = asyncio.Queue()
-        self.resumed = asyncio.Event()
 
     async def on_message(self, message: discord.Message) -> None:
         self.received.put_nowait(message)
@@ -45,9 +44,6 @@ class Listener(discord.Client):
 
     async def on_raw_thread_delete(self, event: discord.RawThreadDeleteEvent) -> None:
         self.gone.put_nowait(event.thread_id)
-
-    async def on_resumed(self) -> None:
-        self.resumed.set()
 
     async def next(self) -> discord.Message:
         return await asyncio.wait_for(self.received.get(), PATIENCE)
@@ -112,27 +108,6 @@ def test_without_content_intent_only_mentions_are_readable(simulator: Simulator)
             await say(simulator, HOME, "not for you")
             await say(simulator, HOME, "<@9001000000000000001> for you")
             assert [(await listener.next()).content for _ in range(2)] == ["", "<@9001000000000000001> for you"]
-
-    asyncio.run(run())
-
-
-def test_a_lost_connection_is_resumed_without_loss(simulator: Simulator) -> None:
-    async def run() -> None:
-        async with listening(simulator) as listener:
-            await asyncio.to_thread(simulator.disconnect, "discord")
-            sent = [await say(simulator, HOME, f"m{n}") for n in range(3)]
-            assert [(await listener.next()).id for _ in range(3)] == sent
-            await asyncio.wait_for(listener.resumed.wait(), PATIENCE)
-
-    asyncio.run(run())
-
-
-def test_redelivery_repeats_a_message_with_the_same_id(simulator: Simulator) -> None:
-    async def run() -> None:
-        async with listening(simulator) as listener:
-            await asyncio.to_thread(simulator.arm, "discord", "redeliver", 2)
-            sent = await say(simulator, HOME, "again")
-            assert [(await listener.next()).id for _ in range(3)] == [sent] * 3
 
     asyncio.run(run())
 

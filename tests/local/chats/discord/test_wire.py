@@ -52,15 +52,6 @@ def test_login_returns_bot_and_application(simulator: Simulator) -> None:
     assert application.verify_key == simulator.secrets["discord/public_key"]
 
 
-def test_a_wrong_token_is_rejected(simulator: Simulator) -> None:
-    async def run() -> None:
-        async with discord.Client(intents=discord.Intents.none()) as client:
-            await client.login("wrong")
-
-    with pytest.raises(discord.LoginFailure):
-        asyncio.run(run())
-
-
 def test_a_thread_in_a_text_channel_holds_its_messages(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> tuple[discord.Thread, discord.Message]:
         channel = await text_channel(client)
@@ -108,17 +99,6 @@ def test_a_forum_post_needs_a_first_message(simulator: Simulator) -> None:
     assert [m["text"] for m in state["messages"]] == ["First words"]
 
 
-def test_an_enforced_nonce_creates_one_message(simulator: Simulator) -> None:
-    async def work(client: discord.Client) -> list[str]:
-        route = Route("POST", "/channels/{channel_id}/messages", channel_id=HOME)
-        body = {"content": "once", "nonce": "key-1", "enforce_nonce": True}
-        return [(await client.http.request(route, json=body))["id"] for _ in range(3)]
-
-    ids = with_client(simulator, work)
-    assert len(set(ids)) == 1
-    assert len(chat_state(simulator, HOME)["messages"]) == 1
-
-
 def test_history_returns_sent_messages(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> tuple[list[str], list[str]]:
         channel = await text_channel(client)
@@ -128,16 +108,6 @@ def test_history_returns_sent_messages(simulator: Simulator) -> None:
         return newest, after
 
     assert with_client(simulator, work) == (["m3", "m2"], ["m1", "m2", "m3"])
-
-
-def test_an_edit_changes_the_text(simulator: Simulator) -> None:
-    async def work(client: discord.Client) -> discord.Message:
-        message = await (await text_channel(client)).send("…")
-        return await message.edit(content="done")
-
-    edited = with_client(simulator, work)
-    assert edited.edited_at is not None
-    assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == ["done"]
 
 
 def test_people_can_be_added_to_a_thread(simulator: Simulator) -> None:
@@ -236,30 +206,6 @@ def test_everyone_is_mentioned_only_if_allowed(simulator: Simulator) -> None:
     assert with_client(simulator, work) == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("kind", "error", "arrives"),
-    [
-        ("reset", OSError, False),
-        ("accept_then_reset", OSError, True),
-        ("forbidden", discord.Forbidden, False),
-        ("server_error", discord.DiscordServerError, False),
-    ],
-)
-def test_a_fault_applies_once_and_decides_on_delivery(
-    simulator: Simulator, kind: str, error: type[Exception], *, arrives: bool
-) -> None:
-    async def work(client: discord.Client) -> None:
-        channel = await text_channel(client)
-        with pytest.raises(error):
-            await channel.send("first")
-        await channel.send("second")
-
-    simulator.arm("discord", kind)
-    with_client(simulator, work)
-    expected = ["first", "second"] if arrives else ["second"]
-    assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == expected
-
-
 def test_the_sdk_waits_for_a_short_rate_limit_only(simulator: Simulator) -> None:
     async def work(client: discord.Client) -> float:
         channel = await text_channel(client)
@@ -284,13 +230,3 @@ def test_a_rate_limit_has_discords_headers(simulator: Simulator) -> None:
     assert (answer.headers["Retry-After"], answer.headers["X-RateLimit-Reset-After"]) == ("2", "1.500")
     assert answer.headers["Content-Type"] == "application/json"
     assert answer.headers["Via"]
-
-
-def test_a_removed_thread_is_an_unknown_channel(simulator: Simulator) -> None:
-    async def work(client: discord.Client) -> None:
-        thread = await (await text_channel(client)).create_thread(name="x", type=discord.ChannelType.public_thread)
-        await asyncio.to_thread(simulator.remove, "discord", str(HOME), str(thread.id))
-        with pytest.raises(discord.NotFound, match="Unknown Channel"):
-            await thread.send("x")
-
-    with_client(simulator, work)

@@ -69,12 +69,6 @@ def test_history_is_newest_first_and_paged(client: WebClient) -> None:
     assert [m["text"] for m in window] == ["m3", "m2", "m1"]
 
 
-def test_an_update_changes_the_text_and_keeps_the_ts(simulator: Simulator, client: WebClient) -> None:
-    sent = client.chat_postMessage(channel=HOME, text="…")
-    assert client.chat_update(channel=HOME, ts=sent["ts"], markdown_text="done")["message"]["text"] == "done"
-    assert [(m["id"], m["text"]) for m in chat_state(simulator, HOME)["messages"]] == [(sent["ts"], "done")]
-
-
 def test_a_reply_to_a_deleted_message_is_in_the_channel(simulator: Simulator, client: WebClient) -> None:
     seed = client.chat_postMessage(channel=HOME, text="seed")
     client.chat_delete(channel=HOME, ts=seed["ts"])
@@ -158,20 +152,6 @@ def read_scene(simulator: Simulator) -> str:
         lines = stream.iter_lines()
         next(lines)
         return next(lines).removeprefix("data: ")
-
-
-@pytest.mark.parametrize(
-    ("kind", "arrives"), [("reset", False), ("accept_then_reset", True), ("server_error", False), ("forbidden", False)]
-)
-def test_a_fault_applies_once_and_decides_on_delivery(
-    simulator: Simulator, client: WebClient, kind: str, *, arrives: bool
-) -> None:
-    simulator.arm("slack", kind)
-    with pytest.raises((SlackApiError, OSError)):
-        client.chat_postMessage(channel=HOME, text="first")
-    client.chat_postMessage(channel=HOME, text="second")
-    expected = ["first", "second"] if arrives else ["second"]
-    assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == expected
 
 
 def test_a_rate_limit_has_retry_after(simulator: Simulator, client: WebClient) -> None:

@@ -25,13 +25,6 @@ def platform() -> str:
     return "telegram"
 
 
-def waiting(simulator: Simulator) -> int:
-    """How many updates Telegram still keeps for the bot."""
-    url = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}/getWebhookInfo"
-    count: int = httpx.get(url).json()["result"]["pending_update_count"]
-    return count
-
-
 def test_a_message_arrives_as_from_telegrams_webhook(
     simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
 ) -> None:
@@ -52,16 +45,6 @@ def test_earlier_messages_arrive_in_order(simulator: Simulator, receiver: Webhoo
         simulator.say("telegram", CHAT, text)
     with relaying():
         assert texts(receiver.accepted(120)) == said
-
-
-def test_an_unaccepted_update_is_not_confirmed(
-    simulator: Simulator, receiver: WebhookReceiver, relaying: Relaying
-) -> None:
-    receiver.answer(500)
-    with relaying():
-        simulator.say("telegram", CHAT, "do not lose me")
-        receiver.received(2)
-    assert waiting(simulator) == 1
 
 
 @pytest.mark.parametrize("kind", ["reset", "server_error", "rate_limit"])

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 import telegram
-from telegram.error import BadRequest, Conflict, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
+from telegram.error import BadRequest, Conflict, Forbidden
 from telegram.request import HTTPXRequest
 
 from local.chats.simulator import Simulator
@@ -140,15 +140,6 @@ def test_a_rejected_topic_names_the_reason(options: TelegramOptions, chat: int, 
         with_bot(simulator, work)
 
 
-def test_a_wrong_token_is_rejected(simulator: Simulator) -> None:
-    async def work() -> None:
-        async with telegram.Bot("9001:wrong", base_url=simulator.api_url("telegram")):
-            pass
-
-    with pytest.raises(InvalidToken):
-        asyncio.run(work())
-
-
 @pytest.mark.parametrize(
     ("chat", "text"),
     [(HOME, "blocked by the user"), (GROUP, "kicked from the group"), (FORUM, "kicked from the supergroup")],
@@ -161,31 +152,6 @@ def test_forbidden_has_telegrams_text_for_the_kind_of_chat(simulator: Simulator,
     with pytest.raises(Forbidden, match=text):
         with_bot(simulator, work)
     assert chat_state(simulator, chat)["messages"] == []
-
-
-@pytest.mark.filterwarnings("ignore:.*retry_after:DeprecationWarning")  # the SDK's own, about a type to come
-@pytest.mark.parametrize(
-    ("kind", "error", "arrives"),
-    [
-        ("rate_limit", RetryAfter, False),
-        ("reset", NetworkError, False),
-        ("accept_then_reset", NetworkError, True),
-        ("server_error", NetworkError, False),
-    ],
-)
-def test_a_fault_applies_once_and_decides_on_delivery(
-    simulator: Simulator, kind: str, error: type[TelegramError], *, arrives: bool
-) -> None:
-    async def work(bot: telegram.Bot) -> None:
-        await bot.send_chat_action(HOME, "typing")  # not what people see as a message: it leaves the fault armed
-        with pytest.raises(error):
-            await bot.send_message(HOME, "first")
-        await bot.send_message(HOME, "second")
-
-    simulator.arm("telegram", kind, seconds=7)
-    with_bot(simulator, work)
-    expected = ["first", "second"] if arrives else ["second"]
-    assert [m["text"] for m in chat_state(simulator, HOME)["messages"]] == expected
 
 
 def test_a_rate_limit_has_retry_after(simulator: Simulator) -> None:
@@ -282,13 +248,3 @@ def test_redelivery_repeats_an_update_as_often_as_armed(simulator: Simulator, re
     assert len(simulator_ids) == 1
     simulator.say("telegram", str(HOME), "once")
     assert receiver.next().json["message"]["text"] == "once"
-
-
-def test_a_removed_topic_is_not_found(simulator: Simulator) -> None:
-    async def work(bot: telegram.Bot) -> None:
-        topic = await bot.create_forum_topic(HOME, "short-lived")
-        await asyncio.to_thread(simulator.remove, "telegram", str(HOME), str(topic.message_thread_id))
-        await bot.send_message(HOME, "x", message_thread_id=topic.message_thread_id)
-
-    with pytest.raises(BadRequest, match="Message thread not found"):
-        with_bot(simulator, work)

@@ -17,7 +17,6 @@ from local.chats.whatsapp.wire.limits import Limits
 from tests.support.webhook_receiver import WebhookReceiver
 
 OWNER = CHAT.people["owner"]
-BUTTON = {"type": "reply", "reply": {"id": "go", "title": "Go"}}
 
 
 class Bot:

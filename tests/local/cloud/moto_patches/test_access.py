@@ -10,8 +10,6 @@ from botocore.exceptions import ClientError
 
 from local.cloud.engine import Engine
 
-ACCOUNT_TABLE = "arn:aws:dynamodb:us-east-1:{account}:table/{name}"
-
 
 @pytest.fixture(scope="module")
 def cloud() -> Iterator[Engine]:

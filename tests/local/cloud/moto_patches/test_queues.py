@@ -34,17 +34,6 @@ def _delete(sqs: Any, queue: str, message: Any) -> None:
     sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
 
 
-def test_a_group_has_one_message_in_flight(sqs: Any, fifo: str) -> None:
-    for body, group in (("a1", "a"), ("a2", "a"), ("b1", "b")):
-        _send(sqs, fifo, body, group)
-    (first,) = _receive(sqs, fifo, VisibilityTimeout=30)
-    assert _bodies([first]) == ["a1"]
-    assert _bodies(_receive(sqs, fifo, VisibilityTimeout=30)) == ["b1"]
-    assert _receive(sqs, fifo) == []
-    _delete(sqs, fifo, first)
-    assert _bodies(_receive(sqs, fifo)) == ["a2"]
-
-
 def test_a_batch_returns_in_order_after_its_time_out(sqs: Any, fifo: str) -> None:
     for body in ("1", "2", "3"):
         _send(sqs, fifo, body)
@@ -64,30 +53,10 @@ def test_a_deduplication_id_outlives_its_message(sqs: Any, fifo: str) -> None:
     assert _receive(sqs, fifo) == []
 
 
-def test_deduplication_per_group(sqs: Any) -> None:
-    attributes = {
-        "FifoQueue": "true",
-        "DeduplicationScope": "messageGroup",
-        "FifoThroughputLimit": "perMessageGroupId",
-    }
-    queue = sqs.create_queue(QueueName=f"scoped-{next(IDS)}.fifo", Attributes=attributes)["QueueUrl"]
-    _send(sqs, queue, "a", "a", "same")
-    _send(sqs, queue, "b", "b", "same")
-    _send(sqs, queue, "a again", "a", "same")
-    assert _bodies(_receive(sqs, queue, MaxNumberOfMessages=10)) == ["a", "b"]
-
-
 def test_sequence_numbers_grow(sqs: Any, fifo: str) -> None:
     numbers = [_send(sqs, fifo, str(n))["SequenceNumber"] for n in range(20)]
     assert numbers == sorted(numbers)
     assert len(set(numbers)) == 20
-
-
-def test_visibility_of_zero_gives_a_message_back_at_once(sqs: Any, fifo: str) -> None:
-    _send(sqs, fifo, "a")
-    (message,) = _receive(sqs, fifo, VisibilityTimeout=30)
-    sqs.change_message_visibility(QueueUrl=fifo, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0)
-    assert _bodies(_receive(sqs, fifo)) == ["a"]
 
 
 def test_visibility_can_be_prolonged(sqs: Any, fifo: str) -> None:

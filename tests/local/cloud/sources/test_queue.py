@@ -78,18 +78,6 @@ def test_groups_run_side_by_side_and_each_group_one_at_a_time(
         invoker.next()
 
 
-def test_maximum_concurrency_is_kept(start: Start, fifo: Fifo, invoker: Any, doors: Any) -> None:
-    invoker.answer = lambda event: doors.enter(bodies(event)[0])
-    start(fifo, max_concurrency=2)
-    for group in "abc":
-        fifo.send(group, group)
-    doors.wait_inside("a", "b")
-    assert fifo.left() == (1, 2)
-    doors.release("a")
-    doors.wait_inside("b", "c")
-    doors.release("b", "c")
-
-
 def test_failed_message_stays_hidden_and_holds_up_its_group_only(
     start: Start, fifo: Fifo, invoker: Any, failed: Result
 ) -> None:
@@ -102,15 +90,6 @@ def test_failed_message_stays_hidden_and_holds_up_its_group_only(
     assert bodies(invoker.next()) == ["other group"]
     source.stop()
     assert fifo.left() == (1, 1)
-
-
-def test_time_out_leaves_the_message_to_its_visibility_time_out(start: Start, fifo: Fifo, invoker: Any) -> None:
-    invoker.answer = lambda _: Result(error={"errorMessage": "Task timed out"}, timed_out=True)
-    source = start(fifo)
-    fifo.send("slow", "a")
-    invoker.next()
-    source.stop()
-    assert fifo.left() == (0, 1)
 
 
 def test_failed_message_comes_back_when_its_visibility_ends(

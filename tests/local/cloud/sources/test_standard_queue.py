@@ -1,7 +1,6 @@
 """A standard queue on the engine as an event source: no order, delayed messages."""
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -70,17 +69,3 @@ def test_a_failed_message_holds_up_no_other(start: Start, queue: Queue, invoker:
     assert bodies(invoker.next()) == ["good"]
     source.stop()
     assert queue.left() == (0, 1)
-
-
-def test_a_standard_message_dies_after_its_receives(start: Start, engine: Engine, invoker: Any, failed: Result) -> None:
-    queue = Queue(engine, receives=2)
-
-    def answer(event: Mapping[str, Any]) -> Result | None:
-        queue.release(event["Records"][0])
-        return failed
-
-    invoker.answer = answer
-    start(queue)
-    queue.put("poison")
-    assert [bodies(invoker.next()) for _ in range(2)] == [["poison"]] * 2
-    assert queue.next_dead()["Body"] == "poison"

@@ -234,28 +234,6 @@ def test_a_failing_record_goes_to_the_on_failure_queue(
     assert pauses == [0.1, 0.2]
 
 
-def test_partial_failure_is_retried_from_the_failed_record(
-    start: Start, mapping: StreamMapping, table: Any, invoker: Any
-) -> None:
-    calls: list[list[str]] = []
-
-    def answer(event: Mapping[str, Any]) -> Any:
-        numbers = [record["dynamodb"]["NewImage"]["n"]["N"] for record in event["Records"]]
-        calls.append(numbers)
-        second = [
-            r["dynamodb"]["SequenceNumber"] for r in event["Records"] if r["dynamodb"]["NewImage"]["n"]["N"] == "1"
-        ]
-        return {"batchItemFailures": [{"itemIdentifier": second[0]}]} if len(calls) == 1 else None
-
-    invoker.answer = answer
-    for number in range(3):
-        table.put("same item", n={"N": str(number)})
-    start(mapping)
-    invoker.next()
-    invoker.next()
-    assert calls == [["0", "1", "2"], ["1", "2"]]
-
-
 def test_writes_to_other_tables_hide_no_record(
     start: Start, mapping: StreamMapping, table: Any, invoker: Any, make_table: Callable[[], Any]
 ) -> None:

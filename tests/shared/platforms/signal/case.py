@@ -20,7 +20,6 @@ CASE = PlatformCase(
     mention=re.compile(r"(?<!\w)@(?:everyone|here|channel)\b"),
     opens_threads_with="send",
     tells_webhook=False,
-    tells_members=True,
     webhooks={"signal": SignedWebhook("signal", sign, message)},
     samples=SAMPLES,
     ignored={

@@ -11,15 +11,13 @@ from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, State, Step
 from shared.domain.offers import Offer
 from shared.domain.routes import Place
 from shared.domain.sessions import Turn
-from shared.errors import Conflict, NotSent
+from shared.errors import NotSent
 from shared.ports.queue import InboxEvent, Run, WakeUp
 from shared.store.handoffs import Handoffs
 from shared.store.inbox import InboxRow
 from shared.store.turns import Turns
-from shared.use_cases.recovery.give_up import tell_not_started
 from shared.use_cases.recovery.sweep import DEAD_LIMIT, LIMIT, sweep
 from shared.use_cases.recovery.unsettled_turns import NUDGES, check_offer
-from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.sessions.save_session import delete_session
 from shared.use_cases.turns.accept_turn import accept_turn
 from shared.use_cases.turns.claim_turn import claim_turn
@@ -124,23 +122,6 @@ def test_a_handoff_fails_at_its_deadline(world: World, is_bound: bool) -> None:
     assert (session.owner, session.active_handoff, session.epoch) == (session.cli, None, 2 if is_bound else 0)
     world.turns()
     assert (world.current().epoch, len(world.transcript())) == (session.epoch, 2)
-
-
-def test_a_turn_that_is_caught_by_the_deadline_commits_nothing(world: World) -> None:
-    handoff = bound(world)
-
-    def too_long() -> str:
-        world.wait(DEADLINE / 1000)
-        world.sweep()
-        return "too late"
-
-    world.agent.next.append(too_long)
-    world.turns()
-
-    assert world.latest(handoff).state == State.FAILED
-    assert world.current().owner == world.current().cli
-    assert len(world.transcript()) == 2
-    assert world.platform.posts == {}
 
 
 def test_a_confirmed_handoff_is_only_driven_forward(world: World) -> None:
@@ -252,17 +233,6 @@ def test_it_is_sent_with_growing_pauses_and_then_given_up(world: World) -> None:
     assert len(world.agent.given) == 1, "the kickoff"
 
 
-def test_after_it_was_given_up_the_session_goes_on(world: World) -> None:
-    place = offered(world)
-    sends(world)
-    world.turns()
-
-    world.say(place, "And now?", "0002")
-    world.turns()
-
-    assert world.platform.said(place)[2:] == ["reply to 6"]
-
-
 def test_words_behind_a_turn_that_was_given_up_are_answered(world: World) -> None:
     place = offered(world)
     world.say(place, "And now?", "0002")
@@ -313,20 +283,6 @@ def test_a_turn_with_a_closed_row_is_given_up_silently(world: World) -> None:
     assert world.platform.said(place)[1:] == []
     assert (world.current().turn, len(world.transcript())) == (None, 4)
     assert world.store.turns.unsettled("s-1") == []
-
-
-def test_a_claim_wins_against_a_sweep_that_gives_up(world: World) -> None:
-    place = offered(world)
-    (offer,) = world.store.turns.unsettled("s-1")
-    read = world.current()
-    rows = world.store.inbox.new(place, limit=5)
-    assert claim_turn(world.services, Run("s-1", turn_of(world).id)) is not None
-
-    with pytest.raises(Conflict):
-        tell_not_started(world.services, read, offer, rows)
-
-    assert turn_of(world).is_claimed
-    assert world.queue.waiting == []
 
 
 # --- turns that are over and not settled
@@ -463,23 +419,6 @@ def test_a_dead_wake_up_of_a_confirmed_handoff_is_sent_again(world: World) -> No
     assert len(world.platform.said(world.current().owner)) == 1
 
 
-def test_a_dead_wake_up_of_a_reply_is_sent_again(world: World) -> None:
-    _, place = world.moved()
-    world.say(place, "And?", "0001")
-    world.platform.next["send"].append(NotSent("down"))
-    world.turn()
-    world.agents()
-    world.turn()
-    world.dead.bury(world.queue.waiting.pop().message)
-
-    world.sweep()
-    world.wait(10 * 60)
-    world.sweep()
-    world.turns()
-
-    assert world.platform.said(place)[1:] == ["reply to 5"]
-
-
 def test_a_dead_event_of_words_that_a_turn_answers_tells_nothing(world: World) -> None:
     _, place = world.moved()
     world.say(place, "And?", "0001")
@@ -584,22 +523,6 @@ def test_a_terminals_turn_that_never_starts_frees_its_session(world: World) -> N
     assert said["content"] == "hello?"
     assert "could not answer" in notice["content"]
     assert not notice.get("internal"), "clients do not show internal messages"
-
-
-def test_a_notice_for_a_terminal_waits_for_a_running_turn(world: World) -> None:
-    world.session()
-    accept_turn(world.services, USER, "s-1", epoch=0, turn_id="t-1", text="drop it")
-    resume_session(world.services, USER, "s-1", epoch=0)
-    accept_turn(world.services, USER, "s-1", epoch=1, turn_id="t-2", text="hello?")
-    while world.turn() is not None:
-        pass
-    assert (len(world.transcript()), world.queue.waiting) == (2, []), "the end of the turn tells it: nothing polls"
-
-    world.turns()
-
-    answer, notice = world.transcript()[3:]
-    assert answer["content"] == "reply to 3"
-    assert "was not run" in notice["content"]
 
 
 def test_a_broken_dead_letter_does_not_block_the_others(world: World) -> None:

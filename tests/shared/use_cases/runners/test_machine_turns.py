@@ -23,7 +23,6 @@ from shared.errors import (
 from shared.ports.queue import WakeUp
 from shared.ports.tables import Table
 from shared.store.leases import claimed_sessions, void_leases
-from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.runners.claim_machine_turn import claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import own_runner, poll_turns, register_runner, revoke_runner
@@ -110,13 +109,6 @@ def test_a_very_long_reply_is_committed(world: World, machine: Machine, place: P
 
 
 # --- claim
-
-
-def test_the_same_claim_has_the_same_answer(world: World, machine: Machine, place: Place) -> None:
-    post(world, place, "0001", "And?")
-    first = machine.claim("c-7")
-    again = machine.claim("c-7")
-    assert (again.session.turn, again.words) == (first.session.turn, first.words)
 
 
 def test_a_second_process_finds_the_turn_taken(world: World, machine: Machine, place: Place) -> None:
@@ -242,20 +234,6 @@ def test_words_wait_behind_a_kickoff(world: World, machine: Machine) -> None:
     assert [word.text for word in machine.claim("c-2").words] == ["Already?"]
 
 
-# --- begin
-
-
-def test_a_run_begins_once_per_fence(world: World, machine: Machine, place: Place) -> None:
-    post(world, place, "0001", "And?")
-    machine.start()
-    machine.begin()
-    turn = world.current().turn
-    assert turn is not None
-    assert turn.begun == 1
-    with pytest.raises(TurnSuperseded):
-        machine.begin(fence=0)
-
-
 # --- result
 
 
@@ -288,18 +266,6 @@ def test_another_result_of_the_same_claim_is_refused(
     assert shown(world, place) == ["First."]
 
 
-def test_a_result_that_woke_no_place_is_delivered_by_the_sweep(world: World, machine: Machine, place: Place) -> None:
-    post(world, place, "0001", "And?")
-    machine.start()
-    machine.result("Late.")
-    world.queue.waiting.clear()
-    world.queue.forget()
-    world.wait(60)
-    sweep(world.services)
-    world.messages()
-    assert shown(world, place) == ["Late."]
-
-
 def test_words_that_were_not_given_stay_for_the_next_turn(world: World, machine: Machine, place: Place) -> None:
     post(world, place, "0001", "one")
     machine.start()
@@ -322,15 +288,6 @@ def test_a_result_that_names_no_words_is_refused_and_the_turn_stays(
     machine.result("After all.")
 
 
-def test_a_result_after_the_lease_is_taken(world: World, machine: Machine, place: Place) -> None:
-    post(world, place, "0001", "And?")
-    machine.start()
-    world.wait(24 * 3600)
-    machine.result("Late.")
-    world.messages()
-    assert shown(world, place)[-1] == "Late."
-
-
 def test_a_failed_kickoff_fails_the_handoff_and_brings_the_session_back(world: World, machine: Machine) -> None:
     machine.session()
     handoff = world.ask()
@@ -346,16 +303,6 @@ def test_a_failed_kickoff_fails_the_handoff_and_brings_the_session_back(world: W
     assert is_at_rest(world, machine)
     with pytest.raises(TurnEnded):
         machine.result("Here I am.")
-
-
-def test_the_confirmation_of_a_handoff_that_has_ended_is_refused(world: World, machine: Machine) -> None:
-    machine.session()
-    world.process(world.ask())
-    machine.start()
-    resume_session(world.services, USER, "s-1", epoch=world.current().epoch)
-    with pytest.raises(TurnEnded):
-        machine.result("Here I am.")
-    assert len(world.transcript()) == 2
 
 
 # --- /stop
@@ -377,17 +324,6 @@ def test_stop_ends_a_turn_at_work_and_its_result_is_refused(world: World, machin
 
     post(world, place, "0003", "three")
     assert machine.claim("c-2").session.native_dirty
-
-
-def test_stop_ends_words_that_were_steered(world: World, machine: Machine, place: Place) -> None:
-    post(world, place, "0001", "one")
-    machine.start()
-    post(world, place, "0002", "two")
-    assert [word.text for word in machine.report().steered] == ["two"]
-    post(world, place, "0003", "/stop")
-    with pytest.raises(TurnEnded):
-        machine.result(given=["0001", "0002"])
-    assert words(world) == []
 
 
 def test_a_result_whose_row_was_closed_ends_the_turn(world: World, machine: Machine, place: Place) -> None:

@@ -8,7 +8,7 @@ import pytest
 from shared.domain.progress import Summary
 from shared.domain.questions import Option, QuestionState
 from shared.domain.routes import Place
-from shared.errors import NotSent, TurnEnded, TurnSuperseded
+from shared.errors import NotSent, TurnEnded
 from shared.ports.queue import Show
 from shared.use_cases.questions import NO_LONGER_ASKED, NOT_YOURS
 from tests.support.machine import OPTIONS, Machine, post, press, shown
@@ -51,21 +51,6 @@ def test_a_report_renews_the_lease(world: World, at_work: Machine) -> None:
     world.wait(1)
     at_work.report()
     assert world.current().version == version, "a busy agent reports each second"
-
-
-def test_a_report_after_the_lease_renews_it_while_no_other_has_claimed(world: World, at_work: Machine) -> None:
-    world.wait(3600)
-    at_work.report()
-    turn = world.current().turn
-    assert turn is not None
-    assert turn.lease_until > world.clock.now()
-
-
-def test_a_report_of_an_older_claim_is_refused(world: World, at_work: Machine) -> None:
-    world.wait(TURN_LEASE / 1000)
-    Machine(world).claim("c-2")
-    with pytest.raises(TurnSuperseded):
-        at_work.report(said="still here")
 
 
 # --- steering

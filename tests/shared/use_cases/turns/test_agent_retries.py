@@ -46,15 +46,6 @@ def test_a_busy_agent_is_asked_five_times(world: World, place: Place) -> None:
     assert world.transcript()[-2]["content"] == "And?"
 
 
-def test_the_fifth_try_may_still_succeed(world: World, place: Place) -> None:
-    world.agent.next.extend([BUSY] * 4)
-    world.say(place, "And?", "0001")
-
-    assert len(pauses(world)) == 4
-
-    assert world.platform.said(place)[1:] == ["reply to 5"]
-
-
 def test_a_busy_agent_says_when_to_come_back(world: World, place: Place) -> None:
     world.agent.next.append(AgentUnavailable("busy", after=300))
     world.say(place, "And?", "0001")

@@ -8,13 +8,12 @@ from shared.domain.handoffs import State
 from shared.domain.messages import CUT, digest
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, ResumePending
-from shared.errors import AgentFailed, HandoffInFlight, NotSent
+from shared.errors import AgentFailed, NotSent
 from shared.ports.queue import InboxEvent, WakeUp
 from shared.store.inbox import InboxRow
 from shared.use_cases.sessions.move_to_chat import move_to_chat
 from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.sessions.save_session import delete_session
-from shared.use_cases.turns.accept_turn import accept_turn
 from shared.use_cases.turns.answer_inbox import ROWS_PER_TURN
 from shared.use_cases.turns.offer_turn import offer_words
 from tests.support.use_case_world import DEADLINE, HOME, USER, CompetingAction, World
@@ -83,14 +82,6 @@ def test_the_same_message_number_in_two_chats_is_two_turns(world: World) -> None
     assert len(world.agent.given) == 3
 
 
-def test_a_handoff_and_a_terminal_turn_exclude_each_other(world: World) -> None:
-    world.session()
-    world.ask()
-
-    with pytest.raises(HandoffInFlight):
-        accept_turn(world.services, USER, "s-1", epoch=0, turn_id="t-1", text="too late")
-
-
 def test_a_row_far_behind_what_was_answered_is_answered_too(world: World) -> None:
     _, place = world.moved()
     for number in range(120):
@@ -140,20 +131,6 @@ def test_a_home_whose_session_moved_on_gets_another_one(world: World) -> None:
     assert world.transcript(str(second))[0]["content"] == "hi again"
 
 
-def test_an_unknown_thread_waits_for_a_handoff(world: World) -> None:
-    world.session()
-    world.ask()
-    unknown = Place("chat", "home", "t9")
-    world.say(unknown, "anybody?", "e-1")
-
-    world.turn()
-    world.wait(120)
-    world.turn()
-
-    assert world.queue.waiting
-    assert not world.platform.posts[unknown]
-
-
 def test_what_a_queue_message_of_no_row_asks_is_nothing(world: World) -> None:
     world.queue.send(InboxEvent(HOME, "never written"), dedupe="x")
 
@@ -170,14 +147,6 @@ def test_a_huge_reply_is_cut_and_its_agent_asked_once(world: World) -> None:
 
     assert world.transcript()[-1]["content"].endswith(CUT)
     assert len(world.agent.given) == 2
-
-
-def test_a_huge_confirmation_is_cut_and_its_agent_asked_once(world: World) -> None:
-    world.agent.next.append(lambda: HUGE)
-    world.moved()
-
-    assert world.transcript()[-1]["content"].endswith(CUT)
-    assert len(world.agent.given) == 1
 
 
 def user_words(world: World) -> list[str]:

@@ -81,21 +81,6 @@ def test_a_run_that_is_hidden_for_an_hour_is_replaced_by_its_copy(world: World, 
     assert world.runs.waiting == [], "it is dropped"
 
 
-def test_two_copies_of_a_run_are_answered_once(world: World, place: Place) -> None:
-    turn_id = turn_of(world).id
-
-    def receive_again() -> str:
-        world.runs.send(Run("s-1", turn_id))
-        assert world.agents() == 1
-        return "once"
-
-    world.agent.next.append(receive_again)
-    world.turns()
-
-    assert answered(world, place) == ["once"]
-    assert len(world.agent.given) == 2
-
-
 def test_a_copy_that_finds_the_turn_claimed_goes_on_watching(world: World, place: Place) -> None:
     """The executor works for an hour and dies then; the copy still claims the turn at the end of its lease."""
 
@@ -168,23 +153,6 @@ def test_after_a_death_the_words_are_answered_at_the_end_of_the_lease(
     assert is_settled(world)
 
 
-@pytest.mark.parametrize("dies", [dies_before_its_claim, dies_after_its_claim, dies_before_its_commit])
-def test_without_the_copy_the_sweep_makes_up_for_a_death(
-    world: World, place: Place, monkeypatch: pytest.MonkeyPatch, dies: Callable[[World, pytest.MonkeyPatch], None]
-) -> None:
-    dies(world, monkeypatch)
-    world.runs.waiting.clear()
-    began = world.clock.now()
-    while not answered(world, place):
-        world.wait(60)
-        world.sweep()
-        world.turns()
-
-    assert answered(world, place) == ["reply to 5"]
-    assert world.clock.now() <= began + TURN_LEASE + 60_000
-    assert is_settled(world)
-
-
 class DyingQueue:
     """A queue whose caller dies before anything is sent."""
 
@@ -202,8 +170,7 @@ def test_a_death_between_commit_and_wake_up_loses_no_reply(world: World, place: 
 
     world.wait(LEASE)
     world.agents()
-    assert len(world.agent.given) == 2, "the copy asks no agent again"
-    world.sweep()
+    assert len(world.agent.given) == 2, "the copy asks no agent again, and wakes the place"
     world.turns()
 
     assert answered(world, place) == ["reply to 5"]
@@ -239,37 +206,6 @@ def test_a_zombie_that_comes_back_after_another_reply_is_refused(world: World, p
     assert is_settled(world)
 
 
-def test_a_zombie_that_comes_back_during_another_run_is_refused(world: World, place: Place) -> None:
-    def freeze() -> str:
-        world.wait(LEASE)
-        assert claim_turn(world.services, Run("s-1", turn_of(world).id)) is not None
-        return "from the zombie"
-
-    world.agent.next.append(freeze)
-    world.agent_run()
-    claimed = turn_of(world)
-    assert (claimed.is_claimed, claimed.begun, said(world)) == (True, 2, [])
-    assert world.queue.waiting == []
-
-    world.turns()  # the other one has died
-
-    assert answered(world, place) == ["reply to 5"]
-
-
-def test_a_zombie_cannot_hand_back_the_turn_of_another(world: World, place: Place) -> None:
-    def freeze() -> str:
-        world.wait(LEASE)
-        assert claim_turn(world.services, Run("s-1", turn_of(world).id)) is not None
-        raise RuntimeError("unexpected")
-
-    world.agent.next.append(freeze)
-    with pytest.raises(RuntimeError):
-        world.agent_run()
-
-    assert (turn_of(world).is_claimed, turn_of(world).begun) == (True, 2)
-    assert answered(world, place) == []
-
-
 def test_a_zombie_does_not_fail_the_handoff_of_another(world: World) -> None:
     """Its request broke while its process slept; the other executor has the kickoff now."""
     world.session()
@@ -289,18 +225,6 @@ def test_a_zombie_does_not_fail_the_handoff_of_another(world: World) -> None:
     world.turns()  # the other one has died
 
     assert world.latest(handoff).state is State.COMPLETED
-
-
-def test_a_late_reply_counts_while_no_other_has_claimed(world: World, place: Place) -> None:
-    def freeze() -> str:
-        world.wait(10 * LEASE)
-        return "late"
-
-    world.agent.next.append(freeze)
-    world.turns()
-
-    assert answered(world, place) == ["late"]
-    assert len(world.agent.given) == 2
 
 
 # --- what ends a turn while the agent works

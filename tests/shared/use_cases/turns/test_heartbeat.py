@@ -70,13 +70,6 @@ def test_no_failing_beat_ends_the_heartbeat(
     assert not cancellation.is_cancelled, "an error says nothing about the turn"
 
 
-def test_a_platform_that_is_gone_ends_no_heartbeat(world: World, claimed: Session) -> None:
-    with heartbeat(world.services, claimed, Place("removed", "1")) as cancellation:
-        world.clock.time += 500
-        eventually(lambda: lease_of(world) == world.clock.now() + LEASE)
-    assert not cancellation.is_cancelled
-
-
 def test_a_platform_that_hangs_delays_no_renewal(
     world: World, claimed: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,13 +127,6 @@ def test_a_turn_that_another_executor_has_cancels_the_request(world: World, clai
         other = claim(world)
         eventually(lambda: cancellation.is_cancelled)
     assert world.current().turn == other.turn, "its lease is not touched"
-
-
-def test_a_lease_that_is_over_is_renewed_while_no_other_has_it(world: World, claimed: Session) -> None:
-    world.clock.time += 10 * LEASE
-    with heartbeat(world.services, claimed, HOME) as cancellation:
-        eventually(lambda: lease_of(world) == world.clock.now() + LEASE)
-    assert not cancellation.is_cancelled
 
 
 def test_an_agent_that_is_cancelled_commits_nothing(world: World) -> None:

@@ -7,9 +7,8 @@ import pytest
 from shared.domain.handoffs import State
 from shared.domain.routes import Place
 from shared.domain.sessions import Interruption, ResumePending, Turn
-from shared.errors import AgentFailed, AgentUnavailable, SessionSuspended
+from shared.errors import AgentFailed, AgentUnavailable
 from shared.ports.queue import Run
-from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.turns.accept_turn import accept_turn
 from tests.support.use_case_world import LIMIT, TURN_LEASE, USER, World
 
@@ -87,17 +86,6 @@ def test_a_killed_run_is_repeated_and_the_agent_is_told(world: World, place: Pla
     assert world.clock.now() == died_at + TURN_LEASE, "it is asked again when the lease is over, and not later"
 
 
-def test_a_killed_run_is_marked_with_the_end_of_its_lease(world: World, place: Place) -> None:
-    say(world, place, "And?", "0001")
-    die_in_a_run(world)
-    lease_until = living_turn(world).lease_until
-    world.wait(10 * TURN_LEASE / 1000)
-    die_in_a_run(world)
-
-    assert world.current().resume_pending == ResumePending(Interruption.KILLED, lease_until)
-    assert living_turn(world).begun == 2
-
-
 def test_the_note_is_never_stored_nor_sent(world: World, place: Place) -> None:
     say(world, place, "And?", "0001")
     die_in_a_run(world)
@@ -163,11 +151,6 @@ def test_three_strikes_suspend_the_session(world: World, place: Place) -> None:
     assert "Your next message starts a new session" in told
 
 
-def test_the_message_that_was_given_up_is_in_the_transcript(world: World, place: Place) -> None:
-    strike_out(world, place)
-    assert [message["content"] for message in world.transcript()[4:]] == ["poison"]
-
-
 def test_three_killed_runs_suspend_the_session(world: World, place: Place) -> None:
     say(world, place, "poison", "0001")
     began = world.clock.now()
@@ -196,21 +179,6 @@ def test_a_crash_after_the_suspension_repeats_nothing(world: World, place: Place
     assert world.store.sessions.at(place) == "s-1", "no new session for the message that was given up"
     assert len(answered(world, place)) == 1
     assert [message["content"] for message in world.transcript()[4:]] == ["poison"]
-
-
-def test_a_crash_before_the_suspension_is_told_delays_it_only(world: World, place: Place) -> None:
-    say(world, place, "poison", "0001")
-    for _ in range(3):
-        run_out_of_time(world)
-    world.agents()
-    world.queue.waiting.clear()  # it died before it woke the place
-
-    world.wait(60)
-    world.sweep()
-    world.turns()
-
-    (told,) = answered(world, place)
-    assert "interrupted 3 times in a row" in told
 
 
 def test_the_next_words_bring_the_notice_of_a_suspension_first(world: World, place: Place) -> None:
@@ -273,13 +241,6 @@ def test_a_suspended_session_that_is_resumed_in_the_chat_goes_on(world: World, p
 
     assert answered(world, place)[-1] == "reply to 6"
     assert not world.current("s-1").suspended
-
-
-def test_a_suspended_session_refuses_a_terminals_turn(world: World) -> None:
-    session = world.session()
-    world.store.sessions.replace(session, replace(session, suspended=True))
-    with pytest.raises(SessionSuspended, match="transcript is saved"):
-        accept_turn(world.services, USER, "s-1", epoch=0, turn_id="t", text="hi")
 
 
 def test_a_fresh_interruption_continues_the_session(world: World, place: Place) -> None:
@@ -364,36 +325,6 @@ def test_a_failed_agent_is_reported_and_costs_no_strike(world: World, place: Pla
     assert "tried several times" not in told
     assert (world.current().turn, world.current().resume_pending) == (None, None)
     assert len(world.agent.given) == 1 + 1
-
-
-def test_a_move_during_a_run_costs_no_strike(world: World, place: Place) -> None:
-    def resume_first() -> str:
-        resume_session(world.services, USER, "s-1", epoch=1)
-        return "too late"
-
-    world.agent.next.append(resume_first)
-    say(world, place, "And?", "0001")
-    world.turns()
-
-    assert (world.current().turn, world.current().resume_pending, len(world.transcript())) == (None, None, 4)
-    assert "now lives in the terminal" in "\n".join(answered(world, place))
-    assert "too late" not in answered(world, place)
-
-
-def test_a_kickoff_that_dies_leaves_no_mark(world: World) -> None:
-    world.session()
-    handoff = world.ask()
-    world.process(handoff)
-    for _ in range(2):
-        die_in_a_run(world)
-        world.wait(TURN_LEASE / 1000)
-
-    world.turns()
-
-    session = world.current()
-    assert (session.resume_pending, session.suspended) == (None, False)
-    assert world.latest(handoff).state is State.COMPLETED
-    assert world.agent.notes == [None] * 3
 
 
 def test_a_kickoff_that_fails_unexpectedly_leaves_no_mark(world: World) -> None:
@@ -490,19 +421,3 @@ def test_a_session_is_not_suspended_during_its_last_run(world: World, place: Pla
     assert answered(world, place) == ["done after all"]
     assert not world.current().suspended
     assert len(world.agent.given) == 1 + 3
-
-
-def test_a_run_waits_until_the_lease_of_a_dead_one_is_over(world: World, place: Place) -> None:
-    say(world, place, "one", "0001")
-    die_in_a_run(world)
-    world.runs.send(Run("s-1", living_turn(world).id))
-
-    world.wait(TURN_LEASE / 1000 - 1)
-    world.agents()
-    assert len(world.agent.given) == 2, "the kickoff and the killed run"
-
-    world.wait(1)
-    world.agents()
-    assert len(world.agent.given) == 3
-    world.turns()
-    assert answered(world, place) == ["reply to 5"]

@@ -93,19 +93,6 @@ def test_a_kickoff_that_is_sent_again_stays_one_retry(world: World) -> None:
     assert len(world.agent.given) == 1
 
 
-def test_a_reply_during_an_outage_of_an_hour_costs_few_runs(world: World) -> None:
-    _, place = world.moved()
-    world.platform.down = NotSent("down")
-    words = {after * MINUTE: lambda event=f"{after:04}": world.say(place, "words", event) for after in range(1, 60, 10)}
-
-    assert pass_time(world, HOUR, words) <= MOST_RUNS
-
-    world.platform.down = None
-    pass_time(world, 10 * MINUTE)
-    assert world.platform.said(place)[1:] == ["reply to 5", "reply to 11"]
-    assert not world.queue.waiting
-
-
 def asked_to_move(world: World, place: Place) -> Handoff:
     """A handoff that a command in the thread asked for, with words behind it. Its session has moved."""
     for event_id, text in {"0001": "/handoff chat", "0002": "Still there?"}.items():
@@ -190,33 +177,3 @@ def test_new_words_do_not_wait_behind_a_dead_letter_that_is_delivered_again(worl
 
     world.say(place, "Still there?", "0002")
     assert len({waiting.line for waiting in world.queue.waiting}) == 2
-
-
-def test_a_lost_retry_is_sent_again_by_the_sweep(world: World) -> None:
-    world.session()
-    handoff = world.ask()
-    world.process(handoff)
-    world.platform.next["send"].append(NotSent("down"))
-    world.agents()
-    world.turn()
-    world.queue.waiting.clear()
-
-    pass_time(world, 5 * MINUTE)
-
-    assert world.latest(handoff).state is State.COMPLETED
-
-
-def test_a_lost_retry_of_a_reply_is_sent_again_by_the_sweep(world: World) -> None:
-    _, place = world.moved()
-    world.say(place, "And?", "0001")
-    world.platform.next["send"].append(NotSent("down"))
-    world.turn()
-    world.agents()
-    world.turn()
-    assert world.platform.said(place)[1:] == []
-    world.queue.waiting.clear()
-
-    pass_time(world, 5 * MINUTE)
-
-    assert world.platform.said(place)[1:] == ["reply to 5"]
-    assert world.store.turns.unsettled("s-1") == []
