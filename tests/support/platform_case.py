@@ -16,13 +16,15 @@ class SignedWebhook:
     """One way in which events of a platform reach the service.
 
     `sign` makes the headers from the platform's secrets, the raw body and the time in seconds. `message` is an event in
-    which the owner says `text`; `number` makes it unique. `seal` puts a secret into the body, on a platform that signs
-    nothing in the headers. `rest` follows the platform's name in the path.
+    which the owner says `text`; `number` makes it unique. With a `timestamp`, the body and the time are signed.
+    `seal` puts a secret into the body, on a platform that signs nothing in the headers. `rest` follows the platform's
+    name in the path.
     """
 
     platform: str
     sign: Callable[[Secrets, bytes, int], Headers]
     message: Callable[[int, str], dict[str, Any]]
+    timestamp: bool = True
     seal: Callable[[Secrets, bytes], bytes] = lambda _, raw: raw
     method: str = "POST"
     rest: str = ""

@@ -19,7 +19,11 @@ CASE = PlatformCase(
     name=CHAT.name,
     threaded_chats={"room": HOME, "another room": "studio"},
     mention=re.compile(r"(?<!\w)@(?:everyone|here|channel)\b"),
-    webhooks={CHAT.name: SignedWebhook(CHAT.name, sign, said, seal=seal, method="PUT", rest="/transactions/1")},
+    webhooks={
+        CHAT.name: SignedWebhook(
+            CHAT.name, sign, said, timestamp=False, seal=seal, method="PUT", rest="/transactions/1"
+        )
+    },
     samples=SAMPLES,
     ignored={
         "unknown person": said(7, "let me in", **{"from": "zoe"}),

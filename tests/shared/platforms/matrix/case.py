@@ -32,7 +32,7 @@ CASE = PlatformCase(
     mention=re.compile(r"(?<!\w)@(?:room|everyone|here|channel)\b", re.IGNORECASE),
     opens_threads_with="send",
     tells_webhook=False,
-    webhooks={CHAT.name: SignedWebhook(CHAT.name, sign, message)},
+    webhooks={CHAT.name: SignedWebhook(CHAT.name, sign, message, timestamp=False)},
     samples=SAMPLES,
     ignored={name: {"events": [body]} for name, body in IGNORED.items()},
 )

@@ -21,7 +21,7 @@ CASE = PlatformCase(
     threaded_chats={"chat": HOME},
     mention=re.compile(r"(?<!\w)@(?:everyone|here|channel)\b"),
     opens_threads_with="send",
-    webhooks={"whatsapp": SignedWebhook("whatsapp", sign, message)},
+    webhooks={"whatsapp": SignedWebhook("whatsapp", sign, message, timestamp=False)},
     samples=SAMPLES,
     ignored={
         "unknown person": batch({"messages": [entry(7, "let me in", person=STRANGER)]}),
