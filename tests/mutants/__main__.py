@@ -52,6 +52,7 @@ def _try(fault: Fault, tiers: tuple[str, ...] | list[str]) -> str:
             command = [
                 "make",
                 "--no-print-directory",
+                "--old-file=.venv/.ready",
                 tier,
                 "PYTESTFLAGS=-x -p no:cacheprovider --ignore=tests/mutants",
             ]
