@@ -8,11 +8,9 @@ from local.cloud.moto_patches import (
     atomicity,
     comparisons,
     dispatch,
-    expressions,
     forgetting,
     iterators,
     limits,
-    loading,
     queries,
     queues,
     receiving,
@@ -22,7 +20,7 @@ from local.cloud.moto_patches import (
 )
 
 PATCHES = (
-    *(loading, skip_unused_services, dispatch, expressions, answers, forgetting),  # speed and memory
+    *(skip_unused_services, dispatch, answers, forgetting),  # speed and memory
     *(atomicity, streams, iterators, transactions, limits, queries, comparisons),  # DynamoDB
     *(queues, receiving),  # SQS
     access,  # IAM
