@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from botocore.credentials import Credentials
 
@@ -17,14 +17,6 @@ from local.cloud.sources.queue import QueueSource
 from local.cloud.sources.schedule import ScheduleSource
 from local.cloud.sources.stream import StreamSource
 from local.cloud.stack import Stack
-
-
-class Source(Protocol):
-    """Invokes functions from `start` to `stop`."""
-
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
 
 
 class Cloud:
@@ -85,7 +77,7 @@ class Cloud:
         self._schedules = [
             ScheduleSource(schedule, invoker, account=engine.account_id) for schedule in self.stack.schedules
         ]
-        sources: list[Source] = [
+        sources: list[StreamSource | QueueSource | ScheduleSource] = [
             *(
                 StreamSource(one, functions[one.function], engine, invoker, on_error=on_error)
                 for one in self.stack.streams

@@ -10,7 +10,6 @@ from local.cloud.moto_patches import (
     dispatch,
     forgetting,
     iterators,
-    limits,
     queries,
     queues,
     receiving,
@@ -21,7 +20,7 @@ from local.cloud.moto_patches import (
 
 PATCHES = (
     *(skip_unused_services, dispatch, answers, forgetting),  # speed and memory
-    *(atomicity, streams, iterators, transactions, limits, queries, comparisons),  # DynamoDB
+    *(atomicity, streams, iterators, transactions, queries, comparisons),  # DynamoDB
     *(queues, receiving),  # SQS
     access,  # IAM
 )

@@ -1,49 +1,11 @@
-"""Sends Lambda's message about discarded stream records to the on-failure queue."""
+"""Lambda's message about discarded stream records, for the on-failure queue."""
 
-import itertools
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from local.cloud.sources.delivery import Discarded, growing_pause
-
-
-class OnFailureQueue:
-    """The on-failure destination of a mapping. `pause(seconds)` returns False when the source stops."""
-
-    def __init__(
-        self,
-        client: Any,
-        url: str,
-        *,
-        function_arn: str,
-        stream_arn: str,
-        on_error: Callable[[Exception], None],
-        pause: Callable[[float], bool],
-    ) -> None:
-        self._client = client
-        self._url = url
-        self._function_arn = function_arn
-        self._stream_arn = stream_arn
-        self._on_error = on_error
-        self._pause = pause
-
-    def send(self, discarded: Discarded, shard_id: str, now: float) -> None:
-        """Send the message; retry until it succeeds or the source stops."""
-        message = failure_message(
-            discarded, function_arn=self._function_arn, stream_arn=self._stream_arn, shard_id=shard_id, now=now
-        )
-        for failures in itertools.count(1):
-            try:
-                self._client.send_message(QueueUrl=self._url, MessageBody=json.dumps(message))
-            except Exception as error:  # noqa: BLE001 - reported and retried
-                self._on_error(error)
-                if not self._pause(growing_pause(failures)):
-                    return
-            else:
-                return
+from local.cloud.sources.delivery import Discarded
 
 
 def failure_message(

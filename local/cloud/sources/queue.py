@@ -1,5 +1,6 @@
 """A queue as an event source: receives messages, invokes the function, deletes what succeeded."""
 
+import base64
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,6 @@ from local.cloud.invoke import Invoker
 from local.cloud.sources.delivery import growing_pause
 from local.cloud.sources.denial import explained
 from local.cloud.sources.partial import failed_ids
-from local.cloud.sources.queue_event import queue_event
 from local.cloud.stack import FunctionConfig, QueueMapping
 
 LOG = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ class QueueSource:
 
     def _run(self, messages: Messages) -> None:
         try:
-            result = self._invoker.invoke(self._mapping.function, queue_event(messages, self._mapping.queue_arn))
+            result = self._invoker.invoke(self._mapping.function, _event(messages, self._mapping.queue_arn))
             ids = [message["MessageId"] for message in messages]
             failed = failed_ids(result, ids, partial_failures=self._mapping.partial_failures)
             for message in messages:
@@ -137,3 +137,34 @@ class QueueSource:
 
 def _log(error: Exception) -> None:
     LOG.error("The queue source continues after an error", exc_info=error)
+
+
+def _event(messages: Sequence[Mapping[str, Any]], queue_arn: str) -> dict[str, Any]:
+    """Return the event for one batch of messages from ReceiveMessage."""
+    return {"Records": [_record(message, queue_arn) for message in messages]}
+
+
+def _record(message: Mapping[str, Any], queue_arn: str) -> dict[str, Any]:
+    record = {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": dict(message.get("Attributes", {})),
+        "messageAttributes": {name: _attribute(value) for name, value in message.get("MessageAttributes", {}).items()},
+        "md5OfBody": message["MD5OfBody"],
+        "eventSource": "aws:sqs",
+        "eventSourceARN": queue_arn,
+        "awsRegion": queue_arn.split(":")[3],
+    }
+    if "MD5OfMessageAttributes" in message:
+        record["md5OfMessageAttributes"] = message["MD5OfMessageAttributes"]
+    return record
+
+
+def _attribute(value: Mapping[str, Any]) -> dict[str, Any]:
+    attribute: dict[str, Any] = {"stringListValues": [], "binaryListValues": [], "dataType": value["DataType"]}
+    if "StringValue" in value:
+        attribute["stringValue"] = value["StringValue"]
+    if "BinaryValue" in value:
+        attribute["binaryValue"] = base64.b64encode(value["BinaryValue"]).decode()
+    return attribute

@@ -1,5 +1,6 @@
 """A table's stream as an event source, with the behaviour of Lambda's event source mapping."""
 
+import itertools
 import json
 import logging
 import threading
@@ -15,7 +16,7 @@ from local.cloud.invoke import Invoker, function_arn
 from local.cloud.sources.delivery import Batch, Delivery, Discarded, growing_pause
 from local.cloud.sources.denial import explained, is_denial
 from local.cloud.sources.lane import Lane
-from local.cloud.sources.on_failure import OnFailureQueue
+from local.cloud.sources.on_failure import failure_message
 from local.cloud.sources.record import Record, lambda_record
 from local.cloud.sources.shard import PAGE, Shard, shard_ids
 from local.cloud.stack import FunctionConfig, StreamMapping
@@ -57,16 +58,8 @@ class StreamSource:
         self._stopped = threading.Event()
         role = engine.assume(function.role_arn)
         self._streams = engine.client("dynamodbstreams", role)
-        self._on_failure: OnFailureQueue | None = None
-        if mapping.on_failure_queue_url is not None:
-            self._on_failure = OnFailureQueue(
-                engine.client("sqs", role),
-                mapping.on_failure_queue_url,
-                function_arn=function_arn(function),
-                stream_arn=mapping.stream_arn,
-                on_error=self._report,
-                pause=self._wait,
-            )
+        self._sqs = engine.client("sqs", role)
+        self._function_arn = function_arn(function)
         self._lanes: Sequence[Lane] = ()
 
     def start(self) -> None:
@@ -159,8 +152,26 @@ class StreamSource:
             self._report(error)
 
     def _discard(self, discarded: Discarded, shard_id: str) -> None:
-        if self._on_failure is not None:
-            self._on_failure.send(discarded, shard_id, self._now())
+        """Tell the on-failure queue, if there is one; retry until it succeeds or the source stops."""
+        mapping = self._mapping
+        if mapping.on_failure_queue_url is None:
+            return
+        message = failure_message(
+            discarded,
+            function_arn=self._function_arn,
+            stream_arn=mapping.stream_arn,
+            shard_id=shard_id,
+            now=self._now(),
+        )
+        for failures in itertools.count(1):
+            try:
+                self._sqs.send_message(QueueUrl=mapping.on_failure_queue_url, MessageBody=json.dumps(message))
+            except Exception as error:  # noqa: BLE001 - reported and retried
+                self._report(error)
+                if not self._wait(growing_pause(failures)):
+                    return
+            else:
+                return
 
     def _report(self, error: Exception) -> None:
         self._on_error(explained(error, self._mapping.function))

@@ -169,7 +169,7 @@ def test_functions_run_as_threads_with_their_roles(cloud: Cloud) -> None:
     cloud.run_threads(build)
     assert cloud.invoker.invoke("Request", {}).payload == 0
     role = cloud.stack.functions["Request"].role_arn
-    assert {(grant.role, grant.action) for grant in cloud.engine.grants_used()} == {(role, "dynamodb:Scan")}
+    assert {(grant.role, grant.action) for grant in cloud.engine.access.used} == {(role, "dynamodb:Scan")}
 
 
 def test_a_stopped_cloud_leaves_no_process(api: HttpApi, cloud: Cloud) -> None:
