@@ -2,19 +2,16 @@
 
 import json
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 import httpx
 
-from shared.agents.attempts import OUT_OF_TIME, ProviderBusy, converse
+from shared.agents.attempts import OUT_OF_TIME, ProviderBusy, Turn
 from shared.agents.cancelling import Opened, cancellable
-from shared.agents.transcript.conversation import Conversation
-from shared.domain.messages import Message
 from shared.errors import AgentFailed
-from shared.ports.agents import Cancellation
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 
@@ -56,58 +53,33 @@ class Hearing(Protocol):
         """Take the next bytes; True if nothing more needs to be read."""
 
 
-class Post(Protocol):
-    """Sends a body with headers to a URL; the answer is given to `hearing` while it arrives."""
+class HttpClient:
+    """Calls an agent's server."""
 
-    def __call__(
-        self, url: str, body: bytes, headers: Mapping[str, str], hearing: Hearing | None = None, /
-    ) -> HttpResponse:
-        """Raises ProviderBusy for network errors, AgentFailed for an unusable URL, AgentCancelled."""
-
-
-class HttpConversations:
-    """Asks an agent's server over HTTP. Opens nothing before the first turn."""
-
-    def __init__(self, window: int, clock: Clock) -> None:
-        self._window = window
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
         return httpx.create_ssl_context()
 
-    def reply(
-        self,
-        ask: Callable[[Conversation, Post], str],
-        messages: Sequence[Message],
-        *,
-        note: str | None,
-        deadline: int,
-        cancellation: Cancellation,
-    ) -> str:
-        """The answer of `ask` to a transcript, retried as `attempts.converse` does. Raises as that does."""
+    def post(
+        self, turn: Turn, url: str, body: bytes, headers: Mapping[str, str], hearing: Hearing | None = None
+    ) -> HttpResponse:
+        """Post the body; the answer is given to `hearing` while it arrives.
 
-        def post(url: str, body: bytes, headers: Mapping[str, str], hearing: Hearing | None = None, /) -> HttpResponse:
-            reader = _Reader(deadline, self._clock, hearing)
+        Raises ProviderBusy for network errors, AgentFailed for an unusable URL, AgentCancelled.
+        """
+        reader = _Reader(turn.deadline, self._clock, hearing)
 
-            def call(opened: Opened) -> HttpResponse:
-                with _client(self._context) as client:
-                    return _post(client, url, body, headers, reader=reader, opened=opened)
+        def call(opened: Opened) -> HttpResponse:
+            with _client(self._context) as client:
+                return _post(client, url, body, headers, reader=reader, opened=opened)
 
-            try:
-                return cancellable(call, cancellation, left=reader.left)
-            except TimeoutError as error:
-                raise ProviderBusy(reader.why_late) from error
-
-        return converse(
-            lambda given: ask(given, post),
-            messages,
-            note=note,
-            window=self._window,
-            deadline=deadline,
-            clock=self._clock,
-            cancellation=cancellation,
-        )
+        try:
+            return cancellable(call, turn.cancellation, left=reader.left)
+        except TimeoutError as error:
+            raise ProviderBusy(reader.why_late) from error
 
 
 def agent_key(secrets: Secrets) -> str | None:
