@@ -1,11 +1,8 @@
 """Hand over the session of an agent, in a process that outlives the hook which started it."""
 
-import json
 import os
-import subprocess
-import sys
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from handoff_cli.api.client import Service
@@ -53,23 +50,6 @@ class Destination:
     message: str
     session_id: str
     directory: str
-
-
-def start(job: Job, environ: dict[str, str]) -> int:
-    """Start the process; returns its number. Its session is its own: the end of the hook does not end it."""
-    # -P: a file in the current directory must not be imported.
-    process = subprocess.Popen(  # noqa: S603 - this very program
-        [sys.executable, "-P", "-m", "handoff_cli", "hook", job.agent, "--move"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environ,
-        start_new_session=True,
-    )
-    assert process.stdin  # noqa: S101 - it is a pipe
-    process.stdin.write(json.dumps(asdict(job)).encode())
-    process.stdin.close()
-    return process.pid
 
 
 def move(context: Context, job: Job) -> None:
