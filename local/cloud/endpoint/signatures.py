@@ -46,11 +46,12 @@ def verify(environ: Mapping[str, Any], body: bytes, known: Mapping[str, Credenti
 
 
 def _signed_part(environ: Mapping[str, Any], body: bytes, names: str) -> AWSRequest:
-    """Return the request with the headers that the client signed."""
+    """Return the request with the headers that the client signed; WSGI has those of the body without a prefix."""
+    keys = {name: name.upper().replace("-", "_") for name in names.split(";")}
     request = AWSRequest(
         environ["REQUEST_METHOD"],
         f"http://{environ['HTTP_HOST']}{environ['RAW_URI']}",
-        headers={name: environ.get(f"HTTP_{name.upper().replace('-', '_')}", "") for name in names.split(";")},
+        headers={name: environ.get(f"HTTP_{key}", environ.get(key, "")) for name, key in keys.items()},
         data=body,
     )
     request.context["timestamp"] = environ.get("HTTP_X_AMZ_DATE", "")
