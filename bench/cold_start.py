@@ -16,7 +16,7 @@ from bench.figures import Figures
 from local.chats import CHATS
 from local.cloud.cloud import Cloud
 from local.paths import TEMPLATE, TRANSLATED
-from local.seed import put_secrets, store_of
+from local.service import put_secrets, store_of
 
 ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 7

@@ -16,12 +16,14 @@ from local.cloud.invoke import Invoker
 from local.cloud.stack import Stack
 from local.functions import InProcessFunctions, Interceptors
 from local.paths import ROOT, TEMPLATE, TRANSLATED
-from local.seed import put_secrets, store_of
 from local.users import seed_users
 from local.watcher import Watcher
+from shared.aws.secrets import parameter_of
+from shared.aws.tables import DynamoTables
 from shared.platforms import PLATFORMS
 from shared.platforms.spec import PlatformSpec
 from shared.ports.store import Store
+from shared.store.bundle import store_on
 
 T = TypeVar("T")
 WARM = {f"{name}Function": 1 for name in ("Status", "Request", "Process", "Turn", "Agent", "Webhook")}
@@ -194,3 +196,16 @@ def start_at(start: Callable[[int], T], port: int) -> T:
         if port == 0:
             raise
         return start(0)
+
+
+def store_of(engine: Engine, stack: Stack) -> Store:
+    """The store of a local stack, with the permissions of the account."""
+    names = stack.resources
+    client = engine.client("dynamodb")
+    return store_on(DynamoTables(client, handoffs=names["HandoffsTable"], sessions=names["SessionsTable"]))
+
+
+def put_secrets(ssm: Any, prefix: str, secrets: Mapping[str, str]) -> None:
+    """Set secrets, as the operator of a deployment does."""
+    for name, value in secrets.items():
+        ssm.put_parameter(Name=parameter_of(prefix, name), Value=value, Type="SecureString", Overwrite=True)

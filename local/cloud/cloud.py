@@ -31,7 +31,7 @@ class Cloud:
     def __init__(self) -> None:
         self.engine = Engine.start()
         self._stops: list[Callable[[], object]] = [self.engine.stop]
-        self._schedules: list[ScheduleSource] = []
+        self.schedules: list[ScheduleSource] = []
 
     def deploy(self, template: Path, parameters: Mapping[str, str], *, name: str, cache: Path | None = None) -> Stack:
         """Create the resources of the template as a stack of this name. `cache` keeps translations between starts."""
@@ -74,7 +74,7 @@ class Cloud:
     def start_sources(self, on_error: Callable[[Exception], None] | None = None) -> None:
         """Start every stream, queue and schedule of the stack. `on_error` receives what interrupts a source."""
         functions, engine, invoker = self.stack.functions, self.engine, self.invoker
-        self._schedules = [
+        self.schedules = [
             ScheduleSource(schedule, invoker, account=engine.account_id) for schedule in self.stack.schedules
         ]
         sources: list[StreamSource | QueueSource | ScheduleSource] = [
@@ -86,7 +86,7 @@ class Cloud:
                 QueueSource(one, functions[one.function], engine, invoker, on_error=on_error)
                 for one in self.stack.queues
             ),
-            *self._schedules,
+            *self.schedules,
         ]
         for source in sources:
             self._stops.append(source.stop)
@@ -94,13 +94,8 @@ class Cloud:
 
     def fire_schedules(self) -> None:
         """Invoke the function of each schedule once, and wait for the results."""
-        for schedule in self._schedules:
+        for schedule in self.schedules:
             schedule.fire_now()
-
-    def stop_schedules(self) -> None:
-        """From now on, schedules fire only on request. May be called twice."""
-        for schedule in self._schedules:
-            schedule.stop()
 
     def serve(self, port: int = 0, on_answer: OnAnswer | None = None) -> HttpApi:
         """Serve the routes of the stack. Raises OSError if the port is taken; port 0 takes a free one."""

@@ -11,7 +11,7 @@ from local.cloud.engine import Engine
 from local.cloud.moto_patches.policies import as_list
 from local.cloud.stack import Stack
 from local.paths import TEMPLATE, TRANSLATED
-from local.seed import put_secrets
+from local.service import put_secrets
 from shared.aws.secrets import SsmSecrets
 from shared.store.keys import DIRECTORY
 

@@ -9,7 +9,6 @@ from local.cloud.moto_patches import (
     comparisons,
     dispatch,
     forgetting,
-    iterators,
     queries,
     queues,
     receiving,
@@ -20,7 +19,7 @@ from local.cloud.moto_patches import (
 
 PATCHES = (
     *(skip_unused_services, dispatch, answers, forgetting),  # speed and memory
-    *(atomicity, streams, iterators, transactions, queries, comparisons),  # DynamoDB
+    *(atomicity, streams, transactions, queries, comparisons),  # DynamoDB
     *(queues, receiving),  # SQS
     access,  # IAM
 )

@@ -12,10 +12,9 @@ from botocore.credentials import Credentials
 
 from local.cloud.invoke import REQUEST_LIMIT, Result, encode, too_large
 from local.cloud.runtime.api import Runtime
-from local.cloud.runtime.environment import of_function, of_process
 from local.cloud.runtime.fork_server import ForkServer
 from local.cloud.runtime.pool import OnPhase, Pool
-from local.cloud.runtime.process import FunctionProcess
+from local.cloud.runtime.process import FunctionProcess, environment_of
 from local.cloud.runtime.process_group import ProcessGroup
 from local.cloud.stack import FunctionConfig, Stack
 
@@ -111,7 +110,7 @@ class RuntimeInvoker:
                     config.handler,
                     root=self._root,
                     group=self._group.id(),
-                    environment=of_function(
+                    environment=environment_of(
                         config,
                         endpoint=self._endpoint,
                         root=self._root,
@@ -128,7 +127,6 @@ class RuntimeInvoker:
                 self._fork_server(config),
                 runtime,
                 group=self._group.id(),
-                environment=lambda api: of_process(api=api),
                 init_seconds=self._init_seconds,
                 on_line=lambda line: self._on_log(config.logical_id, line),
                 on_exit=on_exit,
