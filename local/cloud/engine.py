@@ -57,10 +57,6 @@ class Engine:
     def url(self) -> str:
         return self.server.url
 
-    @property
-    def region(self) -> str:
-        return REGION
-
     def client(self, service: str, credentials: Credentials | None = None, *, config: Config | None = None) -> Any:
         """Return a boto3 client with the credentials of a role, or with the rights of the account."""
         who = credentials or self.admin

@@ -36,8 +36,7 @@ def read(source: Source) -> Transcript:
 
 
 def _root(source: Source) -> Path:
-    named = source.environ.get("GEMINI_CLI_HOME")
-    return (Path(named).expanduser() if named else source.user_home) / ".gemini"
+    return source.home("GEMINI_CLI_HOME", "") / ".gemini"
 
 
 def _newest(source: Source) -> Path:

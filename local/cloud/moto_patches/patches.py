@@ -4,21 +4,19 @@ from functools import cache
 
 from local.cloud.moto_patches import (
     access,
-    answers,
     atomicity,
     comparisons,
-    dispatch,
-    forgetting,
     queries,
     queues,
     receiving,
     skip_unused_services,
+    speed,
     streams,
     transactions,
 )
 
 PATCHES = (
-    *(skip_unused_services, dispatch, answers, forgetting),  # speed and memory
+    *(skip_unused_services, speed),  # speed and memory
     *(atomicity, streams, transactions, queries, comparisons),  # DynamoDB
     *(queues, receiving),  # SQS
     access,  # IAM
