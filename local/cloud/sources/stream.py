@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import logging
 import threading
 import time
 import zlib
@@ -14,14 +13,13 @@ from moto.events.models import EventPattern
 from local.cloud.engine import Engine
 from local.cloud.invoke import Invoker, function_arn
 from local.cloud.sources.delivery import Batch, Delivery, Discarded, growing_pause
-from local.cloud.sources.denial import explained, is_denial
+from local.cloud.sources.denial import explained, is_denial, log_error
 from local.cloud.sources.lane import Lane
 from local.cloud.sources.on_failure import failure_message
 from local.cloud.sources.record import Record, lambda_record
 from local.cloud.sources.shard import PAGE, Shard, shard_ids
 from local.cloud.stack import FunctionConfig, StreamMapping
 
-LOG = logging.getLogger(__name__)
 IDLE_SECONDS = 1.0  # a write wakes the reader at once; this limits how long it takes to notice `stop`
 UNSEEN = -1
 
@@ -54,7 +52,7 @@ class StreamSource:
         self._now = now
         self._pause = pause or self._wait
         self._backoff = backoff
-        self._on_error = on_error or _log
+        self._on_error = on_error or log_error
         self._stopped = threading.Event()
         role = engine.assume(function.role_arn)
         self._streams = engine.client("dynamodbstreams", role)
@@ -179,7 +177,3 @@ class StreamSource:
     def _wait(self, seconds: float) -> bool:
         """Wait; return False if the source was stopped."""
         return not self._stopped.wait(seconds)
-
-
-def _log(error: Exception) -> None:
-    LOG.error("The stream source continues after an error", exc_info=error)
