@@ -73,13 +73,50 @@ class HttpClient:
         reader = _Reader(turn.deadline, self._clock, hearing)
 
         def call(opened: Opened) -> HttpResponse:
-            with _client(self._context) as client:
-                return _post(client, url, body, headers, reader=reader, opened=opened)
+            return self._post(url, body, headers, reader, opened)
 
         try:
             return cancellable(call, turn.cancellation, left=reader.left)
         except TimeoutError as error:
             raise ProviderBusy(reader.why_late) from error
+
+    def _post(
+        self, url: str, body: bytes, headers: Mapping[str, str], reader: "_Reader", opened: Opened
+    ) -> HttpResponse:
+        def trace(event: str, info: Mapping[str, Any]) -> None:
+            if event == "connection.connect_tcp.complete":
+                opened(info["return_value"].get_extra_info("socket"))
+
+        seconds = max(0.001, reader.left())
+        timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+        sent = {"content-type": "application/json", "user-agent": "handoff", **headers}
+        traced = {"trace": trace}
+        try:
+            with (
+                self._client() as client,
+                client.stream("POST", url, content=body, headers=sent, timeout=timeout, extensions=traced) as response,
+            ):
+                # httpx restarts its time-out for each read: from here on, limit silence; the reader checks the deadline.
+                if reader.hearing is None:
+                    response.request.extensions["timeout"]["read"] = min(seconds, SILENCE_SECONDS)
+                whole = reader.read(response)
+                return HttpResponse(response.status_code, {k.lower(): v for k, v in response.headers.items()}, whole)
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+            raise AgentFailed(BAD_URL) from error
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            raise ProviderBusy(UNREACHABLE) from error
+        except httpx.TimeoutException as error:
+            raise ProviderBusy(reader.why_late) from error
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise ProviderBusy(CUT_OFF) from error
+
+    def _client(self) -> httpx.Client:
+        """A client for one request: Lambda freezes the process between turns, which kills open connections.
+
+        A proxy of the environment is used, except for servers on this machine.
+        """
+        local = dict.fromkeys(("all://localhost", "all://127.0.0.1", "all://[::1]"))
+        return httpx.Client(verify=self._context, mounts=local)
 
 
 def agent_key(secrets: Secrets) -> str | None:
@@ -88,49 +125,6 @@ def agent_key(secrets: Secrets) -> str | None:
     if not (key.isascii() and key.isprintable()):
         raise AgentFailed(BAD_KEY)
     return key or None
-
-
-def _client(context: ssl.SSLContext) -> httpx.Client:
-    """A client for one request: Lambda freezes the process between turns, which kills open connections.
-
-    A proxy of the environment is used, except for servers on this machine.
-    """
-    local = dict.fromkeys(("all://localhost", "all://127.0.0.1", "all://[::1]"))
-    return httpx.Client(verify=context, mounts=local)
-
-
-def _post(
-    client: httpx.Client,
-    url: str,
-    body: bytes,
-    headers: Mapping[str, str],
-    *,
-    reader: "_Reader",
-    opened: Opened,
-) -> HttpResponse:
-    def trace(event: str, info: Mapping[str, Any]) -> None:
-        if event == "connection.connect_tcp.complete":
-            opened(info["return_value"].get_extra_info("socket"))
-
-    seconds = max(0.001, reader.left())
-    timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
-    sent = {"content-type": "application/json", "user-agent": "handoff", **headers}
-    traced = {"trace": trace}
-    try:
-        with client.stream("POST", url, content=body, headers=sent, timeout=timeout, extensions=traced) as response:
-            # httpx restarts its time-out for each read: from here on, limit silence; the reader checks the deadline.
-            if reader.hearing is None:
-                response.request.extensions["timeout"]["read"] = min(seconds, SILENCE_SECONDS)
-            whole = reader.read(response)
-            return HttpResponse(response.status_code, {k.lower(): v for k, v in response.headers.items()}, whole)
-    except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-        raise AgentFailed(BAD_URL) from error
-    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-        raise ProviderBusy(UNREACHABLE) from error
-    except httpx.TimeoutException as error:
-        raise ProviderBusy(reader.why_late) from error
-    except (httpx.TransportError, httpx.DecodingError) as error:
-        raise ProviderBusy(CUT_OFF) from error
 
 
 class _Reader:

@@ -29,7 +29,9 @@ def hook(context: Context) -> int:
         _notify(context)
         return 0
     raw = context.terminal.stdin.buffer.read()
-    event = None if nothing_to_do(context.args.agent, raw, context.environ) else _event(context, raw)
+    if nothing_to_do(context.args.agent, raw, context.environ):
+        return 0
+    event = read_event(context.args.agent, json.loads(raw))
     if event is None:
         return 0
     context = replace(context, directory=event.directory)
@@ -109,10 +111,6 @@ def _notify(context: Context) -> None:
     watchdog.daemon = True
     watchdog.start()
     send_notice(replace(context, directory=Path(event["directory"])), args.agent, args.notify, event)
-
-
-def _event(context: Context, raw: bytes) -> Event | None:
-    return read_event(context.args.agent, json.loads(raw))
 
 
 class _Reply:

@@ -69,14 +69,12 @@ def _text(path: Path) -> str:
 
 def _named(source: Source) -> Path:
     # A session that was resumed may have further files with nothing but a header: the fullest one counts.
-    paths = newest(_root(source).glob("tmp/*/chats/session-*.jsonl"))
-    found = [(str(about.get("sessionId") or ""), path, len(stored)) for path, (about, stored) in _replayed(paths)]
+    found = []
+    for path in newest(_root(source).glob("tmp/*/chats/session-*.jsonl")):
+        about, stored = _replay(path)
+        found.append((str(about.get("sessionId") or ""), path, len(stored)))
     found.sort(key=lambda entry: entry[2])
     return named_session(((session, path) for session, path, _ in found), str(source.session), _TOOL)
-
-
-def _replayed(paths: list[Path]) -> Iterator[tuple[Path, tuple[Record, list[Record]]]]:
-    return ((path, _replay(path)) for path in paths)
 
 
 def _replay(path: Path) -> tuple[Record, list[Record]]:

@@ -61,26 +61,22 @@ class RuntimeApi:
                 threading.Thread(target=self._serve, args=(connection, peer), daemon=True).start()
 
     def _serve(self, connection: socket.socket, peer: tuple[str, int]) -> None:
-        runtime = self._runtime
-
-        class Connection(_Connection):
-            def __init__(self) -> None:
-                self.runtime = runtime
-                super().__init__(connection, peer, None)  # type: ignore[arg-type]  # the server is not used
-
         with connection, suppress(OSError):  # the process may exit at any time
             if not is_this_user(connection):
                 return  # events hold tokens: another user of this machine must not take them
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            Connection()
+            _Connection(self._runtime, connection, peer)
 
 
 class _Connection(BaseHTTPRequestHandler):
     """The HTTP of one connection."""
 
-    runtime: Runtime
     protocol_version = "HTTP/1.1"
     wbufsize = 65536  # one packet per response: unbuffered, each header line would wait for an acknowledgement
+
+    def __init__(self, runtime: Runtime, connection: socket.socket, peer: tuple[str, int]) -> None:
+        self.runtime = runtime
+        super().__init__(connection, peer, None)  # type: ignore[arg-type]  # the server is not used
 
     def do_GET(self) -> None:
         if is_other_page(self.headers.get):

@@ -12,10 +12,9 @@ from moto.events.models import EventPattern
 
 from local.cloud.engine import Engine
 from local.cloud.invoke import Invoker, function_arn
-from local.cloud.sources.delivery import Batch, Delivery, Discarded, growing_pause
+from local.cloud.sources.delivery import Batch, Delivery, Discarded, failure_message, growing_pause
 from local.cloud.sources.denial import explained, is_denial, log_error
 from local.cloud.sources.lane import Lane
-from local.cloud.sources.on_failure import failure_message
 from local.cloud.sources.record import Record, lambda_record
 from local.cloud.sources.shard import PAGE, Shard, shard_ids
 from local.cloud.stack import FunctionConfig, StreamMapping
