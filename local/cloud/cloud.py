@@ -2,9 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
-
-from botocore.credentials import Credentials
 
 from local.cloud.deploy import deploy
 from local.cloud.engine import Engine
@@ -37,13 +34,6 @@ class Cloud:
         """Create the resources of the template as a stack of this name. `cache` keeps translations between starts."""
         self.stack = deploy(self.engine, template, parameters, name=name, cache=cache)
         return self.stack
-
-    def client(self, service: str, function: str | None = None) -> Any:
-        """Return a boto3 client: with the role of a function (by logical id), or with the rights of the account."""
-        role: Credentials | None = None
-        if function is not None:
-            role = self.engine.assume(self.stack.functions[function].role_arn)
-        return self.engine.client(service, role)
 
     def run_processes(
         self,

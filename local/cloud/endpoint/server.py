@@ -70,7 +70,7 @@ class _Handler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1  # headers and body in one packet
-    server: LoopbackServer  # type: ignore[assignment] # what `get_environ` needs of a WSGIServer
+    server: LoopbackServer  # has what `get_environ` needs of a WSGIServer
     handle = BaseHTTPRequestHandler.handle  # request after request; WSGIRequestHandler closes the connection after one
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so

@@ -56,14 +56,12 @@ class Delivery:
         discard: Callable[[Discarded], None],
         now: Callable[[], float],
         pause: Callable[[float], bool],
-        backoff: Callable[[int], float] = growing_pause,
     ) -> None:
         self._mapping = mapping
         self._invoke = invoke
         self._discard = discard
         self._now = now
         self._pause = pause
-        self._backoff = backoff
 
     def deliver(self, records: Batch) -> None:
         """Return when every record was processed or discarded."""
@@ -73,7 +71,7 @@ class Delivery:
             if not piece.records:
                 continue
             rest = self._attempt(piece)
-            if rest and rest[0].failures > piece.failures and not self._pause(self._backoff(rest[0].failures)):
+            if rest and rest[0].failures > piece.failures and not self._pause(growing_pause(rest[0].failures)):
                 return
             pieces.extendleft(reversed(rest))
 

@@ -41,7 +41,6 @@ class StreamSource:
         *,
         now: Callable[[], float] = time.time,
         pause: Callable[[float], bool] | None = None,
-        backoff: Callable[[int], float] = growing_pause,
         on_error: Callable[[Exception], None] | None = None,
     ) -> None:
         self._mapping = mapping
@@ -50,7 +49,6 @@ class StreamSource:
         self._invoker = invoker
         self._now = now
         self._pause = pause or self._wait
-        self._backoff = backoff
         self._on_error = on_error or log_error
         self._stopped = threading.Event()
         role = engine.assume(function.role_arn)
@@ -136,7 +134,6 @@ class StreamSource:
             discard=lambda discarded: self._discard(discarded, shard_id),
             now=self._now,
             pause=self._pause,
-            backoff=self._backoff,
         )
         return Lane(
             lambda batch: self._deliver(delivery, batch), size=mapping.batch_size, window=mapping.window_seconds
