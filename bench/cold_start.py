@@ -15,6 +15,7 @@ from typing import Any
 from bench.figures import Figures
 from local.chats import CHATS
 from local.cloud.cloud import Cloud
+from local.cloud.stack import REGION
 from local.paths import TEMPLATE, TRANSLATED
 from local.service import put_secrets, store_of
 
@@ -60,15 +61,15 @@ def webhook() -> tuple[float, float]:
         stack = cloud.deploy(TEMPLATE, {}, name="bench", cache=TRANSLATED)
         (slack,) = (chat for chat in CHATS if chat.name == "slack")
         secrets = dict.fromkeys(slack.spec.secrets, SECRET)
-        put_secrets(cloud.client("ssm"), stack.outputs["SecretsPrefix"], secrets)
+        put_secrets(cloud.engine.client("ssm"), stack.outputs["SecretsPrefix"], secrets)
         store_of(cloud.engine, stack).accounts.add_identity("owner", "slack", slack.people["owner"])
         admin = cloud.engine.admin
         environment = {
             **stack.functions["WebhookFunction"].environment,
             "AWS_ACCESS_KEY_ID": admin.access_key,
             "AWS_SECRET_ACCESS_KEY": admin.secret_key,
-            "AWS_REGION": cloud.engine.region,
-            "AWS_DEFAULT_REGION": cloud.engine.region,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
             "AWS_ENDPOINT_URL": cloud.engine.url,
         }
         home, person = slack.homes["owner"], slack.people["owner"]

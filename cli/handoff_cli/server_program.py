@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,21 +39,12 @@ def ask(context: Context, *arguments: str) -> "subprocess.CompletedProcess[str]"
     return subprocess.run(_command(*arguments), env=_environment(context), capture_output=True, text=True, check=False)  # noqa: S603 - see above
 
 
-def ask_at_terminal(context: Context, *arguments: str) -> tuple[int, dict[str, Any]]:
+def ask_for_result(context: Context, *arguments: str, is_quiet: bool = False) -> tuple[int, dict[str, Any], str]:
     """Run the program at this terminal; its exit code, and the result that it passes through a pipe.
 
     No other process sees the pipe, so that a token may be in it. Ctrl-C goes to the program, which ends in order.
+    If `is_quiet`, what the program says to people is not shown; it is the last that is returned.
     """
-    code, result, _ = _with_result(context, arguments, is_quiet=False)
-    return code, result
-
-
-def ask_quietly(context: Context, *arguments: str) -> tuple[int, dict[str, Any], str]:
-    """Likewise, but what the program says to people is not shown; the last of it is returned as well."""
-    return _with_result(context, arguments, is_quiet=True)
-
-
-def _with_result(context: Context, arguments: Sequence[str], *, is_quiet: bool) -> tuple[int, dict[str, Any], str]:
     command, (reading, writing) = _command(*arguments), os.pipe()
     with os.fdopen(reading) as pipe, tempfile.TemporaryFile("w+") as said:
         stream = said if is_quiet else None

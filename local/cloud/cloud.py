@@ -2,9 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
-
-from botocore.credentials import Credentials
 
 from local.cloud.deploy import deploy
 from local.cloud.engine import Engine
@@ -19,14 +16,6 @@ from local.cloud.sources.stream import StreamSource
 from local.cloud.stack import Stack
 
 
-class Source(Protocol):
-    """Invokes functions from `start` to `stop`."""
-
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-
 class Cloud:
     """Call in this order: `deploy`, `run_processes` or `run_threads`, `start_sources`, `serve`; then `stop`.
 
@@ -39,19 +28,12 @@ class Cloud:
     def __init__(self) -> None:
         self.engine = Engine.start()
         self._stops: list[Callable[[], object]] = [self.engine.stop]
-        self._schedules: list[ScheduleSource] = []
+        self.schedules: list[ScheduleSource] = []
 
     def deploy(self, template: Path, parameters: Mapping[str, str], *, name: str, cache: Path | None = None) -> Stack:
         """Create the resources of the template as a stack of this name. `cache` keeps translations between starts."""
         self.stack = deploy(self.engine, template, parameters, name=name, cache=cache)
         return self.stack
-
-    def client(self, service: str, function: str | None = None) -> Any:
-        """Return a boto3 client: with the role of a function (by logical id), or with the rights of the account."""
-        role: Credentials | None = None
-        if function is not None:
-            role = self.engine.assume(self.stack.functions[function].role_arn)
-        return self.engine.client(service, role)
 
     def run_processes(
         self,
@@ -82,10 +64,10 @@ class Cloud:
     def start_sources(self, on_error: Callable[[Exception], None] | None = None) -> None:
         """Start every stream, queue and schedule of the stack. `on_error` receives what interrupts a source."""
         functions, engine, invoker = self.stack.functions, self.engine, self.invoker
-        self._schedules = [
+        self.schedules = [
             ScheduleSource(schedule, invoker, account=engine.account_id) for schedule in self.stack.schedules
         ]
-        sources: list[Source] = [
+        sources: list[StreamSource | QueueSource | ScheduleSource] = [
             *(
                 StreamSource(one, functions[one.function], engine, invoker, on_error=on_error)
                 for one in self.stack.streams
@@ -94,7 +76,7 @@ class Cloud:
                 QueueSource(one, functions[one.function], engine, invoker, on_error=on_error)
                 for one in self.stack.queues
             ),
-            *self._schedules,
+            *self.schedules,
         ]
         for source in sources:
             self._stops.append(source.stop)
@@ -102,13 +84,8 @@ class Cloud:
 
     def fire_schedules(self) -> None:
         """Invoke the function of each schedule once, and wait for the results."""
-        for schedule in self._schedules:
+        for schedule in self.schedules:
             schedule.fire_now()
-
-    def stop_schedules(self) -> None:
-        """From now on, schedules fire only on request. May be called twice."""
-        for schedule in self._schedules:
-            schedule.stop()
 
     def serve(self, port: int = 0, on_answer: OnAnswer | None = None) -> HttpApi:
         """Serve the routes of the stack. Raises OSError if the port is taken; port 0 takes a free one."""

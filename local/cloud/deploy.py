@@ -8,7 +8,7 @@ from typing import Any
 from local.cloud import template
 from local.cloud.deployed import Deployed, read_stack
 from local.cloud.engine import Engine
-from local.cloud.stack import Stack
+from local.cloud.stack import REGION, Stack
 
 
 class DeployError(RuntimeError):
@@ -20,7 +20,7 @@ class DeployError(RuntimeError):
 
 def deploy(engine: Engine, path: Path, parameters: Mapping[str, str], *, name: str, cache: Path | None = None) -> Stack:
     """Create the stack. Raises UnknownResourceError before anything is created, DeployError if moto rejects the template."""
-    translated = template.translate(path.read_text(), engine.region, cache=cache)  # moto resolves the parameters
+    translated = template.translate(path.read_text(), REGION, cache=cache)  # moto resolves the parameters
     return deploy_translated(engine, translated, parameters, name=name)
 
 
@@ -56,7 +56,7 @@ def _read(engine: Engine, name: str, translated: Mapping[str, Any], outputs: Map
     from moto.cloudformation.models import cloudformation_backends  # noqa: PLC0415 - see above
     from moto.cloudformation.parsing import clean_json  # noqa: PLC0415 - see above
 
-    stacks = cloudformation_backends[engine.account_id][engine.region].stacks.values()
+    stacks = cloudformation_backends[engine.account_id][REGION].stacks.values()
     (stack,) = (stack for stack in stacks if stack.name == name)
     scope = stack.resource_map
     ours = {one for one, resource in translated["Resources"].items() if resource["Type"] in template.NOT_IN_MOTO}

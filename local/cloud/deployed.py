@@ -101,7 +101,7 @@ def _stream(deployed: Deployed, mapping: Mapping[str, Any]) -> StreamMapping:
         filters=tuple(json.loads(f["Pattern"]) for f in mapping.get("FilterCriteria", {}).get("Filters", [])),
         max_retries=int(mapping.get("MaximumRetryAttempts", -1)),
         max_age_seconds=int(mapping.get("MaximumRecordAgeInSeconds", -1)),
-        bisect=_is_true(mapping.get("BisectBatchOnFunctionError", False)),
+        bisect=str(mapping.get("BisectBatchOnFunctionError")).lower() == "true",
         parallelization=int(mapping.get("ParallelizationFactor", 1)),
         partial_failures=_reports_failures(mapping),
         on_failure_queue_url=deployed.queue_url(on_failure) if on_failure else None,
@@ -149,7 +149,3 @@ def _rate(expression: str) -> float:
 
 def _reports_failures(mapping: Mapping[str, Any]) -> bool:
     return "ReportBatchItemFailures" in mapping.get("FunctionResponseTypes", [])
-
-
-def _is_true(value: Any) -> bool:
-    return str(value).lower() == "true"

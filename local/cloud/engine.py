@@ -15,7 +15,7 @@ from moto.iam.models import iam_backends
 from local.cloud.endpoint.application import application_of
 from local.cloud.endpoint.server import LoopbackServer
 from local.cloud.moto_patches import patches, queues
-from local.cloud.moto_patches.access import ACCESS, AccessControl, Grant
+from local.cloud.moto_patches.access import ACCESS, AccessControl
 from local.cloud.moto_patches.streams import WRITES, Writes
 from local.cloud.stack import REGION
 
@@ -57,10 +57,6 @@ class Engine:
     def url(self) -> str:
         return self.server.url
 
-    @property
-    def region(self) -> str:
-        return REGION
-
     def client(self, service: str, credentials: Credentials | None = None, *, config: Config | None = None) -> Any:
         """Return a boto3 client with the credentials of a role, or with the rights of the account."""
         who = credentials or self.admin
@@ -82,18 +78,6 @@ class Engine:
         self.access.roles[credentials.access_key] = role_arn
         self.credentials[credentials.access_key] = credentials
         return credentials
-
-    def grants_used(self) -> frozenset[Grant]:
-        """Return each (role, action, resource) that calls of roles have needed so far."""
-        return frozenset(self.access.used)
-
-    def grants_unused(self, role_arn: str) -> frozenset[Grant]:
-        """Return each (role, action, resource) that the role's policies allow and no call has needed so far."""
-        return self.access.unused(role_arn)
-
-    def grants_denied(self) -> frozenset[Grant]:
-        """Return each (role, action, resource) that was denied so far."""
-        return frozenset(self.access.denied)
 
     def wait_for_writes(self, seen: int, timeout: float) -> int:
         """Block until the number of stream records differs from `seen`, at most `timeout` s; return that number."""

@@ -27,19 +27,13 @@ class Killed(BaseException):
 
 @dataclass(frozen=True)
 class Context:
-    """Lambda's context object."""
+    """The part of Lambda's context object that functions use."""
 
     aws_request_id: str
     function_name: str
     invoked_function_arn: str
     memory_limit_in_mb: str
     deadline: float
-    function_version: str = "$LATEST"
-    log_stream_name: str = "in-process"
-
-    @property
-    def log_group_name(self) -> str:
-        return f"/aws/lambda/{self.function_name}"
 
     def get_remaining_time_in_millis(self) -> int:
         return max(0, int((self.deadline - time.monotonic()) * 1000))

@@ -1,18 +1,11 @@
 """Translates SAM to CloudFormation with AWS's translator, offline. Takes half a second to import."""
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 from samtranslator.yaml_helper import yaml_parse
-
-
-@dataclass(frozen=True)
-class Region:
-    """The part of a boto3 session that the translator reads."""
-
-    region_name: str
 
 
 def to_cloudformation(text: str, region: str) -> dict[str, Any]:
@@ -23,7 +16,8 @@ def to_cloudformation(text: str, region: str) -> dict[str, Any]:
         if resource["Type"] == "AWS::Serverless::Function":
             resource["Properties"].pop("CodeUri", None)
             resource["Properties"]["InlineCode"] = "# runs from the source tree"
-    translator = Translator({}, Parser(), boto_session=Region(region))
+    session = SimpleNamespace(region_name=region)  # the part of a boto3 session that the translator reads
+    translator = Translator({}, Parser(), boto_session=session)
     translated: dict[str, Any] = translator.translate(template, {})
     translator.metrics.publish()  # a no-op that avoids a warning at exit
     return translated

@@ -3,7 +3,7 @@
 import gzip
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def export_to(
     with tempfile.TemporaryDirectory(prefix=".handoff-", dir=path.parent) as scratch:
         spool, fresh = Path(scratch) / "sessions", Path(scratch) / "export"
         _spool(export, spool, console)
-        blocking = _described({kind: count for kind, count in export.blocking.items() if count})
+        blocking = _described(export.blocking)
         if blocking and not force:
             raise NotMoved(
                 f"Under way are {blocking}. They cannot move. Nothing was written. Wait until they are done, or add "
@@ -62,7 +62,7 @@ def export_to(
     lines = [
         f"Exported {counts['sessions']} sessions with {counts['messages']} messages, {counts['users']} users to {path}."
     ]
-    if left_out := _described({kind: count for kind, count in export.left_out.items() if count}):
+    if left_out := _described(export.left_out):
         lines.append(f"Left out: {left_out}.")
     lines.append(
         "It holds transcripts and hashes of tokens, no tokens and no secrets. Stop the old service for good before"
@@ -124,9 +124,4 @@ def _named(counts: dict[Kind, int]) -> dict[str, int]:
 
 
 def _described(counts: dict[Kind, int]) -> str:
-    return ", ".join(_parts(counts))
-
-
-def _parts(counts: dict[Kind, int]) -> Iterator[str]:
-    for kind, count in counts.items():
-        yield f"{count} {kind.value}"
+    return ", ".join(f"{count} {name}" for name, count in _named(counts).items())

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from shared.ports.tables import Item, Table
+from shared.sqlite.tables import without_bytes
 from shared.store.transfer.export import Record
 
 FORMAT, VERSION = "handoff-data", 1
@@ -45,9 +46,10 @@ def write_file(path: Path, header: Mapping[str, Any], lines: Iterable[bytes]) ->
 def line_of(record: Record) -> bytes:
     """One item. JSON has no bytes: they are null in the item, and listed with their places beside it."""
     table, item = record
-    found: list[list[Any]] = []
-    plain = _without_bytes(item, [], found)
-    return _line({"table": table.name.lower(), "item": plain, **({"bytes": found} if found else {})})
+    found: list[tuple[tuple[str | int, ...], bytes]] = []
+    plain = without_bytes(item, (), found)
+    places = [[*path, base64.b64encode(data).decode()] for path, data in found]
+    return _line({"table": table.name.lower(), "item": plain, **({"bytes": places} if places else {})})
 
 
 def record_of(line: bytes) -> Record:
@@ -108,15 +110,3 @@ def _header(path: Path, line: bytes) -> dict[str, Any]:
 
 def _line(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
-
-
-def _without_bytes(value: Any, path: list[str | int], found: list[list[Any]]) -> Any:
-    match value:
-        case bytes():
-            found.append([*path, base64.b64encode(value).decode()])
-            return None
-        case dict():
-            return {name: _without_bytes(inner, [*path, name], found) for name, inner in value.items()}
-        case list():
-            return [_without_bytes(inner, [*path, number], found) for number, inner in enumerate(value)]
-    return value

@@ -1,8 +1,10 @@
 """Ask a model until it answers or the turn's deadline: retry when it is busy, shorten what is too long."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
@@ -11,8 +13,10 @@ from shared.agents.transcript.window import prepare
 from shared.backoff import backoff
 from shared.domain.messages import Message
 from shared.errors import AgentCancelled, AgentFailed, AgentUnavailable
-from shared.ports.agents import Cancellation
+from shared.ports.agents import Cancellation, Listener
 from shared.ports.clock import Clock
+from shared.ports.secrets import Secrets
+from shared.settings import Settings
 
 T = TypeVar("T")
 
@@ -48,25 +52,53 @@ class EmptyAnswer(Exception):
     """A success without text."""
 
 
-def converse(
-    ask: Callable[[Conversation], str],
-    messages: Sequence[Message],
-    *,
-    note: str | None,
-    window: int,
-    deadline: int,
-    clock: Clock,
-    cancellation: Cancellation,
-) -> str:
+@dataclass(frozen=True)
+class Turn:
+    """The arguments of `Agent.reply`."""
+
+    messages: Sequence[Message]
+    note: str | None
+    deadline: int
+    cancellation: Cancellation
+    progress: Listener | None = None
+
+
+class ServerAgent(ABC):
+    """An agent that asks a server. Opens nothing before the first turn."""
+
+    def __init__(self, settings: Settings, secrets: Secrets, clock: Clock) -> None:
+        self._settings = settings
+        self._secrets = secrets
+        self._clock = clock
+
+    def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        note: str | None,
+        deadline: int,
+        cancellation: Cancellation,
+        progress: Listener | None = None,
+    ) -> str:
+        """Raises AgentUnavailable, AgentFailed or AgentCancelled, never with the key in the text."""
+        turn = Turn(messages, note, deadline, cancellation, progress)
+        return converse(self.asking(turn), turn, window=self._settings.agent_window, clock=self._clock)
+
+    @abstractmethod
+    def asking(self, turn: Turn) -> Callable[[Conversation], str]:
+        """How to ask in this turn, once: it may raise the exceptions above. Raises AgentFailed if a setting is missing."""
+
+
+def converse(ask: Callable[[Conversation], str], turn: Turn, *, window: int, clock: Clock) -> str:
     """The answer to a transcript, in the first shape that the model accepts. Raises as `Agent.reply` does.
 
     Too long: send half of it. Refused with tool calls in it: send the calls as text. Empty answer: ask once more.
     """
     calls_as_text, was_empty = False, False
     for _ in range(SHAPES):
-        given = prepare(messages, note=note, window=window, calls_as_text=calls_as_text)
+        given = prepare(turn.messages, note=turn.note, window=window, calls_as_text=calls_as_text)
         try:
-            return _retry_busy(lambda: ask(given), deadline=deadline, clock=clock, cancellation=cancellation)  # noqa: B023  # called at once
+            return _retry_busy(lambda: ask(given), turn, clock)  # noqa: B023  # called at once
         except TooLong as error:
             if sum(entry.messages for entry in given.entries) <= 1:
                 raise AgentFailed(TOO_LONG) from error
@@ -82,22 +114,22 @@ def converse(
     raise AgentFailed(TOO_LONG)
 
 
-def _retry_busy(ask: Callable[[], T], *, deadline: int, clock: Clock, cancellation: Cancellation) -> T:
+def _retry_busy(ask: Callable[[], T], turn: Turn, clock: Clock) -> T:
     """Ask up to `TRIES` times while the provider is busy.
 
     Raises AgentUnavailable when tries or time are used up, AgentCancelled when cancelled.
     """
     for tries in range(1, TRIES + 1):
-        cancellation.check()
-        if clock.now() >= deadline:
+        turn.cancellation.check()
+        if clock.now() >= turn.deadline:
             break
         try:
             return ask()
         except ProviderBusy as busy:
             wait = backoff(tries, first=FIRST_WAIT, longest=LONGEST_WAIT) if busy.after is None else busy.after
-            if tries == TRIES or wait > LONGEST_WAIT or clock.now() + wait * 1000 >= deadline:
+            if tries == TRIES or wait > LONGEST_WAIT or clock.now() + wait * 1000 >= turn.deadline:
                 raise AgentUnavailable(str(busy), after=busy.after) from busy
-            if cancellation.wait(wait):
+            if turn.cancellation.wait(wait):
                 raise AgentCancelled from busy
     raise AgentUnavailable(OUT_OF_TIME)
 

@@ -2,19 +2,16 @@
 
 import json
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 import httpx
 
-from shared.agents.attempts import OUT_OF_TIME, ProviderBusy, converse
+from shared.agents.attempts import OUT_OF_TIME, ProviderBusy, Turn
 from shared.agents.cancelling import Opened, cancellable
-from shared.agents.transcript.conversation import Conversation
-from shared.domain.messages import Message
 from shared.errors import AgentFailed
-from shared.ports.agents import Cancellation
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 
@@ -56,60 +53,70 @@ class StreamReader(Protocol):
         """Take the next bytes; True if nothing more needs to be read."""
 
 
-class Post(Protocol):
-    """Sends a body with headers to a URL; the answer is given to `stream` while it arrives."""
+class HttpClient:
+    """Calls an agent's server."""
 
-    def __call__(
-        self, url: str, body: bytes, headers: Mapping[str, str], stream: StreamReader | None = None, /
-    ) -> HttpResponse:
-        """Raises ProviderBusy for network errors, AgentFailed for an unusable URL, AgentCancelled."""
-
-
-class HttpConversations:
-    """Asks an agent's server over HTTP. Opens nothing before the first turn."""
-
-    def __init__(self, window: int, clock: Clock) -> None:
-        self._window = window
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
         return httpx.create_ssl_context()
 
-    def reply(
-        self,
-        ask: Callable[[Conversation, Post], str],
-        messages: Sequence[Message],
-        *,
-        note: str | None,
-        deadline: int,
-        cancellation: Cancellation,
-    ) -> str:
-        """The answer of `ask` to a transcript, retried as `attempts.converse` does. Raises as that does."""
+    def post(
+        self, turn: Turn, url: str, body: bytes, headers: Mapping[str, str], stream: StreamReader | None = None
+    ) -> HttpResponse:
+        """Post the body; the answer is given to `stream` while it arrives.
 
-        def post(
-            url: str, body: bytes, headers: Mapping[str, str], stream: StreamReader | None = None, /
-        ) -> HttpResponse:
-            reader = _Reader(deadline, self._clock, stream)
+        Raises ProviderBusy for network errors, AgentFailed for an unusable URL, AgentCancelled.
+        """
+        reader = _Reader(turn.deadline, self._clock, stream)
 
-            def call(opened: Opened) -> HttpResponse:
-                with _client(self._context) as client:
-                    return _post(client, url, body, headers, reader=reader, opened=opened)
+        def call(opened: Opened) -> HttpResponse:
+            return self._post(url, body, headers, reader, opened)
 
-            try:
-                return cancellable(call, cancellation, left=reader.left)
-            except TimeoutError as error:
-                raise ProviderBusy(reader.why_late) from error
+        try:
+            return cancellable(call, turn.cancellation, left=reader.left)
+        except TimeoutError as error:
+            raise ProviderBusy(reader.why_late) from error
 
-        return converse(
-            lambda given: ask(given, post),
-            messages,
-            note=note,
-            window=self._window,
-            deadline=deadline,
-            clock=self._clock,
-            cancellation=cancellation,
-        )
+    def _post(
+        self, url: str, body: bytes, headers: Mapping[str, str], reader: "_Reader", opened: Opened
+    ) -> HttpResponse:
+        def trace(event: str, info: Mapping[str, Any]) -> None:
+            if event == "connection.connect_tcp.complete":
+                opened(info["return_value"].get_extra_info("socket"))
+
+        seconds = max(0.001, reader.left())
+        timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+        sent = {"content-type": "application/json", "user-agent": "handoff", **headers}
+        traced = {"trace": trace}
+        try:
+            with (
+                self._client() as client,
+                client.stream("POST", url, content=body, headers=sent, timeout=timeout, extensions=traced) as response,
+            ):
+                # httpx restarts its time-out for each read: from here on, limit silence; the reader checks the deadline.
+                if reader.stream is None:
+                    response.request.extensions["timeout"]["read"] = min(seconds, SILENCE_SECONDS)
+                whole = reader.read(response)
+                return HttpResponse(response.status_code, {k.lower(): v for k, v in response.headers.items()}, whole)
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+            raise AgentFailed(BAD_URL) from error
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            raise ProviderBusy(UNREACHABLE) from error
+        except httpx.TimeoutException as error:
+            raise ProviderBusy(reader.why_late) from error
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise ProviderBusy(CUT_OFF) from error
+
+    def _client(self) -> httpx.Client:
+        """A client for one request: Lambda freezes the process between turns, which kills open connections.
+
+        A proxy of the environment is used, except for servers on this machine.
+        """
+        local = dict.fromkeys(("all://localhost", "all://127.0.0.1", "all://[::1]"))
+        return httpx.Client(verify=self._context, mounts=local)
 
 
 def agent_key(secrets: Secrets) -> str | None:
@@ -118,49 +125,6 @@ def agent_key(secrets: Secrets) -> str | None:
     if not (key.isascii() and key.isprintable()):
         raise AgentFailed(BAD_KEY)
     return key or None
-
-
-def _client(context: ssl.SSLContext) -> httpx.Client:
-    """A client for one request: Lambda freezes the process between turns, which kills open connections.
-
-    A proxy of the environment is used, except for servers on this machine.
-    """
-    local = dict.fromkeys(("all://localhost", "all://127.0.0.1", "all://[::1]"))
-    return httpx.Client(verify=context, mounts=local)
-
-
-def _post(
-    client: httpx.Client,
-    url: str,
-    body: bytes,
-    headers: Mapping[str, str],
-    *,
-    reader: "_Reader",
-    opened: Opened,
-) -> HttpResponse:
-    def trace(event: str, info: Mapping[str, Any]) -> None:
-        if event == "connection.connect_tcp.complete":
-            opened(info["return_value"].get_extra_info("socket"))
-
-    seconds = max(0.001, reader.left())
-    timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
-    sent = {"content-type": "application/json", "user-agent": "handoff", **headers}
-    traced = {"trace": trace}
-    try:
-        with client.stream("POST", url, content=body, headers=sent, timeout=timeout, extensions=traced) as response:
-            # httpx restarts its time-out for each read: from here on, limit silence; the reader checks the deadline.
-            if reader.stream is None:
-                response.request.extensions["timeout"]["read"] = min(seconds, SILENCE_SECONDS)
-            whole = reader.read(response)
-            return HttpResponse(response.status_code, {k.lower(): v for k, v in response.headers.items()}, whole)
-    except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-        raise AgentFailed(BAD_URL) from error
-    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-        raise ProviderBusy(UNREACHABLE) from error
-    except httpx.TimeoutException as error:
-        raise ProviderBusy(reader.why_late) from error
-    except (httpx.TransportError, httpx.DecodingError) as error:
-        raise ProviderBusy(CUT_OFF) from error
 
 
 class _Reader:

@@ -22,7 +22,7 @@ from shared.errors import (
     DataFileUnflushed,
     DiskFull,
 )
-from shared.sqlite.schema import MIGRATIONS, Migration, copy, create, migrate, restrict, transaction
+from shared.sqlite.schema import MIGRATIONS, Migration, create, migrate, restrict, transaction
 
 _KINDS = {
     sqlite3.SQLITE_BUSY: DataFileLocked,
@@ -173,19 +173,6 @@ class Database:
                 self._unflushed = error.strerror or str(error)
                 raise DataFileUnflushed(str(self.path), self._unflushed) from error
             self._synced = commits
-
-    def copy_to(self, target: Path) -> None:
-        """Write a consistent copy to a new file, also while others write. Raises FileExistsError."""
-        if target.exists():
-            raise FileExistsError(target)
-        with self.reading() as connection, translated(target):
-            copy(connection, target)
-
-    def problems(self) -> list[str]:
-        """Check the whole file, which takes seconds for a large one. Empty: it is sound."""
-        with self.reading() as connection:
-            rows = [text for (text,) in connection.execute("PRAGMA integrity_check(20)")]
-        return [] if rows == ["ok"] else rows
 
     def close(self) -> None:
         """Close the file; the last process to do so empties the log. Threads must have stopped using it."""

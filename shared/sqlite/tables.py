@@ -242,7 +242,7 @@ def encode(values: Mapping[str, Any]) -> tuple[str, bytes | None]:
         return _text_of(values), None
     except TypeError:  # JSON has no bytes; the few items that have some pay for the search
         found: list[tuple[_Path, bytes]] = []
-        text = _text_of(_without_bytes(values, (), found))
+        text = _text_of(without_bytes(values, (), found))
         places = _text_of([[*path, len(data)] for path, data in found])
         return text, b"\n".join([places.encode("utf-8", "surrogatepass"), b"".join(data for _, data in found)])
 
@@ -272,12 +272,13 @@ def _text_of(values: Any) -> str:
     return text
 
 
-def _without_bytes(value: Any, path: _Path, found: list[tuple[_Path, bytes]]) -> Any:
+def without_bytes(value: Any, path: _Path, found: list[tuple[_Path, bytes]]) -> Any:
+    """The value with null instead of bytes, which are added to `found` with their places."""
     if isinstance(value, bytes):
         found.append((path, value))
         return None
     if isinstance(value, Mapping):
-        return {name: _without_bytes(inner, (*path, name), found) for name, inner in value.items()}
+        return {name: without_bytes(inner, (*path, name), found) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_without_bytes(inner, (*path, number), found) for number, inner in enumerate(value)]
+        return [without_bytes(inner, (*path, number), found) for number, inner in enumerate(value)]
     return value

@@ -125,7 +125,8 @@ def victims(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     if request.param == FUNCTIONS:
         functions = FunctionProcesses()
         with LocalService(mode="runtime", parameters=LEASES, on_phase=functions.on_phase) as running:
-            running.cloud.stop_schedules()
+            for schedule in running.cloud.schedules:
+                schedule.stop()
             url, attributes = running.stack.outputs["TurnsQueueUrl"], {"VisibilityTimeout": HIDDEN_SECONDS}
             running.engine.client("sqs").set_queue_attributes(QueueUrl=url, Attributes=attributes)
             functions.service = running

@@ -70,12 +70,12 @@ def walked(service: LocalService) -> LocalService:
 def _unused(service: LocalService) -> Grants:
     """What no function has needed. Lambda alone writes logs, and does so elsewhere."""
     roles = [function.role_arn for function in service.stack.functions.values()]
-    unused = [grant for role in roles for grant in service.engine.grants_unused(role)]
+    unused = [grant for role in roles for grant in service.engine.access.unused(role)]
     return _named(service, (grant for grant in unused if not grant.action.startswith("logs:")))
 
 
 def _denied(service: LocalService) -> Grants:
-    return _named(service, service.engine.grants_denied())
+    return _named(service, service.engine.access.denied)
 
 
 def _named(service: LocalService, grants: Iterable[Grant]) -> Grants:

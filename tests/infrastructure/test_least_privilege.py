@@ -85,7 +85,7 @@ def test_only_agent_may_invoke_models_and_only_with_bedrock(roles: dict[str, Any
         if any(action.startswith("bedrock:") for action in as_list(statement["Action"]))
     }
     assert invoking == {"AgentRole"}
-    granted = {grant.action for grant in cloud.grants_unused(stack.functions["AgentFunction"].role_arn)}
+    granted = {grant.action for grant in cloud.access.unused(stack.functions["AgentFunction"].role_arn)}
     assert "sqs:ReceiveMessage" in granted
     assert not any(action.startswith("bedrock:") for action in granted)
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from local.cloud.cloud import Cloud
 from local.cloud.deploy import deploy_translated
+from local.cloud.stack import REGION
 from local.functions import InProcessFunctions, Interceptors
 from local.operate.deploy.template import QUEUE, TABLE
 from shared.platforms import PLATFORMS
@@ -43,7 +44,7 @@ class EmulatedAws:
             "HOME": str(home),
             "AWS_ACCESS_KEY_ID": admin.access_key,
             "AWS_SECRET_ACCESS_KEY": admin.secret_key,
-            "AWS_DEFAULT_REGION": self.cloud.engine.region,
+            "AWS_DEFAULT_REGION": REGION,
             "AWS_EC2_METADATA_DISABLED": "true",
             "AWS_ENDPOINT_URL": self.cloud.engine.url,
             "AWS_ENDPOINT_URL_CLOUDFORMATION": self.formation.url,

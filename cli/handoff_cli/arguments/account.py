@@ -18,7 +18,7 @@ SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 
 def service(commands: Any) -> None:
-    add_command(commands, "platforms", "List the platforms, their state and your home chats.", "platforms:platforms")
+    add_command(commands, "platforms", "List the platforms, their state and your home chats.", "link:platforms")
     text = "Check service, token, platforms and clock, and the data of a service on this machine; suggest fixes."
     doctor = add_command(commands, "doctor", text, "doctor:doctor")
     where = "the data directory of a service on this machine, if it is not the usual one"

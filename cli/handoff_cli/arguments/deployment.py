@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from handoff_cli.arguments.parts import FILE, add_argument, add_explained, add_stack
+from handoff_cli.arguments.parts import FILE, add_argument, add_command, add_stack, explain
 
 _DEPLOY = """\
 {}
@@ -33,7 +33,8 @@ exit codes: 0 deployed   1 failed or refused   2 wrong usage
 
 def deploy(commands: Any) -> None:
     text = "Run the service in your AWS account: create it, or upgrade it."
-    deploy = add_explained(commands, "deploy", text, "deploy:deploy", explained=_DEPLOY, more=_DEPLOY_MORE)
+    deploy = add_command(commands, "deploy", text, "deploy:deploy", connects=False)
+    explain(deploy, _DEPLOY, _DEPLOY_MORE)
     add_stack(deploy, "name of the CloudFormation stack (default: handoff)")
     add_argument(
         deploy, "--settings", metavar="FILE", completes=FILE, help="a TOML file, see below; options win over it"
@@ -68,14 +69,12 @@ def deploy(commands: Any) -> None:
     deploy.add_argument(
         "--replace-tables", action="store_true", help="accept a plan that replaces tables by empty ones"
     )
-    deploy.add_argument("--json", action="store_true", help="print one JSON value, for scripts")
 
     text = "Remove the service from your AWS account. Data is kept unless you say otherwise."
-    destroy = commands.add_parser("destroy", help=text, description=text)
-    destroy.set_defaults(run="deploy:destroy", settings=None)
+    destroy = add_command(commands, "destroy", text, "deploy:destroy", connects=False)
+    destroy.set_defaults(settings=None)
     add_stack(destroy, "name of the CloudFormation stack (default: handoff)")
     destroy.add_argument(
         "--delete-data", action="store_true", help="also tables, queues, secrets and the uploaded code"
     )
     destroy.add_argument("--yes", action="store_true", help="do not ask")
-    destroy.add_argument("--json", action="store_true", help="print one JSON value, for scripts")

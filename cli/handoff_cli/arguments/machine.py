@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from handoff_cli.arguments.parts import DIRECTORY, FILE, PLATFORM, add_argument, add_command, add_explained
+from handoff_cli.arguments.parts import DIRECTORY, FILE, PLATFORM, add_argument, add_command, explain
 from handoff_cli.runner import AGENTS
 
 _UP = """\
@@ -29,7 +29,8 @@ exit codes: 0 stopped   1 it cannot start now   2 wrong usage
 
 def up(commands: Any) -> None:
     text = "Run the service on this machine, until Ctrl-C."
-    up = add_explained(commands, "up", text, "up:up", explained=_UP, more=_UP_MORE, wraps=False)
+    up = add_command(commands, "up", text, "up:up", json_output=False, connects=False)
+    explain(up, _UP, _UP_MORE, wraps=False)
     where = "where the data is kept (default: $XDG_DATA_HOME/handoff,\nelse ~/.local/share/handoff)"
     add_argument(up, "--data", metavar="DIR", completes=DIRECTORY, help=where)
     port = "default: 127.0.0.1:8787, or a free port if it is taken;\nbeyond this machine only with --public-url"
@@ -60,7 +61,8 @@ scripts: the secrets are read from stdin, one in a line, in the order in which t
 
 def set_up(commands: Any) -> None:
     text = "Set up a bot on a chat platform, step by step, and link your account."
-    setup = add_explained(commands, "setup", text, "setup:setup", explained=_SETUP, more=_SETUP_MORE, connects=True)
+    setup = add_command(commands, "setup", text, "setup:setup", json_output=False)
+    explain(setup, _SETUP, _SETUP_MORE)
     add_argument(setup, "platform", metavar="PLATFORM", completes=PLATFORM, help="for example telegram")
     where = "the data directory of the service on this machine, if it is not the usual one"
     add_argument(setup, "--data", metavar="DIR", completes=DIRECTORY, help=where)
@@ -94,11 +96,9 @@ def data(commands: Any) -> None:
 
 
 def _local(commands: Any, name: str, text: str, run: str) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-    command.set_defaults(run=run)
+    command = add_command(commands, name, text, run, connects=False)
     where = "where the data is (default: $XDG_DATA_HOME/handoff, else ~/.local/share/handoff)"
     add_argument(command, "--data", metavar="DIR", completes=DIRECTORY, help=where)
-    command.add_argument("--json", action="store_true", help="print one JSON value, for scripts")
     return command
 
 
@@ -129,7 +129,8 @@ exit codes: 0 stopped   1 it cannot start   2 wrong usage   5 revoked or too old
 
 def run(commands: Any) -> None:
     text = "Let your own agents on this machine answer in the threads, until Ctrl-C."
-    run = add_explained(commands, "run", text, "run:run", explained=_RUN, more=_RUN_MORE, connects=True)
+    run = add_command(commands, "run", text, "run:run", json_output=False)
+    explain(run, _RUN, _RUN_MORE)
     run.add_argument(
         "--agent",
         action="append",

@@ -26,38 +26,23 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_command(commands: Any, name: str, text: str, run: str, *, json_output: bool = True) -> argparse.ArgumentParser:
+def add_command(
+    commands: Any, name: str, text: str, run: str, *, json_output: bool = True, connects: bool = True
+) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-    add_connection(command)
+    if connects:
+        add_connection(command)
     command.set_defaults(run=run)
     if json_output:
         command.add_argument("--json", action="store_true", help="print one JSON value, for scripts")
     return command
 
 
-def add_explained(
-    commands: Any,
-    name: str,
-    text: str,
-    run: str,
-    *,
-    explained: str,
-    more: str,
-    connects: bool = False,
-    wraps: bool = True,
-) -> argparse.ArgumentParser:
-    """A command whose help teaches: `explained` holds the text, `more` ends it. With `wraps` only these two keep their lines."""
-    command: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=text,
-        description=explained.format(text),
-        epilog=more,
-        formatter_class=argparse.RawDescriptionHelpFormatter if wraps else argparse.RawTextHelpFormatter,
-    )
-    if connects:
-        add_connection(command)
-    command.set_defaults(run=run)
-    return command
+def explain(command: argparse.ArgumentParser, explained: str, more: str, *, wraps: bool = True) -> None:
+    """Let the help teach: `explained` holds the command's text, `more` ends it. With `wraps` only these two keep their lines."""
+    command.description = explained.format(command.description)
+    command.epilog = more
+    command.formatter_class = argparse.RawDescriptionHelpFormatter if wraps else argparse.RawTextHelpFormatter
 
 
 def add_argument(container: Any, *names: str, completes: str = "", **options: Any) -> None:

@@ -2,7 +2,7 @@
 
 import getpass
 
-from handoff_cli.config.file import config_path, write_value
+from handoff_cli.config.file import config_path, write_values
 from handoff_cli.config.sources import checked_url
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
@@ -45,7 +45,7 @@ def set_value(context: Context) -> int:
         raise UsageProblem(f"This is not a valid {args.key}. Nothing was changed.")
     if args.key == "url":
         value = checked_url(value, "the command line", insecure=bool(getattr(args, "insecure", False)))
-    write_value(path, args.key, value)
+    write_values(path, {args.key: value})
     context.terminal.say(f"Saved in {path}.")
     context.terminal.result({"file": str(path)})
     return 0
@@ -54,7 +54,7 @@ def set_value(context: Context) -> int:
 def unset_value(context: Context) -> int:
     """Remove the URL or the token from the config file."""
     path = config_path(context.environ)
-    write_value(path, context.args.key, None)
+    write_values(path, {context.args.key: None})
     context.terminal.say(f"Removed from {path}.")
     context.terminal.result({"file": str(path)})
     return 0

@@ -11,7 +11,7 @@ from handoff_cli import __version__
 from handoff_cli.commands.doctor import doctor
 from handoff_cli.config.file import config_path, read_config, write_values
 from handoff_cli.context import Context
-from handoff_cli.server_program import DEPLOY, ask_at_terminal, options
+from handoff_cli.server_program import DEPLOY, ask_for_result, options
 
 _PLACE = ("stack", "region", "profile", "settings", "json")
 _FLAGS = (
@@ -39,7 +39,7 @@ def deploy(context: Context) -> int:
     if known.get("url") and known.get("token"):
         given.append(f"--known-url={known['url']}")
     given += [f"--default-user={_user()}", f"--machine={socket.gethostname()}", f"--version={__version__}"]
-    code, result = ask_at_terminal(context, DEPLOY, "apply", *given)
+    code, result, _ = ask_for_result(context, DEPLOY, "apply", *given)
     token = result.pop("token", None)
     if token:
         write_values(path, {"url": result["url"], "token": token})
@@ -54,7 +54,7 @@ def deploy(context: Context) -> int:
 def destroy(context: Context) -> int:
     """Exit codes are those of the program. A config file that names the removed service is changed."""
     given = options(vars(context.args), *_PLACE, "yes", "delete_data")
-    code, result = ask_at_terminal(context, DEPLOY, "destroy", *given)
+    code, result, _ = ask_for_result(context, DEPLOY, "destroy", *given)
     path = config_path(context.environ)
     if code == 0 and result.get("url") and read_config(path).get("url") == result["url"]:
         write_values(path, {"url": None, "token": None})

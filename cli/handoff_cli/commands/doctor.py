@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from handoff_cli import __version__
-from handoff_cli.api.client import Service
 from handoff_cli.api.transport import Json
 from handoff_cli.commands.machine import machine_checks, of_its_own_service
 from handoff_cli.config.file import config_path, read_config
 from handoff_cli.context import Context
-from handoff_cli.errors import CliError, Refused, Unreachable, UsageProblem
-from handoff_cli.server_program import DEPLOY, ask_quietly, options
+from handoff_cli.errors import CliError, Unreachable, UsageProblem
+from handoff_cli.server_program import DEPLOY, ask_for_result, options
 
 _CLOCK_SECONDS = 60
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("?", "yellow")}
@@ -53,12 +52,12 @@ def _checks(context: Context) -> Iterator[Json]:
             return
         yield _check("service", ok=True, detail=f"{configuration.url} answers (URL from {configuration.url_from})")
         try:
-            platforms = service.platforms()
+            service.platforms()
         except CliError as error:
             yield _check("token", ok=False, detail=str(error))
             return
         yield _check("token", ok=True, detail=f"valid (from {configuration.token_from})")
-        yield from _service_side(context, service, platforms)
+        yield from _service_side(service.doctor())
 
 
 def _of_stack(context: Context) -> Iterator[Json]:
@@ -68,7 +67,9 @@ def _of_stack(context: Context) -> Iterator[Json]:
     fix = f"{context.prog} deploy --stack {context.args.stack}"
     given = options(vars(context.args), "stack", "region", "profile")
     try:
-        code, found, problem = ask_quietly(context, DEPLOY, "check", f"--version={__version__}", *given)
+        code, found, problem = ask_for_result(
+            context, DEPLOY, "check", f"--version={__version__}", *given, is_quiet=True
+        )
     except CliError as error:
         yield {"name": "aws", "ok": False, "detail": str(error)}
         return
@@ -82,30 +83,12 @@ def _of_stack(context: Context) -> Iterator[Json]:
         yield {"name": "config", "ok": None, "detail": detail, "fix": f"{fix} --switch"}
 
 
-def _service_side(context: Context, service: Service, platforms: list[Json]) -> Iterator[Json]:
-    try:
-        found = service.doctor()
-    except Refused as refusal:
-        if refusal.status != 404:
-            raise
-        # An older service without this call: derive checks from the list of platforms.
-        yield from (_from_list(context, platform) for platform in platforms if platform["supported"])
-        return
+def _service_side(found: Json) -> Iterator[Json]:
+    """The checks of the service itself, and how far its clock is away."""
     yield _clock(str(found.get("now") or ""))
     for check in found.get("checks") or []:
         ok = check.get("ok")
         yield {**check, "ok": ok if isinstance(ok, bool) else None}
-
-
-def _from_list(context: Context, platform: Json) -> Json:
-    name = platform["name"]
-    if not platform["configured"]:
-        fix = f"{context.prog} setup {name}"
-        return _check("bot", platform=name, ok=False, detail="the service has no bot for it", fix=fix)
-    if not platform["home"]:
-        fix = f"{context.prog} link {name}"
-        return _check("home", platform=name, ok=False, detail="no home chat is set", fix=fix)
-    return _check("home", platform=name, ok=True, detail=f"home chat {platform['home']['chat']}")
 
 
 def _clock(now: str) -> Json:
@@ -120,9 +103,8 @@ def _clock(now: str) -> Json:
     return _check("clock", ok=True, detail="correct to the minute")
 
 
-def _check(name: str, *, ok: bool, detail: str, fix: str | None = None, platform: str | None = None) -> Json:
-    extra = {"fix": fix, "platform": platform}
-    return {"name": name, "ok": ok, "detail": detail, **{key: value for key, value in extra.items() if value}}
+def _check(name: str, *, ok: bool, detail: str, fix: str | None = None) -> Json:
+    return {"name": name, "ok": ok, "detail": detail, **({"fix": fix} if fix else {})}
 
 
 def _show(context: Context, check: Json) -> None:

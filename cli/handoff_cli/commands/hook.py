@@ -9,9 +9,11 @@ from pathlib import Path
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError
 from handoff_cli.inside.events import Answer, Block, Event, Tell, read_event, rendered
-from handoff_cli.inside.hook import answer
 from handoff_cli.inside.notify import notify
 from handoff_cli.inside.quick import nothing_to_do
+from handoff_cli.inside.slash_command import parse
+from handoff_cli.inside.state import StateFile
+from handoff_cli.inside.texts import usage
 
 _SECONDS = 9.0
 _POST_SECONDS = 30.0
@@ -27,7 +29,9 @@ def hook(context: Context) -> int:
         _notify(context)
         return 0
     raw = context.terminal.stdin.buffer.read()
-    event = None if nothing_to_do(context.args.agent, raw, context.environ) else _event(context, raw)
+    if nothing_to_do(context.args.agent, raw, context.environ):
+        return 0
+    event = read_event(context.args.agent, json.loads(raw))
     if event is None:
         return 0
     context = replace(context, directory=event.directory)
@@ -42,11 +46,44 @@ def hook(context: Context) -> int:
 
 def _answer(context: Context, event: Event) -> Answer:
     try:
-        return answer(context, event)
+        return _instruction(context, event)
     except (CliError, OSError) as error:
         return _problem(context, event, str(error))
     except Exception as error:  # noqa: BLE001 - a traceback would be shown in the agent, or be taken for a refusal
         return _problem(context, event, f"Internal error of Handoff ({type(error).__name__}: {error}).")
+
+
+def _instruction(context: Context, event: Event) -> Answer:
+    """The instruction to the agent; one look at a file for the prompts of a session that never left. Raises CliError, OSError."""
+    file = StateFile.of(context.environ, event.agent, event.native_id)
+    state = file.read()
+    command = parse(event.prompt, event.agent, behind=state is not None) if event.prompt is not None else None
+    if command is None and state is None:
+        return Tell()
+    # Only now: these bring the HTTP client.
+    from handoff_cli.inside import journey, prompt_guard  # noqa: PLC0415
+
+    if command is not None and command.perhaps and not journey.is_platform(context, command.platform):
+        command = None
+        if state is None:
+            return Tell()
+    if command is None:
+        assert state is not None  # noqa: S101 - see above
+        look = (
+            prompt_guard.on_compact
+            if event.compacts
+            else prompt_guard.on_start
+            if event.prompt is None
+            else prompt_guard.on_prompt
+        )
+        return look(context, event, file, state)
+    if command.verb == "help":
+        return Block(usage(event))
+    if command.verb == "status":
+        return Block(prompt_guard.status(context, event, file, state))
+    if command.verb == "back":
+        return Block(journey.back(context, event, file, state))
+    return Block(journey.out(context, event, file, state, command))
 
 
 def _problem(context: Context, event: Event, text: str) -> Answer:
@@ -74,10 +111,6 @@ def _notify(context: Context) -> None:
     watchdog.daemon = True
     watchdog.start()
     send_notice(replace(context, directory=Path(event["directory"])), args.agent, args.notify, event)
-
-
-def _event(context: Context, raw: bytes) -> Event | None:
-    return read_event(context.args.agent, json.loads(raw))
 
 
 class _Reply:

@@ -1,4 +1,4 @@
-"""`handoff link`, `unlink`, `homes`, `invite`: pair accounts on chat platforms, by a code instead of an id."""
+"""`handoff link`, `unlink`, `homes`, `invite`: pair accounts on chat platforms, by a code instead of an id; `platforms`."""
 
 from handoff_cli.api.client import Service
 from handoff_cli.api.transport import Json
@@ -120,3 +120,24 @@ def _followed(context: Context, service: Service, made: Json) -> Json:
             raise CliError(_OVER[str(found["state"])])
         context.sleep(_PAUSE_SECONDS)
     raise StillRunning("The code was not used in time. Nothing was linked.")
+
+
+def platforms(context: Context) -> int:
+    """List the platforms."""
+    with context.service() as service:
+        found = service.platforms()
+    context.terminal.result(found)
+    for line in aligned([[str(platform["name"]), _state(platform, context.prog)] for platform in found]):
+        context.terminal.say(line)
+    return 0
+
+
+def _state(platform: Json, prog: str) -> str:
+    if not platform["supported"]:
+        return "not supported yet"
+    if not platform["configured"]:
+        return f"not configured: the service has no bot for it: {prog} setup {platform['name']}"
+    if not platform["home"]:
+        return f"no home chat yet: {prog} link {platform['name']}"
+    threads = "one thread per handoff" if platform["threads"] else "no threads: handoffs arrive in the chat"
+    return f"ready, home chat {platform['home']['chat']}, {threads}"

@@ -26,13 +26,14 @@ def run(context: Context) -> int:
         raise CliError("The runner works on Linux and macOS. On Windows, run it in WSL.")
     if find_spec("acp") is None:
         raise CliError(f"The runner is not installed, only the client. Install it: {remedy(Path(sys.prefix), _EXTRA)}")
-    from handoff_cli.commands.run_service import install, uninstall  # noqa: PLC0415 - rarely used
+    from handoff_cli.commands import run_service, user_service  # noqa: PLC0415 - rarely used
 
     if context.args.uninstall:
-        return uninstall(context)
+        # The runner's id and results that it has not delivered are kept.
+        return user_service.remove(context, run_service.NAME)
     if context.args.install:
         _agents(context, _settings(context))
-        return install(context)
+        return run_service.install(context)
     try:
         return _start(context)
     except NotAccepted as problem:

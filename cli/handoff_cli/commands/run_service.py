@@ -22,11 +22,6 @@ def install(context: Context) -> int:
     return 0
 
 
-def uninstall(context: Context) -> int:
-    """Stop it and remove the unit; the runner's id and results that it has not delivered are kept."""
-    return user_service.remove(context, NAME)
-
-
 def unit(context: Context) -> ServiceUnit:
     """The runner with the options of this command line. It holds no token: the runner reads the config file."""
     args = context.args

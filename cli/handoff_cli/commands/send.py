@@ -12,10 +12,9 @@ from handoff_cli.handoff.follow import Patience
 from handoff_cli.handoff.hand_over import before_request, request, wait_for_end
 from handoff_cli.handoff.outcome import report
 from handoff_cli.handoff.prepare import checked_title, first_message, present, read
-from handoff_cli.handoff.upload import new_session, upload
 from handoff_cli.inside import HOOKED
+from handoff_cli.inside.move import store
 from handoff_cli.inside.state import State, StateFile
-from handoff_cli.runner.answerer import choose_answerer
 from handoff_cli.sessions.find import choose_session, display
 from handoff_cli.transcripts.messages import Transcript, digest
 
@@ -65,21 +64,13 @@ def _body(context: Context, session: Json, message: str | None) -> Json:
 
 def _upload(context: Context, service: Service, transcript: Transcript) -> tuple[Json, str]:
     total = len(transcript.messages)
-    title = checked_title(context.args.title or transcript.title)
-    session_id = uuid.uuid4().hex
-    answerer = choose_answerer(context, service, transcript, session_id)
-    session = new_session(
+    session, answerer = store(
+        context,
         service,
         transcript,
-        title=title,
+        title=checked_title(context.args.title or transcript.title),
         cwd=str(context.directory),
-        session_id=session_id,
-        runs_on=answerer.runs_on if answerer else None,
-    )
-    session = upload(
-        service,
-        session,
-        transcript.messages,
+        session_id=uuid.uuid4().hex,
         progress=lambda stored: context.terminal.progress(f"  … {stored} of {total} messages"),
     )
     if answerer:

@@ -4,7 +4,7 @@ from handoff_cli.commands.link import pair
 from handoff_cli.commands.machine import of_this_machine
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, UsageProblem
-from handoff_cli.server_program import MAINTAIN, SET_UP_STACK, ask_at_terminal, options, run
+from handoff_cli.server_program import MAINTAIN, SET_UP_STACK, ask_for_result, options, run
 
 _NOT_RUNNING = 10
 """The program has stored the secrets, and there is no service to pair with yet."""
@@ -32,7 +32,8 @@ def _in_stack(context: Context) -> int:
     args = context.args
     if args.data is not None or args.public_url is not None:
         raise UsageProblem("--data and --public-url are for this machine, --stack is on AWS: name one of them.")
-    done, found = ask_at_terminal(context, SET_UP_STACK, args.platform, *options(vars(args), "stack", "replace"))
+    given = options(vars(args), "stack", "replace")
+    done, found, _ = ask_for_result(context, SET_UP_STACK, args.platform, *given)
     if done != 0 or args.no_link:
         return done
     used = context.configuration().url

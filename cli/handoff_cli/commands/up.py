@@ -19,7 +19,7 @@ WRONG_USAGE, REFUSED = 2, 3
 def up(context: Context) -> int:
     """Replace this process with the service, or install or remove it as a user service. Raises CliError."""
     if context.args.uninstall:
-        return _uninstall(context)
+        return remove(context, NAME)
     if context.args.install:
         return _install(context)
     return become(context, *options(vars(context.args), *OPTIONS))
@@ -54,7 +54,3 @@ def _tell(context: Context, installed: Installed, prepared: Mapping[str, Any]) -
     for problem in prepared["problems"]:
         say(f"With these settings it will not start: {problem}")
     tell_commands(context, installed, remove_with=f"{context.prog} up --uninstall")
-
-
-def _uninstall(context: Context) -> int:
-    return remove(context, NAME)

@@ -10,7 +10,7 @@ from handoff_cli.context import Context
 from handoff_cli.errors import CliError
 from handoff_cli.service_unit.launchd import Launchd
 from handoff_cli.service_unit.systemd import Systemd
-from handoff_cli.service_unit.unit import Installed, ServiceUnit, Supervisor
+from handoff_cli.service_unit.unit import Installed, ServiceUnit
 
 # A service does not get the user's shell: these say where agents and their files are. None of them is a secret.
 _PLACES = ("PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
@@ -21,7 +21,7 @@ def places(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: environ[name] for name in _PLACES if environ.get(name)}
 
 
-def supervisor(environ: Mapping[str, str], platform: str = sys.platform) -> Supervisor:
+def supervisor(environ: Mapping[str, str], platform: str = sys.platform) -> Launchd | Systemd:
     """The supervisor of the user's programs on this machine."""
     return Launchd.of(environ) if platform == "darwin" else Systemd.of(environ)
 

@@ -29,13 +29,11 @@ def read_config(path: Path) -> dict[str, str]:
     return {key: value for key, value in values.items() if key in KEYS and isinstance(value, str)}
 
 
-def write_value(path: Path, key: str, value: str | None) -> None:
-    """Set one value; None removes it. Raises UsageProblem if the file cannot be written."""
-    write_values(path, {key: value})
-
-
 def write_values(path: Path, changed: Mapping[str, str | None]) -> None:
-    """Set several values in one step, so that a token is never beside the URL of another service."""
+    """Set values, or remove (None) them, in one step, so that a token is never beside the URL of another service.
+
+    Raises UsageProblem if the file cannot be written.
+    """
     values: dict[str, str | None] = {**read_config(path), **changed}
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

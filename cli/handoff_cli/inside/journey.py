@@ -2,12 +2,14 @@
 
 import time
 import uuid
+from dataclasses import asdict
 
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError
 from handoff_cli.inside import texts
 from handoff_cli.inside.events import Event
-from handoff_cli.inside.move import Job, start
+from handoff_cli.inside.move import Job
+from handoff_cli.inside.notify import start_hook
 from handoff_cli.inside.slash_command import SlashCommand
 from handoff_cli.inside.state import State, StateFile
 from handoff_cli.inside.whereabouts import Elsewhere, Here, Unknown, came_back, find_elsewhere, locate, service_of
@@ -43,7 +45,7 @@ def out(context: Context, event: Event, file: StateFile, state: State | None, co
         transcript, directory = str(event.transcript or ""), str(event.directory)
         where = (command.platform, command.message)
         job = Job(event.agent, event.native_id, transcript, directory, new.session_id, *where)
-        start(job, dict(context.environ))
+        start_hook([event.agent, "--move"], asdict(job), context.environ)
     return _outcome(context, event, file, command)
 
 

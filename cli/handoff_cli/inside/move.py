@@ -1,11 +1,9 @@
 """Hand over the session of an agent, in a process that outlives the hook which started it."""
 
-import json
 import os
-import subprocess
-import sys
 import time
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from handoff_cli.api.client import Service
@@ -16,7 +14,7 @@ from handoff_cli.errors import CliError, HandoffFailed
 from handoff_cli.handoff.destination import check_destination
 from handoff_cli.handoff.outcome import failure
 from handoff_cli.handoff.prepare import checked_title
-from handoff_cli.handoff.upload import new_session, upload
+from handoff_cli.handoff.upload import upload
 from handoff_cli.inside.state import State, StateFile
 from handoff_cli.readers.read import read_session
 from handoff_cli.readers.source import Source
@@ -53,23 +51,6 @@ class Destination:
     message: str
     session_id: str
     directory: str
-
-
-def start(job: Job, environ: dict[str, str]) -> int:
-    """Start the process; returns its number. Its session is its own: the end of the hook does not end it."""
-    # -P: a file in the current directory must not be imported.
-    process = subprocess.Popen(  # noqa: S603 - this very program
-        [sys.executable, "-P", "-m", "handoff_cli", "hook", job.agent, "--move"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environ,
-        start_new_session=True,
-    )
-    assert process.stdin  # noqa: S101 - it is a pipe
-    process.stdin.write(json.dumps(asdict(job)).encode())
-    process.stdin.close()
-    return process.pid
 
 
 def move(context: Context, job: Job) -> None:
@@ -112,21 +93,37 @@ def hand_over(
     Raises CliError. Repeated with the same id, it requests nothing twice.
     """
     title = checked_title(one_line(transcript.title, _TITLE_LIMIT) if transcript.title else None)
-    answerer = choose_answerer(context, service, transcript, where.session_id)
-    session = new_session(
-        service,
-        transcript,
-        title=title,
-        cwd=where.directory,
-        session_id=where.session_id,
-        runs_on=answerer.runs_on if answerer else None,
+    session, answerer = store(
+        context, service, transcript, title=title, cwd=where.directory, session_id=where.session_id
     )
-    session = upload(service, session, transcript.messages, progress=lambda _: None)
     body = {"session_id": session["id"], "platform": where.platform, "epoch": session["epoch"]}
     if where.message:
         body["message"] = where.message[:_MESSAGE_LIMIT]
     handoff = _wait(context, service, service.request_handoff(body, key=where.session_id))
     return handoff, answerer
+
+
+def store(
+    context: Context,
+    service: Service,
+    transcript: Transcript,
+    *,
+    title: str | None,
+    cwd: str,
+    session_id: str,
+    progress: Callable[[int], None] = lambda _: None,
+) -> tuple[Json, Answerer | None]:
+    """The session with its transcript on the service, and who answers in it. `progress` gets the number of stored messages."""
+    answerer = choose_answerer(context, service, transcript, session_id)
+    about = {
+        "title": title,
+        "source": transcript.source or "cli",
+        "cwd": (transcript.cwd or cwd)[:4096],
+        "model": transcript.model[:200] if transcript.model else None,
+        "runs_on": answerer.runs_on if answerer else None,
+    }
+    session = service.put_session(session_id, {key: value for key, value in about.items() if value is not None})
+    return upload(service, session, transcript.messages, progress=progress), answerer
 
 
 def _wait(context: Context, service: Service, handoff: Json) -> Json:

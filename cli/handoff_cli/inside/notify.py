@@ -23,24 +23,28 @@ def notify(agent: str, platform: str, raw: bytes, environ: Mapping[str, str]) ->
     # What the runner does is in the chat already.
     if notice is None or environ.get("HANDOFF_HOST") == "1" or not _is_due(environ):
         return
-    import subprocess  # noqa: PLC0415 - most events end above
-
-    # -P: a file in the current directory must not be imported.
-    command = [sys.executable, "-P", "-m", "handoff_cli", "hook", agent, "--notify", platform, "--post"]
     try:
-        process = subprocess.Popen(  # noqa: S603 - this very program
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=dict(environ),
-            start_new_session=True,
-        )
-        assert process.stdin  # noqa: S101 - it is a pipe
-        process.stdin.write(json.dumps(notice).encode())
-        process.stdin.close()
+        start_hook([agent, "--notify", platform, "--post"], notice, environ)
     except OSError:
         return
+
+
+def start_hook(arguments: list[str], given: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    """Start `handoff hook` with this input. It has a session of its own: the end of the caller does not end it."""
+    import subprocess  # noqa: PLC0415 - most events start nothing
+
+    # -P: a file in the current directory must not be imported.
+    process = subprocess.Popen(  # noqa: S603 - this very program
+        [sys.executable, "-P", "-m", "handoff_cli", "hook", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=dict(environ),
+        start_new_session=True,
+    )
+    assert process.stdin  # noqa: S101 - it is a pipe
+    process.stdin.write(json.dumps(given).encode())
+    process.stdin.close()
 
 
 def notice_of(raw: bytes) -> dict[str, str] | None:

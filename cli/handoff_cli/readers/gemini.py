@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from handoff_cli.errors import UsageProblem
-from handoff_cli.readers.json_lines import newest, records, text_of
+from handoff_cli.readers.json_lines import newest, records, text_of, tool_call
 from handoff_cli.readers.source import Source, named_session, only_file
 from handoff_cli.transcripts.messages import Message, Transcript
 
@@ -36,8 +36,7 @@ def read(source: Source) -> Transcript:
 
 
 def _root(source: Source) -> Path:
-    named = source.environ.get("GEMINI_CLI_HOME")
-    return (Path(named).expanduser() if named else source.user_home) / ".gemini"
+    return source.home("GEMINI_CLI_HOME", "") / ".gemini"
 
 
 def _newest(source: Source) -> Path:
@@ -70,14 +69,12 @@ def _text(path: Path) -> str:
 
 def _named(source: Source) -> Path:
     # A session that was resumed may have further files with nothing but a header: the fullest one counts.
-    paths = newest(_root(source).glob("tmp/*/chats/session-*.jsonl"))
-    found = [(str(about.get("sessionId") or ""), path, len(stored)) for path, (about, stored) in _replayed(paths)]
+    found = []
+    for path in newest(_root(source).glob("tmp/*/chats/session-*.jsonl")):
+        about, stored = _replay(path)
+        found.append((str(about.get("sessionId") or ""), path, len(stored)))
     found.sort(key=lambda entry: entry[2])
     return named_session(((session, path) for session, path, _ in found), str(source.session), _TOOL)
-
-
-def _replayed(paths: list[Path]) -> Iterator[tuple[Path, tuple[Record, list[Record]]]]:
-    return ((path, _replay(path)) for path in paths)
 
 
 def _replay(path: Path) -> tuple[Record, list[Record]]:
@@ -108,8 +105,9 @@ def _messages(stored: list[Record]) -> Iterator[Message]:
         if record.get("type") == "gemini":
             calls = _calls(record)
             if text_of(content).strip() or calls:
-                made = {"tool_calls": [_call(call) for call in calls]} if calls else {}
-                yield {"role": "assistant", "content": text_of(content) or None, **made}
+                made = [tool_call(call.get("id"), call.get("name"), call.get("args") or {}) for call in calls]
+                more = {"tool_calls": made} if made else {}
+                yield {"role": "assistant", "content": text_of(content) or None, **more}
             for call in calls:
                 yield from _results(call.get("result"), answered)
         elif record.get("type") == "user":
@@ -125,12 +123,6 @@ def _calls(record: Record) -> list[Record]:
         parts = content if isinstance(content, list) else []
         calls = [part.get("functionCall") for part in parts if isinstance(part, dict)]
     return [call for call in calls if isinstance(call, dict)]
-
-
-def _call(call: Record) -> Record:
-    arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
-    function = {"name": str(call.get("name") or "tool"), "arguments": arguments}
-    return {"id": str(call.get("id") or ""), "type": "function", "function": function}
 
 
 def _results(parts: Any, answered: set[str]) -> Iterator[Message]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from handoff_cli.errors import UsageProblem
+from handoff_cli.readers.json_lines import tool_call
 from handoff_cli.readers.source import Source, named_session
 from handoff_cli.transcripts.messages import ROLES, Message, Transcript
 
@@ -92,14 +93,11 @@ def _calls(stored: Any) -> list[dict[str, Any]]:
     """The calls in the usual form: hermes stores more keys with them."""
     found = _json(stored)
     calls = [call for call in found if isinstance(call, dict)] if isinstance(found, list) else []
-    return [_call(call, function) for call in calls if isinstance(function := call.get("function"), dict)]
-
-
-def _call(call: dict[str, Any], function: dict[str, Any]) -> dict[str, Any]:
-    arguments = function.get("arguments") or "{}"
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    named = {"name": str(function.get("name") or "tool"), "arguments": text}
-    return {"id": str(call.get("id") or call.get("call_id") or ""), "type": "function", "function": named}
+    return [
+        tool_call(call.get("id") or call.get("call_id"), function.get("name"), function.get("arguments") or "{}")
+        for call in calls
+        if isinstance(function := call.get("function"), dict)
+    ]
 
 
 def _content(stored: Any) -> Any:

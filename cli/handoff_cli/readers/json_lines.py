@@ -1,4 +1,4 @@
-"""Read JSON lines of other tools; skip lines that are incomplete or not objects."""
+"""Read JSON lines of other tools, and what is in them; skip lines that are incomplete or not objects."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -71,3 +71,9 @@ def _part_text(part: Any) -> str:
         return str(part["text"])
     kind = str(part.get("type") or "")
     return "[image]" if "image" in kind else ""
+
+
+def tool_call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
+    """A call of a tool in the usual form; arguments that are not text become JSON."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return {"id": str(call_id or ""), "type": "function", "function": {"name": str(name or "tool"), "arguments": text}}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from handoff_cli.errors import UsageProblem
-from handoff_cli.readers.json_lines import read_bytes, text_of
+from handoff_cli.readers.json_lines import read_bytes, text_of, tool_call
 from handoff_cli.readers.source import Source, named_session
 from handoff_cli.transcripts.messages import Message, Transcript
 
@@ -121,8 +121,8 @@ def _messages(record: Record) -> Iterator[Message]:
     elif info.get("role") == "assistant" and info.get("summary") is not True:
         tools = [part for part in parts if part.get("type") == "tool"]
         if text.strip() or tools:
-            made = {"tool_calls": list(map(_call, tools))} if tools else {}
-            yield {"role": "assistant", "content": text or None, **made}
+            made = [tool_call(part.get("callID"), part.get("tool"), _state(part).get("input") or {}) for part in tools]
+            yield {"role": "assistant", "content": text or None, **({"tool_calls": made} if made else {})}
         for part in tools:
             yield from _result(part)
 
@@ -131,12 +131,6 @@ def _text(part: Record) -> str:
     if part.get("type") == "file":
         return "[image]" if str(part.get("mime")).startswith("image/") else f"[file {part.get('filename') or ''}]"
     return text_of([part]) if part.get("type") == "text" and not part.get("ignored") else ""
-
-
-def _call(part: Record) -> Record:
-    arguments = json.dumps(_state(part).get("input") or {}, ensure_ascii=False)
-    function = {"name": str(part.get("tool") or "tool"), "arguments": arguments}
-    return {"id": str(part.get("callID") or ""), "type": "function", "function": function}
 
 
 def _result(part: Record) -> Iterator[Message]:

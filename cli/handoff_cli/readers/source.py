@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from handoff_cli.directories import tool_home, user_home
+from handoff_cli.directories import tool_home
 from handoff_cli.errors import UsageProblem
 
 _SHOWN = 5
@@ -25,11 +25,6 @@ class Source:
     def home(self, variable: str, default: str) -> Path:
         """A tool's folder: the value of its variable, else its default below the home directory."""
         return Path(tool_home(self.environ, variable, default))
-
-    @property
-    def user_home(self) -> Path:
-        """The user's home directory."""
-        return Path(user_home(self.environ))
 
 
 def only_file(source: Source, tool: str) -> Path | None:

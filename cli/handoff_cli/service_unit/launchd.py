@@ -28,6 +28,7 @@ class Launchd:
         return self.directory / f"{_label(name)}.plist"
 
     def install(self, unit: ServiceUnit) -> Installed:
+        """Write the unit, and let it start with its user's session, but not now. Idempotent. Raises OSError."""
         path, service = self.path(unit.name), f"{_domain()}/{_label(unit.name)}"
         is_changed = write_unit(path, text_of(unit))
         is_loaded = self.run(["launchctl", "print", service]) == 0
@@ -42,6 +43,7 @@ class Launchd:
         return Installed(path, is_changed, [], commands, "From the next login on it starts by itself.")
 
     def remove(self, name: str) -> Removed:
+        """Stop it and delete the unit; the program's data stays. Idempotent. Raises OSError."""
         path, service = self.path(name), f"{_domain()}/{_label(name)}"
         if not path.exists():
             return Removed(None)

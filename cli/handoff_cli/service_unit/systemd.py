@@ -46,6 +46,7 @@ class Systemd:
         return self.directory / f"{name}.service"
 
     def install(self, unit: ServiceUnit) -> Installed:
+        """Write the unit, and let it start with its user's session, but not now. Idempotent. Raises OSError."""
         path = self.path(unit.name)
         is_changed = write_unit(path, text_of(unit))
         steps = [("daemon-reload",), ("enable", path.name)]
@@ -59,6 +60,7 @@ class Systemd:
         return Installed(path, is_changed, self._steps(steps), commands, note)
 
     def remove(self, name: str) -> Removed:
+        """Stop it and delete the unit; the program's data stays. Idempotent. Raises OSError."""
         path = self.path(name)
         if not path.exists():
             return Removed(None)

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 Run = Callable[[Sequence[str]], int]
 """Runs a command of the supervisor and returns its exit code; not 0 if there is no such command."""
@@ -44,16 +43,6 @@ class Removed:
 
     path: Path | None
     to_do: Sequence[str] = ()
-
-
-class Supervisor(Protocol):
-    """Both calls may be repeated: the second one changes nothing. They raise OSError."""
-
-    def install(self, unit: ServiceUnit) -> Installed:
-        """Write the unit, and let it start with its user's session. Does not start it now."""
-
-    def remove(self, name: str) -> Removed:
-        """Stop it and delete the unit. The program's data stays."""
 
 
 def run_quietly(command: Sequence[str]) -> int:

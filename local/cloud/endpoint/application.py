@@ -1,29 +1,17 @@
 """The WSGI application that emulates AWS for one account: signature check, then moto."""
 
-import importlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from http import HTTPStatus
 from typing import Any
 from xml.sax.saxutils import escape
 
 from botocore.credentials import Credentials
-from moto.core.request import Request
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
 from local.cloud.endpoint.signatures import SignatureError, verify
 
 # Signing names whose requests the prefix of X-Amz-Target assigns to one moto application.
 CACHED = frozenset({"cloudformation", "dynamodb", "iam", "sqs", "ssm", "sts"})
-
-# The services that functions and event sources call most: prefix of X-Amz-Target -> moto's class. They bypass Flask,
-# which takes half of the time of a read.
-DIRECT = {
-    "DynamoDB_20120810": "moto.dynamodb.responses:DynamoHandler",
-    "DynamoDBStreams_20120810": "moto.dynamodbstreams.responses:DynamoDBStreamsHandler",
-    "AmazonSQS": "moto.sqs.responses:SQSResponse",
-    "AmazonSSM": "moto.ssm.responses:SimpleSystemManagerResponse",
-}
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Any], Iterable[bytes]]
@@ -45,7 +33,7 @@ def application_of(account_id: str, credentials: Mapping[str, Credentials]) -> A
         if service not in CACHED:
             return moto(environ, start_response)  # type: ignore[no-any-return] # moto has no types
         if (service, target) not in cache:  # moto looks through its modules on disk for each request
-            cache[service, target] = _direct(DIRECT[target]) if target in DIRECT else moto.get_application(environ)
+            cache[service, target] = moto.get_application(environ)
         return cache[service, target](environ, start_response)
 
     return application
@@ -60,21 +48,3 @@ def _refuse(error: SignatureError, environ: Environ, start_response: Any) -> Ite
         kind, body = "text/xml", f"<ErrorResponse>{content}</ErrorResponse>"
     start_response("403 Forbidden", [("Content-Type", kind)])
     return [body.encode()]
-
-
-class _Request(Request):  # type: ignore[misc] # moto has no types
-    from_wsgi_server = True
-
-
-def _direct(name: str) -> Application:
-    """Call a moto service whose requests all have the path / without Flask in between."""
-    module, _, handler = name.partition(":")
-    dispatch = getattr(importlib.import_module(module), handler).dispatch
-
-    def application(environ: Environ, start_response: Any) -> Iterable[bytes]:
-        request = _Request(environ)
-        status, headers, body = dispatch(request, request.raw_url, request.headers)
-        start_response(f"{status} {HTTPStatus(status).phrase}", list(headers.items()))
-        return [body.encode() if isinstance(body, str) else body]
-
-    return application

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import unquote
+from wsgiref.simple_server import WSGIRequestHandler
 
 from local.web_pages import REFUSAL, is_other_page
 
@@ -28,13 +28,14 @@ class LoopbackServer(ThreadingHTTPServer):
     def __init__(self, application: Application) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.application = application
+        self.base_environ = {"SCRIPT_NAME": "", "SERVER_NAME": "127.0.0.1", "SERVER_PORT": str(self.server_port)}
         self.accepted = 0  # number of connections since the start
         self._open: set[socket.socket] = set()
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="aws endpoint", daemon=True)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
+        return f"http://127.0.0.1:{self.server_port}"
 
     def start(self) -> None:
         self._thread.start()
@@ -65,35 +66,21 @@ class LoopbackServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1  # headers and body in one packet
-    head: dict[str, str]
-    server: LoopbackServer
+    server: LoopbackServer  # has what `get_environ` needs of a WSGIServer
+    handle = BaseHTTPRequestHandler.handle  # request after request; WSGIRequestHandler closes the connection after one
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
         """Log nothing."""
 
-    def handle_one_request(self) -> None:
-        """Parse the headers in the simple form that SDKs send; the base class uses the e-mail parser, which is slow."""
-        line = self.rfile.readline(65537).decode("latin-1").split()
-        if len(line) != 3:
-            self.close_connection = True
-            return
-        self.command, self.path, self.request_version = line
-        self.head = {}
-        while header := self.rfile.readline(65537).decode("latin-1").strip():
-            name, _, value = header.partition(":")
-            self.head[name.lower()] = value.strip()
-        self.close_connection = self.head.get("connection", "").lower() == "close"
-        if (
-            self.head.get("expect", "").lower() == "100-continue"
-        ):  # S3's clients wait a second for this before they send
-            self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            self.wfile.flush()
-        self._answer()
+    def handle_expect_100(self) -> bool:
+        """S3's clients wait a second for this before they send."""
+        is_expected = super().handle_expect_100()
         self.wfile.flush()
+        return is_expected
 
     def _answer(self) -> None:
         head: list[Any] = []
@@ -101,9 +88,15 @@ class _Handler(BaseHTTPRequestHandler):
         def start_response(status: str, headers: list[tuple[str, str]], *_: Any) -> None:
             head[:] = [status, headers]
 
-        environ = self._environ()
+        environ = {
+            **self.get_environ(),
+            "RAW_URI": self.path,
+            "wsgi.url_scheme": "http",
+            "wsgi.input": io.BytesIO(self.rfile.read(int(self.headers.get("content-length") or 0))),
+            "wsgi.errors": sys.stderr,
+        }
         try:
-            if is_other_page(self.head.get):
+            if is_other_page(self.headers.get):
                 body = REFUSAL.encode()
                 start_response("403 Forbidden", [("Content-Type", "text/plain")])
             else:
@@ -123,29 +116,4 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def _environ(self) -> dict[str, Any]:
-        path, _, query = self.path.partition("?")
-        length = self.head.get("content-length") or "0"
-        environ: dict[str, Any] = {
-            "REQUEST_METHOD": self.command,
-            "SCRIPT_NAME": "",
-            "PATH_INFO": unquote(path, "latin-1"),
-            "QUERY_STRING": query,
-            "RAW_URI": self.path,
-            "CONTENT_TYPE": self.head.get("content-type", ""),
-            "CONTENT_LENGTH": length,
-            "SERVER_NAME": "127.0.0.1",
-            "SERVER_PORT": str(self.server.server_address[1]),
-            "SERVER_PROTOCOL": self.request_version,
-            "REMOTE_ADDR": self.client_address[0],
-            "wsgi.version": (1, 0),
-            "wsgi.url_scheme": "http",
-            "wsgi.input": io.BytesIO(self.rfile.read(int(length))),
-            "wsgi.errors": sys.stderr,
-            "wsgi.multithread": True,
-            "wsgi.multiprocess": False,
-            "wsgi.run_once": False,
-        }
-        for name, value in self.head.items():
-            environ[f"HTTP_{name.upper().replace('-', '_')}"] = value
-        return environ
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815 - names of http.server

@@ -17,8 +17,6 @@ from moto.iam.models import iam_backends
 from local.cloud.moto_patches.permissions import leading_keys, permissions_of
 from local.cloud.moto_patches.policies import as_list, covers, is_allowed, statements_of
 
-MOST_DECIDED = 10_000
-
 
 class Grant(NamedTuple):
     """One permission of one role."""
@@ -26,14 +24,6 @@ class Grant(NamedTuple):
     role: str
     action: str
     resource: str
-
-
-@dataclass(frozen=True)
-class Decision:
-    """Whether these policy documents allow a grant."""
-
-    documents: tuple[Any, ...]
-    allowed: bool
 
 
 @dataclass
@@ -44,7 +34,6 @@ class AccessControl:
     roles: dict[str, str] = field(default_factory=dict)  # access key -> role ARN
     used: set[Grant] = field(default_factory=set)
     denied: set[Grant] = field(default_factory=set)
-    decided: dict[tuple[Grant, frozenset[str]], Decision] = field(default_factory=dict)
 
     def check(self, response: Any) -> None:
         """Record what the call needs; raise AWS's error if the caller's role does not allow it."""
@@ -73,15 +62,7 @@ class AccessControl:
         return any("Condition" in str(document) for document in self._documents(role_arn))
 
     def _allows(self, grant: Grant, keys: frozenset[str]) -> bool:
-        """Cached until the role's policies change: event sources need the same grants several times a second."""
-        documents = self._documents(grant.role)
-        known = self.decided.get((grant, keys))
-        if known is None or known.documents != documents:
-            if len(self.decided) > MOST_DECIDED:
-                self.decided.clear()
-            allowed = is_allowed(map(_parsed, documents), grant.action, grant.resource, keys)
-            known = self.decided[grant, keys] = Decision(documents, allowed)
-        return known.allowed
+        return is_allowed(map(_parsed, self._documents(grant.role)), grant.action, grant.resource, keys)
 
     def _documents(self, role_arn: str) -> tuple[Any, ...]:
         return tuple(iam_backends[self.account_id]["aws"].get_role_by_arn(role_arn).policies.values())

@@ -4,26 +4,20 @@ from functools import cache
 
 from local.cloud.moto_patches import (
     access,
-    answers,
     atomicity,
     comparisons,
-    dispatch,
-    expressions,
-    forgetting,
-    iterators,
-    limits,
-    loading,
     queries,
     queues,
     receiving,
     skip_unused_services,
+    speed,
     streams,
     transactions,
 )
 
 PATCHES = (
-    *(loading, skip_unused_services, dispatch, expressions, answers, forgetting),  # speed and memory
-    *(atomicity, streams, iterators, transactions, limits, queries, comparisons),  # DynamoDB
+    *(skip_unused_services, speed),  # speed and memory
+    *(atomicity, streams, transactions, queries, comparisons),  # DynamoDB
     *(queues, receiving),  # SQS
     access,  # IAM
 )

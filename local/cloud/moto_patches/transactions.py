@@ -1,7 +1,7 @@
 """Makes transactions and updates atomic, at a cost that depends on the items they touch.
 
 moto deep-copies every table that a transaction names and replaces the tables by the copies on a failure, leaves an
-update that fails half way half done, and ignores ClientRequestToken.
+update that fails half way half done, ignores ClientRequestToken, and accepts transactions of any size.
 """
 
 import copy
@@ -21,6 +21,7 @@ from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
 
 TOKEN_SECONDS = 600  # how long a ClientRequestToken is valid
+TRANSACTION_BYTES = 4 * 1024 * 1024
 
 Touched = tuple[Table, DynamoType, DynamoType | None]
 
@@ -28,6 +29,10 @@ Touched = tuple[Table, DynamoType, DynamoType | None]
 class IdempotentParameterMismatchException(ServiceException):  # type: ignore[misc] # moto has no types
     code = "IdempotentParameterMismatchException"
     message = "The client request token was used before with other parameters."
+
+
+class ValidationException(ServiceException):  # type: ignore[misc] # moto has no types
+    code = "ValidationException"
 
 
 class _Copying:
@@ -100,6 +105,7 @@ def apply() -> None:
     _patch_updates()
     _patch_transactions()
     _support_tokens()
+    _limit_size()
 
 
 def _patch_updates() -> None:
@@ -153,3 +159,22 @@ def _support_tokens() -> None:
         return answer
 
     DynamoHandler.transact_write_items = transact_write_items
+
+
+def _limit_size() -> None:
+    original = DynamoHandler.transact_write_items
+
+    @functools.wraps(original)
+    def transact_write_items(self: DynamoHandler) -> Any:
+        size = sum(_size(operation) for entry in self.body["TransactItems"] for operation in entry.values())
+        if size > TRANSACTION_BYTES:
+            raise ValidationException("The aggregate size of the items in the transaction exceeds 4 MB.")
+        return original(self)
+
+    DynamoHandler.transact_write_items = transact_write_items
+
+
+def _size(operation: dict[str, Any]) -> int:
+    """Return the size of the values in a write. AWS counts the whole item of an update, so this is more lenient."""
+    values = {**operation.get("Item", {}), **operation.get("ExpressionAttributeValues", {})}
+    return sum(len(name) + DynamoType(value).size() for name, value in values.items())

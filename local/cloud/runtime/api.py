@@ -1,18 +1,21 @@
 """Lambda's Runtime API for one process, identified by the port: next event, response, error, init error."""
 
 import json
+import os
 import select
 import socket
+import struct
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from local.cloud.runtime.peers import is_this_user
 from local.web_pages import REFUSAL, is_other_page
 
 _PREFIX = "/2018-06-01/runtime/"
+CONNECTIONS = Path("/proc/net/tcp")
 
 
 class Event(NamedTuple):
@@ -58,26 +61,22 @@ class RuntimeApi:
                 threading.Thread(target=self._serve, args=(connection, peer), daemon=True).start()
 
     def _serve(self, connection: socket.socket, peer: tuple[str, int]) -> None:
-        runtime = self._runtime
-
-        class Connection(_Connection):
-            def __init__(self) -> None:
-                self.runtime = runtime
-                super().__init__(connection, peer, None)  # type: ignore[arg-type]  # the server is not used
-
         with connection, suppress(OSError):  # the process may exit at any time
             if not is_this_user(connection):
                 return  # events hold tokens: another user of this machine must not take them
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            Connection()
+            _Connection(self._runtime, connection, peer)
 
 
 class _Connection(BaseHTTPRequestHandler):
     """The HTTP of one connection."""
 
-    runtime: Runtime
     protocol_version = "HTTP/1.1"
     wbufsize = 65536  # one packet per response: unbuffered, each header line would wait for an acknowledgement
+
+    def __init__(self, runtime: Runtime, connection: socket.socket, peer: tuple[str, int]) -> None:
+        self.runtime = runtime
+        super().__init__(connection, peer, None)  # type: ignore[arg-type]  # the server is not used
 
     def do_GET(self) -> None:
         if is_other_page(self.headers.get):
@@ -143,3 +142,22 @@ def _error(body: bytes) -> Mapping[str, Any]:
         if isinstance(error, dict)
         else {"errorType": "Runtime.Unknown", "errorMessage": body.decode(errors="replace")}
     )
+
+
+def is_this_user(connection: socket.socket) -> bool:
+    """Whether the other end belongs to the user of this process. True where the system does not tell (not Linux)."""
+    if not CONNECTIONS.exists():
+        return True
+    theirs, ours = (_written(address) for address in (connection.getpeername(), connection.getsockname()))
+    for line in CONNECTIONS.read_text().splitlines()[1:]:
+        _, local, remote, _, _, _, _, uid, *_ = line.split()
+        if (local, remote) == (theirs, ours):
+            return int(uid) == os.getuid()
+    return False
+
+
+def _written(address: tuple[str, int]) -> str:
+    """An address as the kernel prints it: the IP in the byte order of the machine."""
+    host, port = address
+    (number,) = struct.unpack("=I", socket.inet_aton(host))
+    return f"{number:08X}:{port:04X}"

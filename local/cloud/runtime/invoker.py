@@ -2,6 +2,7 @@
 
 import logging
 import os
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,17 +13,18 @@ from botocore.credentials import Credentials
 
 from local.cloud.invoke import REQUEST_LIMIT, Result, encode, too_large
 from local.cloud.runtime.api import Runtime
-from local.cloud.runtime.environment import of_function, of_process
 from local.cloud.runtime.fork_server import ForkServer
 from local.cloud.runtime.pool import OnPhase, Pool
-from local.cloud.runtime.process import FunctionProcess
-from local.cloud.runtime.process_group import ProcessGroup
+from local.cloud.runtime.process import FunctionProcess, environment_of
 from local.cloud.stack import FunctionConfig, Stack
 
 LOG = logging.getLogger(__name__)
 POOL_LIMIT = 20
 INIT_SECONDS = 60.0  # Lambda's limit is 10 s, on a dedicated processor
 IDLE_SECONDS = 60.0  # Lambda keeps idle processes for minutes; a laptop needs its memory back sooner
+# The pipe closes when its only writer, this process, is gone; the shell then kills its whole group. The group also keeps a
+# terminal's Ctrl-C away from the functions: the invoker stops them.
+_WATCH = 'trap "" INT TERM HUP; read -r _; kill -KILL 0'
 
 
 class RuntimeInvoker:
@@ -111,7 +113,7 @@ class RuntimeInvoker:
                     config.handler,
                     root=self._root,
                     group=self._group.id(),
-                    environment=of_function(
+                    environment=environment_of(
                         config,
                         endpoint=self._endpoint,
                         root=self._root,
@@ -128,7 +130,6 @@ class RuntimeInvoker:
                 self._fork_server(config),
                 runtime,
                 group=self._group.id(),
-                environment=lambda api: of_process(api=api),
                 init_seconds=self._init_seconds,
                 on_line=lambda line: self._on_log(config.logical_id, line),
                 on_exit=on_exit,
@@ -155,3 +156,39 @@ def _safe(listener: Callable[..., None] | None) -> Callable[..., None]:
             LOG.exception("A listener of the runtime failed")
 
     return call
+
+
+class ProcessGroup:
+    """The group that function processes join. It is killed by `close`, or when this process ends, also by SIGKILL."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._closed = False
+        self._leader = self._start()
+
+    def id(self) -> int:
+        """Return the group's id; start a new leader if the last was killed. Raises RuntimeError after `close`."""
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("The local runtime has stopped.")
+            if self._leader.poll() is not None:
+                self._leader = self._start()
+            return self._leader.pid
+
+    def close(self) -> None:
+        """Kill the group and return once its leader has exited. May be called twice."""
+        with self._lock:
+            self._closed = True
+            if self._leader.stdin is not None:
+                self._leader.stdin.close()
+            self._leader.wait()
+
+    @staticmethod
+    def _start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _WATCH],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+        )

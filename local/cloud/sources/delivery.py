@@ -1,8 +1,11 @@
 """Delivers one batch of stream records: partial failures, retries, bisection, maximum age, discarding."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
 
 from local.cloud.invoke import Result
 from local.cloud.sources.partial import failed_ids
@@ -53,14 +56,12 @@ class Delivery:
         discard: Callable[[Discarded], None],
         now: Callable[[], float],
         pause: Callable[[float], bool],
-        backoff: Callable[[int], float] = growing_pause,
     ) -> None:
         self._mapping = mapping
         self._invoke = invoke
         self._discard = discard
         self._now = now
         self._pause = pause
-        self._backoff = backoff
 
     def deliver(self, records: Batch) -> None:
         """Return when every record was processed or discarded."""
@@ -70,7 +71,7 @@ class Delivery:
             if not piece.records:
                 continue
             rest = self._attempt(piece)
-            if rest and rest[0].failures > piece.failures and not self._pause(self._backoff(rest[0].failures)):
+            if rest and rest[0].failures > piece.failures and not self._pause(growing_pause(rest[0].failures)):
                 return
             pieces.extendleft(reversed(rest))
 
@@ -105,3 +106,40 @@ class Delivery:
         if first > 0:
             self._discard(Discarded(piece.records[:first], "RecordAgeExceeded", piece.failures, piece.result))
         return _Piece(piece.records[first:], piece.failures, piece.result)
+
+
+def failure_message(
+    discarded: Discarded, *, function_arn: str, stream_arn: str, shard_id: str, now: float
+) -> Mapping[str, Any]:
+    """Return Lambda's message for a batch of a DynamoDB stream: the position of the records, not their content."""
+    first, last = discarded.records[0], discarded.records[-1]
+    request_id = discarded.result.request_id if discarded.result else ""
+    message: dict[str, Any] = {
+        "requestContext": {
+            "requestId": request_id or str(uuid4()),
+            "functionArn": function_arn,
+            "condition": discarded.condition,
+            "approximateInvokeCount": discarded.invocations,
+        },
+        "version": "1.0",
+        "timestamp": _iso(now, "milliseconds"),
+        "DDBStreamBatchInfo": {
+            "shardId": shard_id,
+            "startSequenceNumber": first.sequence,
+            "endSequenceNumber": last.sequence,
+            "approximateArrivalOfFirstRecord": _iso(first.created_at, "seconds"),
+            "approximateArrivalOfLastRecord": _iso(last.created_at, "seconds"),
+            "batchSize": len(discarded.records),
+            "streamArn": stream_arn,
+        },
+    }
+    if discarded.result is not None:
+        response: dict[str, Any] = {"statusCode": 200, "executedVersion": "$LATEST"}
+        if discarded.result.error is not None:
+            response["functionError"] = "Unhandled"
+        message["responseContext"] = response
+    return message
+
+
+def _iso(seconds: float, precision: str) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec=precision).replace("+00:00", "Z")

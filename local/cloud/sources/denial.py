@@ -1,9 +1,11 @@
-"""Explains the error when a function's role lacks a grant that its event source mapping needs."""
+"""Errors of event sources; explains the one when a function's role lacks a grant that its mapping needs."""
 
+import logging
 import re
 
 from botocore.exceptions import ClientError
 
+LOG = logging.getLogger(__name__)
 _CODES = {"AccessDenied", "AccessDeniedException"}
 _MESSAGE = re.compile(r"to perform: (?P<action>\S+) on resource: (?P<resource>\S+)")
 
@@ -29,3 +31,7 @@ def explained(error: Exception, function: str) -> Exception:
 
 def is_denial(error: Exception) -> bool:
     return isinstance(error, ClientError) and error.response["Error"]["Code"] in _CODES
+
+
+def log_error(error: Exception) -> None:
+    LOG.error("An event source continues after an error", exc_info=error)

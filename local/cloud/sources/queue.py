@@ -1,7 +1,6 @@
 """A queue as an event source: receives messages, invokes the function, deletes what succeeded."""
 
 import base64
-import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,11 +11,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from local.cloud.engine import Engine
 from local.cloud.invoke import Invoker
 from local.cloud.sources.delivery import growing_pause
-from local.cloud.sources.denial import explained
+from local.cloud.sources.denial import explained, log_error
 from local.cloud.sources.partial import failed_ids
 from local.cloud.stack import FunctionConfig, QueueMapping
 
-LOG = logging.getLogger(__name__)
 POLL_SECONDS = 2  # long polling: a message ends the call at once
 MOST_AT_ONCE = 100
 
@@ -43,7 +41,7 @@ class QueueSource:
         self._engine = engine
         self._invoker = invoker
         self._sqs = engine.client("sqs", engine.assume(function.role_arn))
-        self._on_error = on_error or _log
+        self._on_error = on_error or log_error
         self._limit = mapping.max_concurrency or MOST_AT_ONCE
         self._running = 0
         self._changed = threading.Condition()
@@ -135,7 +133,7 @@ class QueueSource:
         self._on_error(explained(error, self._mapping.function))
 
 
-def _event(messages: Messages, queue_arn: str) -> dict[str, Any]:
+def _event(messages: Sequence[Mapping[str, Any]], queue_arn: str) -> dict[str, Any]:
     """The Lambda event of one batch of messages from ReceiveMessage."""
     return {"Records": [_record(message, queue_arn) for message in messages]}
 
@@ -164,7 +162,3 @@ def _attribute(value: Mapping[str, Any]) -> dict[str, Any]:
     if "BinaryValue" in value:
         attribute["binaryValue"] = base64.b64encode(value["BinaryValue"]).decode()
     return attribute
-
-
-def _log(error: Exception) -> None:
-    LOG.error("The queue source continues after an error", exc_info=error)

@@ -1,7 +1,7 @@
 """A table's stream as an event source, with the behaviour of Lambda's event source mapping."""
 
+import itertools
 import json
-import logging
 import threading
 import time
 import zlib
@@ -12,15 +12,13 @@ from moto.events.models import EventPattern
 
 from local.cloud.engine import Engine
 from local.cloud.invoke import Invoker, function_arn
-from local.cloud.sources.delivery import Batch, Delivery, Discarded, growing_pause
-from local.cloud.sources.denial import explained, is_denial
+from local.cloud.sources.delivery import Batch, Delivery, Discarded, failure_message, growing_pause
+from local.cloud.sources.denial import explained, is_denial, log_error
 from local.cloud.sources.lane import Lane
-from local.cloud.sources.on_failure import OnFailureQueue
 from local.cloud.sources.record import Record, lambda_record
 from local.cloud.sources.shard import PAGE, Shard, shard_ids
 from local.cloud.stack import FunctionConfig, StreamMapping
 
-LOG = logging.getLogger(__name__)
 IDLE_SECONDS = 1.0  # a write wakes the reader at once; this limits how long it takes to notice `stop`
 UNSEEN = -1
 
@@ -43,7 +41,6 @@ class StreamSource:
         *,
         now: Callable[[], float] = time.time,
         pause: Callable[[float], bool] | None = None,
-        backoff: Callable[[int], float] = growing_pause,
         on_error: Callable[[Exception], None] | None = None,
     ) -> None:
         self._mapping = mapping
@@ -52,21 +49,12 @@ class StreamSource:
         self._invoker = invoker
         self._now = now
         self._pause = pause or self._wait
-        self._backoff = backoff
-        self._on_error = on_error or _log
+        self._on_error = on_error or log_error
         self._stopped = threading.Event()
         role = engine.assume(function.role_arn)
         self._streams = engine.client("dynamodbstreams", role)
-        self._on_failure: OnFailureQueue | None = None
-        if mapping.on_failure_queue_url is not None:
-            self._on_failure = OnFailureQueue(
-                engine.client("sqs", role),
-                mapping.on_failure_queue_url,
-                function_arn=function_arn(function),
-                stream_arn=mapping.stream_arn,
-                on_error=self._report,
-                pause=self._wait,
-            )
+        self._sqs = engine.client("sqs", role)
+        self._function_arn = function_arn(function)
         self._lanes: Sequence[Lane] = ()
 
     def start(self) -> None:
@@ -146,7 +134,6 @@ class StreamSource:
             discard=lambda discarded: self._discard(discarded, shard_id),
             now=self._now,
             pause=self._pause,
-            backoff=self._backoff,
         )
         return Lane(
             lambda batch: self._deliver(delivery, batch), size=mapping.batch_size, window=mapping.window_seconds
@@ -159,8 +146,26 @@ class StreamSource:
             self._report(error)
 
     def _discard(self, discarded: Discarded, shard_id: str) -> None:
-        if self._on_failure is not None:
-            self._on_failure.send(discarded, shard_id, self._now())
+        """Tell the on-failure queue, if there is one; retry until it succeeds or the source stops."""
+        mapping = self._mapping
+        if mapping.on_failure_queue_url is None:
+            return
+        message = failure_message(
+            discarded,
+            function_arn=self._function_arn,
+            stream_arn=mapping.stream_arn,
+            shard_id=shard_id,
+            now=self._now(),
+        )
+        for failures in itertools.count(1):
+            try:
+                self._sqs.send_message(QueueUrl=mapping.on_failure_queue_url, MessageBody=json.dumps(message))
+            except Exception as error:  # noqa: BLE001 - reported and retried
+                self._report(error)
+                if not self._wait(growing_pause(failures)):
+                    return
+            else:
+                return
 
     def _report(self, error: Exception) -> None:
         self._on_error(explained(error, self._mapping.function))
@@ -168,7 +173,3 @@ class StreamSource:
     def _wait(self, seconds: float) -> bool:
         """Wait; return False if the source was stopped."""
         return not self._stopped.wait(seconds)
-
-
-def _log(error: Exception) -> None:
-    LOG.error("The stream source continues after an error", exc_info=error)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from local.operate.deploy import cost, rights
 from local.operate.deploy.change_set import Change, shown, summary
@@ -27,12 +27,11 @@ def changes(template: Mapping[str, Any], given: Mapping[str, str], deployed: "De
     ]
 
 
-class Deployed:
+class Deployed(NamedTuple):
     """The template and the parameters of a stack."""
 
-    def __init__(self, template: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
-        self.template = template
-        self.parameters = parameters
+    template: Mapping[str, Any]
+    parameters: Mapping[str, str]
 
 
 def read_deployed(client: Any, name: str, parameters: Mapping[str, str]) -> Deployed:

@@ -16,4 +16,3 @@ DASHBOARD = 3.00  # a month
 KMS_REQUEST = 0.03 / 10_000
 LOG_GB = 0.50
 SNAPSHOT_GB_SECOND = 0.0000015046  # SnapStart keeps a snapshot of the function's whole memory
-RESTORE_GB = 0.0001397998

@@ -7,22 +7,26 @@ from typing import Any
 
 from local.operate.deploy.bucket import bucket_name
 
-_TAGS = ("TagResource", "UntagResource")
+_TAGS = "TagResource UntagResource"
+_FUNCTIONS = "arn:aws:lambda:{region}:{account}:function:{stack}-*"
+_ROLES = "arn:aws:iam::{account}:role/{stack}-*"
+_TOPICS = "arn:aws:sns:{region}:{account}:{stack}-*"
+_SECRETS = "arn:aws:ssm:{region}:{account}:parameter{prefix}"
 
 
 @dataclass(frozen=True)
 class Needs:
-    """The actions of CloudFormation on one type of resource, in the deployer's name."""
+    """The actions of CloudFormation on one type of resource, in the deployer's name; `actions` are separated by spaces."""
 
     service: str
     resources: Sequence[str]
-    actions: Sequence[str]
+    actions: str
     condition: Mapping[str, Any] | None = None
 
     def statement(self, names: Mapping[str, str]) -> dict[str, Any]:
         statement: dict[str, Any] = {
             "Effect": "Allow",
-            "Action": [f"{self.service}:{action}" for action in self.actions],
+            "Action": [f"{self.service}:{action}" for action in self.actions.split()],
             "Resource": [resource.format_map(names) for resource in self.resources],
         }
         if self.condition is not None:
@@ -38,74 +42,48 @@ BY_TYPE: Mapping[str, Sequence[Needs]] = {
         Needs(
             "dynamodb",
             ["arn:aws:dynamodb:{region}:{account}:table/{stack}-*"],
-            [
-                *("CreateTable", "DescribeTable", "UpdateTable", "DeleteTable", *_TAGS, "ListTagsOfResource"),
-                *("DescribeTimeToLive", "UpdateTimeToLive", "DescribeContinuousBackups", "UpdateContinuousBackups"),
-                *("DescribeContributorInsights", "DescribeKinesisStreamingDestination", "GetResourcePolicy"),
-            ],
+            f"CreateTable DescribeTable UpdateTable DeleteTable {_TAGS} ListTagsOfResource "
+            "DescribeTimeToLive UpdateTimeToLive DescribeContinuousBackups UpdateContinuousBackups "
+            "DescribeContributorInsights DescribeKinesisStreamingDestination GetResourcePolicy",
         ),
     ],
     "AWS::SQS::Queue": [
         Needs(
             "sqs",
             ["arn:aws:sqs:{region}:{account}:{stack}-*"],
-            [
-                *("CreateQueue", "DeleteQueue", "GetQueueAttributes", "SetQueueAttributes", "GetQueueUrl"),
-                *("TagQueue", "UntagQueue", "ListQueueTags"),
-            ],
+            "CreateQueue DeleteQueue GetQueueAttributes SetQueueAttributes GetQueueUrl TagQueue UntagQueue ListQueueTags",
         ),
     ],
     "AWS::IAM::Role": [
         Needs(
             "iam",
-            ["arn:aws:iam::{account}:role/{stack}-*"],
-            [
-                *(
-                    "CreateRole",
-                    "GetRole",
-                    "UpdateRole",
-                    "DeleteRole",
-                    "UpdateAssumeRolePolicy",
-                    "TagRole",
-                    "UntagRole",
-                ),
-                *("PutRolePolicy", "GetRolePolicy", "DeleteRolePolicy", "ListRolePolicies", "ListAttachedRolePolicies"),
-            ],
+            [_ROLES],
+            "CreateRole GetRole UpdateRole DeleteRole UpdateAssumeRolePolicy TagRole UntagRole "
+            "PutRolePolicy GetRolePolicy DeleteRolePolicy ListRolePolicies ListAttachedRolePolicies",
         ),
         Needs(
             "iam",
-            ["arn:aws:iam::{account}:role/{stack}-*"],
-            ["PassRole"],
+            [_ROLES],
+            "PassRole",
             {"StringEquals": {"iam:PassedToService": ["lambda.amazonaws.com", "scheduler.amazonaws.com"]}},
         ),
     ],
     "AWS::Lambda::Function": [
         Needs(
             "lambda",
-            ["arn:aws:lambda:{region}:{account}:function:{stack}-*"],
-            [
-                *("CreateFunction", "GetFunction", "GetFunctionConfiguration", "DeleteFunction", "ListTags", *_TAGS),
-                *("UpdateFunctionCode", "UpdateFunctionConfiguration", "GetFunctionCodeSigningConfig"),
-                *("PutFunctionConcurrency", "DeleteFunctionConcurrency", "GetRuntimeManagementConfig"),
-                "GetFunctionRecursionConfig",
-            ],
+            [_FUNCTIONS],
+            f"CreateFunction GetFunction GetFunctionConfiguration DeleteFunction ListTags {_TAGS} "
+            "UpdateFunctionCode UpdateFunctionConfiguration GetFunctionCodeSigningConfig "
+            "PutFunctionConcurrency DeleteFunctionConcurrency GetRuntimeManagementConfig GetFunctionRecursionConfig",
         ),
     ],
-    "AWS::Lambda::Permission": [
-        Needs(
-            "lambda",
-            ["arn:aws:lambda:{region}:{account}:function:{stack}-*"],
-            ["AddPermission", "RemovePermission", "GetPolicy"],
-        ),
-    ],
+    "AWS::Lambda::Permission": [Needs("lambda", [_FUNCTIONS], "AddPermission RemovePermission GetPolicy")],
     "AWS::Lambda::EventInvokeConfig": [
         Needs(
             "lambda",
-            ["arn:aws:lambda:{region}:{account}:function:{stack}-*"],
-            [
-                *("PutFunctionEventInvokeConfig", "UpdateFunctionEventInvokeConfig"),
-                *("GetFunctionEventInvokeConfig", "DeleteFunctionEventInvokeConfig"),
-            ],
+            [_FUNCTIONS],
+            "PutFunctionEventInvokeConfig UpdateFunctionEventInvokeConfig "
+            "GetFunctionEventInvokeConfig DeleteFunctionEventInvokeConfig",
         ),
     ],
     "AWS::Lambda::EventSourceMapping": [
@@ -113,99 +91,78 @@ BY_TYPE: Mapping[str, Sequence[Needs]] = {
         Needs(
             "lambda",
             ["*"],
-            ["CreateEventSourceMapping", "UpdateEventSourceMapping", "DeleteEventSourceMapping"],
-            {"ArnLike": {"lambda:FunctionArn": "arn:aws:lambda:{region}:{account}:function:{stack}-*"}},
+            "CreateEventSourceMapping UpdateEventSourceMapping DeleteEventSourceMapping",
+            {"ArnLike": {"lambda:FunctionArn": _FUNCTIONS}},
         ),
-        Needs("lambda", ["*"], ["GetEventSourceMapping", "ListEventSourceMappings"]),
-        Needs("lambda", ["arn:aws:lambda:{region}:{account}:event-source-mapping:*"], ["ListTags", *_TAGS]),
+        Needs("lambda", ["*"], "GetEventSourceMapping ListEventSourceMappings"),
+        Needs("lambda", ["arn:aws:lambda:{region}:{account}:event-source-mapping:*"], f"ListTags {_TAGS}"),
     ],
     "AWS::Lambda::Version": [
-        Needs(
-            "lambda",
-            ["arn:aws:lambda:{region}:{account}:function:{stack}-*"],
-            ["PublishVersion", "ListVersionsByFunction", "GetProvisionedConcurrencyConfig"],
-        ),
+        Needs("lambda", [_FUNCTIONS], "PublishVersion ListVersionsByFunction GetProvisionedConcurrencyConfig"),
     ],
-    "AWS::Lambda::Alias": [
-        Needs(
-            "lambda",
-            ["arn:aws:lambda:{region}:{account}:function:{stack}-*"],
-            ["CreateAlias", "GetAlias", "UpdateAlias", "DeleteAlias"],
-        ),
-    ],
+    "AWS::Lambda::Alias": [Needs("lambda", [_FUNCTIONS], "CreateAlias GetAlias UpdateAlias DeleteAlias")],
     "AWS::Logs::LogGroup": [
         Needs(
             "logs",
             ["arn:aws:logs:{region}:{account}:log-group:{stack}-*"],
-            [
-                *("CreateLogGroup", "DeleteLogGroup", "PutRetentionPolicy", "DeleteRetentionPolicy"),
-                *("ListTagsForResource", *_TAGS),
-            ],
+            f"CreateLogGroup DeleteLogGroup PutRetentionPolicy DeleteRetentionPolicy ListTagsForResource {_TAGS}",
         ),
-        Needs("logs", ["*"], ["DescribeLogGroups"]),
+        Needs("logs", ["*"], "DescribeLogGroups"),
     ],
     "AWS::ApiGatewayV2::Api": [
         Needs(
             "apigateway",
             ["arn:aws:apigateway:{region}::/apis", "arn:aws:apigateway:{region}::/apis/*"],
-            ["GET", "POST", "PUT", "PATCH", "DELETE"],
+            "GET POST PUT PATCH DELETE",
         ),
     ],
     "AWS::ApiGatewayV2::Stage": [
-        Needs("apigateway", ["arn:aws:apigateway:{region}::/tags/*"], ["GET", "POST", "PUT", "DELETE"]),
+        Needs("apigateway", ["arn:aws:apigateway:{region}::/tags/*"], "GET POST PUT DELETE"),
         # API Gateway sets up the delivery of its access log in the name of its caller; IAM knows no narrower resource.
         Needs(
             "logs",
             ["*"],
-            [
-                *("CreateLogDelivery", "GetLogDelivery", "UpdateLogDelivery", "DeleteLogDelivery", "ListLogDeliveries"),
-                *("DescribeResourcePolicies", "PutResourcePolicy"),
-            ],
+            "CreateLogDelivery GetLogDelivery UpdateLogDelivery DeleteLogDelivery ListLogDeliveries "
+            "DescribeResourcePolicies PutResourcePolicy",
         ),
     ],
     "AWS::Scheduler::Schedule": [
         Needs(
             "scheduler",
             ["arn:aws:scheduler:{region}:{account}:schedule/default/{stack}-*"],
-            ["CreateSchedule", "GetSchedule", "UpdateSchedule", "DeleteSchedule"],
+            "CreateSchedule GetSchedule UpdateSchedule DeleteSchedule",
         ),
     ],
     "AWS::CloudWatch::Alarm": [
         Needs(
             "cloudwatch",
             ["arn:aws:cloudwatch:{region}:{account}:alarm:{stack}-*"],
-            ["PutMetricAlarm", "DeleteAlarms", "DescribeAlarms", "ListTagsForResource", *_TAGS],
+            f"PutMetricAlarm DeleteAlarms DescribeAlarms ListTagsForResource {_TAGS}",
         ),
     ],
     "AWS::CloudWatch::Dashboard": [
         Needs(
             "cloudwatch",
             ["arn:aws:cloudwatch::{account}:dashboard/{stack}-{region}"],
-            ["PutDashboard", "GetDashboard", "DeleteDashboards"],
+            "PutDashboard GetDashboard DeleteDashboards",
         ),
     ],
     "AWS::SNS::Topic": [
         Needs(
             "sns",
-            ["arn:aws:sns:{region}:{account}:{stack}-*"],
-            [
-                *("CreateTopic", "DeleteTopic", "GetTopicAttributes", "SetTopicAttributes", "ListTagsForResource"),
-                *("GetDataProtectionPolicy", "ListSubscriptionsByTopic", *_TAGS),
-            ],
+            [_TOPICS],
+            "CreateTopic DeleteTopic GetTopicAttributes SetTopicAttributes ListTagsForResource "
+            f"GetDataProtectionPolicy ListSubscriptionsByTopic {_TAGS}",
         ),
     ],
     "AWS::SNS::Subscription": [
-        Needs(
-            "sns",
-            ["arn:aws:sns:{region}:{account}:{stack}-*"],
-            ["Subscribe", "Unsubscribe", "GetSubscriptionAttributes", "SetSubscriptionAttributes"],
-        ),
+        Needs("sns", [_TOPICS], "Subscribe Unsubscribe GetSubscriptionAttributes SetSubscriptionAttributes"),
     ],
     "AWS::Budgets::Budget": [
         Needs(
             "budgets",
             ["arn:aws:budgets::{account}:budget/*"],
-            ["ModifyBudget", "ViewBudget", *_TAGS, "ListTagsForResource"],
+            f"ModifyBudget ViewBudget {_TAGS} ListTagsForResource",
         ),
     ],
 }
@@ -214,39 +171,29 @@ ITSELF = (
     Needs(
         "cloudformation",
         ["arn:aws:cloudformation:{region}:{account}:stack/{stack}/*"],
-        [
-            *("CreateChangeSet", "DescribeChangeSet", "ExecuteChangeSet", "DeleteChangeSet", "ListChangeSets"),
-            *("DescribeStackEvents", "ListStackResources", "GetTemplate"),
-            *("DeleteStack", "ContinueUpdateRollback", *_TAGS),
-        ],
+        "CreateChangeSet DescribeChangeSet ExecuteChangeSet DeleteChangeSet ListChangeSets "
+        f"DescribeStackEvents ListStackResources GetTemplate DeleteStack ContinueUpdateRollback {_TAGS}",
     ),
     # To find what a removed stack has left, and other stacks with the same secrets; IAM knows no narrower resource.
-    Needs("cloudformation", ["*"], ["ListStacks", "DescribeStacks"]),
+    Needs("cloudformation", ["*"], "ListStacks DescribeStacks"),
     Needs(
         "s3",
         ["arn:aws:s3:::{bucket}"],
-        [
-            *("CreateBucket", "ListBucket", "DeleteBucket", "PutBucketPublicAccessBlock", "PutEncryptionConfiguration"),
-            "PutBucketOwnershipControls",
-        ],
+        "CreateBucket ListBucket DeleteBucket PutBucketPublicAccessBlock PutEncryptionConfiguration "
+        "PutBucketOwnershipControls",
     ),
-    Needs("s3", ["arn:aws:s3:::{bucket}/{stack}/*"], ["GetObject", "PutObject", "DeleteObject"]),
+    Needs("s3", ["arn:aws:s3:::{bucket}/{stack}/*"], "GetObject PutObject DeleteObject"),
     # The first user and their token.
     Needs(
         "dynamodb",
         ["arn:aws:dynamodb:{region}:{account}:table/{stack}-SessionsTable-*"],
-        ["GetItem", "Query", "PutItem", "DeleteItem", "UpdateItem", "ConditionCheckItem"],
+        "GetItem Query PutItem DeleteItem UpdateItem ConditionCheckItem",
     ),
     # Secrets of platforms and of the agent.
     Needs(
         "ssm",
-        [
-            "arn:aws:ssm:{region}:{account}:parameter{prefix}",
-            "arn:aws:ssm:{region}:{account}:parameter{prefix}/*",
-            "arn:aws:ssm:{region}:{account}:parameter{prefix}-agent",
-            "arn:aws:ssm:{region}:{account}:parameter{prefix}-agent/*",
-        ],
-        ["GetParametersByPath", "PutParameter", "DeleteParameter"],
+        [_SECRETS, f"{_SECRETS}/*", f"{_SECRETS}-agent", f"{_SECRETS}-agent/*"],
+        "GetParametersByPath PutParameter DeleteParameter",
     ),
 )
 """The actions of the command itself."""

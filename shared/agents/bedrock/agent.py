@@ -1,88 +1,63 @@
 """A model on Amazon Bedrock through Converse, authorised by the function's role."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from shared.agents.answers import NO_MODEL, said_so_far
-from shared.agents.attempts import ProviderBusy, converse
+from shared.agents.attempts import ProviderBusy, ServerAgent, Turn
 from shared.agents.bedrock.answers import BUSY, error_of, read_answer, refuses_to_stream
 from shared.agents.bedrock.messages import to_converse
 from shared.agents.cancelling import Opened, cancellable
 from shared.agents.transcript.conversation import Conversation
 from shared.aws.bedrock import Bedrock, ConverseFailed
-from shared.domain.messages import Message
 from shared.errors import AgentFailed
-from shared.ports.agents import Cancellation, Listener
+from shared.ports.agents import Listener
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
 
 
-class BedrockAgent:
+class BedrockAgent(ServerAgent):
     """Any model of Converse. HANDOFF_AGENT_URL, if set, replaces the endpoint (for a VPC endpoint or a test)."""
 
     def __init__(self, settings: Settings, secrets: Secrets, clock: Clock) -> None:
-        del secrets  # all agents take the same arguments; this one has a role instead
-        self._model = settings.agent_model
-        self._window = settings.agent_window
+        super().__init__(settings, secrets, clock)
         self._bedrock = Bedrock(settings.agent_url)
-        self._clock = clock
         self._may_stream = True
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        note: str | None,
-        deadline: int,
-        cancellation: Cancellation,
-        progress: Listener | None = None,
-    ) -> str:
-        """Ask the model, which streams its answer if `progress` is given.
-
-        Raises AgentUnavailable, AgentFailed or AgentCancelled.
-        """
-        if not self._model:
+    def asking(self, turn: Turn) -> Callable[[Conversation], str]:
+        """The model streams its answer if there is progress to show."""
+        if not self._settings.agent_model:
             raise AgentFailed(NO_MODEL)
 
         def ask(given: Conversation) -> str:
-            request = {"modelId": self._model, **to_converse(given)}
+            request = {"modelId": self._settings.agent_model, **to_converse(given)}
             try:
-                return read_answer(self._ask(request, deadline, cancellation, progress))
+                return read_answer(self._ask(request, turn))
             except ConverseFailed as error:
                 raise error_of(error, now=self._clock.now()) from error
 
-        return converse(
-            ask,
-            messages,
-            note=note,
-            window=self._window,
-            deadline=deadline,
-            clock=self._clock,
-            cancellation=cancellation,
-        )
+        return ask
 
-    def _ask(
-        self, request: dict[str, Any], deadline: int, cancellation: Cancellation, progress: Listener | None
-    ) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], turn: Turn) -> dict[str, Any]:
         """The answer, streamed if it can be. Raises ConverseFailed, ProviderBusy or AgentCancelled."""
-        on_text = _shown_to(progress) if progress and self._may_stream else None
+        on_text = _shown_to(turn.progress) if turn.progress and self._may_stream else None
 
         def left() -> float:
-            return (deadline - self._clock.now()) / 1000
+            return (turn.deadline - self._clock.now()) / 1000
 
         def call(opened: Opened) -> dict[str, Any]:
             return self._bedrock.converse(request, seconds=max(0.001, left()), opened=opened, on_text=on_text)
 
         try:
-            return cancellable(call, cancellation, left=left)
+            return cancellable(call, turn.cancellation, left=left)
         except TimeoutError as error:
             raise ProviderBusy(BUSY["Unreachable"]) from error
         except ConverseFailed as error:
             if on_text is None or not refuses_to_stream(error):
                 raise
         self._may_stream = False
-        return self._ask(request, deadline, cancellation, None)
+        return self._ask(request, turn)
 
 
 def _shown_to(progress: Listener) -> Callable[[str], None]:

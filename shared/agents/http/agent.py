@@ -3,16 +3,15 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from shared.agents.answers import brief, reply_text
-from shared.agents.attempts import ProviderBusy, TooLong, seconds_to_wait
-from shared.agents.http_client import CUT_OFF, HttpConversations, HttpResponse, Post, agent_key
+from shared.agents.attempts import ProviderBusy, ServerAgent, TooLong, Turn, seconds_to_wait
+from shared.agents.http_client import CUT_OFF, HttpClient, HttpResponse, agent_key
 from shared.agents.openai.messages import to_openai
 from shared.agents.transcript.conversation import Conversation
-from shared.domain.messages import Message, digest
+from shared.domain.messages import digest
 from shared.errors import AgentFailed
-from shared.ports.agents import Cancellation, Listener
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
@@ -27,44 +26,34 @@ TROUBLE = "The agent has an internal error."
 NO_REPLY = "The agent's answer has no `text`. The operator must compare it with docs/agents.md."
 
 
-class HttpAgent:
+class HttpAgent(ServerAgent):
     """Posts the conversation in OpenAI's message format. A repeated turn has the same idempotency key."""
 
     def __init__(self, settings: Settings, secrets: Secrets, clock: Clock) -> None:
-        self._url = settings.agent_url
-        self._secrets = secrets
-        self._clock = clock
-        self._conversations = HttpConversations(settings.agent_window, clock)
+        super().__init__(settings, secrets, clock)
+        self._client = HttpClient(clock)
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        note: str | None,
-        deadline: int,
-        cancellation: Cancellation,
-        progress: Listener | None = None,
-    ) -> str:
-        """Ask the agent. Raises AgentUnavailable, AgentFailed or AgentCancelled, never with the key in the text."""
-        del progress  # the answer comes in one piece
-        if not self._url:
+    def asking(self, turn: Turn) -> Callable[[Conversation], str]:
+        """The answer comes in one piece, so there is no progress."""
+        url = self._settings.agent_url
+        if not url:
             raise AgentFailed(NO_URL)
         key = agent_key(self._secrets)
         if not key:
             raise AgentFailed(NO_KEY)
-        idempotency_key = digest(messages).removeprefix("sha256:")
+        idempotency_key = digest(turn.messages).removeprefix("sha256:")
 
-        def ask(given: Conversation, post: Post) -> str:
-            body = request_body(given, deadline=deadline, idempotency_key=idempotency_key)
+        def ask(given: Conversation) -> str:
+            body = request_body(given, deadline=turn.deadline, idempotency_key=idempotency_key)
             timestamp = str(self._clock.now() // 1000)
             headers = {
                 "x-handoff-timestamp": timestamp,
                 "x-handoff-signature": signature(key, timestamp, body),
                 "idempotency-key": idempotency_key,
             }
-            return read_answer(post(self._url, body, headers), key=key, now=self._clock.now())
+            return read_answer(self._client.post(turn, url, body, headers), key=key, now=self._clock.now())
 
-        return self._conversations.reply(ask, messages, note=note, deadline=deadline, cancellation=cancellation)
+        return ask
 
 
 def request_body(given: Conversation, *, deadline: int, idempotency_key: str) -> bytes:

@@ -143,7 +143,7 @@ def is_done(api: HttpApi, name: str) -> bool:
 def test_the_stack_has_parameters_and_outputs(cloud: Cloud) -> None:
     assert cloud.stack.outputs == {"TableName": cloud.stack.resources["Things"]}
     assert cloud.stack.functions["Request"].environment["GREETING"] == "hello"
-    assert cloud.client("dynamodb").list_tables()["TableNames"] == [cloud.stack.outputs["TableName"]]
+    assert cloud.engine.client("dynamodb").list_tables()["TableNames"] == [cloud.stack.outputs["TableName"]]
 
 
 def test_a_request_passes_through_stream_and_queues(api: HttpApi) -> None:
@@ -163,13 +163,13 @@ def test_killed_functions_lose_nothing(api: HttpApi, cloud: Cloud) -> None:
 
 def test_functions_run_as_threads_with_their_roles(cloud: Cloud) -> None:
     def build(function: str) -> Handler:
-        tables = cloud.client("dynamodb", function)
+        tables = cloud.engine.client("dynamodb", cloud.engine.assume(cloud.stack.functions[function].role_arn))
         return lambda *_: tables.scan(TableName=cloud.stack.outputs["TableName"])["Count"]
 
     cloud.run_threads(build)
     assert cloud.invoker.invoke("Request", {}).payload == 0
     role = cloud.stack.functions["Request"].role_arn
-    assert {(grant.role, grant.action) for grant in cloud.engine.grants_used()} == {(role, "dynamodb:Scan")}
+    assert {(grant.role, grant.action) for grant in cloud.engine.access.used} == {(role, "dynamodb:Scan")}
 
 
 def test_a_stopped_cloud_leaves_no_process(api: HttpApi, cloud: Cloud) -> None:

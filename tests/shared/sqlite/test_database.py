@@ -14,9 +14,11 @@ import pytest
 from shared.errors import DataFileLocked, DataFileUnflushed
 from shared.ports.tables import Put, Table, Update
 from shared.sqlite import database as databases
+from shared.sqlite.backup import back_up
 from shared.sqlite.database import READERS, Database
 from shared.sqlite.secrets import SqliteSecrets
 from shared.sqlite.tables import SqliteTables
+from tests.support.sqlite_integrity import damage_in
 
 WAIT_SECONDS = 20.0
 KEY = {"handoff_id": "h"}
@@ -32,7 +34,7 @@ def test_only_the_user_can_read_the_files(tmp_path: Path, umask: int) -> None:
     try:
         database = Database(tmp_path / "handoff.db")
         SqliteSecrets(database).set("telegram/bot_token", "123:abc")
-        database.copy_to(tmp_path / "copy.db")
+        back_up(database.path, tmp_path / "copy.db")
     finally:
         os.umask(before)
     names = {"handoff.db", "handoff.db-wal", "handoff.db-shm", "copy.db"}
@@ -179,24 +181,6 @@ def test_threads_behind_a_writer_that_waits_for_another_process_wait_no_longer(p
     database.close()
 
 
-def test_a_copy_is_whole_and_of_one_moment(database: Database, tables: SqliteTables, tmp_path: Path) -> None:
-    tables.put(Put(Table.HANDOFFS, {**KEY, "data": bytes(300_000)}))
-    database.copy_to(tmp_path / "copy.db")
-    tables.put(Put(Table.HANDOFFS, {"handoff_id": "later"}))
-
-    copied = Database(tmp_path / "copy.db")
-    assert list(SqliteTables(copied).scan(Table.HANDOFFS)) == [{**KEY, "data": bytes(300_000)}]
-    assert copied.problems() == []
-    copied.close()
-
-
-def test_a_copy_replaces_no_file(database: Database, tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("mine")
-    with pytest.raises(FileExistsError):
-        database.copy_to(tmp_path / "mine")
-    assert (tmp_path / "mine").read_text() == "mine"
-
-
 @pytest.mark.parametrize("damage", ["cut", "zeros"])
 def test_a_log_that_lost_its_end_loses_only_the_last_commits(
     database: Database, tables: SqliteTables, tmp_path: Path, damage: str
@@ -225,6 +209,6 @@ def _whole_commits(path: Path) -> int:
     rows = [item["sk"] for item in tables.query("p", low=" ", high="~")]
     counted = (tables.get(Table.HANDOFFS, KEY) or {"n": 0})["n"]
     assert rows == [str(number) for number in range(counted)]
-    assert database.problems() == []
+    assert damage_in(database) == []
     database.close()
     return len(rows)

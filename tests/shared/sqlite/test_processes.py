@@ -12,6 +12,7 @@ import pytest
 from shared.ports.tables import Table
 from shared.sqlite.database import Database
 from shared.sqlite.tables import SqliteTables
+from tests.support.sqlite_integrity import damage_in
 
 KEYS = 100
 ROUNDS = 10
@@ -156,7 +157,7 @@ def test_a_killed_process_loses_no_commit(path: Path, commits: int) -> None:
     assert rows == [f"{number:06}" for number in range(1, len(rows) + 1)]
     assert tables.get_many(Table.SESSIONS, [{"pk": "counter", "sk": "s"}])[0]["n"] == len(rows)
     assert tables.get_many(Table.HANDOFFS, [{"handoff_id": "counter"}])[0]["n"] == len(rows)
-    assert database.problems() == []
+    assert damage_in(database) == []
     database.close()
 
 
@@ -167,7 +168,7 @@ def test_a_process_killed_inside_a_transaction_leaves_nothing(path: Path, reopen
         assert path.with_name("handoff.db-wal").stat().st_size > 500_000
         kill(process)
     assert list(reopened.scan(Table.SESSIONS)) == []
-    assert reopened._database.problems() == []
+    assert damage_in(reopened._database) == []
 
 
 def test_two_processes_create_the_same_files(path: Path, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from shared.errors import (
 from shared.ports.tables import Put, Table
 from shared.sqlite.database import Database
 from shared.sqlite.tables import SqliteTables
+from tests.support.sqlite_integrity import damage_in
 
 MOST_WRITES = 2000
 PRELUDE = """
@@ -100,14 +101,14 @@ def test_a_full_disk_undoes_the_write_and_keeps_the_others(database: Database, t
     database._writer.execute("PRAGMA max_page_count = 100000")
     tables.put(Put(Table.SESSIONS, {"pk": "p", "sk": "more", "text": "x" * 10_000}))
     assert stored(tables) == written + 1
-    assert database.problems() == []
+    assert damage_in(database) == []
 
 
 def test_a_refused_write_of_the_system_keeps_what_is_stored(shared_directory: Path) -> None:
     in_child(EXCEED_THE_LIMIT, shared_directory)
     database = Database(shared_directory / "handoff.db")
     assert stored(SqliteTables(database)) == int((shared_directory / "written").read_text()) > 0
-    assert database.problems() == []
+    assert damage_in(database) == []
     database.close()
 
 
@@ -152,7 +153,7 @@ def test_damaged_pages_are_found(path: Path) -> None:
     damaged = Database(path)
     with pytest.raises(DataFileCorrupt):
         stored(SqliteTables(damaged))
-    assert damaged.problems() != []
+    assert damage_in(damaged) != []
     damaged.close()
 
 

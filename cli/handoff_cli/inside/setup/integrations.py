@@ -198,9 +198,11 @@ def _hook(program: tuple[str, ...], agent: str, timeout: int, *options: str) -> 
     return {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
 
 
-def _skill(folder: Path, agent: str) -> OwnFile:
+def _skill_and_hooks(agent: str, settings: Path, program: tuple[str, ...]) -> tuple[Piece, ...]:
     text = _SKILL.format(about=_ABOUT, hint=_HINT, mark=MARK, agent=agent)
-    return OwnFile(folder / "skills" / "handoff" / "SKILL.md", text)
+    hook = _hook(program, agent, _SECONDS)
+    entries = [Entry(settings, ("hooks", event), hook) for event in ("UserPromptSubmit", "SessionStart", "PreCompact")]
+    return OwnFile(settings.parent / "skills" / "handoff" / "SKILL.md", text), *entries
 
 
 def _claude_settings(environ: Mapping[str, str]) -> Path:
@@ -208,10 +210,7 @@ def _claude_settings(environ: Mapping[str, str]) -> Path:
 
 
 def _claude_code(environ: Mapping[str, str], program: tuple[str, ...]) -> tuple[Piece, ...]:
-    settings = _claude_settings(environ)
-    hook = _hook(program, "claude-code", _SECONDS)
-    entries = [Entry(settings, ("hooks", event), hook) for event in ("UserPromptSubmit", "SessionStart", "PreCompact")]
-    return _skill(settings.parent, "claude-code"), *entries
+    return _skill_and_hooks("claude-code", _claude_settings(environ), program)
 
 
 def _codex_hooks(environ: Mapping[str, str]) -> Path:
@@ -219,10 +218,7 @@ def _codex_hooks(environ: Mapping[str, str]) -> Path:
 
 
 def _codex(environ: Mapping[str, str], program: tuple[str, ...]) -> tuple[Piece, ...]:
-    hooks = _codex_hooks(environ)
-    hook = _hook(program, "codex", _SECONDS)
-    entries = [Entry(hooks, ("hooks", event), hook) for event in ("UserPromptSubmit", "SessionStart", "PreCompact")]
-    return _skill(hooks.parent, "codex"), *entries
+    return _skill_and_hooks("codex", _codex_hooks(environ), program)
 
 
 def _gemini_settings(environ: Mapping[str, str]) -> Path:

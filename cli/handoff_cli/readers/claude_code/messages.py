@@ -1,10 +1,9 @@
 """Messages from the records of a Claude Code session, without what the program wrote in the user's name."""
 
-import json
 import re
 from typing import Any
 
-from handoff_cli.readers.json_lines import text_of
+from handoff_cli.readers.json_lines import text_of, tool_call
 from handoff_cli.transcripts.messages import Message
 
 Record = dict[str, Any]
@@ -149,8 +148,5 @@ def _extend(answer: Message, content: Any) -> None:
         if part.get("type") == "text" and part.get("text"):
             answer["content"] = "\n\n".join(filter(None, [answer["content"], str(part["text"])]))
         elif part.get("type") == "tool_use":
-            arguments = json.dumps(part.get("input") or {}, ensure_ascii=False)
-            call = {"name": str(part.get("name") or "tool"), "arguments": arguments}
-            answer.setdefault("tool_calls", []).append(
-                {"id": str(part.get("id") or ""), "type": "function", "function": call}
-            )
+            call = tool_call(part.get("id"), part.get("name"), part.get("input") or {})
+            answer.setdefault("tool_calls", []).append(call)

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from handoff_cli.readers.codex.records import Record, unwrapped
-from handoff_cli.readers.json_lines import text_of
+from handoff_cli.readers.json_lines import text_of, tool_call
 from handoff_cli.transcripts.messages import Message
 
 # Messages of role `user` that the program adds. Newer versions also say so in a field, see `_is_programs`.
@@ -94,9 +94,7 @@ def _is_programs(item: Record, text: str) -> bool:
 
 def _call(item: Record) -> Record:
     arguments = item.get("arguments") or item.get("input") or item.get("action") or {}
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    function = {"name": str(item.get("name") or "shell"), "arguments": text}
-    return {"id": str(item.get("call_id") or item.get("id") or ""), "type": "function", "function": function}
+    return tool_call(item.get("call_id") or item.get("id"), item.get("name") or "shell", arguments)
 
 
 def _output(output: Any) -> str:

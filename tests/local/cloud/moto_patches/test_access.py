@@ -148,9 +148,9 @@ def test_a_wrong_key_and_an_unknown_one_are_refused(cloud: Engine, role: Any) ->
 def test_used_and_unused_grants_are_recorded(cloud: Engine, role: Any) -> None:
     arn = role(_allow(["dynamodb:GetItem", "dynamodb:DeleteItem"], _table(cloud)))
     cloud.client("dynamodb", cloud.assume(arn)).get_item(TableName="items", Key={"pk": {"S": "a"}})
-    used = {grant for grant in cloud.grants_used() if grant.role == arn}
+    used = {grant for grant in cloud.access.used if grant.role == arn}
     assert used == {(arn, "dynamodb:GetItem", _table(cloud))}
-    assert cloud.grants_unused(arn) == {(arn, "dynamodb:DeleteItem", _table(cloud))}
+    assert cloud.access.unused(arn) == {(arn, "dynamodb:DeleteItem", _table(cloud))}
 
 
 def test_changes_of_policies_take_effect_at_once(cloud: Engine, role: Any) -> None:

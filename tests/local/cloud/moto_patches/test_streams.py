@@ -11,6 +11,7 @@ from moto.dynamodb.models.dynamo_type import DynamoType, Item
 
 from local.cloud.engine import Engine
 from local.cloud.moto_patches.streams import KEPT
+from local.cloud.stack import REGION
 
 Reader = Callable[[], list[dict[str, Any]]]
 
@@ -181,7 +182,7 @@ def test_a_mapping_inside_moto_does_nothing(engine: Engine, dynamodb: Any, table
 def test_a_stream_keeps_a_bounded_number_of_records(engine: Engine, dynamodb: Any, streams: Any, table: str) -> None:
     arn = dynamodb.describe_table(TableName=table)["Table"]["LatestStreamArn"]
     ((_, iterator),) = _iterators(streams, arn, "TRIM_HORIZON")
-    stream = dynamodb_backends[engine.account_id][engine.region].tables[table].stream_shard
+    stream = dynamodb_backends[engine.account_id][REGION].tables[table].stream_shard
     for number in range(KEPT + 5):
         stream.add(None, Item(DynamoType({"S": "a"}), None, {"pk": {"S": "a"}, "n": {"N": str(number)}}))
     assert len(stream.entries) == KEPT

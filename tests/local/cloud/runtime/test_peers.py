@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local.cloud.runtime import peers
+from local.cloud.runtime import api
 from local.cloud.runtime.api import Event, RuntimeApi
 
 NEXT = "/2018-06-01/runtime/invocation/next"
@@ -57,7 +57,7 @@ def test_the_own_user_takes_an_event(connection: http.client.HTTPConnection) -> 
     assert take(connection) == EVENT.body
 
 
-@pytest.mark.skipif(not peers.CONNECTIONS.exists(), reason="needs /proc of Linux")
+@pytest.mark.skipif(not api.CONNECTIONS.exists(), reason="needs /proc of Linux")
 def test_another_user_gets_no_event(
     connection: http.client.HTTPConnection, runtime: OneEvent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,9 +68,9 @@ def test_another_user_gets_no_event(
     assert runtime.taken == 0
 
 
-@pytest.mark.skipif(not peers.CONNECTIONS.exists(), reason="needs /proc of Linux")
+@pytest.mark.skipif(not api.CONNECTIONS.exists(), reason="needs /proc of Linux")
 def test_a_connection_that_the_kernel_does_not_list_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     (tmp_path / "tcp").write_text("  sl  local_address rem_address\n")
-    monkeypatch.setattr(peers, "CONNECTIONS", tmp_path / "tcp")
+    monkeypatch.setattr(api, "CONNECTIONS", tmp_path / "tcp")
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
-        assert not peers.is_this_user(client)
+        assert not api.is_this_user(client)

@@ -133,7 +133,7 @@ def test_a_queue_needs_exactly_lambdas_grants(turns: Mapped, invoker: Any, engin
 
 
 def used(engine: Engine, mapped: Mapped) -> set[tuple[str, str]]:
-    return {(grant.action, grant.resource) for grant in engine.grants_used() if grant.role == mapped.role.arn}
+    return {(grant.action, grant.resource) for grant in engine.access.used if grant.role == mapped.role.arn}
 
 
 def test_a_denial_names_function_action_and_remedy() -> None:

@@ -12,6 +12,7 @@ from moto.events.exceptions import InvalidEventPatternException
 
 from local.cloud.engine import Engine
 from local.cloud.invoke import Result
+from local.cloud.sources import delivery
 from local.cloud.sources.stream import StreamSource
 from local.cloud.stack import FunctionConfig, StreamMapping
 
@@ -281,11 +282,17 @@ def test_a_failing_engine_loses_no_record(
     source.stop()
 
 
+@pytest.fixture
+def _long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "growing_pause", lambda _: 60.0)
+
+
+@pytest.mark.usefixtures("_long_pauses")
 def test_stop_ends_retries_and_takes_no_more_records(
     start: Start, mapping: StreamMapping, table: Any, invoker: Any, failed: Result
 ) -> None:
     invoker.answer = lambda _: failed
-    source = start(replace(mapping, max_retries=-1), pause=None, backoff=lambda _: 60.0)
+    source = start(replace(mapping, max_retries=-1), pause=None)
     table.put("a")
     invoker.next()
     source.stop()
