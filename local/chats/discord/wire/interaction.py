@@ -25,7 +25,6 @@ class Interaction:
     until: float
     pressed: Message | None = None
     answered: bool = False
-    original: Message | None = None
 
 
 def payload(interaction: Interaction, backend: Backend) -> JSON:

@@ -13,13 +13,13 @@ from local.chats.discord.wire.components import BUTTON
 from local.chats.discord.wire.gateway import Gateway
 from local.chats.discord.wire.interaction import Interaction, payload
 from local.chats.simulator.backend import Backend
-from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.deliveries import Policy
 from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.protocol import Handshake, ask
 from local.chats.simulator.store import Chat, Message, Thread
 
 JSON = dict[str, Any]
-PING, PONG, MESSAGE, DEFERRED, DEFERRED_UPDATE = 1, 1, 4, 5, 6
+PING, PONG, MESSAGE, DEFERRED_UPDATE = 1, 1, 4, 6
 TOKEN_SECONDS = 900.0
 # A time-out of three seconds and no retry: the person sees that the application did not respond.
 POLICY = Policy(timeout=3.0, retries=tuple, in_order=False)
@@ -62,18 +62,15 @@ class Interactions:
         return interaction
 
     def _send(self, interaction: Interaction, body: bytes) -> None:
-        event = Event(
-            platform=self._backend.name,
-            id=interaction.id,
+        self._backend.deliver(
+            interaction.id,
+            body,
+            lambda *_: self.signature(body),
+            POLICY,
             lane=None,
-            url=self._backend.webhook,
-            body=body,
-            sign=lambda *_: self.signature(body),
-            policy=POLICY,
             answered=lambda answer: self._answered(interaction, answer),
             failed=lambda: self._no_response(interaction),
         )
-        self._backend.deliveries.send(event)
 
     def signature(self, body: bytes) -> dict[str, str]:
         """Discord's Ed25519 signature over a fresh timestamp and the raw bytes."""
@@ -101,28 +98,9 @@ class Interactions:
         interaction = self._by_token(token)
         if not interaction.answered:
             raise errors.unknown("Webhook")
-        return self._shown(interaction, self._write(interaction, body))
-
-    def edit(self, token: str, message_id: str, body: JSON) -> JSON:
-        """Edit the answer, or write it if it was deferred."""
-        interaction = self._by_token(token)
-        if message_id == "@original" and interaction.original is None:
-            if not interaction.answered:
-                raise errors.unknown("Webhook")
-            interaction.original = self._channels.write(interaction.chat, interaction.thread, body)
-            return self._shown(interaction, interaction.original)
-        message = self._message(interaction, message_id)
-        self._channels.rewrite(interaction.chat, interaction.thread, message, body)
-        return self._shown(interaction, message)
-
-    def show(self, token: str, message_id: str) -> JSON:
-        interaction = self._by_token(token)
-        return self._shown(interaction, self._message(interaction, message_id))
-
-    def delete(self, token: str, message_id: str) -> None:
-        interaction = self._by_token(token)
-        message = self._message(interaction, message_id)
-        self._backend.store.remove_message(interaction.chat, interaction.thread, message)
+        message = self._write(interaction, body)
+        shown = payloads.message(message, interaction.chat, interaction.thread, self._backend)
+        return shown | {"webhook_id": self._backend.options.application}
 
     def _answered(self, interaction: Interaction, answer: bytes) -> None:
         if interaction.answered:
@@ -136,14 +114,8 @@ class Interactions:
         if interaction.answered:
             raise errors.DiscordError(400, 40060, "Interaction has already been acknowledged.")
         if body.get("type") == MESSAGE:
-            data = body.get("data") or {}
-            interaction.original = self._write(interaction, data)
-        elif body.get("type") == DEFERRED_UPDATE and interaction.pressed:
-            interaction.original = interaction.pressed
-        elif body.get("type") == DEFERRED:
-            where = interaction.thread.id if interaction.thread else None
-            self._backend.store.typing(interaction.chat, where, TOKEN_SECONDS)
-        else:
+            self._write(interaction, body.get("data") or {})
+        elif body.get("type") != DEFERRED_UPDATE or not interaction.pressed:
             raise errors.form("type", "BASE_TYPE_CHOICES", "Value must be one of {1, 4, 5, 6, 7, 8, 9, 10, 12}.")
         interaction.answered = True
 
@@ -165,16 +137,3 @@ class Interactions:
         if interaction is None or self._backend.clock() > interaction.until:
             raise errors.unknown("Webhook")
         return interaction
-
-    def _message(self, interaction: Interaction, message_id: str) -> Message:
-        if message_id == "@original" and interaction.original is not None:
-            return interaction.original
-        place = interaction.thread or interaction.chat
-        found = next((m for m in place.messages if m.id == message_id), None)
-        if found is None:
-            raise errors.unknown("Message")
-        return found
-
-    def _shown(self, interaction: Interaction, message: Message) -> JSON:
-        shown = payloads.message(message, interaction.chat, interaction.thread, self._backend)
-        return shown | {"webhook_id": self._backend.options.application}

@@ -46,7 +46,7 @@ def guild(backend: Backend) -> JSON:
     }
 
 
-def application(backend: Backend, public_key: str, endpoint: str | None) -> JSON:
+def application(backend: Backend) -> JSON:
     return {
         "id": backend.options.application,
         "name": "Handoff",
@@ -56,11 +56,11 @@ def application(backend: Backend, public_key: str, endpoint: str | None) -> JSON
         "bot": user(backend.person(BOT)),
         "bot_public": False,
         "bot_require_code_grant": False,
-        "verify_key": public_key,
+        "verify_key": backend.secret("public_key"),
         "flags": 1 << 19,
         "flags_new": str(1 << 19),
         "redirect_uris": [],
-        "interactions_endpoint_url": endpoint,
+        "interactions_endpoint_url": backend.webhook(),
         "role_connections_verification_url": None,
         "owner": user(backend.person("owner")),
         "approximate_guild_count": 1,

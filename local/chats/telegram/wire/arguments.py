@@ -7,14 +7,14 @@ from typing import Any
 
 from aiohttp import web
 
+from local.chats.simulator.json_wire import Refused
 
-class TelegramError(Exception):
+
+class TelegramError(Refused):
     """The call is answered with this error; `text` is Telegram's description."""
 
     def __init__(self, text: str, *, code: int = 400) -> None:
-        super().__init__(text)
-        self.text = text
-        self.code = code
+        super().__init__(code, {"ok": False, "error_code": code, "description": text})
 
 
 def to_integer(text: str) -> int:
