@@ -60,16 +60,9 @@ class Arguments:
 
     def items(self, name: str) -> list[Any]:
         """A JSON list, which forms carry as text."""
-        value = self._values.get(name)
-        if isinstance(value, str) and value:
-            try:
-                value = json.loads(value)
-            except ValueError:
-                raise TelegramError(f"Bad Request: can't parse {name} JSON object") from None
-        if value in (None, ""):
-            return []
+        value = _parsed(self._values.get(name) or [])
         if not isinstance(value, list):
-            raise TelegramError("Bad Request: expected an Array of MessageEntity")
+            raise TelegramError(f"Bad Request: can't parse {name} JSON object")
         return value
 
 
