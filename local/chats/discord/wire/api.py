@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from local.chats.discord.wire import payloads, server
+from local.chats.discord.wire import payloads
 from local.chats.discord.wire.channels import Channels
 from local.chats.discord.wire.commands import Commands
 from local.chats.discord.wire.errors import DiscordError, unknown
@@ -66,8 +66,8 @@ class Discord(JsonWire):
         commands = "/applications/{application}/commands"
         return [
             ("GET", "/users/@me", "read", lambda *_: payloads.me(self._backend)),
-            ("GET", "/applications/@me", "read", lambda *_: server.application(self._backend)),
-            ("GET", "/oauth2/applications/@me", "read", lambda *_: server.application(self._backend)),
+            ("GET", "/applications/@me", "read", lambda *_: payloads.application(self._backend)),
+            ("GET", "/oauth2/applications/@me", "read", lambda *_: payloads.application(self._backend)),
             ("GET", "/gateway/bot", "read", lambda *_: self._gateway.address()),
             ("PUT", commands, "edit", lambda _, body: self._commands.replace(body["commands"])),
             ("GET", "/guilds/{guild}", "read", self._guild),
@@ -136,7 +136,7 @@ class Discord(JsonWire):
     def _guild(self, request: web.Request, _: JSON) -> JSON:
         if request.match_info["guild"] != self._backend.options.guild:
             raise unknown("Guild")
-        return server.guild(self._backend)
+        return payloads.guild(self._backend)
 
     def _member(self, request: web.Request, _: JSON) -> Any:
         return payloads.member(self._channels.person(request.match_info["user"]))

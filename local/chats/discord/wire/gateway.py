@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from local.chats.discord.wire import payloads, server
+from local.chats.discord.wire import payloads
 from local.chats.discord.wire.connections import Connection
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.people import BOT
@@ -123,7 +123,7 @@ class Gateway:
     def _guild(self) -> JSON:
         backend = self._backend
         chats = [chat for chat in backend.chats() if chat.kind != "dm"]
-        return server.guild(backend) | {
+        return payloads.guild(backend) | {
             "joined_at": payloads.instant(1_700_000_000),
             "large": False,
             "unavailable": False,

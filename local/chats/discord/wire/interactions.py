@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from dataclasses import dataclass
 from typing import Any
 
 from nacl.signing import SigningKey
@@ -11,7 +12,6 @@ from local.chats.discord.wire.channels import Channels
 from local.chats.discord.wire.commands import Commands
 from local.chats.discord.wire.components import BUTTON
 from local.chats.discord.wire.gateway import Gateway
-from local.chats.discord.wire.interaction import Interaction, payload
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.deliveries import Policy
 from local.chats.simulator.people import BOT, Person
@@ -20,11 +20,27 @@ from local.chats.simulator.store import Chat, Message, Thread
 
 JSON = dict[str, Any]
 PING, PONG, MESSAGE, DEFERRED_UPDATE = 1, 1, 4, 6
+APPLICATION_COMMAND, MESSAGE_COMPONENT = 2, 3
 TOKEN_SECONDS = 900.0
 # A time-out of three seconds and no retry: the person sees that the application did not respond.
 POLICY = Policy(timeout=3.0, retries=tuple, in_order=False)
 _NO_RESPONSE = {"content": "The application did not respond", "flags": payloads.EPHEMERAL}
 _FAILED = {"content": "This interaction failed", "flags": payloads.EPHEMERAL}
+
+
+@dataclass
+class Interaction:
+    """`token` authenticates answers to it, `until` that time. `pressed` is the message whose button was pressed."""
+
+    id: str
+    token: str
+    chat: Chat
+    thread: Thread | None
+    person: Person
+    data: JSON
+    until: float
+    pressed: Message | None = None
+    answered: bool = False
 
 
 class Interactions:
@@ -54,7 +70,7 @@ class Interactions:
         number, token = self._channels.next_id(), secrets.token_urlsafe(48)
         interaction = Interaction(number, token, chat, thread, person, data, until, pressed)
         self._open[interaction.token] = interaction
-        shown = payload(interaction, self._backend)
+        shown = _payload(interaction, self._backend)
         if self._backend.webhook() is None and self._gateway.connected:
             self._gateway.dispatch("INTERACTION_CREATE", shown)
         else:
@@ -137,3 +153,35 @@ class Interactions:
         if interaction is None or self._backend.clock() > interaction.until:
             raise errors.unknown("Webhook")
         return interaction
+
+
+def _payload(interaction: Interaction, backend: Backend) -> JSON:
+    chat, thread = interaction.chat, interaction.thread
+    guild_id = backend.options.guild
+    where = payloads.thread_channel(chat, thread, backend) if thread else payloads.channel(chat, backend)
+    result: JSON = {
+        "id": interaction.id,
+        "application_id": backend.options.application,
+        "type": MESSAGE_COMPONENT if interaction.pressed else APPLICATION_COMMAND,
+        "token": interaction.token,
+        "version": 1,
+        "data": interaction.data,
+        "channel_id": where["id"],
+        "channel": where,
+        "locale": "en-US",
+        "entitlements": [],
+        "attachment_size_limit": 10_485_760,
+        "app_permissions": payloads.ALL_PERMISSIONS,
+        "authorizing_integration_owners": {"0": guild_id},
+    }
+    if interaction.pressed:
+        result["message"] = payloads.message(interaction.pressed, chat, thread, backend)
+    if chat.kind == "dm":
+        return result | {"user": payloads.user(interaction.person), "context": 1}
+    return result | {
+        "guild_id": guild_id,
+        "guild": {"id": guild_id, "locale": "en-US", "features": []},
+        "guild_locale": "en-US",
+        "member": payloads.member(interaction.person) | {"permissions": payloads.ALL_PERMISSIONS},
+        "context": 0,
+    }

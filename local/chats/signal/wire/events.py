@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
@@ -53,7 +54,7 @@ class Events:
         secret = self._backend.secret("relay_secret")
         event_id = str(json.loads(raw)["envelope"]["timestamp"])
 
-        def signature(*_: Any) -> dict[str, str]:
+        def signature(*_: Any) -> Mapping[str, str]:
             return sign(secret, raw, now=int(self._backend.clock() * 1000))
 
         self._backend.deliver(event_id, raw, signature, POLICY, lane="relay")

@@ -18,7 +18,11 @@ Relaying = Callable[..., AbstractContextManager[Relay]]
 CHATS: Mapping[str, str] = {chat.name: chat.homes["owner"] for chat in ALL_CHATS if chat.relay}
 FACTORIES = {chat.name: chat.relay.factory for chat in ALL_CHATS if chat.relay}
 TOKENS = {"slack": "slack/app_token", "signal": "signal/account"}
-FAST = {"matrix": {"poll_seconds": 5}, "telegram": {"poll_seconds": 5}, "slack": {"ping_seconds": 0.2}}
+FAST: Mapping[str, Mapping[str, Any]] = {
+    "matrix": {"poll_seconds": 5},
+    "telegram": {"poll_seconds": 5},
+    "slack": {"ping_seconds": 0.2},
+}
 TEXTS: Mapping[str, Callable[[Any], str]] = {
     "discord": lambda event: event["d"]["content"],
     "matrix": lambda event: event["events"][0]["content"]["body"],
