@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -19,6 +20,11 @@ _POLL_AT_REST = 1000
 def iso(at: int) -> str:
     """Milliseconds since the epoch as ISO 8601."""
     return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def fields_of(view: type[BaseModel], source: object) -> dict[str, Any]:
+    """The fields of a view that its source has under the same name."""
+    return {name: getattr(source, name) for name in view.model_fields if hasattr(source, name)}
 
 
 def poll_after_ms(age: int) -> int:
@@ -63,27 +69,15 @@ class SessionView(BaseModel):
 
     @classmethod
     def of(cls, session: Session, *, now: int) -> "SessionView":
-        return cls(
-            id=session.id,
-            title=session.title,
-            source=session.source,
-            cwd=session.cwd,
-            model=session.model,
-            owner=session.owner_name,
-            epoch=session.epoch,
-            message_count=session.message_count,
-            active_handoff=session.active_handoff,
-            link=session.link,
-            suspended=session.suspended,
-            turn_running=session.has_live_turn(now),
-            runs_on=RunsOnView(**asdict(session.runs_on)) if session.runs_on else None,
-            answers=session.answers,
-            native_seen=session.native_seen,
-            shared=session.shared,
-            version=str(session.version),
-            created_at=iso(session.created_at),
-            updated_at=iso(session.updated_at),
-        )
+        given = fields_of(cls, session) | {
+            "owner": session.owner_name,
+            "turn_running": session.has_live_turn(now),
+            "runs_on": RunsOnView(**asdict(session.runs_on)) if session.runs_on else None,
+            "version": str(session.version),
+            "created_at": iso(session.created_at),
+            "updated_at": iso(session.updated_at),
+        }
+        return cls(**given)
 
 
 class AgentVersion(BaseModel):
@@ -241,6 +235,9 @@ class HandoffView(BaseModel):
     ) -> "HandoffView":
         steps = [StepView(name=step["name"], at=iso(step["at"]), label=step["label"]) for step in handoff.shown_steps()]
         thread, error, receipt = handoff.thread, handoff.error, handoff.receipt
+        short = None
+        if session is not None:
+            short = HandoffSession(**fields_of(HandoffSession, session) | {"owner": session.owner_name})
         return cls(
             id=handoff.id,
             session_id=handoff.session_id,
@@ -252,20 +249,8 @@ class HandoffView(BaseModel):
             thread=ThreadView(id=thread.id, url=thread.url) if thread else None,
             notice=handoff.notice,
             error=ErrorView(code=error.code, message=error.message) if error else None,
-            receipt=ReceiptView(
-                by_role=dict(receipt.by_role), digest=receipt.digest, message_count=receipt.message_count
-            )
-            if receipt
-            else None,
-            session=HandoffSession(
-                owner=session.owner_name,
-                epoch=session.epoch,
-                message_count=session.message_count,
-                title=session.title,
-                shared=session.shared,
-            )
-            if session
-            else None,
+            receipt=ReceiptView(**fields_of(ReceiptView, receipt)) if receipt else None,
+            session=short,
             resume_hint=f"To bring the session back to the terminal: handoff resume {handoff.session_id}",
             attempt=handoff.attempt,
             status_url=f"{base_url}/handoffs/{handoff.id}",

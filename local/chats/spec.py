@@ -55,7 +55,7 @@ class RelayOption:
 
 @dataclass(frozen=True)
 class LocalRelay:
-    """How to run the platform's relay. `factory` (`module:function`) makes a Relay from a Target.
+    """How to run the platform's relay. `factory` (`module:Class`) makes a Relay from a Target.
 
     The relay needs all of `secrets`. Those in `shared_secrets` only authenticate the relay to the service: a local run
     generates them when they are not set. `in_simulation`: simulated messages also reach the service through the relay.

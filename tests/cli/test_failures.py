@@ -179,7 +179,7 @@ def test_an_unexpected_error_is_one_line(run_alone: Run, monkeypatch: pytest.Mon
     def fail(_context: object) -> int:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr("handoff_cli.commands.platforms.platforms", fail)
+    monkeypatch.setattr("handoff_cli.commands.link.platforms", fail)
     _one_line(run_alone("platforms"), 1, "Internal error", "HANDOFF_DEBUG=1")
     with pytest.raises(ZeroDivisionError):
         run_alone("platforms", HANDOFF_DEBUG="1")

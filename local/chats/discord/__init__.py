@@ -48,7 +48,7 @@ CHAT = LocalChat(
     },
     tint=("#4c56d8", "#98a0ff"),
     relay=LocalRelay(
-        "local.chats.discord.relay:make_relay",
+        "local.chats.discord.relay:DiscordRelay",
         secrets=("discord/bot_token", "discord/relay_secret"),
         shared_secrets=("discord/relay_secret",),
         options=(

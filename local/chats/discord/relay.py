@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
@@ -23,7 +23,7 @@ _GATEWAY_URL = "wss://gateway.discord.gg/"
 _DISCORD_EPOCH_MS = 1_420_070_400_000
 _WANTED = frozenset({"READY", "GUILD_CREATE", "MESSAGE_CREATE", "INTERACTION_CREATE"})
 _READABLE = frozenset({0, 2, 5, 10, 11, 12, 13})  # channels that hold messages; a forum's are in its threads
-_CATCH_UP_ATTEMPTS = 5
+_CATCH_UP_SECONDS, _CATCH_UP_ATTEMPTS = 900.0, 5
 _AUTHENTICATION_FAILED = 4004
 
 _KNOWN = "Application has an interaction endpoint URL set"
@@ -45,29 +45,12 @@ class DiscordRelay(Relay):
 
     platform = "discord"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        token: str,
-        secret: str,
-        api_url: str,
-        gateway_url: str,
-        catch_up_seconds: float = 900.0,
-        pauses: Callable[[], Backoff] = Backoff,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._token = token
-        self._api_url = api_url
-        self._gateway_url = gateway_url
-        self._catch_up_seconds = catch_up_seconds
-        self._clock = clock
+    def __init__(self, target: Target, **more: Any) -> None:
+        super().__init__(target, **more)
         self._warned = False
 
-        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:
-            return relay_headers(secret, raw, now=now)
-
-        super().__init__(url, sign, pauses=pauses, clock=clock)
+    def sign(self, raw: bytes, *, now: int) -> Mapping[str, str]:
+        return relay_headers(self.secret("relay_secret"), raw, now=now)
 
     async def run(self) -> None:
         """See Relay."""
@@ -90,11 +73,11 @@ class DiscordRelay(Relay):
         """One discord.py client after another: each reconnects by itself and rarely gives up."""
 
         async def connect(backoff: Backoff) -> None:
-            point_at(self._api_url, self._gateway_url)
+            point_at(self.target.api_url, self.target.options.get("gateway_url") or _GATEWAY_URL)
             self.connected.clear()
             try:
                 async with GatewayClient(lambda *received: events.put_nowait(received), _WANTED) as client:
-                    await client.start(self._token)
+                    await client.start(self.secret("bot_token"))
             finally:
                 if self.connected.is_set():
                     backoff.reset()
@@ -155,7 +138,7 @@ class DiscordRelay(Relay):
 
     async def _catch_up(self, session: aiohttp.ClientSession, client: GatewayClient, guild: Mapping[str, Any]) -> None:
         """Forward the last minutes of a server, in case no relay was running then."""
-        since = int((self._clock() - self._catch_up_seconds) * 1000 - _DISCORD_EPOCH_MS) << 22
+        since = int((time.time() - _CATCH_UP_SECONDS) * 1000 - _DISCORD_EPOCH_MS) << 22
         for channel in [*guild.get("channels", ()), *guild.get("threads", ())]:
             if channel["type"] not in _READABLE or int(channel.get("last_message_id") or 0) <= since:
                 continue
@@ -181,13 +164,3 @@ class DiscordRelay(Relay):
         if not self._warned and message.get("guild_id") and not any(message.get(name) for name in shown):
             self._warned = True
             log.warning("Discord sends messages without their text: enable the bot's Message Content Intent")
-
-
-def make_relay(target: Target) -> DiscordRelay:
-    return DiscordRelay(
-        target.url,
-        token=target.secrets["discord/bot_token"],
-        secret=target.secrets["discord/relay_secret"],
-        api_url=target.api_url,
-        gateway_url=target.options.get("gateway_url") or _GATEWAY_URL,
-    )

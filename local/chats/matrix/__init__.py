@@ -33,7 +33,7 @@ CHAT = LocalChat(
     tint=("#0a6b52", "#59cba9"),
     reply_threads=True,
     relay=LocalRelay(
-        "local.chats.matrix.relay:make_relay",
+        "local.chats.matrix.relay:MatrixRelay",
         secrets=("matrix/bot_token", "matrix/webhook_secret"),
         shared_secrets=("matrix/webhook_secret",),
     ),

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -45,26 +45,16 @@ class MatrixRelay(Relay):
 
     platform = "matrix"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        token: str,
-        secret: str,
-        api_url: str,
-        poll_seconds: int = 30,
-        pauses: Callable[[], Backoff] = Backoff,
-    ) -> None:
-
-        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:  # noqa: ARG001  # a shared secret has no age
-            return {"Authorization": f"Bearer {secret}"}
-
-        super().__init__(url, sign, pauses=pauses)
-        self._api = f"{api_url.rstrip('/')}/_matrix/client/v3"
-        self._headers = {"Authorization": f"Bearer {token}"}
+    def __init__(self, target: Target, *, poll_seconds: int = 30, **more: Any) -> None:
+        super().__init__(target, **more)
+        self._api = f"{target.api_url.rstrip('/')}/_matrix/client/v3"
+        self._headers = {"Authorization": f"Bearer {self.secret('bot_token')}"}
         self._poll_seconds = poll_seconds
         self._invited: set[str] = set()
         self._me = self._since = ""
+
+    def sign(self, raw: bytes, *, now: int) -> Mapping[str, str]:  # noqa: ARG002  # a shared secret has no age
+        return {"Authorization": f"Bearer {self.secret('webhook_secret')}"}
 
     async def run(self) -> None:
         """See Relay."""
@@ -174,15 +164,6 @@ class MatrixRelay(Relay):
             wait = found.get("retry_after_ms") if isinstance(found, dict) else None
             raise RetryLater(f"HTTP {answer.status}", wait / 1000 if isinstance(wait, int) else 0.0)
         return found
-
-
-def make_relay(target: Target) -> MatrixRelay:
-    return MatrixRelay(
-        target.url,
-        token=target.secrets["matrix/bot_token"],
-        secret=target.secrets["matrix/webhook_secret"],
-        api_url=target.api_url,
-    )
 
 
 def _account_data(me: str) -> str:

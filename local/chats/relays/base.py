@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn
 
-from local.chats.relays.webhook import Backoff, Signer, Webhook
+from local.chats.relays.webhook import Backoff, Webhook
 
 log = logging.getLogger(__name__)
 
@@ -44,10 +44,9 @@ class Relay(ABC):
 
     platform: ClassVar[str]
 
-    def __init__(self, url: str, sign: Signer, *, pauses: Callable[[], Backoff], **more: Any) -> None:
-        """`url` is the service, whose webhook takes what `sign` has signed; `more` is for `Webhook`."""
-        self.webhook = Webhook(url, self.platform, sign, pauses=pauses, **more)
-        self.pauses = pauses
+    def __init__(self, target: Target, *, pauses: Callable[[], Backoff] = Backoff) -> None:
+        self.target, self.pauses = target, pauses
+        self.webhook = Webhook(target.url, self.platform, self.sign, pauses=pauses)
         self.problem: str | None = None
         self.connected = threading.Event()
         self._ended = threading.Event()
@@ -58,6 +57,14 @@ class Relay(ABC):
     @abstractmethod
     async def run(self) -> None:
         """Relay until cancelled. Sets `connected` at the first answer of the platform. Raises Unusable."""
+
+    @abstractmethod
+    def sign(self, raw: bytes, *, now: int) -> Mapping[str, str]:
+        """The headers that authenticate an event; made for each attempt, because signatures expire."""
+
+    def secret(self, name: str) -> str:
+        """A secret of this platform, such as `bot_token`."""
+        return self.target.secrets[f"{self.platform}/{name}"]
 
     def unusable(self, error: Exception) -> str:  # noqa: ARG002  # many errors say nothing of the kind
         """Why retries cannot help after this error, for a person; empty if they may."""

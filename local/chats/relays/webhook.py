@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import aiohttp
 
@@ -45,12 +44,6 @@ class Backoff:
         await asyncio.sleep(max(at_least, self.next()))
 
 
-class Signer(Protocol):
-    """Makes the headers that authenticate an event; called for each attempt, because signatures expire."""
-
-    def __call__(self, raw: bytes, *, now: int) -> Mapping[str, str]: ...
-
-
 @dataclass(frozen=True)
 class Outcome:
     """The service accepted the event or rejected it for good. `body` is the webhook's answer."""
@@ -66,7 +59,7 @@ class Webhook:
         self,
         api_url: str,
         platform: str,
-        sign: Signer,
+        sign: Callable[..., Mapping[str, str]],
         *,
         pauses: Callable[[], Backoff] = Backoff,
         clock: Callable[[], float] = time.time,

@@ -33,7 +33,7 @@ CHAT = LocalChat(
     },
     tint=("#3a5bb8", "#8aa7f5"),
     relay=LocalRelay(
-        "local.chats.signal.relay:make_relay",
+        "local.chats.signal.relay:SignalRelay",
         secrets=("signal/account", "signal/relay_secret"),
         shared_secrets=("signal/relay_secret",),
         is_only_way=True,

@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,28 +33,17 @@ class SignalRelay(Relay):
 
     platform = "signal"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        account: str,
-        secret: str,
-        api_url: str,
-        spool: Path,
-        pauses: Callable[[], Backoff] = Backoff,
-    ) -> None:
+    def __init__(self, target: Target, **more: Any) -> None:
+        super().__init__(target, **more)
+        self._api = f"{target.api_url.rstrip('/')}/api/v1"
+        self._account = self.secret("account")
 
-        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:
-            return sign_event(secret, raw, now=now)
-
-        super().__init__(url, sign, pauses=pauses)
-        self._api = f"{api_url.rstrip('/')}/api/v1"
-        self._account = account
-        self._spool_path = spool
+    def sign(self, raw: bytes, *, now: int) -> Mapping[str, str]:
+        return sign_event(self.secret("relay_secret"), raw, now=now)
 
     async def run(self) -> None:
         """See Relay."""
-        spool = Spool(self._spool_path)
+        spool = Spool(Path(self.target.options.get("spool") or default_spool(self.target)))
         async with aiohttp.ClientSession() as session:
             await asyncio.gather(self._listen(session, spool), self._forward(session, spool))
 
@@ -108,17 +97,6 @@ class SignalRelay(Relay):
                         data = b""
                 if len(left) + len(data) > _LONGEST_EVENT:
                     raise ValueError("an event without an end")
-
-
-def make_relay(target: Target) -> SignalRelay:
-    given = str(target.options.get("spool") or "")
-    return SignalRelay(
-        target.url,
-        account=target.secrets["signal/account"],
-        secret=target.secrets["signal/relay_secret"],
-        api_url=target.api_url,
-        spool=Path(given) if given else default_spool(target),
-    )
 
 
 def default_spool(target: Target) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from local.chats.simulator.deliveries import Deliveries
+from local.chats.simulator.deliveries import Deliveries, Event, Policy, Sign
 from local.chats.simulator.faults import Fault, Faults, Kind, Operation
 from local.chats.simulator.people import Person, people_on
 from local.chats.simulator.store import Chat, Store
@@ -84,6 +84,11 @@ class Backend:
     def take_redelivery(self) -> bool:
         """Whether an armed fault asks to deliver the last event once more."""
         return self.faults.take_redelivery(self.name)
+
+    def deliver(self, event_id: str, body: bytes, sign: Sign, policy: Policy, *, lane: str | None, **more: Any) -> None:
+        """Send an event to the webhook; `more` are further fields of `Event`."""
+        event = Event(self.name, event_id, body, sign, policy, **{"lane": lane, "url": self.webhook, **more})
+        self.deliveries.send(event)
 
     def record(self, name: str, arguments: Mapping[str, Any]) -> None:
         self.calls.append(MadeCall(self.name, name, arguments))

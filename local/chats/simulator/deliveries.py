@@ -1,14 +1,18 @@
 """Sends events to the webhook: signed, in order per lane, retried as the platform retries until a 2xx."""
 
 import asyncio
+import itertools
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from local.chats.simulator.faults import Faults
+
+Sign = Callable[[int, int | None], Mapping[str, str]]
+"""Makes fresh headers for each attempt, from its number and the status of the last one."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,11 @@ class Policy:
     timeout: float
     retries: Callable[[], Iterable[float]]
     in_order: bool  # does a failing event hold back the later ones of its lane?
+
+
+def doubling(first: float, longest: float) -> Iterator[float]:
+    """Pauses that double up to the longest, without end."""
+    return (min(first * 2.0**number, longest) for number in itertools.count())
 
 
 @dataclass(frozen=True)
@@ -32,15 +41,15 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Event:
-    """One webhook call. `sign(number, last_status)` makes fresh headers for each attempt."""
+    """One webhook call."""
 
     platform: str
     id: str
-    lane: str | None  # events of one lane go one after the other; without a lane, at once
-    url: Callable[[], str | None]
     body: bytes
-    sign: Callable[[int, int | None], Mapping[str, str]]
+    sign: Sign
     policy: Policy
+    url: Callable[[], str | None]
+    lane: str | None  # events of one lane go one after the other; without a lane, at once
     method: str = "POST"
     answered: Callable[[bytes], None] = field(default=lambda _: None)  # called on the first 2xx, with its body
     missed: Callable[[int | None], None] = field(default=lambda _: None)  # called on any other answer, with its status

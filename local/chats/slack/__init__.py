@@ -52,7 +52,7 @@ CHAT = LocalChat(
     tint=("#7a2d7b", "#d79ad8"),
     reply_threads=True,
     relay=LocalRelay(
-        "local.chats.slack.relay:make_relay",
+        "local.chats.slack.relay:SlackRelay",
         secrets=("slack/app_token", "slack/signing_secret"),
         shared_secrets=("slack/signing_secret",),
     ),

@@ -6,7 +6,8 @@ import hashlib
 import hmac
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
@@ -35,26 +36,15 @@ class SlackRelay(Relay):
 
     platform = "slack"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        app_token: str,
-        signing_secret: str,
-        api_url: str,
-        ping_seconds: float = 5.0,
-        pauses: Callable[[], Backoff] = Backoff,
-    ) -> None:
-        self._app_token = app_token
-        self._api_url = api_url
+    def __init__(self, target: Target, *, ping_seconds: float = 5.0, **more: Any) -> None:
+        super().__init__(target, **more)
         self._ping_seconds = ping_seconds
 
-        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:
-            timestamp = str(now // 1000)
-            signature = hmac.new(signing_secret.encode(), f"v0:{timestamp}:".encode() + raw, hashlib.sha256)
-            return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={signature.hexdigest()}"}
-
-        super().__init__(url, sign, pauses=pauses)
+    def sign(self, raw: bytes, *, now: int) -> Mapping[str, str]:
+        timestamp = str(now // 1000)
+        key = self.secret("signing_secret").encode()
+        signature = hmac.new(key, f"v0:{timestamp}:".encode() + raw, hashlib.sha256)
+        return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={signature.hexdigest()}"}
 
     async def run(self) -> None:
         """See Relay."""
@@ -73,8 +63,8 @@ class SlackRelay(Relay):
 
     async def _connection(self, session: aiohttp.ClientSession, backoff: Backoff) -> None:
         """One SDK client, which reconnects by itself; returns when it fails to."""
-        web = AsyncWebClient(base_url=self._api_url)
-        client = SocketModeClient(self._app_token, web_client=web, ping_interval=self._ping_seconds)
+        web = AsyncWebClient(base_url=self.target.api_url)
+        client = SocketModeClient(self.secret("app_token"), web_client=web, ping_interval=self._ping_seconds)
         in_order, waiting = asyncio.Lock(), set[str]()
 
         async def listen(_: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
@@ -121,15 +111,6 @@ class SlackRelay(Relay):
         except (ConnectionError, aiohttp.ClientError) as error:
             # Slack redelivers the event, and the service ignores it as a duplicate.
             log.info("an acknowledgement did not reach Slack (%s)", type(error).__name__)
-
-
-def make_relay(target: Target) -> SlackRelay:
-    return SlackRelay(
-        target.url,
-        app_token=target.secrets["slack/app_token"],
-        signing_secret=target.secrets["slack/signing_secret"],
-        api_url=target.api_url,
-    )
 
 
 def as_sent_by_http(request: SocketModeRequest) -> tuple[bytes, str]:

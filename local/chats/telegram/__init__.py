@@ -43,7 +43,7 @@ CHAT = LocalChat(
     tint=("#17689f", "#5bb5f0"),
     markup="entities",
     relay=LocalRelay(
-        "local.chats.telegram.relay:make_relay",
+        "local.chats.telegram.relay:TelegramRelay",
         secrets=("telegram/bot_token", "telegram/webhook_secret"),
         shared_secrets=("telegram/webhook_secret",),
         options=(RelayOption("replace_webhook", "Telegram: remove the webhook that is set for the bot", is_flag=True),),

@@ -1,7 +1,7 @@
 """Telegram by long polling, for machines that Telegram cannot reach."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
@@ -20,27 +20,14 @@ class TelegramRelay(Relay):
 
     platform = "telegram"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        token: str,
-        secret: str,
-        api_url: str,
-        replace_webhook: bool = False,
-        poll_seconds: int = 50,
-        pauses: Callable[[], Backoff] = Backoff,
-    ) -> None:
-        """`replace_webhook` removes a webhook that is set for the bot: a bot with a webhook cannot poll."""
-
-        def sign(raw: bytes, *, now: int) -> Mapping[str, str]:  # noqa: ARG001  # Telegram sends a shared secret
-            return {"X-Telegram-Bot-Api-Secret-Token": secret}
-
-        super().__init__(url, sign, pauses=pauses)
-        self._methods = f"{api_url}{token}"
-        self._replace_webhook = replace_webhook
+    def __init__(self, target: Target, *, poll_seconds: int = 50, **more: Any) -> None:
+        super().__init__(target, **more)
+        self._methods = f"{target.api_url}{self.secret('bot_token')}"
         self._poll_seconds = poll_seconds
         self._offset = 0
+
+    def sign(self, raw: bytes, *, now: int) -> Mapping[str, str]:  # noqa: ARG002  # Telegram sends a shared secret
+        return {"X-Telegram-Bot-Api-Secret-Token": self.secret("webhook_secret")}
 
     async def run(self) -> None:
         """See Relay."""
@@ -74,7 +61,8 @@ class TelegramRelay(Relay):
         raise RetryLater(f"{code} {text}"[:200], float(answer.get("parameters", {}).get("retry_after", 0)))
 
     async def _remove_webhook(self, session: aiohttp.ClientSession) -> None:
-        if not self._replace_webhook:
+        """A bot with a webhook cannot poll."""
+        if not self.target.options.get("replace_webhook"):
             raise Unusable(
                 "This bot has a webhook, which receives its messages. Use another bot for this machine, "
                 "or take this one over with `python -m local.chats.relays telegram --replace-webhook`."
@@ -86,13 +74,3 @@ class TelegramRelay(Relay):
         async with session.post(f"{self._methods}/{method}", json=body, timeout=timeout) as answer:
             found: dict[str, Any] = json.loads(await answer.read())
             return found
-
-
-def make_relay(target: Target) -> TelegramRelay:
-    return TelegramRelay(
-        target.url,
-        token=target.secrets["telegram/bot_token"],
-        secret=target.secrets["telegram/webhook_secret"],
-        api_url=target.api_url,
-        replace_webhook=bool(target.options.get("replace_webhook")),
-    )

@@ -1,38 +1,31 @@
-"""`/api/v10/…`: dispatch, authentication, and the form of answers and errors."""
+"""`/api/v10/…`: the table of REST calls, authentication, and the form of answers and errors."""
 
-import json
 import math
 import re
 from typing import Any
 
 from aiohttp import web
 
-from local.chats.discord.wire import connections, errors
-from local.chats.discord.wire.calls import Call, Input, calls
+from local.chats.discord.wire import payloads
 from local.chats.discord.wire.channels import Channels
 from local.chats.discord.wire.commands import Commands
-from local.chats.discord.wire.errors import DiscordError
+from local.chats.discord.wire.errors import DiscordError, unknown
 from local.chats.discord.wire.gateway import Gateway
 from local.chats.discord.wire.interactions import Interactions
 from local.chats.discord.wire.threads import Threads
-from local.chats.simulator.backend import Backend, FaultResponses
+from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import Fault
+from local.chats.simulator.json_wire import JSON, JsonWire, Refused, Table
 from local.chats.simulator.people import Person
-from local.chats.simulator.protocol import Handshake, Wire
+from local.chats.simulator.protocol import Handshake
 from local.chats.simulator.store import Chat, Message, NotFound, Thread
 
+_PATH = "/discord/api/v10"
+_WITHOUT_TOKEN = (f"{_PATH}/interactions/", f"{_PATH}/webhooks/")  # their token is in the path
 _COMMAND = re.compile(r"/([a-z_-]{1,32})(?:\s+(.*))?", re.DOTALL)
 
 
-def _answer(body: Any, status: int = 200, **headers: str) -> web.Response:
-    """The content type has no charset: the SDK compares it with `application/json`."""
-    if body is None:
-        return web.Response(status=204)
-    raw = json.dumps(body, ensure_ascii=False).encode()
-    return web.Response(body=raw, status=status, headers={"Content-Type": "application/json", **headers})
-
-
-def _rate_limited(fault: Fault) -> web.Response:
+def _rate_limited(fault: Fault) -> Refused:
     headers = {
         "Via": "1.1 google",  # without it the SDK treats the answer as a Cloudflare ban
         "Retry-After": str(math.ceil(fault.seconds)),
@@ -43,20 +36,18 @@ def _rate_limited(fault: Fault) -> web.Response:
         "X-RateLimit-Scope": "user",
     }
     body = {"message": "You are being rate limited.", "retry_after": fault.seconds, "global": False}
-    return _answer(body, 429, **headers)
+    return Refused(429, body, headers)
 
 
-_FAULT_RESPONSES: FaultResponses = {
-    "rate_limit": _rate_limited,
-    "forbidden": lambda _: _answer({"message": "Missing Permissions", "code": 50013}, 403),
-    "server_error": lambda _: web.Response(
-        status=503, text="upstream connect error or disconnect/reset before headers"
-    ),
-}
-
-
-class Discord(Wire):
+class Discord(JsonWire):
     """One application in one server: its REST API, its Gateway, and the messages and commands of people."""
+
+    malformed = DiscordError(400, 50109, "The request body contains invalid JSON.")
+    faults = {  # noqa: RUF012  # never changed
+        "rate_limit": _rate_limited,
+        "forbidden": lambda _: DiscordError(403, 50013, "Missing Permissions"),
+        "server_error": lambda _: DiscordError(503, 0, "503: Service Unavailable"),
+    }
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend)
@@ -64,18 +55,58 @@ class Discord(Wire):
         self._channels = Channels(backend)
         self._commands = Commands(backend)
         self._interactions = Interactions(backend, self._channels, self._gateway, self._commands)
-        threads = Threads(backend, self._channels)
-        self._calls = calls(backend, self._channels, threads, self._interactions, self._commands)
+        self._threads = Threads(backend, self._channels)
 
     def routes(self) -> list[web.RouteDef]:
-        async def gateway(request: web.Request) -> web.StreamResponse:
-            return await connections.accept(request, self._backend, self._gateway)
+        table: Table = [*self._account(), *self._calls_in_channels(), *self._calls_for_interactions()]
+        gateways = [web.get(path, self._gateway.accept) for path in ("/discord/gateway", "/discord/gateway/")]
+        return [*gateways, *self.served(_PATH, table)]
 
+    def _account(self) -> Table:
+        commands = "/applications/{application}/commands"
         return [
-            web.get("/discord/gateway", gateway),
-            web.get("/discord/gateway/", gateway),
-            web.route("*", "/discord/api/v10{path:/.+}", self._call),
+            ("GET", "/users/@me", "read", lambda *_: payloads.me(self._backend)),
+            ("GET", "/applications/@me", "read", lambda *_: payloads.application(self._backend)),
+            ("GET", "/oauth2/applications/@me", "read", lambda *_: payloads.application(self._backend)),
+            ("GET", "/gateway/bot", "read", lambda *_: self._gateway.address()),
+            ("PUT", commands, "edit", lambda _, body: self._commands.replace(body["commands"])),
+            ("GET", "/guilds/{guild}", "read", self._guild),
+            ("GET", "/guilds/{guild}/members/{user}", "read", self._member),
+            ("GET", "/guilds/{guild}/threads/active", "read", lambda *_: self._threads.active()),
         ]
+
+    def _calls_in_channels(self) -> Table:
+        channels, threads = self._channels, self._threads
+        where, message = "/channels/{channel}", "/channels/{channel}/messages/{message}"
+        return [
+            ("GET", where, "read", lambda to, _: channels.show(**to.match_info)),
+            ("GET", f"{where}/messages", "read", lambda to, _: channels.history(**to.match_info, query=to.query)),
+            ("POST", f"{where}/messages", "send", lambda to, body: channels.post(**to.match_info, body=body)),
+            ("GET", message, "read", lambda to, _: channels.message(**to.match_info)),
+            ("PATCH", message, "edit", lambda to, body: channels.edit(**to.match_info, body=body)),
+            ("POST", f"{where}/typing", "typing", lambda to, _: channels.typing(**to.match_info)),
+            ("POST", f"{where}/threads", "open_thread", lambda to, body: threads.open(**to.match_info, body=body)),
+            ("POST", f"{message}/threads", "open_thread", lambda to, body: threads.open_at(**to.match_info, body=body)),
+            ("PUT", f"{where}/thread-members/{{user}}", "edit", lambda to, _: threads.join(**to.match_info)),
+        ]
+
+    def _calls_for_interactions(self) -> Table:
+        answer, follow_up = "/interactions/{id}/{token}/callback", "/webhooks/{application}/{token}"
+        interactions = self._interactions
+        return [
+            ("POST", answer, "send", lambda to, body: interactions.callback(to.match_info["token"], body)),
+            ("POST", follow_up, "send", lambda to, body: interactions.follow_up(to.match_info["token"], body)),
+        ]
+
+    def authorize(self, request: web.Request) -> None:
+        if request.path.startswith(_WITHOUT_TOKEN):
+            return
+        if request.headers.get("Authorization") != f"Bot {self._backend.secret('bot_token')}":
+            raise DiscordError(401, 0, "401: Unauthorized")
+
+    def body_of(self, text: str) -> JSON:
+        """A list, which only the commands are, is returned under `commands`."""
+        return super().body_of(f'{{"commands": {text}}}' if text.startswith("[") else text)
 
     def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
         """A thread is a channel, so its id is also accepted as a chat's."""
@@ -102,44 +133,10 @@ class Discord(Wire):
     async def disconnect(self) -> None:
         await self._gateway.disconnect()
 
-    async def _call(self, request: web.Request) -> web.Response:
-        path = request.match_info["path"]
-        found = ((call, call.match(request.method, path)) for call in self._calls)
-        call, ids = next(((call, ids) for call, ids in found if ids is not None), (None, {}))
-        try:
-            if call is None:
-                raise errors.not_found()
-            self._authorize(call, request)
-            given = Input(ids, await _body(request), dict(request.query))
-        except DiscordError as error:
-            return _answer(error.body, error.status)
+    def _guild(self, request: web.Request, _: JSON) -> JSON:
+        if request.match_info["guild"] != self._backend.options.guild:
+            raise unknown("Guild")
+        return payloads.guild(self._backend)
 
-        self._backend.record(f"{call.method} {call.path}", given.body)
-
-        async def act() -> web.Response:
-            try:
-                return _answer(call.act(given), call.status)
-            except DiscordError as error:
-                return _answer(error.body, error.status)
-
-        return await self._backend.perform(request, call.operation, act, _FAULT_RESPONSES)
-
-    def _authorize(self, call: Call, request: web.Request) -> None:
-        wanted = f"Bot {self._backend.secret('bot_token')}"
-        if call.with_token and request.headers.get("Authorization") != wanted:
-            raise DiscordError(401, 0, "401: Unauthorized")
-
-
-async def _body(request: web.Request) -> dict[str, Any]:
-    """The JSON body, also from `payload_json` of a multipart form. A list is returned under `commands`."""
-    if not request.can_read_body:
-        return {}
-    if request.content_type == "multipart/form-data":
-        text = str((await request.post()).get("payload_json", "{}"))
-    else:
-        text = await request.text()
-    try:
-        body = json.loads(text or "{}")
-    except ValueError:
-        raise DiscordError(400, 50109, "The request body contains invalid JSON.") from None
-    return body if isinstance(body, dict) else {"commands": body}
+    def _member(self, request: web.Request, _: JSON) -> Any:
+        return payloads.member(self._channels.person(request.match_info["user"]))

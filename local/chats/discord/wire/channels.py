@@ -1,6 +1,7 @@
 """Channels and their messages, with Discord's limits and error codes."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from local.chats.discord.wire import components, errors, payloads
@@ -49,20 +50,19 @@ class Channels:
             raise errors.unknown("User")
         return person
 
-    def show(self, channel_id: str) -> JSON:
-        chat, thread = self.find(channel_id)
+    def show(self, channel: str) -> JSON:
+        chat, thread = self.find(channel)
         if not chat.has_bot:
             raise DiscordError(403, 50001, "Missing Access")
         if thread is not None:
             return payloads.thread_channel(chat, thread, self._backend)
         return payloads.channel(chat, self._backend)
 
-    def history(self, channel_id: str, query: JSON) -> list[JSON]:
-        """Newest first; `before` and `after` are message ids."""
-        chat, thread = self.find(channel_id)
-        lowest, highest = int(query.get("after") or 0), int(query.get("before") or 2**63)
+    def history(self, channel: str, query: Mapping[str, str]) -> list[JSON]:
+        """Newest first; `after` is a message id."""
+        chat, thread = self.find(channel)
         lasting = [m for m in (thread or chat).messages if not m.extra.get("flags", 0) & payloads.EPHEMERAL]
-        found = [m for m in lasting if lowest < int(m.id) < highest]
+        found = [m for m in lasting if int(m.id) > int(query.get("after") or 0)]
         limit = min(max(int(query.get("limit") or 50), 1), 100)
         page = found[:limit] if query.get("after") else found[-limit:]
         return [payloads.message(m, chat, thread, self._backend) for m in reversed(page)]
@@ -71,9 +71,9 @@ class Channels:
         chat, thread, found = self._message(channel, message)
         return payloads.message(found, chat, thread, self._backend)
 
-    def post(self, channel_id: str, body: JSON) -> JSON:
+    def post(self, channel: str, body: JSON) -> JSON:
         """A message of the bot. With `enforce_nonce`, a recent nonce returns the message that has it."""
-        chat, thread = self.find(channel_id)
+        chat, thread = self.find(channel)
         if chat.kind == "forum" and thread is None:
             raise DiscordError(400, 40058, "Cannot send a message in a forum channel")
         nonce = self._nonce(body)
@@ -108,18 +108,14 @@ class Channels:
         chat, thread, found = self._message(channel, message)
         if found.author != BOT:
             raise DiscordError(403, 50005, "Cannot edit a message authored by another user")
-        self.rewrite(chat, thread, found, body)
+        given = body.get("components")  # those that are not named stay as they are
+        rows = found.extra.get("components", []) if given is None else components.checked(given)
+        buttons = components.buttons_in(rows)
+        self._backend.store.edit(chat, thread, found, self.content(body), buttons=buttons, components=rows)
         return payloads.message(found, chat, thread, self._backend)
 
-    def rewrite(self, chat: Chat, thread: Thread | None, message: Message, body: JSON) -> None:
-        """Components that are not named stay as they are."""
-        given = body.get("components")
-        rows = message.extra.get("components", []) if given is None else components.checked(given)
-        buttons = components.buttons_in(rows)
-        self._backend.store.edit(chat, thread, message, self.content(body), buttons=buttons, components=rows)
-
-    def typing(self, channel_id: str) -> None:
-        chat, thread = self.find(channel_id)
+    def typing(self, channel: str) -> None:
+        chat, thread = self.find(channel)
         self._backend.store.typing(chat, thread.id if thread else None, TYPING_SECONDS)
 
     def content(self, body: JSON) -> str:

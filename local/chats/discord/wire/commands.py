@@ -18,20 +18,10 @@ class Commands:
         self._backend = backend
         self.options = {str(command["name"]): _option(command) for command in SLASH_COMMANDS}
 
-    def listed(self) -> list[JSON]:
-        return [self._shown(name) for name in sorted(self.options)]
-
     def replace(self, wanted: list[JSON]) -> list[JSON]:
         """Replace the whole list (bulk overwrite)."""
-        named = {self._name(command): _option(command) for command in wanted}
-        self.options.clear()
-        self.options.update(named)
-        return self.listed()
-
-    def add(self, command: JSON) -> JSON:
-        name = self._name(command)
-        self.options[name] = _option(command)
-        return self._shown(name)
+        self.options = {self._name(command): _option(command) for command in wanted}
+        return [self._shown(name) for name in sorted(self.options)]
 
     def used(self, name: str, rest: str) -> JSON:
         """The data of an interaction: the command, with the rest of the line as its option."""

@@ -2,20 +2,18 @@
 
 from typing import Any
 
+from local.chats.simulator.json_wire import Refused
 
-class DiscordError(Exception):
+
+class DiscordError(Refused):
     """The call is answered with this error."""
 
-    def __init__(self, status: int, code: int, message: str, errors: dict[str, Any] | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.body: dict[str, Any] = {"message": message, "code": code}
-        if errors:
-            self.body["errors"] = errors
+    def __init__(self, status: int, code: int, message: str, **more: Any) -> None:
+        super().__init__(status, {"message": message, "code": code, **more})
 
 
 def unknown(what: str) -> DiscordError:
-    codes = {"Channel": 10003, "Guild": 10004, "Member": 10007, "Message": 10008, "User": 10013, "Webhook": 10015}
+    codes = {"Channel": 10003, "Guild": 10004, "Message": 10008, "User": 10013, "Webhook": 10015}
     return DiscordError(404, codes[what], f"Unknown {what}")
 
 
@@ -23,16 +21,12 @@ def wrong_channel_type() -> DiscordError:
     return DiscordError(400, 50024, "Cannot execute action on this channel type")
 
 
-def not_found() -> DiscordError:
-    return DiscordError(404, 0, "404: Not Found")
-
-
 def form(field: str, code: str, message: str) -> DiscordError:
     """`Invalid Form Body` with the field, as Discord reports it."""
     errors: dict[str, Any] = {"_errors": [{"code": code, "message": message}]}
     for part in reversed(field.split(".")):
         errors = {part: errors}
-    return DiscordError(400, 50035, "Invalid Form Body", errors)
+    return DiscordError(400, 50035, "Invalid Form Body", errors=errors)
 
 
 def check_length(field: str, value: str, *, shortest: int, longest: int) -> None:

@@ -5,16 +5,17 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from local.chats.discord.wire import payloads, server
-from local.chats.discord.wire.events import GUILDS, gateway_events
-from local.chats.discord.wire.frames import Connection
+from aiohttp import web
+
+from local.chats.discord.wire import payloads
+from local.chats.discord.wire.connections import Connection
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.people import BOT
 from local.chats.simulator.store import Change
 
 JSON = dict[str, Any]
-DISPATCH, RECONNECT = 0, 7
-MESSAGE_CONTENT = 1 << 15
+DISPATCH, IDENTIFY, RESUME, RECONNECT, INVALID_SESSION = 0, 2, 6, 7, 9
+AUTHENTICATION_FAILED = 4004
 _KEPT_EVENTS = 1000
 
 
@@ -23,14 +24,13 @@ class Session:
     """A bot's session with its past events, so that a lost connection loses none."""
 
     id: str
-    intents: int
     connection: Connection | None
     sequence: int = 0
     past: deque[JSON] = field(default_factory=lambda: deque(maxlen=_KEPT_EVENTS))
 
 
 class Gateway:
-    """All sessions. Each receives the changes of the store that it subscribed to."""
+    """All sessions. Each receives the messages of people and the interactions; other events are not simulated."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -41,9 +41,42 @@ class Gateway:
     def connected(self) -> bool:
         return any(session.connection is not None for session in self._sessions.values())
 
-    def identify(self, connection: Connection, intents: int) -> Session:
+    @property
+    def url(self) -> str:
+        return f"{self._backend.base_url().replace('http', 'ws', 1)}/discord/gateway"
+
+    def address(self) -> JSON:
+        """The answer to a bot that asks where the Gateway is."""
+        limit = {"total": 1000, "remaining": 1000, "reset_after": 0, "max_concurrency": 1}
+        return {"url": self.url, "shards": 1, "session_start_limit": limit}
+
+    async def accept(self, request: web.Request) -> web.StreamResponse:
+        """Serve one client until it leaves."""
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        connection = Connection(socket)
+        try:
+            async for frame in connection.received():
+                if frame["op"] in (IDENTIFY, RESUME):
+                    await self._authenticate(connection, frame["op"], frame["d"])
+        finally:
+            self._leave(connection)
+            await connection.close()
+        return socket
+
+    async def _authenticate(self, connection: Connection, operation: int, data: JSON) -> None:
+        if data["token"].removeprefix("Bot ") != self._backend.secret("bot_token"):
+            await connection.close(AUTHENTICATION_FAILED)
+        elif operation == IDENTIFY:
+            self._identify(connection)
+        elif (session := self._sessions.get(data["session_id"])) is not None:
+            self._resume(connection, session, int(data["seq"] or 0))
+        else:
+            connection.send({"op": INVALID_SESSION, "d": False})
+
+    def _identify(self, connection: Connection) -> None:
         """Start a session: READY, then the guild."""
-        session = Session(secrets.token_hex(16), intents, connection)
+        session = Session(secrets.token_hex(16), connection)
         self._sessions[session.id] = session
         backend = self._backend
         guild_id = backend.options.guild
@@ -53,33 +86,26 @@ class Gateway:
             "guilds": [{"id": guild_id, "unavailable": True}],
             "session_id": session.id,
             "session_type": "normal",
-            "resume_gateway_url": f"{self._backend.base_url().replace('http', 'ws', 1)}/discord/gateway",
+            "resume_gateway_url": self.url,
             "shard": [0, 1],
             "application": {"id": backend.options.application, "flags": 1 << 19},
         }
         self._send(session, "READY", ready)
-        if intents & GUILDS:
-            self._send(session, "GUILD_CREATE", self.guild())
-        return session
+        self._send(session, "GUILD_CREATE", self._guild())
 
-    def resume(self, connection: Connection, session_id: str, sequence: int) -> Session | None:
-        """Continue a session: the missed events, then RESUMED. None if there is no such session."""
-        session = self._sessions.get(session_id)
-        if session is None:
-            return None
+    def _resume(self, connection: Connection, session: Session, sequence: int) -> None:
+        """Continue a session: the missed events, then RESUMED."""
         session.connection = connection
         for event in tuple(session.past):
             if event["s"] > sequence:
                 connection.send(event)
         self._send(session, "RESUMED", {})
-        return session
 
-    def leave(self, connection: Connection, *, for_good: bool) -> None:
-        """A connection ended; its session can be resumed unless `for_good`."""
+    def _leave(self, connection: Connection) -> None:
         for session in tuple(self._sessions.values()):
             if session.connection is connection:
                 session.connection = None
-                if for_good:
+                if connection.is_over:
                     del self._sessions[session.id]
 
     async def disconnect(self) -> None:
@@ -89,16 +115,15 @@ class Gateway:
                 session.connection.send({"op": RECONNECT, "d": None})
                 await session.connection.close()
 
-    def dispatch(self, event: str, data: JSON, *, intent: int = 0) -> None:
-        """Send to every session whose intents subscribe to it."""
+    def dispatch(self, event: str, data: JSON) -> None:
+        """Send to every session."""
         for session in self._sessions.values():
-            if not intent or session.intents & intent:
-                self._send(session, event, self._visible(session, event, data))
+            self._send(session, event, data)
 
-    def guild(self) -> JSON:
+    def _guild(self) -> JSON:
         backend = self._backend
         chats = [chat for chat in backend.chats() if chat.kind != "dm"]
-        return server.guild(backend) | {
+        return payloads.guild(backend) | {
             "joined_at": payloads.instant(1_700_000_000),
             "large": False,
             "unavailable": False,
@@ -120,19 +145,18 @@ class Gateway:
         if session.connection is not None:
             session.connection.send(frame)
 
-    def _visible(self, session: Session, event: str, data: JSON) -> JSON:
-        """Without the message-content intent a bot sees only direct messages, mentions of it and its own messages."""
-        if not event.startswith("MESSAGE_") or session.intents & MESSAGE_CONTENT or "guild_id" not in data:
-            return data
-        bot = self._backend.person(BOT).id
-        addressed = any(user["id"] == bot for user in data.get("mentions", []))
-        return data if addressed or data["author"]["id"] == bot else {**data, "content": ""}
-
     def _changed(self, change: Change) -> None:
-        if change.chat.platform != self._backend.name:
+        chat, message = change.chat, change.message
+        if chat.platform != self._backend.name or change.kind != "message" or message is None:
             return
-        for event, data, intent in gateway_events(change, self._backend):
-            self.dispatch(event, data, intent=intent)
-            if event == "MESSAGE_CREATE" and data["author"]["id"] != self._backend.person(BOT).id:
-                while self._backend.take_redelivery():
-                    self.dispatch(event, data, intent=intent)
+        if message.extra.get("flags", 0) & payloads.EPHEMERAL:
+            return  # visible to one person only
+        author = self._backend.person(message.author)
+        thread = chat.threads.get(change.thread_id) if change.thread_id else None
+        data = payloads.message(message, chat, thread, self._backend)
+        if chat.kind != "dm":
+            data["guild_id"] = self._backend.options.guild
+            data["member"] = {key: value for key, value in payloads.member(author).items() if key != "user"}
+        self.dispatch("MESSAGE_CREATE", data)
+        while message.author != BOT and self._backend.take_redelivery():
+            self.dispatch("MESSAGE_CREATE", data)

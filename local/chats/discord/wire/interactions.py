@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from dataclasses import dataclass
 from typing import Any
 
 from nacl.signing import SigningKey
@@ -11,20 +12,35 @@ from local.chats.discord.wire.channels import Channels
 from local.chats.discord.wire.commands import Commands
 from local.chats.discord.wire.components import BUTTON
 from local.chats.discord.wire.gateway import Gateway
-from local.chats.discord.wire.interaction import Interaction, payload
 from local.chats.simulator.backend import Backend
-from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.deliveries import Policy
 from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.protocol import Handshake, ask
 from local.chats.simulator.store import Chat, Message, Thread
 
 JSON = dict[str, Any]
-PING, PONG, MESSAGE, DEFERRED, DEFERRED_UPDATE = 1, 1, 4, 5, 6
+PING, PONG, MESSAGE, DEFERRED_UPDATE = 1, 1, 4, 6
+APPLICATION_COMMAND, MESSAGE_COMPONENT = 2, 3
 TOKEN_SECONDS = 900.0
 # A time-out of three seconds and no retry: the person sees that the application did not respond.
 POLICY = Policy(timeout=3.0, retries=tuple, in_order=False)
 _NO_RESPONSE = {"content": "The application did not respond", "flags": payloads.EPHEMERAL}
 _FAILED = {"content": "This interaction failed", "flags": payloads.EPHEMERAL}
+
+
+@dataclass
+class Interaction:
+    """`token` authenticates answers to it, `until` that time. `pressed` is the message whose button was pressed."""
+
+    id: str
+    token: str
+    chat: Chat
+    thread: Thread | None
+    person: Person
+    data: JSON
+    until: float
+    pressed: Message | None = None
+    answered: bool = False
 
 
 class Interactions:
@@ -54,7 +70,7 @@ class Interactions:
         number, token = self._channels.next_id(), secrets.token_urlsafe(48)
         interaction = Interaction(number, token, chat, thread, person, data, until, pressed)
         self._open[interaction.token] = interaction
-        shown = payload(interaction, self._backend)
+        shown = _payload(interaction, self._backend)
         if self._backend.webhook() is None and self._gateway.connected:
             self._gateway.dispatch("INTERACTION_CREATE", shown)
         else:
@@ -62,18 +78,15 @@ class Interactions:
         return interaction
 
     def _send(self, interaction: Interaction, body: bytes) -> None:
-        event = Event(
-            platform=self._backend.name,
-            id=interaction.id,
+        self._backend.deliver(
+            interaction.id,
+            body,
+            lambda *_: self.signature(body),
+            POLICY,
             lane=None,
-            url=self._backend.webhook,
-            body=body,
-            sign=lambda *_: self.signature(body),
-            policy=POLICY,
             answered=lambda answer: self._answered(interaction, answer),
             failed=lambda: self._no_response(interaction),
         )
-        self._backend.deliveries.send(event)
 
     def signature(self, body: bytes) -> dict[str, str]:
         """Discord's Ed25519 signature over a fresh timestamp and the raw bytes."""
@@ -101,28 +114,9 @@ class Interactions:
         interaction = self._by_token(token)
         if not interaction.answered:
             raise errors.unknown("Webhook")
-        return self._shown(interaction, self._write(interaction, body))
-
-    def edit(self, token: str, message_id: str, body: JSON) -> JSON:
-        """Edit the answer, or write it if it was deferred."""
-        interaction = self._by_token(token)
-        if message_id == "@original" and interaction.original is None:
-            if not interaction.answered:
-                raise errors.unknown("Webhook")
-            interaction.original = self._channels.write(interaction.chat, interaction.thread, body)
-            return self._shown(interaction, interaction.original)
-        message = self._message(interaction, message_id)
-        self._channels.rewrite(interaction.chat, interaction.thread, message, body)
-        return self._shown(interaction, message)
-
-    def show(self, token: str, message_id: str) -> JSON:
-        interaction = self._by_token(token)
-        return self._shown(interaction, self._message(interaction, message_id))
-
-    def delete(self, token: str, message_id: str) -> None:
-        interaction = self._by_token(token)
-        message = self._message(interaction, message_id)
-        self._backend.store.remove_message(interaction.chat, interaction.thread, message)
+        message = self._write(interaction, body)
+        shown = payloads.message(message, interaction.chat, interaction.thread, self._backend)
+        return shown | {"webhook_id": self._backend.options.application}
 
     def _answered(self, interaction: Interaction, answer: bytes) -> None:
         if interaction.answered:
@@ -136,14 +130,8 @@ class Interactions:
         if interaction.answered:
             raise errors.DiscordError(400, 40060, "Interaction has already been acknowledged.")
         if body.get("type") == MESSAGE:
-            data = body.get("data") or {}
-            interaction.original = self._write(interaction, data)
-        elif body.get("type") == DEFERRED_UPDATE and interaction.pressed:
-            interaction.original = interaction.pressed
-        elif body.get("type") == DEFERRED:
-            where = interaction.thread.id if interaction.thread else None
-            self._backend.store.typing(interaction.chat, where, TOKEN_SECONDS)
-        else:
+            self._write(interaction, body.get("data") or {})
+        elif body.get("type") != DEFERRED_UPDATE or not interaction.pressed:
             raise errors.form("type", "BASE_TYPE_CHOICES", "Value must be one of {1, 4, 5, 6, 7, 8, 9, 10, 12}.")
         interaction.answered = True
 
@@ -166,15 +154,34 @@ class Interactions:
             raise errors.unknown("Webhook")
         return interaction
 
-    def _message(self, interaction: Interaction, message_id: str) -> Message:
-        if message_id == "@original" and interaction.original is not None:
-            return interaction.original
-        place = interaction.thread or interaction.chat
-        found = next((m for m in place.messages if m.id == message_id), None)
-        if found is None:
-            raise errors.unknown("Message")
-        return found
 
-    def _shown(self, interaction: Interaction, message: Message) -> JSON:
-        shown = payloads.message(message, interaction.chat, interaction.thread, self._backend)
-        return shown | {"webhook_id": self._backend.options.application}
+def _payload(interaction: Interaction, backend: Backend) -> JSON:
+    chat, thread = interaction.chat, interaction.thread
+    guild_id = backend.options.guild
+    where = payloads.thread_channel(chat, thread, backend) if thread else payloads.channel(chat, backend)
+    result: JSON = {
+        "id": interaction.id,
+        "application_id": backend.options.application,
+        "type": MESSAGE_COMPONENT if interaction.pressed else APPLICATION_COMMAND,
+        "token": interaction.token,
+        "version": 1,
+        "data": interaction.data,
+        "channel_id": where["id"],
+        "channel": where,
+        "locale": "en-US",
+        "entitlements": [],
+        "attachment_size_limit": 10_485_760,
+        "app_permissions": payloads.ALL_PERMISSIONS,
+        "authorizing_integration_owners": {"0": guild_id},
+    }
+    if interaction.pressed:
+        result["message"] = payloads.message(interaction.pressed, chat, thread, backend)
+    if chat.kind == "dm":
+        return result | {"user": payloads.user(interaction.person), "context": 1}
+    return result | {
+        "guild_id": guild_id,
+        "guild": {"id": guild_id, "locale": "en-US", "features": []},
+        "guild_locale": "en-US",
+        "member": payloads.member(interaction.person) | {"permissions": payloads.ALL_PERMISSIONS},
+        "context": 0,
+    }

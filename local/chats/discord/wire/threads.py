@@ -20,9 +20,9 @@ class Threads:
     def __init__(self, backend: Backend, channels: Channels) -> None:
         self._backend, self._channels = backend, channels
 
-    def from_channel(self, channel_id: str, body: JSON) -> JSON:
+    def open(self, channel: str, body: JSON) -> JSON:
         """A thread without a parent message in a text channel, or a post in a forum, which needs a first message."""
-        chat, inside = self._channels.find(channel_id)
+        chat, inside = self._channels.find(channel)
         if chat.kind == "dm" or inside is not None:
             raise errors.wrong_channel_type()
         name, duration = self._name(body), self._duration(body)
@@ -33,28 +33,25 @@ class Threads:
         thread = self._open(chat, self._channels.next_id(), name, duration, private=private)
         return self._shown(chat, thread)
 
-    def from_message(self, channel_id: str, message_id: str, body: JSON) -> JSON:
+    def open_at(self, channel: str, message: str, body: JSON) -> JSON:
         """The thread has the id of the message, so a message has at most one."""
-        chat, inside = self._channels.find(channel_id)
+        chat, inside = self._channels.find(channel)
         if chat.kind != "text" or inside is not None:
             raise errors.wrong_channel_type()
-        if message_id in chat.threads:
+        if message in chat.threads:
             raise DiscordError(400, 160004, "A thread has already been created for this message")
         try:
-            self._backend.store.find(chat, message_id)
+            self._backend.store.find(chat, message)
         except NotFound:
             raise errors.unknown("Message") from None
-        thread = self._open(chat, message_id, self._name(body), self._duration(body), starter=message_id)
+        thread = self._open(chat, message, self._name(body), self._duration(body), starter=message)
         return self._shown(chat, thread)
 
-    def members(self, channel_id: str) -> list[JSON]:
-        _, thread = self._thread(channel_id)
-        people = [p for p in self._backend.people if p.key in thread.members]
-        return [payloads.thread_member(thread, person) for person in people]
-
-    def join(self, channel_id: str, user_id: str) -> None:
-        chat, thread = self._thread(channel_id)
-        person = self._channels.person(self._user_id(user_id))
+    def join(self, channel: str, user: str) -> None:
+        chat, thread = self._channels.find(channel)
+        if thread is None:
+            raise errors.wrong_channel_type()
+        person = self._channels.person(user)
         if person.key not in (*chat.people, BOT):
             raise DiscordError(403, 50001, "Missing Access")
         thread.members.add(person.key)
@@ -87,15 +84,6 @@ class Threads:
     def _shown(self, chat: Chat, thread: Thread) -> JSON:
         member = payloads.thread_member(thread, self._backend.person(BOT))
         return payloads.thread_channel(chat, thread, self._backend) | {"member": member}
-
-    def _thread(self, channel_id: str) -> tuple[Chat, Thread]:
-        chat, thread = self._channels.find(channel_id)
-        if thread is None:
-            raise errors.wrong_channel_type()
-        return chat, thread
-
-    def _user_id(self, user_id: str) -> str:
-        return self._backend.person(BOT).id if user_id == "@me" else user_id
 
     def _name(self, body: JSON) -> str:
         name = str(body.get("name") or "").strip()

@@ -9,12 +9,12 @@ from aiohttp import web
 
 from local.chats.matrix.wire.errors import invalid
 from local.chats.simulator.backend import Backend
-from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.deliveries import Policy, doubling
 from local.chats.simulator.protocol import Handshake, ask
 
 JSON = dict[str, Any]
 # A transaction is repeated for ever, with pauses that double, and holds back all later ones.
-POLICY = Policy(timeout=60.0, retries=lambda: (2.0 ** min(number, 9) for number in itertools.count(1)), in_order=True)
+POLICY = Policy(timeout=60.0, retries=lambda: doubling(2, 512), in_order=True)
 _PATH = "/_matrix/app/v1"
 
 
@@ -73,17 +73,9 @@ class Publishing:
             webhook = self._backend.webhook()
             return f"{webhook}{_PATH}/transactions/{number}" if webhook else None
 
-        self._backend.deliveries.send(
-            Event(
-                platform=self._backend.name,
-                id=str(number),
-                lane="transactions",
-                url=url,
-                body=json.dumps({"events": [event]}, ensure_ascii=False).encode(),
-                sign=lambda _, __: self._authorization(),
-                policy=POLICY,
-                method="PUT",
-            )
+        body = json.dumps({"events": [event]}, ensure_ascii=False).encode()
+        self._backend.deliver(
+            str(number), body, lambda *_: self._authorization(), POLICY, lane="transactions", url=url, method="PUT"
         )
 
     async def ping(self) -> Handshake:

@@ -1,23 +1,17 @@
 """Envelopes: to the stream of a connected relay, or signed to the webhook if one is set."""
 
 import asyncio
-import itertools
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
 
 from local.chats.simulator.backend import Backend
-from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.deliveries import Policy, doubling
 from shared.platforms.signal.inbound import sign
 
-
-def _pauses() -> "itertools.chain[float]":
-    """As the relay does."""
-    return itertools.chain((0.2, 0.4, 0.8, 1.6, 3.2, 6.4), itertools.repeat(15.0))
-
-
-POLICY = Policy(timeout=15.0, retries=_pauses, in_order=True)
+POLICY = Policy(timeout=15.0, retries=lambda: doubling(0.2, 15), in_order=True)  # as the relay does
 
 
 class Events:
@@ -58,14 +52,9 @@ class Events:
 
     def _post(self, raw: bytes) -> None:
         secret = self._backend.secret("relay_secret")
-        self._backend.deliveries.send(
-            Event(
-                platform=self._backend.name,
-                id=str(json.loads(raw)["envelope"]["timestamp"]),
-                lane="relay",
-                url=self._backend.webhook,
-                body=raw,
-                sign=lambda _, __: sign(secret, raw, now=int(self._backend.clock() * 1000)),
-                policy=POLICY,
-            )
-        )
+        event_id = str(json.loads(raw)["envelope"]["timestamp"])
+
+        def signature(*_: Any) -> Mapping[str, str]:
+            return sign(secret, raw, now=int(self._backend.clock() * 1000))
+
+        self._backend.deliver(event_id, raw, signature, POLICY, lane="relay")

@@ -6,10 +6,11 @@ from typing import Any
 
 from aiohttp import web
 
-from local.chats.simulator.backend import Backend, FaultResponses
-from local.chats.simulator.faults import Fault, Operation
+from local.chats.simulator.backend import Backend
+from local.chats.simulator.faults import Operation
+from local.chats.simulator.json_wire import HttpWire
 from local.chats.simulator.people import BOT, Person
-from local.chats.simulator.protocol import Handshake, Wire
+from local.chats.simulator.protocol import Handshake
 from local.chats.simulator.store import Chat, Message, Thread
 from local.chats.slack.wire.arguments import Arguments, SlackError, arguments_of
 from local.chats.slack.wire.conversations import Conversations
@@ -21,24 +22,14 @@ from local.chats.slack.wire.sockets import Sockets
 Call = Callable[[Arguments], dict[str, Any]]
 
 
-def _answer(body: dict[str, Any], *, status: int = 200, **headers: str) -> web.Response:
-    return web.json_response(body, status=status, headers=headers)
-
-
-def _rate_limited(fault: Fault) -> web.Response:
-    headers = {"Retry-After": str(math.ceil(fault.seconds))}
-    return _answer({"ok": False, "error": "ratelimited"}, status=429, **headers)
-
-
-_FAULT_RESPONSES: FaultResponses = {
-    "rate_limit": _rate_limited,
-    "forbidden": lambda _: _answer({"ok": False, "error": "restricted_action"}),
-    "server_error": lambda _: _answer({"ok": False, "error": "service_unavailable"}, status=503),
-}
-
-
-class Slack(Wire):
+class Slack(HttpWire):
     """One app in one workspace: its Web API, its events, and the messages of people."""
+
+    faults = {  # noqa: RUF012  # never changed
+        "rate_limit": lambda fault: SlackError("ratelimited", 429, {"Retry-After": str(math.ceil(fault.seconds))}),
+        "forbidden": lambda _: SlackError("restricted_action"),
+        "server_error": lambda _: SlackError("service_unavailable", 503),
+    }
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend)
@@ -57,8 +48,8 @@ class Slack(Wire):
             "conversations.info": ("read", conversations.info),
             "conversations.members": ("read", conversations.members),
             "conversations.open": ("read", conversations.open),
-            "users.info": ("read", conversations.user_info),
             "assistant.threads.setStatus": ("typing", posting.set_status),
+            "apps.connections.open": ("read", lambda _: {"url": self._sockets.ticket()}),
         }
 
     def routes(self) -> list[web.RouteDef]:
@@ -100,24 +91,15 @@ class Slack(Wire):
             arguments = await arguments_of(request)
             self._authorize(request, arguments, method)
         except SlackError as error:
-            return _answer({"ok": False, "error": error.error})
-        if method == "apps.connections.open":
-            return _answer({"ok": True, "url": self._sockets.ticket()})
-        if (named := self._methods.get(method)) is None:
-            return _answer({"ok": False, "error": "unknown_method", "req_method": method})
-        operation, call = named
-
-        self._backend.record(method, arguments.all())
-
-        async def act() -> web.Response:
-            try:
-                answer = _answer({"ok": True, **call(arguments)})
-            except SlackError as error:
-                answer = _answer({"ok": False, "error": error.error})
-            answer.headers["x-oauth-scopes"] = ",".join(self._backend.options.scopes)
-            return answer
-
-        return await self._backend.perform(request, operation, act, _FAULT_RESPONSES)
+            return error.answer()
+        if method not in self._methods:
+            return SlackError("unknown_method").answer()
+        operation, call = self._methods[method]
+        answer = await self.respond(
+            request, method, operation, arguments.all(), lambda: {"ok": True, **call(arguments)}
+        )
+        answer.headers["x-oauth-scopes"] = ",".join(self._backend.options.scopes)
+        return answer
 
     def _authorize(self, request: web.Request, arguments: Arguments, method: str) -> None:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ") or arguments.text("token")

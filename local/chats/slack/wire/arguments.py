@@ -6,14 +6,14 @@ from typing import Any
 
 from aiohttp import web
 
+from local.chats.simulator.json_wire import Refused
 
-class SlackError(Exception):
+
+class SlackError(Refused):
     """The call is answered `ok: false` with this error."""
 
-    def __init__(self, error: str, **more: Any) -> None:
-        super().__init__(error)
-        self.error = error
-        self.more = more
+    def __init__(self, error: str, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, {"ok": False, "error": error}, headers)
 
 
 class Arguments:

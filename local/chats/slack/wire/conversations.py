@@ -1,7 +1,5 @@
 """Slack's read methods: history, replies, channels, members."""
 
-import base64
-import binascii
 from typing import Any
 
 from local.chats.simulator.backend import Backend
@@ -31,13 +29,6 @@ class Conversations:
         except NotFound:
             raise SlackError("channel_not_found") from None
 
-    def named(self, channel: str) -> Chat:
-        """As `channel`; messages may also be posted to the name of a channel."""
-        named = (
-            chat for chat in self._backend.chats() if chat.kind != "im" and channel in (chat.title, f"#{chat.title}")
-        )
-        return next(named, None) or self.channel(channel)
-
     def joined(self, chat: Chat) -> Chat:
         if not chat.has_bot:
             raise SlackError("not_in_channel")
@@ -56,17 +47,12 @@ class Conversations:
 
     def open(self, arguments: Arguments) -> JSON:
         """Direct messages with one person; created if there are none, unless `prevent_creation` is set."""
-        if arguments.given("channel"):
-            chat = self.channel(arguments.text("channel"))
-        else:
-            person = self._user(arguments.text("users"))
-            if arguments.flag("prevent_creation") and self._direct_with(person) is None:
-                raise SlackError("channel_not_found")
-            chat = self._direct(person)
-        return {"channel": payloads.channel(chat, self._backend) if arguments.flag("return_im") else {"id": chat.id}}
-
-    def user_info(self, arguments: Arguments) -> JSON:
-        return {"user": payloads.user(self._user(arguments.text("user")), self._backend)}
+        person = self._backend.person_with_id(arguments.text("users"))
+        if person is None:
+            raise SlackError("user_not_found")
+        if arguments.flag("prevent_creation") and self._direct_with(person) is None:
+            raise SlackError("channel_not_found")
+        return {"channel": {"id": self._direct(person).id}}
 
     def history(self, arguments: Arguments) -> JSON:
         """The channel's own messages, newest first."""
@@ -87,25 +73,18 @@ class Conversations:
         return chat.threads.get(ts), parent
 
     def _page(self, chat: Chat, found: list[Message], arguments: Arguments) -> JSON:
-        oldest, latest = arguments.text("oldest") or "0", arguments.text("latest") or "9" * 12
-        edge = {oldest, latest} if arguments.flag("inclusive") else set()
-        window = [m for m in found if _number(oldest) < _number(m.id) < _number(latest) or m.id in edge]
-        start = _decode(arguments.text("cursor"))
-        limit = min(max(arguments.integer("limit", 100), 1), MAX_PAGE)
-        page, more = window[start : start + limit], len(window) > start + limit
+        cursor = arguments.text("cursor") or "0"
+        if not cursor.isdecimal():
+            raise SlackError("invalid_cursor")
+        start, limit = int(cursor), min(max(arguments.integer("limit", 100), 1), MAX_PAGE)
+        page, more = found[start : start + limit], len(found) > start + limit
         metadata = arguments.flag("include_all_metadata")
         threads = {m.id: t for t in chat.threads.values() for m in t.messages} | chat.threads
         return {
             "messages": [payloads.message(m, self._backend, thread=threads.get(m.id), metadata=metadata) for m in page],
             "has_more": more,
-            "response_metadata": {"next_cursor": _encode(start + limit) if more else ""},
+            "response_metadata": {"next_cursor": str(start + limit) if more else ""},
         }
-
-    def _user(self, user_id: str) -> Person:
-        person = self._backend.person_with_id(user_id)
-        if person is None:
-            raise SlackError("user_not_found")
-        return person
 
     def _direct_with(self, person: Person) -> Chat | None:
         chats = self._backend.chats()
@@ -116,23 +95,3 @@ class Conversations:
             return chat
         title = f"{person.first_name} and the bot"
         return self._backend.add_chat(SeededChat(f"D0{person.key.upper()}", title, "im", (person.key,)))
-
-
-def _number(ts: str) -> float:
-    try:
-        return float(ts)
-    except ValueError:
-        raise SlackError("invalid_ts_oldest") from None
-
-
-def _encode(position: int) -> str:
-    return base64.b64encode(f"next:{position}".encode()).decode()
-
-
-def _decode(cursor: str) -> int:
-    if not cursor:
-        return 0
-    try:
-        return int(base64.b64decode(cursor, validate=True).decode().removeprefix("next:"))
-    except (binascii.Error, ValueError):
-        raise SlackError("invalid_cursor") from None

@@ -8,7 +8,7 @@ import secrets
 from typing import Any
 
 from local.chats.simulator.backend import Backend
-from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.deliveries import Policy
 from local.chats.simulator.people import BOT
 from local.chats.simulator.protocol import Handshake, ask
 from local.chats.simulator.store import Chat, Message, Thread
@@ -83,17 +83,7 @@ class Events:
         def sign(number: int, last_status: int | None) -> dict[str, str]:
             return self.signature(body) | retry_headers(number, last_status)
 
-        self._backend.deliveries.send(
-            Event(
-                platform=self._backend.name,
-                id=event_id,
-                lane=chat.id,
-                url=self._backend.webhook,
-                body=body,
-                sign=sign,
-                policy=POLICY,
-            )
-        )
+        self._backend.deliver(event_id, body, sign, POLICY, lane=chat.id)
 
     async def verify(self) -> Handshake:
         """`url_verification`: the webhook must return the challenge, as JSON or as plain text."""

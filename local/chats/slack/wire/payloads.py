@@ -4,7 +4,7 @@ import html
 from typing import Any
 
 from local.chats.simulator.backend import Backend
-from local.chats.simulator.people import BOT, Person
+from local.chats.simulator.people import BOT
 from local.chats.simulator.store import Chat, Message, Thread
 
 JSON = dict[str, Any]
@@ -95,16 +95,4 @@ def channel(chat: Chat, backend: Backend) -> JSON:
         "topic": {"value": "", "creator": "", "last_set": 0},
         "purpose": {"value": "", "creator": "", "last_set": 0},
         "num_members": len(chat.people) + 1,
-    }
-
-
-def user(person: Person, backend: Backend) -> JSON:
-    return {
-        "id": person.id,
-        "team_id": backend.options.team,
-        "name": person.handle,
-        "real_name": person.name,
-        "deleted": False,
-        "is_bot": person.key == BOT,
-        "profile": {"real_name": person.name, "display_name": person.handle},
     }

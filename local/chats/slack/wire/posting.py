@@ -39,7 +39,7 @@ class Posting:
         return message
 
     def post(self, arguments: Arguments) -> JSON:
-        chat = self._conversations.joined(self._conversations.named(arguments.text("channel")))
+        chat = self._conversations.joined(self._conversations.channel(arguments.text("channel")))
         text, extra = self._content(arguments)
         thread_ts = arguments.text("thread_ts")
         if thread_ts and not _TS.fullmatch(thread_ts):

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from local.chats.simulator.backend import Backend
-from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.deliveries import Policy
 from local.chats.simulator.people import Person
 from local.chats.simulator.store import Chat, Message, Thread
 from local.chats.slack.wire import payloads
@@ -55,16 +55,8 @@ class Presses:
             self._sockets.send(payload, "interactive")
             return
         body = urlencode({"payload": json.dumps(payload)}).encode()
-        self._backend.deliveries.send(
-            Event(
-                platform=self._backend.name,
-                id=press.ts,
-                lane=chat.id,
-                url=self._backend.webhook,
-                body=body,
-                sign=lambda _, __: {**_FORM, **self._events.signature(body)},
-                policy=POLICY,
-            )
+        self._backend.deliver(
+            press.ts, body, lambda *_: {**_FORM, **self._events.signature(body)}, POLICY, lane=chat.id
         )
 
     async def respond(self, request: web.Request) -> web.Response:

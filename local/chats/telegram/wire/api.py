@@ -6,10 +6,11 @@ from typing import Any
 
 from aiohttp import web
 
-from local.chats.simulator.backend import Backend, FaultResponses
+from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import Fault, Operation
+from local.chats.simulator.json_wire import HttpWire, Refused
 from local.chats.simulator.people import Person
-from local.chats.simulator.protocol import Handshake, Wire
+from local.chats.simulator.protocol import Handshake
 from local.chats.simulator.store import Chat, Message, Thread
 from local.chats.telegram.wire import payloads
 from local.chats.telegram.wire.arguments import Arguments, TelegramError, arguments_of
@@ -20,26 +21,20 @@ from local.chats.telegram.wire.updates import Updates
 Call = Callable[[Arguments], Any]
 
 
-def _error(code: int, text: str, **more: Any) -> web.Response:
-    return web.json_response({"ok": False, "error_code": code, "description": text, **more}, status=code)
-
-
-def _rate_limited(fault: Fault) -> web.Response:
+def _rate_limited(fault: Fault) -> Refused:
     seconds = math.ceil(fault.seconds)
-    answer = _error(429, f"Too Many Requests: retry after {seconds}", parameters={"retry_after": seconds})
-    answer.headers["Retry-After"] = str(seconds)
-    return answer
+    body = {"ok": False, "error_code": 429, "description": f"Too Many Requests: retry after {seconds}"}
+    return Refused(429, {**body, "parameters": {"retry_after": seconds}}, {"Retry-After": str(seconds)})
 
 
-_FORBIDDEN = {
-    "private": "Forbidden: bot was blocked by the user",
-    "group": "Forbidden: bot was kicked from the group chat",
-    "forum": "Forbidden: bot was kicked from the supergroup chat",
-}
-
-
-class Telegram(Wire):
+class Telegram(HttpWire):
     """One bot on Telegram: its HTTP API, and the messages of people."""
+
+    faults = {  # noqa: RUF012  # never changed
+        "rate_limit": _rate_limited,
+        "forbidden": lambda _: TelegramError("Forbidden: bot was kicked from the supergroup chat", code=403),
+        "server_error": lambda _: TelegramError("Bad Gateway", code=502),
+    }
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend)
@@ -52,7 +47,6 @@ class Telegram(Wire):
             "getchat": ("read", bot.get_chat),
             "getchatmember": ("read", bot.get_chat_member),
             "createforumtopic": ("open_thread", bot.create_forum_topic),
-            "editforumtopic": ("edit", bot.edit_forum_topic),
             "sendmessage": ("send", bot.send_message),
             "editmessagetext": ("edit", bot.edit_message_text),
             "sendchataction": ("typing", bot.send_chat_action),
@@ -84,38 +78,19 @@ class Telegram(Wire):
         self._updates.flush()
 
     async def _call(self, request: web.Request) -> web.Response:
+        name = request.match_info["method"]
         if request.match_info["token"] != self._backend.secret("bot_token"):
-            return _error(401, "Unauthorized")
-        if (named := self._methods.get(request.match_info["method"].lower())) is None:
-            return _error(404, "Not Found")
-        operation, method = named
+            return TelegramError("Unauthorized", code=401).answer()
+        if name.lower() not in self._methods:
+            return TelegramError("Not Found", code=404).answer()
         try:
             arguments = await arguments_of(request)
         except TelegramError as error:
-            return _error(error.code, error.text)
+            return error.answer()
+        operation, method = self._methods[name.lower()]
 
-        self._backend.record(request.match_info["method"], arguments.all())
+        async def act() -> Any:
+            result = method(arguments)
+            return {"ok": True, "result": await result if isinstance(result, Awaitable) else result}
 
-        async def act() -> web.Response:
-            try:
-                result = method(arguments)
-                if isinstance(result, Awaitable):
-                    result = await result
-            except TelegramError as error:
-                return _error(error.code, error.text)
-            return web.json_response({"ok": True, "result": result})
-
-        return await self._backend.perform(request, operation, act, self._fault_responses(arguments))
-
-    def _fault_responses(self, arguments: Arguments) -> FaultResponses:
-        def forbidden(_: Fault) -> web.Response:
-            try:
-                return _error(403, _FORBIDDEN[self._bot.chat(arguments).kind])
-            except TelegramError as error:
-                return _error(error.code, error.text)
-
-        return {
-            "rate_limit": _rate_limited,
-            "forbidden": forbidden,
-            "server_error": lambda _: _error(502, "Bad Gateway"),
-        }
+        return await self.respond(request, name, operation, arguments.all(), act)

@@ -7,14 +7,14 @@ from typing import Any
 
 from aiohttp import web
 
+from local.chats.simulator.json_wire import Refused
 
-class TelegramError(Exception):
+
+class TelegramError(Refused):
     """The call is answered with this error; `text` is Telegram's description."""
 
     def __init__(self, text: str, *, code: int = 400) -> None:
-        super().__init__(text)
-        self.text = text
-        self.code = code
+        super().__init__(code, {"ok": False, "error_code": code, "description": text})
 
 
 def to_integer(text: str) -> int:
@@ -60,16 +60,9 @@ class Arguments:
 
     def items(self, name: str) -> list[Any]:
         """A JSON list, which forms carry as text."""
-        value = self._values.get(name)
-        if isinstance(value, str) and value:
-            try:
-                value = json.loads(value)
-            except ValueError:
-                raise TelegramError(f"Bad Request: can't parse {name} JSON object") from None
-        if value in (None, ""):
-            return []
+        value = _parsed(self._values.get(name) or [])
         if not isinstance(value, list):
-            raise TelegramError("Bad Request: expected an Array of MessageEntity")
+            raise TelegramError(f"Bad Request: can't parse {name} JSON object")
         return value
 
 

@@ -20,8 +20,8 @@ _STYLES = ("primary", "success", "danger")
 _TOO_OLD = "Bad Request: query is too old and response timeout expired or query ID is invalid"
 
 
-def keyboard_of(arguments: Arguments) -> list[list[JSON]]:
-    """The rows of buttons in a call; only those that send data back are simulated."""
+def shown_below(arguments: Arguments) -> JSON:
+    """The buttons in a call, as rows and for people; only those that send data back are simulated."""
     rows: list[list[JSON]] = arguments.object("reply_markup").get("inline_keyboard", [])
     for button in itertools.chain.from_iterable(rows):
         if not str(button.get("text", "")).strip():
@@ -32,14 +32,11 @@ def keyboard_of(arguments: Arguments) -> list[list[JSON]]:
             raise TelegramError("Bad Request: can't parse inline keyboard button: invalid button style specified")
     if sum(map(len, rows)) > MAX_BUTTONS:
         raise TelegramError("Bad Request: reply markup is too long")
-    return [row for row in rows if row]
-
-
-def in_keyboard(rows: list[list[JSON]]) -> list[Button]:
-    return [
+    shown: list[Button] = [
         {"id": button["callback_data"], "label": button["text"], "style": button.get("style", "default")}
         for button in itertools.chain.from_iterable(rows)
     ]
+    return {"keyboard": [row for row in rows if row], "buttons": shown}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.people import BOT
-from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.simulator.store import Chat, NotFound, Thread
 from local.chats.telegram.wire import buttons, payloads
 from local.chats.telegram.wire.arguments import Arguments, TelegramError, to_integer
 
@@ -50,58 +50,34 @@ class Methods:
         return member
 
     def create_forum_topic(self, arguments: Arguments) -> Any:
-        chat = self._forum(arguments)
-        name = self._topic_name(arguments)
+        chat, name = self._forum(arguments), arguments.text("name").strip()[:MAX_TOPIC_NAME]
+        if not name:
+            raise TelegramError("Bad Request: TOPIC_TITLE_EMPTY")
         thread = self._backend.store.open_thread(chat, self.next_id(chat), name, BOT, first_title=name)
         return payloads.topic(thread)
-
-    def edit_forum_topic(self, arguments: Arguments) -> Any:
-        chat = self._forum(arguments)
-        thread = self._thread(chat, arguments, missing="Bad Request: TOPIC_ID_INVALID")
-        name = arguments.text("name")
-        if name:
-            if name == thread.title:
-                raise TelegramError("Bad Request: TOPIC_NOT_MODIFIED")
-            thread.title = self._topic_name(arguments)
-            self._backend.store.thread_changed(chat, thread)
-        return True
 
     def send_message(self, arguments: Arguments) -> Any:
         chat = self.chat(arguments)
         thread = self._place(chat, arguments)
         text, entities = self._content(arguments, too_long="Bad Request: message is too long")
-        keyboard = buttons.keyboard_of(arguments)
-        message = self._backend.store.post(
-            chat,
-            thread,
-            self.next_id(chat),
-            BOT,
-            text,
-            buttons=buttons.in_keyboard(keyboard),
-            entities=entities,
-            keyboard=keyboard,
-        )
+        shown = {"entities": entities, **buttons.shown_below(arguments)}
+        message = self._backend.store.post(chat, thread, self.next_id(chat), BOT, text, **shown)
         return payloads.message(message, chat, thread, self._backend)
 
     def edit_message_text(self, arguments: Arguments) -> Any:
         chat = self.chat(arguments)
-        thread, message = self._message(chat, arguments, "Bad Request: message to edit not found")
+        try:
+            thread, message = self._backend.store.find(chat, arguments.text("message_id"))
+        except NotFound:
+            raise TelegramError("Bad Request: message to edit not found") from None
         if message.author != BOT:
             raise TelegramError("Bad Request: message can't be edited")
         text, entities = self._content(arguments, too_long="Bad Request: MESSAGE_TOO_LONG")
-        keyboard = buttons.keyboard_of(arguments)
-        shown = (message.text, message.extra.get("entities"), message.extra.get("keyboard", []))
-        if (text, entities, keyboard) == shown:
+        shown = {"entities": entities, **buttons.shown_below(arguments)}
+        before = {**message.extra, "buttons": message.buttons}
+        if text == message.text and shown == {name: before.get(name) for name in shown}:
             raise TelegramError(NOT_MODIFIED)
-        self._backend.store.edit(
-            chat,
-            thread,
-            message,
-            text,
-            buttons=buttons.in_keyboard(keyboard),
-            entities=entities,
-            keyboard=keyboard,
-        )
+        self._backend.store.edit(chat, thread, message, text, **shown)
         return payloads.message(message, chat, thread, self._backend)
 
     def send_chat_action(self, arguments: Arguments) -> Any:
@@ -130,29 +106,14 @@ class Methods:
             raise TelegramError("Bad Request: not enough rights to create a topic")
         return chat
 
-    def _topic_name(self, arguments: Arguments) -> str:
-        name = arguments.text("name").strip()
-        if not name:
-            raise TelegramError("Bad Request: TOPIC_TITLE_EMPTY")
-        return name[:MAX_TOPIC_NAME]
-
     def _place(self, chat: Chat, arguments: Arguments) -> Thread | None:
         """The given topic, if any; ignored in a chat that cannot have topics, as on Telegram."""
         if not arguments.integer("message_thread_id") or chat.kind == "group":
             return None
-        return self._thread(chat, arguments, missing="Bad Request: message thread not found")
-
-    def _thread(self, chat: Chat, arguments: Arguments, *, missing: str) -> Thread:
         try:
             return self._backend.store.thread(chat, arguments.text("message_thread_id"))
         except NotFound:
-            raise TelegramError(missing) from None
-
-    def _message(self, chat: Chat, arguments: Arguments, missing: str) -> tuple[Thread | None, Message]:
-        try:
-            return self._backend.store.find(chat, arguments.text("message_id"))
-        except NotFound:
-            raise TelegramError(missing) from None
+            raise TelegramError("Bad Request: message thread not found") from None
 
     def _content(self, arguments: Arguments, *, too_long: str) -> tuple[str, list[Any]]:
         if arguments.text("parse_mode"):

@@ -7,7 +7,7 @@ from http.client import responses
 from typing import Any
 
 from local.chats.simulator.backend import Backend
-from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.deliveries import Policy, doubling
 from local.chats.telegram.wire.arguments import Arguments, TelegramError
 
 _ACTIVE = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
@@ -15,12 +15,7 @@ _OTHER = "Conflict: terminated by other getUpdates request; make sure that only 
 _SET = "Conflict: terminated by setWebhook request"
 
 
-def _pauses() -> "itertools.chain[float]":
-    """1, 2, 4, … 60, 60, … seconds: Telegram retries an update for at least a day."""
-    return itertools.chain((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), itertools.repeat(60.0))
-
-
-POLICY = Policy(timeout=60.0, retries=_pauses, in_order=True)
+POLICY = Policy(timeout=60.0, retries=lambda: doubling(1, 60), in_order=True)  # Telegram retries for at least a day
 
 
 class Updates:
@@ -65,18 +60,16 @@ class Updates:
     def _send(self, update: dict[str, Any]) -> None:
         number: int = update["update_id"]
         self._in_flight.add(number)
-        self._backend.deliveries.send(
-            Event(
-                platform=self._backend.name,
-                id=str(number),
-                lane=str(next(c.get("message", c)["chat"]["id"] for c in update.values() if isinstance(c, dict))),
-                url=lambda: self.webhook_url,
-                body=json.dumps(update, ensure_ascii=False).encode(),
-                sign=self._headers,
-                policy=POLICY,
-                answered=lambda _: self._in_flight.discard(number),
-                missed=self._missed,
-            )
+        chat = next(c.get("message", c)["chat"]["id"] for c in update.values() if isinstance(c, dict))
+        self._backend.deliver(
+            str(number),
+            json.dumps(update, ensure_ascii=False).encode(),
+            self._headers,
+            POLICY,
+            lane=str(chat),
+            url=lambda: self.webhook_url,
+            answered=lambda _: self._in_flight.discard(number),
+            missed=self._missed,
         )
 
     def _missed(self, status: int | None) -> None:

@@ -2,22 +2,14 @@
 
 import hashlib
 import hmac
-import itertools
 import json
 from typing import Any
 
 from local.chats.simulator.backend import Backend
-from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.deliveries import Policy, doubling
 
 DISPLAYED = "1 555-000-9001"
-
-
-def _pauses() -> "itertools.chain[float]":
-    """Ever longer ones: WhatsApp retries for seven days."""
-    return itertools.chain((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), itertools.repeat(60.0))
-
-
-POLICY = Policy(timeout=10.0, retries=_pauses, in_order=False)
+POLICY = Policy(timeout=10.0, retries=lambda: doubling(1, 60), in_order=False)  # WhatsApp retries for seven days
 
 
 class Events:
@@ -43,14 +35,5 @@ class Events:
         batch = {"object": "whatsapp_business_account", "entry": [{"id": "102290129340398", "changes": [change]}]}
         raw = json.dumps(batch).encode()
         digest = hmac.new(self._backend.secret("app_secret").encode(), raw, hashlib.sha256).hexdigest()
-        self._backend.deliveries.send(
-            Event(
-                platform=self._backend.name,
-                id=event_id,
-                lane=chat_id,
-                url=self._backend.webhook,
-                body=raw,
-                sign=lambda _, __: {"X-Hub-Signature-256": f"sha256={digest}"},
-                policy=POLICY,
-            )
-        )
+        signature = {"X-Hub-Signature-256": f"sha256={digest}"}
+        self._backend.deliver(event_id, raw, lambda *_: signature, POLICY, lane=chat_id)

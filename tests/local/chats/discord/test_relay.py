@@ -1,5 +1,6 @@
 """Discord's relay forwards every message, also those written before it started."""
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +22,7 @@ from tests.support.webhooks import message_in, press_in
 
 TEXT, FORUM, DIRECT = "6001000000000000001", "6002000000000000002", "6003000000000000003"
 OWNER = "7001000000000000001"
-CALLBACK = "POST /interactions/{id}/{token}/callback"
+CALLBACK = re.compile("POST .*/interactions/[^/]+/[^/]+/callback")
 
 
 @pytest.fixture
@@ -156,7 +157,7 @@ def test_a_press_over_the_gateway_is_answered(
         (posted,) = receiver.accepted(1)
         pressed = pressed_in(posted)
         callbacks = 2 if service_answers_first else 1  # the last one is the relay's
-        eventually(lambda: [call.name for call in simulator.calls].count(CALLBACK) == callbacks)
+        eventually(lambda: len([call for call in simulator.calls if CALLBACK.fullmatch(call.name)]) == callbacks)
         if not service_answers_first:
             discord.acknowledge(pressed, "Allowed.")
     assert (pressed.button, pressed.message, pressed.sender) == ("allow", message, OWNER)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from discord.http import Route
 
 from local.chats.simulator import Simulator
+from shared.platforms.discord.slash_commands import SLASH_COMMANDS
 
 SCHEMAS = json.loads((Path(__file__).parent / "schemas.json").read_text())
 HOME, FORUM, DIRECT = "6001000000000000001", "6002000000000000002", "6003000000000000003"
@@ -69,9 +71,7 @@ def test_messages_and_threads_match_the_specification(http: httpx.Client) -> Non
         check("CreatedThreadResponse", post)
         check("MessageResponse", post["message"])
         check("ThreadResponse", http.get(f"/channels/{thread['id']}").json())
-        for member in http.get(f"/channels/{thread['id']}/thread-members").json():
-            check("ThreadMemberResponse", member)
-        for command in http.get(f"/applications/{APPLICATION}/commands").json():
+        for command in http.put(f"/applications/{APPLICATION}/commands", json=SLASH_COMMANDS).json():
             check("ApplicationCommandResponse", command)
 
 
@@ -102,11 +102,10 @@ def test_recorded_calls_match_the_specification(simulator: Simulator, monkeypatc
 
     asyncio.run(run())
     schemas = {
-        "POST /channels/{channel}/messages": "MessageCreateRequest",
-        "PATCH /channels/{channel}/messages/{message}": "MessageEditRequestPartial",
-        "POST /channels/{channel}/messages/{message}/threads": "CreateTextThreadWithMessageRequest",
+        "POST .*/messages": "MessageCreateRequest",
+        "PATCH .*/messages/[0-9]+": "MessageEditRequestPartial",
+        "POST .*/messages/[0-9]+/threads": "CreateTextThreadWithMessageRequest",
     }
-    sent = {call.name: call.arguments for call in simulator.calls if call.name in schemas}
-    assert set(sent) == set(schemas)
-    for name, arguments in sent.items():
-        check(schemas[name], arguments)
+    for name, schema in schemas.items():
+        (call,) = (call for call in simulator.calls if re.fullmatch(name, call.name))
+        check(schema, call.arguments)

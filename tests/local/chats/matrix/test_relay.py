@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from local.chats.matrix.relay import MatrixRelay
+from local.chats.relays.base import Target
 from local.chats.relays.webhook import Backoff
 from tests.local.chats.relays.under_test import running
 from tests.support.servers import HttpServer, Request, Response, json_response
@@ -55,9 +56,8 @@ class Scripted(HttpServer):
 
 
 def relay(server: HttpServer, webhook: WebhookReceiver) -> MatrixRelay:
-    return MatrixRelay(
-        webhook.url, token="t", secret="s", api_url=server.url, poll_seconds=0, pauses=lambda: Backoff(0.01, 0.05)
-    )
+    target = Target(webhook.url, server.url, {"matrix/bot_token": "t", "matrix/webhook_secret": "s"})
+    return MatrixRelay(target, poll_seconds=0, pauses=lambda: Backoff(0.01, 0.05))
 
 
 def bodies(requests: list[Request]) -> list[Any]:

@@ -3,8 +3,7 @@
 import asyncio
 import threading
 
-from local.chats.relays.base import Relay, Unusable
-from local.chats.relays.webhook import Backoff
+from local.chats.relays.base import Relay, Target, Unusable
 from tests.support.servers import WAIT_SECONDS
 
 
@@ -14,10 +13,13 @@ class Scripted(Relay):
     platform = "telegram"
 
     def __init__(self, ends_with: Exception | None = None) -> None:
-        super().__init__("http://service.test", lambda _raw, *, now: {"time": str(now)}, pauses=Backoff)
+        super().__init__(Target("http://service.test", "", {}))
         self.running = threading.Event()
         self.was_cancelled = False
         self._ends_with = ends_with
+
+    def sign(self, raw: bytes, *, now: int) -> dict[str, str]:  # noqa: ARG002  # nothing is sent
+        return {"time": str(now)}
 
     async def run(self) -> None:
         self.running.set()

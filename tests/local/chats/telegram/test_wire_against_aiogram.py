@@ -61,7 +61,6 @@ def test_answers_match_aiograms_models(simulator: Simulator) -> None:
             members = [await bot.get_chat_member(FORUM, user) for user in (bot.id, HOME)]
             assert isinstance(members[0], ChatMemberAdministrator)
             assert await bot.send_chat_action(FORUM, "typing", message_thread_id=topic.message_thread_id)
-            assert await bot.edit_forum_topic(FORUM, topic.message_thread_id, name="Handoff — coffee")
             return [await bot.get_me(), topic, sent, edited, *chats, *members, await bot.get_webhook_info()]
 
     answers = asyncio.run(work())
