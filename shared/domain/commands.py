@@ -74,12 +74,6 @@ def parse_command(text: str) -> tuple[str, str] | None:
     return matched[1].lower(), (matched[2] or "").strip()
 
 
-def is_stop(text: str) -> bool:
-    """Whether a text is `/stop`, which must not wait behind the turn that it stops."""
-    command = parse_command(text)
-    return command is not None and command[0] == "stop"
-
-
 def help_text() -> str:
     """The answer to `/help`, in Markdown."""
     lines = [f"- `{_usage(command)}` {command.description}" for command in COMMANDS.values() if command.listed]

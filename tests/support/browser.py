@@ -1,12 +1,10 @@
 """Chromium, driven over WebDriver's HTTP interface."""
 
-import base64
 import shutil
 import socket
 import subprocess
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -100,9 +98,6 @@ class Browser:
         """Keys to whatever has the focus, as from a keyboard."""
         strokes = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         self._call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]})
-
-    def screenshot(self, path: Path) -> None:
-        path.write_bytes(base64.b64decode(self._call("GET", "/screenshot")))
 
     def complaints(self) -> list[str]:
         """What the browser's console holds against the page."""

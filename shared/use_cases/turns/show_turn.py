@@ -14,7 +14,6 @@ from shared.use_cases.access import platform_of
 from shared.use_cases.deliver import deliver
 
 log = logging.getLogger(__name__)
-STARTED = "…"
 
 
 def show_turn(services: Services, message: Show, *, until: int) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.domain.commands import COMMANDS, help_text, is_stop, parse_command
+from shared.domain.commands import COMMANDS, help_text, parse_command
 from shared.use_cases.chat.commands import HANDLERS
 
 
@@ -21,10 +21,6 @@ from shared.use_cases.chat.commands import HANDLERS
 )
 def test_a_text_is_parsed_as_a_command(text: str, parsed: tuple[str, str] | None) -> None:
     assert parse_command(text) == parsed
-
-
-def test_only_stop_overtakes_the_queue() -> None:
-    assert [name for name in COMMANDS if is_stop(f"/{name}")] == ["stop"]
 
 
 def test_every_command_has_a_handler() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from handoff_cli.runner.acp.lines import LINE_LIMIT
 
-_STDERR_TAIL = 2048
 _EXIT_SECONDS = 3.0
 _TERM_SECONDS = 3.0
 
@@ -19,7 +18,6 @@ class AgentProcess:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self._tail = b""
         self._draining = asyncio.create_task(self._drain())
 
     @classmethod
@@ -63,11 +61,6 @@ class AgentProcess:
         """None while it runs."""
         return self._process.returncode
 
-    def last_words(self) -> str:
-        """The last line that it wrote to stderr; for the user's own terminal, never for a log."""
-        lines = self._tail.decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else ""
-
     async def wait(self) -> int:
         """Its exit code."""
         return await self._process.wait()
@@ -109,10 +102,10 @@ class AgentProcess:
         return True
 
     async def _drain(self) -> None:
-        """Keep the end of stderr, so that the agent never blocks on it."""
+        """Read stderr, so that the agent never blocks on it."""
         stream = self._process.stderr
-        while stream is not None and (chunk := await stream.read(65536)):
-            self._tail = (self._tail + chunk)[-_STDERR_TAIL:]
+        while stream is not None and await stream.read(65536):
+            pass
 
 
 def group_alive(group: int) -> bool:
