@@ -218,7 +218,7 @@ FAULTS = [
         "cli/handoff_cli/runner/work/exchange.py",
         'allowed = decision.get("state") == "answered"',
         'allowed = decision.get("state") in {"answered", "expired"}\n'
-        '                decision.setdefault("option", "1")',
+        '                decision["option"] = decision.get("option") or "1"',
     ),
     # CLI
     Fault(

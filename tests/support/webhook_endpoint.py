@@ -35,12 +35,13 @@ UNREACHABLE = {"api": "http://127.0.0.1:9/bot", "link": "https://chat.test"}
 
 @contextmanager
 def errors_logged() -> Iterator[list[str]]:
-    """What is logged as an error, or with a traceback, in any thread."""
+    """What the product logs as an error, or with a traceback, in any thread."""
     found: list[str] = []
 
     class Recorder(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if record.levelno >= logging.ERROR or record.exc_info:
+            is_ours = record.name.startswith(("functions", "shared"))
+            if is_ours and (record.levelno >= logging.ERROR or record.exc_info):
                 found.append(self.format(record))
 
     recorder = Recorder()
