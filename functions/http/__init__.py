@@ -1,1 +1,1 @@
-"""What all HTTP functions share: the app, the guard in front of it, dependencies, errors and field types."""
+"""The common part of all HTTP functions: the app, the guard in front of it, dependencies, errors and field types."""

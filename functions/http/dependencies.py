@@ -1,4 +1,4 @@
-"""What a route asks for with `Depends`."""
+"""Values that a route gets with `Depends`."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What happens before routing and parsing: authenticate the caller, then read a body within the limit."""
+"""Checks before routing and parsing: authenticate the caller, then read a body within the limit."""
 
 import logging
 from http import HTTPStatus

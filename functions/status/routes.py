@@ -33,7 +33,7 @@ READ = ("unauthenticated", "missing_scope", "internal")
 
 
 class News:
-    """What a client has seen: the version that it names, or the first one that is read."""
+    """The version that a client has seen: the one that it names, or the first one that is read."""
 
     def __init__(self, seen: str | None) -> None:
         self._seen = seen

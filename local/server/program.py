@@ -129,7 +129,7 @@ Ctrl-C stops it; sessions, threads and tokens are kept. Events:
 
 
 def _commands(server: Server, environment: Mapping[str, str], agents: Sequence[str], platform: str) -> Iterator[str]:
-    """What to type in another terminal. Clients find the usual directory only."""
+    """The command to type in another terminal. Clients find the usual directory only."""
     program = environment.get("HANDOFF_PROG") or "./handoff"
     if not server.directory.is_usual(environment):
         yield f"set -a; . {shlex.quote(str(server.directory.path / 'env'))}; set +a"

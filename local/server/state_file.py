@@ -33,7 +33,7 @@ def write_state(path: Path, process: str, values: Mapping[str, Any]) -> None:
 
 
 def read_state(path: Path, process: str) -> dict[str, Any]:
-    """What this process has written; empty if it has not, or if the file cannot be read."""
+    """The state that this process has written; empty if it has not, or if the file cannot be read."""
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

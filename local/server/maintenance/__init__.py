@@ -1,1 +1,1 @@
-"""What looks after the data of a service on one machine, whether it runs or not."""
+"""Care for the data of a service on one machine, whether it runs or not."""

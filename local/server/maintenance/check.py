@@ -47,7 +47,7 @@ def findings(directory: DataDirectory, program: str) -> Iterator[Finding]:
 
 
 def _settings(directory: DataDirectory, process: str | None) -> Iterator[Finding]:
-    """What the file says. What else a running process was given, it has told in its state."""
+    """The configuration in the file. The rest that a running process was given is in its state."""
     edit = f"${{EDITOR:-vi}} {quote(str(directory.settings))}"
     try:
         settings = read_settings(directory.settings)
