@@ -49,7 +49,6 @@ FILES = {
     "tests/journeys": "deep",
     "tests/journeys/test_handoff.py": "test",
     "tests/journeys/test_malformed_requests.py": "test soak",
-    "tests/journeys/test_rejected_requests.py": "test",
     "tests/local/chats/relays/test_command.py": "deep",
     "tests/local/chats/relays/test_reconnect.py": "deep",
     "tests/local/cloud/moto_patches/test_forgetting.py": "deep",
