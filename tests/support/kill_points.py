@@ -4,6 +4,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn
 
@@ -63,7 +64,7 @@ class KillPoints(ABC):
 
     def __init__(self) -> None:
         self._plans: dict[str, list[Plan]] = defaultdict(list)
-        self._local = threading.local()
+        self._current: ContextVar[tuple[Invocation, Run] | None] = ContextVar("current", default=None)
         self._lock = threading.Lock()
         self.runs: dict[tuple[str, str], list[list[str]]] = defaultdict(list)
         self.killed: dict[str, str] = {}
@@ -98,9 +99,8 @@ class KillPoints(ABC):
 
     @property
     def current(self) -> tuple[Invocation, Run] | None:
-        """What this thread works on."""
-        found: tuple[Invocation, Run] | None = getattr(self._local, "current", None)
-        return found
+        """The run that this thread works on, or that a route in a thread of its own belongs to."""
+        return self._current.get()
 
     def begin(self, invocation: Invocation, subject: str) -> None:
         """From now on the calls of this thread are those of a new run."""
@@ -114,11 +114,11 @@ class KillPoints(ABC):
             run = Run(subject, [], next(matching, None))
             runs.append(run.calls)
             invocation.runs.append(run)
-        self._local.current = invocation, run
+        self._current.set((invocation, run))
 
     def end(self) -> None:
         """From now on the calls of this thread count for no run."""
-        self._local.current = None
+        self._current.set(None)
 
     def planned_in(self, text: str) -> str:
         """The subject that the text of a webhook contains, if there is a plan for one."""
