@@ -51,14 +51,19 @@ class HandoffError(Exception):
 class RequestRefused(HandoffError):
     """The request cannot be granted. `code` is a stable name for programs, `message` a text for people.
 
-    On the wire it has an HTTP `status`, a `meaning` for the documentation, and `fields`: the JSON schemas of what a
-    refusal may add. Only classes with a meaning of their own are raised.
+    On the wire it has an HTTP `status`; its docstring is the meaning of the code in the documentation, and `fields` are
+    the JSON schemas of what it may add. Only classes with a code are raised.
     """
 
     code: ClassVar[str]
     status: ClassVar[int]
-    meaning: ClassVar[str]
     fields: ClassVar[Mapping[str, Any]] = {}
+
+    def __init_subclass__(cls, *, code: str = "", status: int = 0) -> None:
+        if code:
+            cls.code = code
+        if status:
+            cls.status = status
 
     def __init__(self, message: str, **extra: Any) -> None:
         super().__init__(message)
@@ -66,12 +71,9 @@ class RequestRefused(HandoffError):
         self.extra: Mapping[str, Any] = extra
 
 
-class InvalidRequest(RequestRefused):
-    """The request does not follow the HTTP contract."""
+class InvalidRequest(RequestRefused, code="invalid_request", status=422):
+    """The request does not match the contract; `errors` names fields where possible."""
 
-    code = "invalid_request"
-    status = 422
-    meaning = "The request does not match the contract; `errors` names fields where possible."
     fields: ClassVar[Mapping[str, Any]] = {
         "errors": {
             "type": "array",
@@ -84,23 +86,16 @@ class InvalidRequest(RequestRefused):
     }
 
 
-class Unauthenticated(RequestRefused):
-    """No token, or an unknown one."""
-
-    code = "unauthenticated"
-    status = 401
-    meaning = "The token, or a webhook's signature, is missing or wrong."
+class Unauthenticated(RequestRefused, code="unauthenticated", status=401):
+    """The token, or a webhook's signature, is missing or wrong."""
 
     def __init__(self) -> None:
         super().__init__("The token is missing or unknown. Pass a valid one as `Authorization: Bearer …`.")
 
 
-class MissingScope(RequestRefused):
-    """The token is valid and does not allow this."""
+class MissingScope(RequestRefused, code="missing_scope", status=403):
+    """The token does not have the scope that the call needs."""
 
-    code = "missing_scope"
-    status = 403
-    meaning = "The token does not have the scope that the call needs."
     fields: ClassVar[Mapping[str, Any]] = {"scope": {"type": "string"}}
 
     def __init__(self, scope: str) -> None:
@@ -111,45 +106,29 @@ class MissingScope(RequestRefused):
         )
 
 
-class UnknownToken(RequestRefused):
-    """No such token, or another user's: the answer is the same."""
-
-    code = "unknown_token"
-    status = 404
-    meaning = "You have no token with this id."
+class UnknownToken(RequestRefused, code="unknown_token", status=404):  # another user's looks the same
+    """You have no token with this id."""
 
     def __init__(self, token_id: str) -> None:
         super().__init__(f"You have no token {token_id}, so nothing was revoked. List yours with GET /tokens.")
 
 
-class UnknownUser(RequestRefused):
+class UnknownUser(RequestRefused, code="unknown_user", status=404):
     """No user has this id."""
-
-    code = "unknown_user"
-    status = 404
-    meaning = "No user has this id."
 
     def __init__(self, user_id: str) -> None:
         super().__init__(f"There is no user {user_id}, so nothing was removed. List all with GET /users.")
 
 
-class UserExists(RequestRefused):
+class UserExists(RequestRefused, code="user_exists", status=409):
     """A user has this id already."""
-
-    code = "user_exists"
-    status = 409
-    meaning = "A user has this id already."
 
     def __init__(self, user_id: str) -> None:
         super().__init__(f"There is a user {user_id} already. Nothing was changed. Choose another id.")
 
 
-class LoginRefused(RequestRefused):
-    """The code of a first login is wrong, was used or revoked, or is too old: the answer is the same."""
-
-    code = "login_refused"
-    status = 403
-    meaning = "The code of a first login is wrong, was used or revoked, or is too old."
+class LoginRefused(RequestRefused, code="login_refused", status=403):
+    """The code of a first login is wrong, was used or revoked, or is too old."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -158,56 +137,36 @@ class LoginRefused(RequestRefused):
         )
 
 
-class UnknownSession(RequestRefused):
-    """No such session, or another user's: the answer is the same."""
-
-    code = "unknown_session"
-    status = 404
-    meaning = "You have no session with this id."
+class UnknownSession(RequestRefused, code="unknown_session", status=404):  # another user's looks the same
+    """You have no session with this id."""
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"There is no session {session_id}. List yours with GET /sessions.")
 
 
-class UnknownHandoff(RequestRefused):
-    """No such handoff, or another user's: the answer is the same."""
-
-    code = "unknown_handoff"
-    status = 404
-    meaning = "You have no handoff with this id."
+class UnknownHandoff(RequestRefused, code="unknown_handoff", status=404):  # another user's looks the same
+    """You have no handoff with this id."""
 
     def __init__(self, handoff_id: str) -> None:
         super().__init__(f"There is no handoff {handoff_id}. List yours with GET /handoffs.")
 
 
-class UnknownPlatform(RequestRefused):
-    """Not the name of a platform."""
-
-    code = "unknown_platform"
-    status = 422
-    meaning = "No platform has this name."
+class UnknownPlatform(RequestRefused, code="unknown_platform", status=422):
+    """No platform has this name."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         super().__init__(f"{name!r} is not a known platform. Choose one of: {', '.join(known)}.")
 
 
-class PlatformNotSupported(RequestRefused):
-    """A listed platform without an adapter, or one that this kind of service cannot use: `why` says so."""
-
-    code = "platform_not_supported"
-    status = 422
-    meaning = "The platform is listed but not supported yet."
+class PlatformNotSupported(RequestRefused, code="platform_not_supported", status=422):
+    """The platform is listed but not supported yet."""
 
     def __init__(self, name: str, supported: Iterable[str], why: str = "") -> None:
         super().__init__(f"{why or f'{name} is not supported yet.'} Choose one of: {', '.join(supported)}.")
 
 
-class PlatformNotConfigured(RequestRefused):
-    """A platform without its secrets."""
-
-    code = "platform_not_configured"
-    status = 422
-    meaning = "The operator has not set the platform's secrets."
+class PlatformNotConfigured(RequestRefused, code="platform_not_configured", status=422):
+    """The operator has not set the platform's secrets."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -215,34 +174,22 @@ class PlatformNotConfigured(RequestRefused):
         )
 
 
-class PlatformUnavailable(RequestRefused):
-    """The platform must be asked before the request can be granted, and did not answer."""
-
-    code = "platform_unavailable"
-    status = 503
-    meaning = "The platform did not answer, and must be asked first. Nothing was changed: retry."
+class PlatformUnavailable(RequestRefused, code="platform_unavailable", status=503):
+    """The platform did not answer, and must be asked first. Nothing was changed: retry."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} did not answer, so the chat could not be checked. Nothing was changed. Try again.")
 
 
-class ChatRefused(RequestRefused):
+class ChatRefused(RequestRefused, code="chat_refused", status=422):
     """The platform has no such chat, or its bot cannot work there."""
-
-    code = "chat_refused"
-    status = 422
-    meaning = "The platform has no such chat, or its bot cannot work there."
 
     def __init__(self, why: str) -> None:
         super().__init__(f"{why.rstrip('.')}. Nothing was changed.")
 
 
-class NoHome(RequestRefused):
-    """The user has no home on the platform and named no target."""
-
-    code = "no_home"
-    status = 422
-    meaning = "You have no home on the platform and named no target."
+class NoHome(RequestRefused, code="no_home", status=422):
+    """You have no home on the platform and named no target."""
 
     def __init__(self, name: str | None) -> None:
         super().__init__(
@@ -251,12 +198,9 @@ class NoHome(RequestRefused):
         )
 
 
-class Moved(RequestRefused):
-    """The session lives elsewhere: the writer has an old epoch or an old place."""
+class Moved(RequestRefused, code="moved", status=409):
+    """The session was moved since you read it; the fields say where it lives now."""
 
-    code = "moved"
-    status = 409
-    meaning = "The session was moved since you read it; the fields say where it lives now."
     fields: ClassVar[Mapping[str, Any]] = {
         "owner": {"type": "string"},
         "epoch": {"type": "integer"},
@@ -275,12 +219,9 @@ class Moved(RequestRefused):
         )
 
 
-class OutOfSequence(RequestRefused):
-    """The messages do not continue the stored transcript."""
+class OutOfSequence(RequestRefused, code="out_of_sequence", status=409):
+    """The messages do not continue the stored transcript, which has `message_count` messages."""
 
-    code = "out_of_sequence"
-    status = 409
-    meaning = "The messages do not continue the stored transcript, which has `message_count` messages."
     fields: ClassVar[Mapping[str, Any]] = {"message_count": {"type": "integer"}}
 
     def __init__(self, session_id: str, message_count: int) -> None:
@@ -290,23 +231,15 @@ class OutOfSequence(RequestRefused):
         )
 
 
-class SessionBusy(RequestRefused):
-    """A turn of the session is accepted, queued or running."""
-
-    code = "session_busy"
-    status = 409
-    meaning = "A turn of the session is queued or running."
+class SessionBusy(RequestRefused, code="session_busy", status=409):
+    """A turn of the session is queued or running."""
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"The agent is still working on session {session_id}. Try again when it has answered.")
 
 
-class SessionSuspended(RequestRefused):
-    """Too many turns in a row were interrupted."""
-
-    code = "session_suspended"
-    status = 409
-    meaning = "The session was interrupted too often and takes no more turns."
+class SessionSuspended(RequestRefused, code="session_suspended", status=409):
+    """The session was interrupted too often and takes no more turns."""
 
     def __init__(self, session_id: str) -> None:
         super().__init__(
@@ -315,12 +248,9 @@ class SessionSuspended(RequestRefused):
         )
 
 
-class HandoffInFlight(RequestRefused):
+class HandoffInFlight(RequestRefused, code="handoff_in_flight", status=409):
     """The session is already being handed off."""
 
-    code = "handoff_in_flight"
-    status = 409
-    meaning = "The session is already being handed off."
     fields: ClassVar[Mapping[str, Any]] = {"handoff_id": {"type": "string"}}
 
     def __init__(self, session_id: str, handoff_id: str) -> None:
@@ -331,12 +261,8 @@ class HandoffInFlight(RequestRefused):
         )
 
 
-class PlaceBusy(RequestRefused):
-    """Another session lives at the target. One of another user is never replaced, the user's own only on request."""
-
-    code = "place_busy"
-    status = 409
-    meaning = "Another session lives at the place, or the chat belongs to another user."
+class PlaceBusy(RequestRefused, code="place_busy", status=409):
+    """Another session lives at the place, or the chat belongs to another user."""
 
     def __init__(self, route: str, *, is_mine: bool = True) -> None:
         super().__init__(
@@ -346,12 +272,8 @@ class PlaceBusy(RequestRefused):
         )
 
 
-class WriteFirst(RequestRefused):
-    """The platform delivers messages of a bot only for some time after the person wrote, and that time is over."""
-
-    code = "write_first"
-    status = 409
-    meaning = "The platform lets a bot write only for some time after you wrote to it, and that time is over."
+class WriteFirst(RequestRefused, code="write_first", status=409):
+    """The platform lets a bot write only for some time after you wrote to it, and that time is over."""
 
     def __init__(self, platform: str, window: int) -> None:
         super().__init__(
@@ -360,23 +282,15 @@ class WriteFirst(RequestRefused):
         )
 
 
-class IdempotencyKeyReused(RequestRefused):
-    """The same key with a different body."""
-
-    code = "idempotency_key_reused"
-    status = 422
-    meaning = "The Idempotency-Key was used with another body."
+class IdempotencyKeyReused(RequestRefused, code="idempotency_key_reused", status=422):
+    """The Idempotency-Key was used with another body."""
 
     def __init__(self) -> None:
         super().__init__("You used this Idempotency-Key for a different request. Use a new key for each request.")
 
 
-class TooLate(RequestRefused):
+class TooLate(RequestRefused, code="too_late", status=409):
     """The handoff can no longer be cancelled."""
-
-    code = "too_late"
-    status = 409
-    meaning = "The handoff can no longer be cancelled."
 
     def __init__(self, handoff_id: str, state: str) -> None:
         super().__init__(
@@ -386,78 +300,50 @@ class TooLate(RequestRefused):
         )
 
 
-class UnknownRunner(RequestRefused):
-    """The user has no runner with this id."""
-
-    code = "unknown_runner"
-    status = 404
-    meaning = "You have no runner with this id."
+class UnknownRunner(RequestRefused, code="unknown_runner", status=404):
+    """You have no runner with this id."""
 
     def __init__(self, runner_id: str) -> None:
         super().__init__(f"You have no runner {runner_id}. Start `handoff run` on that machine, which registers it.")
 
 
-class RunnerRevoked(RequestRefused):
-    """The user has revoked the runner: it may claim nothing and commit nothing."""
-
-    code = "runner_revoked"
-    status = 403
-    meaning = "The runner was revoked: it may claim nothing and commit nothing."
+class RunnerRevoked(RequestRefused, code="runner_revoked", status=403):
+    """The runner was revoked: it may claim nothing and commit nothing."""
 
     def __init__(self, runner_id: str) -> None:
         super().__init__(f"Runner {runner_id} was revoked. Delete its id on that machine to register it as a new one.")
 
 
-class RunnerTooOld(RequestRefused):
+class RunnerTooOld(RequestRefused, code="runner_too_old", status=426):
     """The runner speaks a version of the protocol that this service does not."""
-
-    code = "runner_too_old"
-    status = 426
-    meaning = "The runner speaks a version of the protocol that this service does not."
 
     def __init__(self, protocol: int) -> None:
         super().__init__(f"This service does not speak version {protocol} of the runner protocol. Update `handoff`.")
 
 
-class UnknownTurn(RequestRefused):
-    """The runner was never offered this turn."""
-
-    code = "unknown_turn"
-    status = 404
-    meaning = "The turn is not known, or was offered to another runner."
+class UnknownTurn(RequestRefused, code="unknown_turn", status=404):
+    """The turn is not known, or was offered to another runner."""
 
     def __init__(self, turn_id: str) -> None:
         super().__init__(f"Turn {turn_id} is not known, or was offered to another runner.")
 
 
-class TurnTaken(RequestRefused):
+class TurnTaken(RequestRefused, code="taken", status=409):
     """Another process works on the turn."""
-
-    code = "taken"
-    status = 409
-    meaning = "Another process works on the turn."
 
     def __init__(self, turn_id: str) -> None:
         super().__init__(f"Turn {turn_id} is taken by another process. Poll again.")
 
 
-class TurnEnded(RequestRefused):
-    """The turn is over: stopped, withdrawn, or its session has moved."""
-
-    code = "ended"
-    status = 409
-    meaning = "The turn is over; nothing more is taken for it."
+class TurnEnded(RequestRefused, code="ended", status=409):
+    """The turn is over; nothing more is taken for it."""
 
     def __init__(self, turn_id: str) -> None:
         super().__init__(f"Turn {turn_id} is over. Cancel the agent; nothing more is taken for it.")
 
 
-class TurnSuperseded(RequestRefused):
-    """A newer claim of the turn exists, so this one may write nothing."""
-
-    code = "superseded"
-    status = 409
-    meaning = "The turn was claimed again since; nothing more is taken from this claim."
+class TurnSuperseded(RequestRefused, code="superseded", status=409):
+    """The turn was claimed again since; nothing more is taken from this claim."""
 
     def __init__(self, turn_id: str) -> None:
         super().__init__(
@@ -465,12 +351,8 @@ class TurnSuperseded(RequestRefused):
         )
 
 
-class OtherResult(RequestRefused):
-    """The claim has committed another result already."""
-
-    code = "other_result"
-    status = 409
-    meaning = "The claim has committed another result already, which stands."
+class OtherResult(RequestRefused, code="other_result", status=409):
+    """The claim has committed another result already, which stands."""
 
     def __init__(self, turn_id: str) -> None:
         super().__init__(f"Turn {turn_id} has another result from the same claim already, which stands.")
@@ -486,12 +368,8 @@ class LimitReached(RequestRefused):
         self.retry_after = retry_after
 
 
-class TooManyOpenHandoffs(LimitReached):
-    """Too many handoffs of the user are pending or running."""
-
-    code = "too_many_open_handoffs"
-    status = 429
-    meaning = "You have as many handoffs in progress as you may."
+class TooManyOpenHandoffs(LimitReached, code="too_many_open_handoffs", status=429):
+    """You have as many handoffs in progress as you may."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(
@@ -502,12 +380,8 @@ class TooManyOpenHandoffs(LimitReached):
         )
 
 
-class TooManyTurns(LimitReached):
-    """The agent has answered the user as often in this hour as it may."""
-
-    code = "too_many_turns"
-    status = 429
-    meaning = "The agent has answered you as often in this hour as it may."
+class TooManyTurns(LimitReached, code="too_many_turns", status=429):
+    """The agent has answered you as often in this hour as it may."""
 
     def __init__(self, limit: int, *, retry_after: int) -> None:
         super().__init__(
@@ -518,12 +392,8 @@ class TooManyTurns(LimitReached):
         )
 
 
-class TooManyNotices(LimitReached):
-    """The user's last notice is too recent."""
-
-    code = "too_many_notices"
-    status = 429
-    meaning = "Your last notice is less than a minute old. This one was dropped."
+class TooManyNotices(LimitReached, code="too_many_notices", status=429):
+    """Your last notice is less than a minute old. This one was dropped."""
 
     def __init__(self, *, every: int, retry_after: int) -> None:
         super().__init__(
@@ -531,12 +401,8 @@ class TooManyNotices(LimitReached):
         )
 
 
-class StorageFull(LimitReached):
-    """The transcripts of the user take as much room as they may."""
-
-    code = "storage_full"
-    status = 429
-    meaning = "Your transcripts take as much room as they may."
+class StorageFull(LimitReached, code="storage_full", status=429):
+    """Your transcripts take as much room as they may."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(

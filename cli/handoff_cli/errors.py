@@ -18,8 +18,11 @@ from typing import Any
 class CliError(Exception):
     """Ends the command. The message is one line for the user: what happened and what to do."""
 
-    exit_code = 1
     code = "failed"
+    exit_code = 1
+
+    def __init_subclass__(cls, *, code: str = "", exit_code: int = 0) -> None:
+        cls.code, cls.exit_code = code or cls.code, exit_code or cls.exit_code
 
     @property
     def details(self) -> dict[str, Any]:
@@ -27,18 +30,12 @@ class CliError(Exception):
         return {}
 
 
-class UsageProblem(CliError):
+class UsageProblem(CliError, code="usage", exit_code=2):
     """Wrong command line or unreadable file; nothing was sent."""
 
-    exit_code = 2
-    code = "usage"
 
-
-class Ambiguous(CliError):
+class Ambiguous(CliError, code="ambiguous", exit_code=2):
     """A name matches several sessions."""
-
-    exit_code = 2
-    code = "ambiguous"
 
     def __init__(self, message: str, *, candidates: list[dict[str, Any]]) -> None:
         self.candidates = candidates
@@ -69,29 +66,17 @@ class HandoffFailed(CliError):
     """The handoff failed, or the receipt does not match."""
 
 
-class StillRunning(CliError):
+class StillRunning(CliError, code="still_running", exit_code=3):
     """The wait timed out; the handoff is still running."""
 
-    exit_code = 3
-    code = "still_running"
 
-
-class Unreachable(CliError):
+class Unreachable(CliError, code="unreachable", exit_code=4):
     """No answer, or the answer is not from a Handoff service."""
 
-    exit_code = 4
-    code = "unreachable"
 
-
-class NotAccepted(CliError):
+class NotAccepted(CliError, code="not_accepted", exit_code=5):
     """The service does not accept this runner: its token or itself was revoked, or it is too old."""
 
-    exit_code = 5
-    code = "not_accepted"
 
-
-class Interrupted(CliError):
+class Interrupted(CliError, code="interrupted", exit_code=130):
     """The user pressed Ctrl-C."""
-
-    exit_code = 130
-    code = "interrupted"

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from inspect import cleandoc
 from typing import Any
 
 from starlette.responses import JSONResponse
@@ -28,8 +29,8 @@ class Code:
 
 def _refused(kind: type[RequestRefused]) -> Iterator[tuple[str, Code]]:
     """The codes of a class of refusals and of all below it."""
-    if "meaning" in vars(kind):
-        yield kind.code, Code(kind.status, kind.meaning, kind.fields)
+    if "code" in vars(kind):
+        yield kind.code, Code(kind.status, cleandoc(kind.__doc__ or ""), kind.fields)
     for below in kind.__subclasses__():
         yield from _refused(below)
 

@@ -16,10 +16,8 @@ _SECONDS = 30
 _PRIVATE = ("HANDOFF_TOKEN", "HANDOFF_SUPERVISOR")
 
 
-class AgentUnusable(CliError):
+class AgentUnusable(CliError, code="agent_unusable"):
     """An agent cannot be used; the message says which command mends it."""
-
-    code = "agent_unusable"
 
 
 class NotInstalled(AgentUnusable):
