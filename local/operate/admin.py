@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import boto3
-from botocore.exceptions import BotoCoreError, ClientError
-
+from local.operate.deploy.aws import Account
+from local.operate.deploy.problems import Stopped, explained
 from shared.aws.tables import DynamoTables
 from shared.domain.routes import Place
-from shared.domain.tokens import USUAL, Scope, Token, token_id
+from shared.domain.tokens import FIRST, USUAL, Scope, Token, token_id
 from shared.errors import RequestRefused
 from shared.platforms import PLATFORMS
 from shared.platforms.spec import PlatformSpec
@@ -31,16 +30,21 @@ def main(arguments: Sequence[str] | None = None, *, client: Any = None) -> int:
     """Change the tables with the AWS credentials of the environment."""
     asked = _parser().parse_args(arguments)
     try:
-        tables = DynamoTables(
-            client or boto3.client("dynamodb"), handoffs=asked.handoffs_table, sessions=asked.sessions_table
-        )
-        return COMMANDS[asked.command](store_on(tables), asked)
-    except (BotoCoreError, ClientError) as error:
-        return _refused(f"AWS refused: {error}\nCheck region, credentials and the names of the tables, then try again.")
+        with explained("Check the names of the tables, too; it can be repeated."):
+            tables = DynamoTables(client or _signed_in(), handoffs=asked.handoffs_table, sessions=asked.sessions_table)
+            return COMMANDS[asked.command](store_on(tables), asked)
+    except Stopped as stopped:
+        return _refused(str(stopped))
     except RequestRefused as refused:
         return _refused(refused.message.partition(" List ")[0])
     except ValueError as refused:
         return _refused(f"{refused}. Nothing was added for that platform.")
+
+
+def _signed_in() -> Any:
+    account = Account.of(profile=None, region=None)
+    sys.stderr.write(f"{account.line()}\n")
+    return account.dynamodb
 
 
 def _add_user(store: Store, asked: argparse.Namespace) -> int:
@@ -103,7 +107,7 @@ def _list_tokens(store: Store, asked: argparse.Namespace) -> int:
 def _add_token(store: Store, asked: argparse.Namespace) -> int:
     now = time.time_ns() // 1_000_000
     expires_at = now + asked.days * 24 * 3600 * 1000 if asked.days else None
-    scopes = frozenset(asked.scope) if asked.scope else USUAL
+    scopes = frozenset(asked.scope) if asked.scope else FIRST if asked.command == "add-user" else USUAL
     issued = issue_token(store.accounts, asked.user, now=now, scopes=scopes, label=asked.label, expires_at=expires_at)
     if asked.json:
         return _show([{**_token_row(issued.token), "token": issued.plaintext}], asked)
@@ -117,8 +121,11 @@ def _revoke_token(store: Store, asked: argparse.Namespace) -> int:
     user, wanted = asked.user, asked.id
     if wanted is None:
         user, wanted = user.removeprefix("ho_").partition(".")[0], token_id(hash_of(asked.user))
-    revoke_token(store.accounts, user, wanted)
+    linked = revoke_token(store.accounts, user, wanted)
     sys.stderr.write("Revoked. Requests with this token are now rejected.\n")
+    for each in linked:
+        unlinking = f"unidentify {user} --{each.platform} {each.account}"
+        sys.stderr.write(f"It has linked {each.account} on {each.platform}. To unlink it: {unlinking}\n")
     return 0
 
 
@@ -189,7 +196,13 @@ def _parser() -> argparse.ArgumentParser:
         )
     homes.add_argument("--home", action="append", default=[], type=_home, metavar="PLATFORM=CHAT")
     rights.add_argument("--label", default="", help="what the token is for")
-    rights.add_argument("--scope", action="append", type=Scope, choices=list(Scope), help="default: handoff, read, run")
+    rights.add_argument(
+        "--scope",
+        action="append",
+        type=Scope,
+        choices=list(Scope),
+        help="default: handoff, read, run; for add-user also link",
+    )
     rights.add_argument("--days", type=int, help="how long it is valid; default: until it is revoked")
     commands.add_parser("add-user", parents=[user, accounts, homes, rights], help="add a user with a new token")
     commands.add_parser("users", help="list users")

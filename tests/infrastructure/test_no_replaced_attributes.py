@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.syntax import parse
+
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("functions", "shared", "local", "cli")
 OWN = {*PRODUCT, "handoff_cli", "handoff_server", "docs"}
@@ -27,7 +29,7 @@ FILES = sorted(
 
 def replaced(source: str) -> Iterator[str]:
     """Attributes of imported modules and classes that the source assigns or deletes, by their full names."""
-    tree = ast.parse(source)
+    tree = parse(source)
     imported = dict(_imports(tree))
     for node in ast.walk(tree):
         for target in _targets(node):
@@ -64,6 +66,10 @@ def _targets(node: ast.AST) -> Iterator[ast.expr]:
             yield ast.Attribute(owner, str(name.value) if isinstance(name, ast.Constant) else "*")
         case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="__dict__") as owner)):
             yield owner
+        case ast.Call(
+            func=ast.Attribute(value=ast.Call(func=ast.Name(id="vars"), args=[owner]), attr="update" | "pop")
+        ):
+            yield ast.Attribute(owner, "*")
 
 
 def _flat(target: ast.expr) -> Iterator[ast.expr]:
@@ -75,6 +81,8 @@ def _flat(target: ast.expr) -> Iterator[ast.expr]:
             yield from _flat(value)
         case ast.Subscript(value=ast.Attribute(attr="__dict__") as owner):
             yield owner
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="vars"), args=[owner])):
+            yield ast.Attribute(owner, "*")
         case _:
             yield target
 
@@ -102,7 +110,7 @@ def test_each_exception_is_needed() -> None:
 
 
 def test_mocks_are_for_tests() -> None:
-    names = {name for path in FILES for name in dict(_imports(ast.parse(path.read_text()))).values()}
+    names = {name for path in FILES for name in dict(_imports(parse(path.read_text()))).values()}
 
     assert {name for name in names if name.startswith("unittest")} == set()
 
@@ -117,6 +125,8 @@ def test_mocks_are_for_tests() -> None:
         ("import discord\nsetattr(discord.Client, 'run', later)", "discord.Client.run"),
         ("from discord import Client\nsetattr(Client, name, later)", "discord.Client.*"),
         ("import json\njson.__dict__['dumps'] = quick", "json.__dict__"),
+        ("import fastapi\nvars(fastapi.utils)['is_v1'] = never", "fastapi.utils.*"),
+        ("import fastapi\nvars(fastapi.utils).update(is_v1=never)", "fastapi.utils.*"),
         ("import json\njson.__dict__.update(dumps=quick)", "json.__dict__"),
         ("import json\ndel json.dumps", "json.dumps"),
         ("import json\njson.limit += 1", "json.limit"),

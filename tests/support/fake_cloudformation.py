@@ -38,6 +38,7 @@ class FakeStack:
     id: str
     status: str
     template: Document = field(default_factory=lambda: {"Resources": {}, "Parameters": {}, "Outputs": {}})
+    attempted: Document = field(default_factory=dict)  # of a creation that is under way or has failed
     parameters: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
@@ -239,7 +240,7 @@ class FakeCloudFormation:
                 other.execution = "OBSOLETE"
         found.execution = "EXECUTE_IN_PROGRESS"
         verb = "CREATE" if found.stack.status == "REVIEW_IN_PROGRESS" else "UPDATE"
-        found.stack.tags = found.tags
+        found.stack.tags, found.stack.attempted = found.tags, found.template
         found.stack.status = f"{verb}_IN_PROGRESS"
         found.stack.work = self._carry_out(found, verb)
         return {}
@@ -254,7 +255,12 @@ class FakeCloudFormation:
         return {"StackEvents": newest[start : start + page], **more}
 
     def _GetTemplate(self, form: Mapping[str, str]) -> Document:  # noqa: N802  # see above
-        return {"TemplateBody": json.dumps(self.live(form["StackName"]).template)}
+        stack = self.live(form["StackName"])
+        if "ChangeSetName" in form:
+            return {"TemplateBody": json.dumps(self._change_set(form).template)}
+        if stack.status == "REVIEW_IN_PROGRESS":
+            raise Refused("ValidationError", f"Stack with id {stack.id} does not exist")
+        return {"TemplateBody": json.dumps(stack.template if stack.template["Resources"] else stack.attempted)}
 
     def _ListStackResources(self, form: Mapping[str, str]) -> Document:  # noqa: N802  # see above
         stack = self.live(form["StackName"])

@@ -10,6 +10,7 @@ from local.operate.deploy.aws import Account
 from local.operate.deploy.bucket import Bucket
 from local.operate.deploy.change_set import ChangeSet, shown, summary
 from local.operate.deploy.console import Talk
+from local.operate.deploy.owner import Owner, owner_of
 from local.operate.deploy.problems import Stopped
 from local.operate.deploy.settings import Settings
 from local.operate.deploy.stacks import NEVER_CREATED, Follower, StackState, describe
@@ -19,12 +20,19 @@ STUCK = frozenset({"UPDATE_ROLLBACK_FAILED"})
 _ANSWER = "The plan needs your agreement: repeat the command with --yes, or at a terminal. The stack was not changed."
 
 
-def refuse_others(stack: StackState) -> None:
-    """Raise Stopped for a stack that was made by something else."""
-    if not stack.is_ours:
+def refuse(stack: StackState, owner: Owner, settings: Settings) -> None:
+    """Raise Stopped for a stack that a deploy must not change: one of something else, or one that is half removed."""
+    if owner is Owner.OTHER:
         raise Stopped(
             f"The stack {stack.name} is not one of Handoff. Nothing was changed. Choose another name with --stack."
         )
+    if stack.status in NEVER_CREATED and owner is not Owner.HANDOFF:
+        raise Stopped(
+            f"The creation of the stack {stack.name} failed under an earlier version, and nothing but its name shows that it "
+            "is Handoff's. Nothing was changed. Delete it in the AWS console, then repeat the command."
+        )
+    if stack.status == "DELETE_FAILED":
+        raise Stopped(f"The stack {stack.name} is half removed. Finish that first: handoff destroy {settings.options}")
 
 
 @dataclass
@@ -66,16 +74,12 @@ class Deploy:
             stack = describe(self.account.cloudformation, self.settings.stack)
         if stack is None:
             return None
-        refuse_others(stack)
+        refuse(stack, owner_of(self.account.cloudformation, stack), self.settings)
         if stack.status in NEVER_CREATED:
             self._remove_failed(stack)
             return None
         if stack.status in STUCK:
             return self._finish_rollback(stack)
-        if stack.status == "DELETE_FAILED":
-            raise Stopped(
-                f"The stack {stack.name} is half removed. Finish that first: handoff destroy --stack {stack.name}"
-            )
         return stack
 
     def _remove_failed(self, stack: StackState) -> None:
@@ -136,7 +140,8 @@ class Deploy:
     def _agree(self, plan: ChangeSet) -> None:
         """Show the plan and ask. Raises Stopped, and removes the plan, unless the operator agrees."""
         verb = "create" if plan.is_creation else "change"
-        self.talk.say(f"Plan to {verb} the stack {self.settings.stack}: {summary(plan.changes)}.")
+        place = f"the stack {self.settings.stack} in {self.account.region}"
+        self.talk.say(f"Plan to {verb} {place}: {summary(plan.changes)}.")
         for line in shown(plan.changes):
             self.talk.say(line)
         try:
@@ -157,8 +162,8 @@ class Deploy:
         self.talk.say("What is in them is kept beside the stack, but the service would not see it any more.")
         if not self.replace_tables:
             raise Stopped(
-                "Data would be out of reach, so nothing was changed. Export it first (`handoff data export --stack "
-                f"{self.settings.stack} FILE`), then repeat the command with --replace-tables."
+                "Data would be out of reach, so nothing was changed. Export it first (`handoff data export "
+                f"{self.settings.options} FILE`), then repeat the command with --replace-tables."
             )
 
     def _apply(self, plan: ChangeSet) -> StackState:

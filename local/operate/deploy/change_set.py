@@ -3,10 +3,11 @@
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from local.operate.deploy.problems import Stopped, code_of
 from local.operate.deploy.stacks import OURS, REVIEW, TAG, StackState, describe
@@ -62,13 +63,19 @@ class ChangeSet:
     id: str
     stack_id: str
     is_creation: bool
+    has_made_stack: bool
     changes: list[Change]
+
+    @property
+    def _address(self) -> dict[str, str]:
+        """The stack as well: a right to change one stack does not cover a change set that is named alone."""
+        return {"StackName": self.stack_id, "ChangeSetName": self.id}
 
     def execute(self) -> None:
         """Start it, once: a repeated request is recognised. Raises Stopped if the stack has changed since it was made."""
         try:
             self.client.execute_change_set(
-                ChangeSetName=self.id,
+                **self._address,
                 ClientRequestToken=self.id.rpartition("/")[2],
                 # What a failed deploy created is removed again, even tables: they are empty.
                 RetainExceptOnCreate=True,
@@ -84,9 +91,16 @@ class ChangeSet:
             ) from error
 
     def discard(self) -> None:
-        """Remove the plan, and the empty stack that it made, unless another deploy has a plan for it or has begun."""
-        self.client.delete_change_set(ChangeSetName=self.id)
-        if not self.is_creation:
+        """Remove the plan, and the empty stack that it made, unless another deploy has a plan for it or has begun.
+
+        Never raises an error of AWS: a plan that stays does nothing, and what the run has to say is said.
+        """
+        with suppress(BotoCoreError, ClientError):
+            self._discard()
+
+    def _discard(self) -> None:
+        self.client.delete_change_set(**self._address)
+        if not self.has_made_stack:
             return
         others = self.client.list_change_sets(StackName=self.stack_id).get("Summaries", [])
         found = describe(self.client, self.stack_id)
@@ -94,7 +108,10 @@ class ChangeSet:
             self.client.delete_stack(StackName=self.stack_id)
 
     def _execution_status(self) -> str:
-        return str(self.client.describe_change_set(ChangeSetName=self.id).get("ExecutionStatus", ""))
+        return str(self.described().get("ExecutionStatus", ""))
+
+    def described(self, **more: str) -> Any:
+        return self.client.describe_change_set(**self._address, **more)
 
 
 def make(
@@ -125,11 +142,11 @@ def make(
         Capabilities=["CAPABILITY_IAM"],
         Tags=[{"Key": TAG, "Value": OURS}],
     )
-    change_set = ChangeSet(client, made["Id"], made["StackId"], is_creation, [])
+    change_set = ChangeSet(client, made["Id"], made["StackId"], is_creation, stack is None, [])
     try:
-        found = _finished(client, change_set.id, sleep)
+        found = _finished(change_set, sleep)
         if found["Status"] == "CREATE_COMPLETE":
-            change_set.changes = list(_changes(client, change_set.id, found))
+            change_set.changes = list(_changes(change_set, found))
             return change_set
     except BaseException:
         change_set.discard()
@@ -141,15 +158,15 @@ def make(
     raise Stopped(f"CloudFormation refuses the plan: {reason} Nothing was changed.")
 
 
-def _finished(client: Any, change_set_id: str, sleep: Callable[[float], None]) -> Any:
+def _finished(change_set: ChangeSet, sleep: Callable[[float], None]) -> Any:
     while True:
-        found = client.describe_change_set(ChangeSetName=change_set_id)
+        found = change_set.described()
         if not found["Status"].endswith(("_PENDING", "_IN_PROGRESS")):
             return found
         sleep(1.0)
 
 
-def _changes(client: Any, change_set_id: str, page: Any) -> Iterator[Change]:
+def _changes(change_set: ChangeSet, page: Any) -> Iterator[Change]:
     while True:
         for one in page["Changes"]:
             change = one["ResourceChange"]
@@ -161,4 +178,4 @@ def _changes(client: Any, change_set_id: str, page: Any) -> Iterator[Change]:
             )
         if not page.get("NextToken"):
             return
-        page = client.describe_change_set(ChangeSetName=change_set_id, NextToken=page["NextToken"])
+        page = change_set.described(NextToken=page["NextToken"])

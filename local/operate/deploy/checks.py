@@ -6,40 +6,51 @@ from typing import Any
 from local.operate.deploy.apply import DONE
 from local.operate.deploy.aws import Account
 from local.operate.deploy.first_user import accounts_of
+from local.operate.deploy.owner import Owner, owner_of
 from local.operate.deploy.secret_store import AGENT_KEY
+from local.operate.deploy.settings import Settings
 from local.operate.deploy.stacks import NEVER_CREATED, REVIEW, StackState, describe
 from local.operate.deploy.template import RELEASE
 from shared.aws.secrets import SsmSecrets
 
+_SERVES = DONE | {"IMPORT_COMPLETE", "IMPORT_ROLLBACK_COMPLETE"}
 _WITH_KEY = ("openai",)
 
 
-def checks(account: Account, name: str, *, version: str) -> Iterator[dict[str, Any]]:
+def checks(account: Account, settings: Settings, *, version: str) -> Iterator[dict[str, Any]]:
     """Reads only. Raises botocore's errors."""
-    stack, deploy = describe(account.cloudformation, name), f"handoff deploy --stack {name}"
-    yield _state(stack, name, deploy)
-    if stack is None or "SessionsTableName" not in stack.outputs:
+    yield _check("aws", ok=True, detail=account.line())
+    stack, deploy = describe(account.cloudformation, settings.stack), f"handoff deploy {settings.options}"
+    owner = owner_of(account.cloudformation, stack) if stack else None
+    yield _state(stack, owner, settings, deploy)
+    if stack is None or owner is Owner.OTHER or "SessionsTableName" not in stack.outputs:
         return
     yield _release(stack.outputs, version, deploy)
     users = accounts_of(account.dynamodb, stack.outputs).users()
     if users:
         yield _check("users", ok=True, detail=f"{len(users)}")
     else:
-        yield _check("users", ok=False, detail="no user is known, so no token is valid", fix=deploy)
+        yield _check("users", ok=False, detail="no user is known, so no token is valid", fix=f"{deploy} --new-token")
     if (agent := stack.parameters.get("Agent")) in _WITH_KEY:
         key = SsmSecrets(account.ssm, stack.parameters.get("SecretsPrefix", "/handoff")).get(AGENT_KEY)
         detail = f"the agent {agent} has {'a key' if key else 'no key, so no turn can be answered'}"
         yield _check("agent key", ok=bool(key), detail=detail, fix=f"{deploy} --secret {AGENT_KEY}")
 
 
-def _state(stack: StackState | None, name: str, deploy: str) -> dict[str, Any]:
+def _state(stack: StackState | None, owner: Owner | None, settings: Settings, deploy: str) -> dict[str, Any]:
+    name = settings.stack
     if stack is None:
         return _check("stack", ok=False, detail=f"there is no stack {name} in this account and region", fix=deploy)
-    if not stack.is_ours:
+    if owner is Owner.OTHER:
         return _check(
             "stack", ok=False, detail=f"{name} is not a stack of Handoff", fix="handoff deploy --stack OTHER-NAME"
         )
-    if stack.status in DONE:
+    if owner is Owner.OLDER and stack.status in _SERVES:
+        detail = (
+            f"{name}: {stack.status}: an earlier version deployed it, without the mark that `handoff destroy` wants"
+        )
+        return _check("stack", ok=None, detail=detail, fix=deploy)
+    if stack.status in _SERVES:
         return _check("stack", ok=True, detail=f"{name}: {stack.status}")
     details = {
         REVIEW: "a plan was made and never applied",
@@ -50,7 +61,7 @@ def _state(stack: StackState | None, name: str, deploy: str) -> dict[str, Any]:
     if stack.status in NEVER_CREATED:
         return _check("stack", ok=False, detail=f"{name}: {stack.status}: an earlier deploy failed", fix=deploy)
     if stack.status.startswith("DELETE"):
-        return _check("stack", ok=False, detail=detail, fix=f"handoff destroy --stack {name}")
+        return _check("stack", ok=False, detail=detail, fix=f"handoff destroy {settings.options}")
     if stack.is_busy:
         return _check("stack", ok=None, detail=f"{name}: {stack.status}: AWS is at work", fix=deploy)
     return _check("stack", ok=None if stack.status == "UPDATE_ROLLBACK_COMPLETE" else False, detail=detail, fix=deploy)

@@ -25,6 +25,7 @@ EXPIRED = frozenset(
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError"})
 THROTTLED = frozenset({"Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException"})
 NETWORK = (EndpointConnectionError, ConnectTimeoutError, ReadTimeoutError, ConnectionClosedError, HTTPClientError)
+NO_REGION = "No region is set: add --region, for example --region us-east-1, or set AWS_REGION."
 CREDENTIALS = (NoCredentialsError, PartialCredentialsError, SSOTokenLoadError, UnauthorizedSSOTokenError)
 
 
@@ -46,9 +47,9 @@ def explained(holds: str) -> Iterator[None]:
     try:
         yield
     except ProfileNotFound as error:
-        raise Stopped(f"{error}. {holds}") from error
+        raise Stopped(f"{error}. Name another one with --profile or AWS_PROFILE. {holds}") from error
     except NoRegionError as error:
-        raise Stopped(f"No region is set: add --region, for example --region us-east-1. {holds}") from error
+        raise Stopped(f"{NO_REGION} {holds}") from error
     except CREDENTIALS as error:
         raise Stopped(
             f"There are no usable AWS credentials ({error}). Sign in as you do for the AWS CLI (a profile, SSO, or "
@@ -56,12 +57,12 @@ def explained(holds: str) -> Iterator[None]:
         ) from error
     except NETWORK as error:
         raise Stopped(
-            f"AWS cannot be reached ({type(error).__name__}). {holds} Repeat the command when it can."
+            f"AWS cannot be reached ({error}). {holds} Check the region and the network, then repeat the command."
         ) from error
     except ClientError as error:
         raise Stopped(f"{_explanation(error)} {holds}") from error
     except BotoCoreError as error:
-        raise Stopped(f"{error}. {holds}") from error
+        raise Stopped(f"{str(error).rstrip('.')}. {holds} Check --profile and --region.") from error
 
 
 def code_of(error: ClientError) -> str:
@@ -77,4 +78,4 @@ def _explanation(error: ClientError) -> str:
             f"AWS denies {error.operation_name} ({message}). `handoff deploy --policy` prints the rights that are needed; "
             "then repeat the command."
         )
-    return f"AWS refused {error.operation_name}: {code}: {message}."
+    return f"AWS refused {error.operation_name}: {code}: {message.rstrip('.')}. Mend that, then repeat the command."

@@ -7,16 +7,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from local.operate.deploy import plan, rights, secret_store, template
-from local.operate.deploy.apply import Deploy
+from local.operate.deploy.apply import Deploy, refuse
 from local.operate.deploy.aws import Account
 from local.operate.deploy.checks import checks
 from local.operate.deploy.console import Talk
 from local.operate.deploy.destroy import Destroy
 from local.operate.deploy.first_user import accounts_of, issue
+from local.operate.deploy.owner import owner_of
 from local.operate.deploy.problems import Stopped, explained
 from local.operate.deploy.settings import Settings, settings_from
 from local.operate.deploy.stacks import StackState, describe
@@ -62,9 +64,8 @@ def _apply(asked: argparse.Namespace, talk: Talk) -> Result:
     if asked.policy:
         return _policy(settings, account)
     if asked.dry_run:
-        return _dry_run(settings, account, talk)
-    number, who = account.identity
-    talk.say(f"Account {number}, region {account.region}, as {who.rpartition(':')[2]}.")
+        return dry_run(settings, account, talk)
+    talk.say(account.line())
     if asked.secret:
         _store_secrets(account, settings, asked.secret, talk)
     with tempfile.TemporaryDirectory(prefix="handoff-deploy-") as directory:
@@ -82,7 +83,7 @@ def _apply(asked: argparse.Namespace, talk: Talk) -> Result:
     token = _token(account, settings, stack, asked, talk)
     urls = json.loads(stack.parameters.get("PlatformUrls") or "{}")
     secrets = SsmSecrets(account.ssm, stack.outputs["SecretsPrefix"])
-    for line in set_webhooks(secrets, url, urls, stack=stack.name, take=asked.take_webhooks):
+    for line in set_webhooks(secrets, url, urls, options=settings.options, take=asked.take_webhooks):
         talk.say(line)
     result = {
         "stack": stack.name,
@@ -90,6 +91,7 @@ def _apply(asked: argparse.Namespace, talk: Talk) -> Result:
         "url": url,
         "changed": is_changed,
         "outputs": stack.outputs,
+        "set_up": secret_store.complete(secrets, asked.secret),
     }
     return {**result, **token}
 
@@ -103,7 +105,8 @@ def _token(
         return {}
     if asked.known_url and asked.known_url != url and not asked.switch:
         if not talk.can_ask:
-            talk.say(f"The CLI goes on using {asked.known_url}. To let it use this deployment: handoff deploy --switch")
+            switching = f"handoff deploy {settings.options} --switch"
+            talk.say(f"The CLI goes on using {asked.known_url}. To let it use this deployment: {switching}")
             return {}
         question = f"The CLI uses {asked.known_url}. Let it use this deployment from now on? [y/N] "
         if talk.answer(question, refused="").lower() not in ("y", "yes"):
@@ -141,8 +144,10 @@ def _bundle(directory: Path, given: Path | None, talk: Talk) -> Path:
 
 def _store_secrets(account: Account, settings: Settings, names: list[str], talk: Talk) -> None:
     stack = describe(account.cloudformation, settings.stack)
+    if stack is not None:
+        refuse(stack, owner_of(account.cloudformation, stack), settings)
     prefix = (stack.parameters.get("SecretsPrefix") if stack else None) or settings.prefix
-    secret_store.store(account, prefix, names, talk)
+    secret_store.store(account, prefix, names, talk, stack=settings.stack)
 
 
 def _document(settings: Settings) -> template.Template:
@@ -174,16 +179,27 @@ def _number(account: Account) -> str:
         return UNKNOWN_ACCOUNT
 
 
-def _dry_run(settings: Settings, account: Account, talk: Talk) -> Result:
-    """Works without credentials: then as if there were no stack yet."""
-    document, deployed, number = _document(settings), None, _number(account)
+def dry_run(settings: Settings, account: Account, talk: Talk) -> Result:
+    """Works without credentials or a region: then as if there were no stack yet. With both, every error is one."""
+    document, deployed, number = _document(settings), None, UNKNOWN_ACCOUNT
     given = dict(settings.given)
-    if number == UNKNOWN_ACCOUNT:
-        talk.say("There are no AWS credentials or no region, so this is the plan of a new stack.")
-    elif (stack := describe(account.cloudformation, settings.stack)) is not None and stack.outputs:
-        deployed = plan.read_deployed(account.cloudformation, stack.id, stack.parameters)
-        given = {**stack.parameters, **given}
-    policy = _policy_of(settings, account, number=number)
+    missing = [
+        what
+        for what, found in (("region", account.session.region_name), ("credentials", account.session.get_credentials()))
+        if not found
+    ]
+    if missing:
+        talk.say(f"Without AWS {' and '.join(missing)} this is the plan of a new stack; one that is there is not seen.")
+    else:
+        talk.say(account.line())
+        number = account.number
+        if (stack := describe(account.cloudformation, settings.stack)) is not None:
+            refuse(stack, owner_of(account.cloudformation, stack), settings)
+            talk.say(f"The stack {stack.name} is there: {stack.status}.")
+            if stack.outputs:
+                deployed = plan.read_deployed(account.cloudformation, stack.id, stack.parameters)
+                given = {**stack.parameters, **given}
+    policy = _policy_of(replace(settings, parameters=_known(document, given)), account, number=number)
     for line in plan.lines(document, given, deployed, policy, snap_start=bool(settings.snap_start)):
         talk.say(line)
     changes = plan.changes(document, given, deployed)
@@ -194,22 +210,24 @@ def _dry_run(settings: Settings, account: Account, talk: Talk) -> Result:
     }
 
 
+def _known(document: template.Template, given: Mapping[str, str]) -> dict[str, str]:
+    """Without parameters that only an earlier version had."""
+    return {name: value for name, value in given.items() if name in document["Parameters"]}
+
+
 def _destroy(asked: argparse.Namespace, talk: Talk) -> Result:
     settings = settings_from(asked)
     account = Account.of(profile=settings.profile, region=settings.region)
-    number, _ = account.identity
-    talk.say(f"Account {number}, region {account.region}.")
-    return Destroy(account, settings.stack, talk, delete_data=asked.delete_data).run()
+    talk.say(account.line())
+    return Destroy(account, settings, talk, delete_data=asked.delete_data).run()
 
 
 def _check(asked: argparse.Namespace, _: Talk) -> Result:
     settings = settings_from(asked)
     account = Account.of(profile=settings.profile, region=settings.region)
+    found = list(checks(account, settings, version=asked.version))
     stack = describe(account.cloudformation, settings.stack)
-    return {
-        "url": stack.outputs.get("ApiUrl") if stack else None,
-        "checks": list(checks(account, settings.stack, version=asked.version)),
-    }
+    return {"url": stack.outputs.get("ApiUrl") if stack else None, "checks": found}
 
 
 COMMANDS: Mapping[str, Callable[[argparse.Namespace, Talk], Result]] = {

@@ -10,6 +10,7 @@ from local.operate.deploy.bucket import bucket_name
 _TAGS = "TagResource UntagResource"
 _FUNCTIONS = "arn:aws:lambda:{region}:{account}:function:{stack}-*"
 _ROLES = "arn:aws:iam::{account}:role/{stack}-*"
+_TABLES = "arn:aws:dynamodb:{region}:{account}:table/{stack}-*"
 _TOPICS = "arn:aws:sns:{region}:{account}:{stack}-*"
 _SECRETS = "arn:aws:ssm:{region}:{account}:parameter{prefix}"
 
@@ -41,7 +42,7 @@ BY_TYPE: Mapping[str, Sequence[Needs]] = {
     "AWS::DynamoDB::Table": [
         Needs(
             "dynamodb",
-            ["arn:aws:dynamodb:{region}:{account}:table/{stack}-*"],
+            [_TABLES],
             f"CreateTable DescribeTable UpdateTable DeleteTable {_TAGS} ListTagsOfResource "
             "DescribeTimeToLive UpdateTimeToLive DescribeContinuousBackups UpdateContinuousBackups "
             "DescribeContributorInsights DescribeKinesisStreamingDestination GetResourcePolicy",
@@ -180,20 +181,20 @@ ITSELF = (
         "s3",
         ["arn:aws:s3:::{bucket}"],
         "CreateBucket ListBucket DeleteBucket PutBucketPublicAccessBlock PutEncryptionConfiguration "
-        "PutBucketOwnershipControls",
+        "PutBucketOwnershipControls GetBucketTagging PutBucketTagging",
     ),
     Needs("s3", ["arn:aws:s3:::{bucket}/{stack}/*"], "GetObject PutObject DeleteObject"),
-    # The first user and their token.
+    # The first user and their token; `handoff data` and the program for users read and write both tables.
     Needs(
         "dynamodb",
-        ["arn:aws:dynamodb:{region}:{account}:table/{stack}-SessionsTable-*"],
-        "GetItem Query PutItem DeleteItem UpdateItem ConditionCheckItem",
+        [_TABLES],
+        "GetItem BatchGetItem Query Scan PutItem DeleteItem BatchWriteItem UpdateItem ConditionCheckItem",
     ),
     # Secrets of platforms and of the agent.
     Needs(
         "ssm",
         [_SECRETS, f"{_SECRETS}/*", f"{_SECRETS}-agent", f"{_SECRETS}-agent/*"],
-        "GetParametersByPath PutParameter DeleteParameter",
+        "GetParametersByPath PutParameter DeleteParameter AddTagsToResource ListTagsForResource",
     ),
 )
 """The actions of the command itself."""

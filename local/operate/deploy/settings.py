@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,12 @@ class Settings:
     def prefix(self) -> str:
         """Where a new stack has its secrets: stacks side by side have their own."""
         return self.given.get("SecretsPrefix", f"/{self.stack}")
+
+    @property
+    def options(self) -> str:
+        """The options that name this deployment in a command that the operator is told to run."""
+        given = {"stack": self.stack, "region": self.region, "profile": self.profile}
+        return " ".join(f"--{name} {shlex.quote(value)}" for name, value in given.items() if value)
 
 
 def settings_from(asked: argparse.Namespace) -> Settings:

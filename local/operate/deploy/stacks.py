@@ -33,11 +33,6 @@ class StackState:
     tags: dict[str, str] = field(default_factory=dict)
 
     @property
-    def is_ours(self) -> bool:
-        """A stack of Handoff, or one that has nothing in it yet."""
-        return self.status == REVIEW or "SessionsTableName" in self.outputs or self.tags.get(TAG) == OURS
-
-    @property
     def is_busy(self) -> bool:
         return self.status.endswith("_IN_PROGRESS") and self.status != REVIEW
 

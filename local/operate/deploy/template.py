@@ -25,6 +25,14 @@ def load() -> Template:
     return template
 
 
+def mark_of(template: Mapping[str, Any]) -> Any:
+    """What tells the template of Handoff from all others; None if it is another one."""
+    match template.get("Metadata"):
+        case {"Handoff": {"Mark": mark}}:
+            return mark
+    return None
+
+
 def runtime(template: Mapping[str, Any]) -> tuple[str, str]:
     """The Python version and the architecture of all functions."""
     functions = [one["Properties"] for one in template["Resources"].values() if one["Type"] == FUNCTION]

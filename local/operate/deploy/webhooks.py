@@ -10,7 +10,7 @@ from shared.ports.secrets import Secrets
 
 
 def set_webhooks(
-    secrets: Secrets, url: str, urls: Mapping[str, Mapping[str, str]], *, stack: str, take: bool
+    secrets: Secrets, url: str, urls: Mapping[str, Mapping[str, str]], *, options: str, take: bool
 ) -> Iterator[str]:
     """Yield lines for each platform whose secrets are set. A bot that posts elsewhere is left alone unless `take`.
 
@@ -22,17 +22,18 @@ def set_webhooks(
             continue
         addresses = spec.urls(urls)
         way = Way(api_url=addresses.api, link_url=addresses.link, webhook_url=f"{url}/webhooks/{spec.name}")
-        for line in _connect(spec, values, way, stack=stack, take=take):
+        for line in _connect(spec, values, way, options=options, take=take):
             yield f"{spec.title}: {line}"
 
 
-def _connect(spec: PlatformSpec, values: Mapping[str, str], way: Way, *, stack: str, take: bool) -> Iterator[str]:
-    again = f"handoff setup {spec.name} --stack {stack}"
+def _connect(spec: PlatformSpec, values: Mapping[str, str], way: Way, *, options: str, take: bool) -> Iterator[str]:
+    again = f"handoff setup {spec.name} {options}"
     try:
         guide = guide_of(spec)
         other = guide.used_by(values, way)
         if other and not take:
-            yield f"the bot posts to {other}, so it was left alone. To let it post here: handoff deploy --take-webhooks"
+            taking = f"handoff deploy {options} --take-webhooks"
+            yield f"the bot posts to {other}, so it was left alone. To let it post here: {taking}"
             return
         left_to_do = guide.connect(values, way)
     except ImportError:  # its SDK does not come with the extra for deploying

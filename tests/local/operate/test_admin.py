@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from local.operate.admin import main
+from shared.domain.links import Link
 from shared.domain.routes import Place
 from shared.errors import Unauthenticated
 from shared.store.bundle import Store
@@ -59,7 +60,7 @@ def test_a_lost_token_is_revoked_by_its_id(
     token = capsys.readouterr().out.strip()
     admin("--json", "tokens", "anna")
     (row,) = json.loads(capsys.readouterr().out)
-    assert (row["label"], row["scopes"]) == ("laptop", ["handoff", "read", "run"])
+    assert (row["label"], row["scopes"]) == ("laptop", ["handoff", "link", "read", "run"])
 
     assert admin("revoke-token", "anna", row["id"]) == 0
     with pytest.raises(Unauthenticated):
@@ -67,6 +68,24 @@ def test_a_lost_token_is_revoked_by_its_id(
     capsys.readouterr()
     assert admin("revoke-token", "anna", row["id"]) == 1
     assert "nothing was revoked" in capsys.readouterr().err
+
+
+def test_revoking_names_the_accounts_that_a_token_has_linked(
+    store: Store, admin: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.accounts.add_token("anna", "a" * 64)
+    link = Link("l1", "anna", "anna", "telegram", "h1", valid_until=2, token_hash="a" * 64)
+    assert store.links.create(link)
+    assert store.links.use(link, "77", Place("telegram", "77"), "e1", now=1)
+
+    assert admin("revoke-token", "anna", "a" * 12) == 0
+    assert "unidentify anna --telegram 77" in capsys.readouterr().err
+    assert store.accounts.user_of("telegram", "77") == "anna"
+
+
+def test_a_further_token_does_not_link(admin: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert admin("--json", "add-token", "anna") == 0
+    assert json.loads(capsys.readouterr().out)[0]["scopes"] == ["handoff", "read", "run"]
 
 
 def test_a_token_that_never_existed_is_not_revoked(

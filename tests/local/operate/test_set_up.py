@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -11,10 +10,11 @@ from local.chats.set_up import Person, set_up_of
 from local.chats.simulator import Simulator
 from local.chats.spec import LocalChat
 from local.cloud.engine import Engine
+from local.operate.deploy.aws import Account
 from local.operate.set_up import main
 from shared.aws.secrets import SsmSecrets
 from shared.platforms.set_up import Way
-from tests.local.operate.test_data import Stacks
+from tests.support.aws_session import Session, Stacks
 
 API = "https://api.test"
 POSTING = [chat for chat in CHATS if chat.spec.set_up and not (chat.relay and chat.relay.is_only_way)]
@@ -36,12 +36,10 @@ def typed(platforms: Simulator, chat: LocalChat, monkeypatch: pytest.MonkeyPatch
 
 
 def run(engine: Engine, chat: LocalChat, prefix: str, *more: str) -> int:
-    stacks = Stacks({"ApiUrl": API, "SecretsPrefix": prefix})
-
-    def client(name: str) -> Any:
-        return stacks if name == "cloudformation" else engine.client(name)
-
-    return main([chat.name, "--stack", "handoff", *more], client=client, person=Person(may_ask=False))
+    tables = {"HandoffsTableName": "handoffs", "SessionsTableName": "sessions"}
+    stacks = Stacks({"ApiUrl": API, "SecretsPrefix": prefix, **tables})
+    account = Account(Session(cloudformation=stacks, ssm=engine.client("ssm")))
+    return main([chat.name, "--stack", "handoff", *more], account=account, person=Person(may_ask=False))
 
 
 @pytest.mark.parametrize("chat", POSTING, ids=lambda chat: chat.name)
@@ -64,10 +62,7 @@ def test_a_bot_is_set_up(
 
 
 def test_a_platform_for_one_machine_is_refused_before_anything_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    def client(name: str) -> Any:
-        raise AssertionError(f"{name} was asked")
-
-    assert main(["signal", "--stack", "handoff"], client=client, person=Person(may_ask=False)) == 1
+    assert main(["signal", "--stack", "handoff"], account=Account(None), person=Person(may_ask=False)) == 1
     said = capsys.readouterr()
     assert "Signal works on one machine only" in said.err
     assert "Nothing was stored" in said.err

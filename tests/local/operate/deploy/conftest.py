@@ -44,6 +44,23 @@ class Operator:
         self.bundle.write_bytes(zip_of(text))
 
 
+def role_with(aws: EmulatedAws, monkeypatch: pytest.MonkeyPatch, policy: dict[str, Any]) -> str:
+    """Sign in as a role with this policy, which moto enforces. Returns its ARN."""
+    iam, trust = aws.client("iam"), json.dumps({"Version": "2012-10-17", "Statement": []})
+    name = f"deployer-{len(iam.list_roles()['Roles'])}"
+    arn = iam.create_role(RoleName=name, AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    iam.put_role_policy(RoleName=name, PolicyName="its", PolicyDocument=json.dumps(policy))
+    credentials = aws.cloud.engine.assume(arn)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", credentials.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", credentials.secret_key)
+    monkeypatch.setenv("AWS_SESSION_TOKEN", credentials.token or "")
+    return str(arn)
+
+
+def allowing(*actions: str) -> dict[str, Any]:
+    return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": ["*"]}]}
+
+
 def zip_of(text: str) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:

@@ -1,7 +1,16 @@
 """`handoff doctor --stack`: what a deploy can leave, and the one command that mends it."""
 
+import os
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 
+from handoff_cli.arguments import parser
+from handoff_cli.main import main as run_cli
+from local.operate.deploy import template
+from local.paths import ROOT
 from tests.local.operate.deploy.conftest import Operator
 from tests.support.emulated_aws import EmulatedAws
 from tests.support.fake_cloudformation import FakeStack
@@ -9,7 +18,9 @@ from tests.support.fake_cloudformation import FakeStack
 
 def checks(operator: Operator, *arguments: str) -> dict[str, tuple[bool | None, str]]:
     assert operator.run("check", "--version=1.0", *arguments) == 0
-    return {one["name"]: (one["ok"], one.get("fix", "")) for one in operator.result["checks"]}
+    aws, *found = operator.result["checks"]
+    assert (aws["name"], aws["ok"]) == ("aws", True)
+    return {one["name"]: (one["ok"], one.get("fix", "")) for one in found}
 
 
 def test_a_fresh_deployment_is_healthy(operator: Operator) -> None:
@@ -25,7 +36,7 @@ def test_nothing_is_written(operator: Operator, aws: EmulatedAws) -> None:
 def test_what_is_missing_has_its_command(operator: Operator) -> None:
     operator.deploy("--no-token", "--set=Agent=openai", "--stack=team")
     found = checks(operator, "--stack=team")
-    assert found["users"] == (False, "handoff deploy --stack team")
+    assert found["users"] == (False, "handoff deploy --stack team --new-token")
     assert found["agent key"] == (False, "handoff deploy --stack team --secret agent/key")
 
 
@@ -49,5 +60,30 @@ def test_another_version_is_only_mentioned(operator: Operator) -> None:
 def test_every_state_of_a_stack_has_its_command(
     operator: Operator, aws: EmulatedAws, status: str, ok: bool | None, fix: str
 ) -> None:
-    aws.formation.stacks["x"] = FakeStack("handoff", "arn:x:stack/handoff/1", status, tags={"application": "handoff"})
+    aws.formation.stacks["x"] = FakeStack("handoff", "arn:x:stack/handoff/1", status, template.load())
     assert checks(operator)["stack"] == (ok, fix)
+
+
+def test_the_region_that_was_named_is_in_every_command(operator: Operator) -> None:
+    place = "--stack team --region us-east-1"
+    assert checks(operator, "--stack=team", "--region=us-east-1") == {"stack": (False, f"handoff deploy {place}")}
+
+
+def test_only_commands_of_this_cli_are_named(
+    operator: Operator, aws: EmulatedAws, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The AWS CLI is not needed for a deployment, so nothing names it."""
+    operator.deploy("--no-token", "--set=Agent=openai", "--version=0.9")
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "cli"), **aws.environment(tmp_path)}
+    without = {name: value for name, value in environ.items() if name != "AWS_DEFAULT_REGION"}
+    capfd.readouterr()
+    for variables in (without, environ):
+        assert run_cli(["doctor", "--stack", "handoff"], environ=variables, directory=str(tmp_path)) != 0
+    said = capfd.readouterr().out
+    assert "✗ aws: No region is set: add --region" in said
+    named = re.findall(r"^    (?:fix|see): (.*)$", said, re.MULTILINE)
+    assert len(named) >= 3
+    for command in named:
+        program, *arguments = shlex.split(command)
+        assert program == "handoff"
+        assert parser("handoff").parse_args(arguments).command in ("deploy", "destroy")

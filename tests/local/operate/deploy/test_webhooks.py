@@ -19,7 +19,7 @@ def platforms() -> Iterator[Simulator]:
 def test_no_secret_is_shown(platforms: Simulator) -> None:
     urls = {spec.name: {"api": platforms.api_url(spec.name)} for spec in PLATFORMS if spec.is_supported}
     secrets = FakeSecrets(platforms.secrets)
-    lines = list(set_webhooks(secrets, "https://service.test", urls, stack="handoff", take=True))
+    lines = list(set_webhooks(secrets, "https://service.test", urls, options="--stack handoff", take=True))
 
     assert any(line.startswith("WhatsApp: ") and "/webhooks/whatsapp" in line for line in lines)
     hidden = {name: value for name, value in platforms.secrets.items() if not name.endswith("_id")}
