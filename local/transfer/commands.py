@@ -2,20 +2,24 @@
 
 import gzip
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
-from itertools import chain
+from contextlib import closing
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from local.console import Console
+from local.transfer.contents import Contents, printable
 from local.transfer.data_file import DamagedFile, line_of, read_header, records_in, write_file
 from shared.ports.tables import Item, Tables
 from shared.store.transfer.export import Export, SessionChanging
-from shared.store.transfer.kinds import MOVED, Kind, kind_of
+from shared.store.transfer.kinds import Kind
 from shared.store.transfer.write import AlreadyThere, conflicts, write
 
 _LISTED = 10
+_MOST_CONFLICTS = 1000
 
 
 class NotMoved(Exception):
@@ -71,28 +75,74 @@ def export_to(
     return console.done({"file": str(path), **header}, "\n".join(lines))
 
 
-def import_from(tables: Tables, path: Path, console: Console) -> int:
-    """Write what a file holds, where nothing is yet. Raises NotMoved, OSError.
+def import_from(tables: Tables, path: Path, console: Console, *, yes: bool = False) -> int:
+    """Write what a file holds, for users who are not there yet, once the operator has agreed. Raises NotMoved, OSError.
 
-    Nothing is written if the file is not whole, or if the target has another item under one of its keys.
+    Nothing is written if the file is not whole, if an item in it is not as this version exports it or belongs to no user of
+    the file, or if the target has another item under one of its keys.
     """
-    try:
-        header = read_header(path)
-        _check_kinds(path)
-    except DamagedFile as damaged:
-        raise NotMoved(f"{damaged} Nothing was written.") from damaged
+    if not path.is_file():
+        raise NotMoved(f"{path} is not a file. Nothing was written.")
+    with tempfile.TemporaryDirectory(prefix="handoff-") as scratch:
+        # What was checked and shown must be what is written, even if somebody else can write to the file.
+        copied = Path(scratch) / path.name
+        shutil.copyfile(path, copied)
+        with closing(Contents(Path(scratch) / ".index")) as contents:
+            try:
+                read_header(copied, contents.add)
+            except DamagedFile as damaged:
+                raise NotMoved(f"{str(damaged).replace(str(copied), str(path))} Nothing was written.") from damaged
+            return _import(tables, copied, contents, console, path, yes=yes)
+
+
+def _import(tables: Tables, copied: Path, contents: Contents, console: Console, path: Path, *, yes: bool) -> int:
+    if missing := contents.missing():
+        raise NotMoved(f"{path} holds {missing}. Nothing was written.")
     console.progress("Comparing with what is there …")
-    if there := conflicts(tables, records_in(path)):
-        listed = ", ".join(sorted(there)[:_LISTED]) + (" …" if len(there) > _LISTED else "")
+    if there := sorted(set(islice(conflicts(tables, records_in(copied), contents), _MOST_CONFLICTS))):
+        listed = printable(", ".join(there[:_LISTED])) + (" …" if len(there) > _LISTED else "")
         raise NotMoved(f"The target has others of the same name: {listed}. Nothing was written.")
-    total = header["counts"]["items"]
+    _ask(contents, console, path, yes=yes)
+    total = contents.number()
     try:
-        written = write(tables, records_in(path), lambda number: console.progress(f"Wrote {number} of {total} items …"))
+        written, messages = write(
+            tables,
+            lambda: records_in(copied),
+            contents,
+            lambda number: console.progress(f"Wrote {number} of {total} items …"),
+        )
     except AlreadyThere as there_now:
-        raise NotMoved(f"Since the import began, the target has got another {there_now}. It has ended early.") from None
-    counts = header["counts"]
-    text = f"Imported {counts['sessions']} sessions with {counts['messages']} messages, {counts['users']} users"
-    return console.done({"counts": counts, "written": written}, f"{text}: {written} of {total} items were new.")
+        name = printable(str(there_now))
+        raise NotMoved(f"Since the import began, the target has got another {name}. It has ended early.") from None
+    counts = {"users": 0, "sessions": 0, **_named(written), "messages": messages, "items": written.total()}
+    text = f"Imported {counts['sessions']} sessions with {messages} messages, {counts['users']} users"
+    result = {"counts": counts, "written": written.total(), "in_file": total}
+    return console.done(result, f"{text}: {written.total()} of {total} items were new.")
+
+
+def _ask(contents: Contents, console: Console, path: Path, *, yes: bool) -> None:
+    """Name who gets in by this file, and go on only if the operator agrees. Raises NotMoved."""
+    console.note(
+        f"{path} holds {contents.number(Kind.SESSION)} sessions with {contents.messages()} messages, and these users with "
+        "their accounts and tokens, which open the service here:"
+    )
+    for person in contents.people():
+        named = [f"account {platform} {account}" for platform, account in person["accounts"]]
+        named += [_described_token(token) for token in person["tokens"]]
+        console.note(printable(f"  {person['user']}: {', '.join(named) or 'no account, no token'}"))
+    if yes:
+        return
+    agreed = console.ask("Write this? [y/N] ")
+    if agreed is None:
+        raise NotMoved("There is no terminal to ask in. Nothing was written. If you agree, repeat it with --yes.")
+    if not agreed:
+        raise NotMoved("Nothing was written.")
+
+
+def _described_token(token: dict[str, Any]) -> str:
+    label = f" “{token['label']}”" if token["label"] else ""
+    until = "" if token["valid_until"] is None else ", expires"
+    return f"token {token['id']}{label} ({', '.join(token['scopes']) or 'no scope'}{until})"
 
 
 def _spool(export: Export, spool: Path, console: Console) -> None:
@@ -105,13 +155,6 @@ def _spool(export: Export, spool: Path, console: Console) -> None:
                 console.progress(f"Read {export.counts[Kind.SESSION]} sessions …")
     except SessionChanging as changing:
         raise NotMoved(f"{changing} Nothing was written. Try again when it is idle.") from changing
-
-
-def _check_kinds(path: Path) -> None:
-    """An export holds nothing that is under way. Raises DamagedFile."""
-    for table, item in records_in(path):
-        if kind_of(table, item) not in MOVED or "turn" in item or "active_handoff" in item:
-            raise DamagedFile(f"{path} holds items that are not part of an export of this version.")
 
 
 def _counts(export: Export) -> dict[str, Any]:

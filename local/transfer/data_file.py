@@ -11,16 +11,25 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from shared.ports.tables import Item, Table
+from shared.ports.tables import MAX_ITEM_BYTES, InvalidOperation, Item, Table
 from shared.sqlite.tables import without_bytes
 from shared.store.transfer.export import Record
 
 FORMAT, VERSION = "handoff-data", 1
+MAX_LINE = 10 * MAX_ITEM_BYTES
+"""Bytes. One byte of an item takes at most six in JSON, and base64 a third more."""
+_ALWAYS_UNPACKED, _MOST_UNPACKED = 256 * 1024 * 1024, 100
+"""Bytes that a file may unpack to, and as how many times its size: transcripts are packed already."""
+_END = b'{"end"'
+_DAMAGES = (
+    *(EOFError, gzip.BadGzipFile, zlib.error, ValueError, LookupError),
+    *(TypeError, AttributeError, RecursionError, InvalidOperation),
+)
 _TABLES = {table.name.lower(): table for table in Table}
 
 
@@ -53,59 +62,90 @@ def line_of(record: Record) -> bytes:
 
 
 def record_of(line: bytes) -> Record:
-    """The item of a line again. Raises ValueError, LookupError or TypeError."""
-    read = json.loads(line)
+    """The item of a line again. Raises ValueError, LookupError, TypeError, RecursionError or InvalidOperation."""
+    read = _parsed(line)
     item: Item = read["item"]
     for *path, name, text in read.get("bytes", ()):
         parent: Any = item
         for step in path:
             parent = parent[step]
+        if parent[name] is not None:
+            raise ValueError("there is a value in the place of bytes")
         parent[name] = base64.b64decode(text, validate=True)
     table = _TABLES[read["table"]]
     table.key_of(item)
     return table, item
 
 
-def read_header(path: Path) -> dict[str, Any]:
-    """Read the whole file and check it against its end; returns its header. Raises DamagedFile, OSError."""
+def read_header(path: Path, check: Callable[[Record], None] = lambda _: None) -> dict[str, Any]:
+    """Read the whole file, `check` each item, and compare it with its end; returns its header. Raises DamagedFile, OSError.
+
+    `check` may raise what `record_of` does.
+    """
     digest, count, header, end = hashlib.sha256(), 0, {}, None
+    number = 0
     try:
-        with gzip.open(path, "rb") as file:
-            for number, line in enumerate(file):
-                if end is not None:
-                    raise DamagedFile(f"{path} goes on behind its end.")
-                if number == 0:
-                    header = _header(path, line)
-                elif line.startswith(b'{"end"'):
-                    end = json.loads(line)
-                    continue
-                else:
-                    record_of(line)
-                    count += 1
-                digest.update(line)
-    except (EOFError, gzip.BadGzipFile, zlib.error, ValueError, LookupError, TypeError) as error:
-        raise DamagedFile(f"{path} is not a whole export of Handoff ({type(error).__name__}).") from error
-    if end is None or (end["items"], end["sha256"]) != (count, digest.hexdigest()):
+        for number, line in enumerate(_lines(path), 1):
+            if end is not None:
+                raise DamagedFile(f"{path} goes on behind its end.")
+            if number == 1:
+                header = _header(path, line)
+            elif line.startswith(_END):
+                end = _parsed(line)
+                continue
+            else:
+                check(record_of(line))
+                count += 1
+            digest.update(line)
+    except _DAMAGES as error:
+        raise DamagedFile(
+            f"{path} is not a whole export of Handoff: line {max(1, number)} cannot be read ({type(error).__name__})."
+        ) from error
+    if end is None or (end.get("items"), end.get("sha256")) != (count, digest.hexdigest()):
         raise DamagedFile(f"{path} is not complete, or was changed.")
     return header
 
 
 def records_in(path: Path) -> Iterator[Record]:
     """The items of a file that `read_header` has accepted."""
+    for number, line in enumerate(_lines(path)):
+        if number and not line.startswith(_END):
+            yield record_of(line)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines, none of which is longer than that of the largest item. Raises DamagedFile."""
+    room = _ALWAYS_UNPACKED + _MOST_UNPACKED * path.stat().st_size
     with gzip.open(path, "rb") as file:
-        for number, line in enumerate(file):
-            if number and not line.startswith(b'{"end"'):
-                yield record_of(line)
+        while line := file.readline(MAX_LINE + 1):
+            room -= len(line)
+            if len(line) > MAX_LINE or room < 0:
+                raise DamagedFile(f"{path} is not an export of Handoff: it unpacks to more than one does.")
+            yield line
 
 
 def _header(path: Path, line: bytes) -> dict[str, Any]:
-    header = json.loads(line)
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    header = _parsed(line)
+    if header.get("format") != FORMAT:
         raise DamagedFile(f"{path} is not an export of Handoff.")
-    if header.get("version") != VERSION:
-        version = header.get("version")
+    version = header.get("version")
+    if type(version) is not int:
+        raise ValueError("the version is no number")
+    if version != VERSION:
         raise DamagedFile(f"{path} has version {version} of the format; this release reads {VERSION}.")
     return header
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """A line. Items have integers only, so another number is refused. Raises ValueError, RecursionError."""
+    read = json.loads(line, parse_float=_refuse, parse_constant=_refuse)
+    if type(read) is not dict:
+        raise ValueError("not a map")
+    return read
+
+
+def _refuse(number: str) -> None:
+    raise ValueError(f"not an integer: {number:.20}")
 
 
 def _line(value: Mapping[str, Any]) -> bytes:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from shared.domain.routes import place_of
 from shared.ports.tables import Item, Table, Tables
-from shared.store.keys import meta_key, route_key, session_partition, usage_key
-from shared.store.transfer.kinds import BLOCKING, IN_FLIGHT, Kind, at_rest, is_expired, kind_of
+from shared.store.keys import meta_key, route_key, session_partition, usage_key, user_key
+from shared.store.session_items import item_of, readable_session, session_of
+from shared.store.transfer.kinds import BLOCKING, IN_FLIGHT, Kind, at_rest, is_expired, kind_of, owner_of
 from shared.store.versions import stamped
 
 TRIES = 5
@@ -36,6 +37,7 @@ class Export:
     messages: int = 0
     _kept: dict[Kind, list[Record]] = field(default_factory=dict)
     _stored: Counter[str] = field(default_factory=Counter)
+    _users: set[str] = field(default_factory=set)
 
     def sessions(self) -> Iterator[Record]:
         """Sessions with their transcripts. What else there is, is kept: it is small. Raises SessionChanging."""
@@ -44,7 +46,9 @@ class Export:
                 kind = kind_of(table, item)
                 if is_expired(item, self.now):
                     continue
-                if kind is Kind.SESSION:
+                if kind is Kind.SESSION and readable_session(item) is None:
+                    self.left_out[Kind.UNKNOWN] += 1
+                elif kind is Kind.SESSION:
                     yield from self._session(item)
                 elif kind in (Kind.CHUNK, Kind.BACK_ROUTE, Kind.ROUTE, Kind.USAGE):
                     continue  # read with their session, or counted again
@@ -54,10 +58,12 @@ class Export:
                     self._keep(kind, table, item)
 
     def before(self) -> Iterator[Record]:
-        """Users, without their tokens."""
+        """Users, without their tokens. One who is not listed is added: an import takes only what belongs to its users."""
         for user, size in sorted(self._stored.items()):
             self._keep(Kind.USAGE, Table.SESSIONS, {**stamped({**usage_key(user), "stored_bytes": size})})
-        for kind in (Kind.USER, Kind.USE, Kind.HOME, Kind.IDENTITY, Kind.PERSON, Kind.USAGE):
+        for user in sorted(self._users - {item["sk"] for _, item in self._kept.get(Kind.USER, [])}):
+            self._keep(Kind.USER, Table.SESSIONS, {**stamped(user_key(user))})
+        for kind in (Kind.USER, Kind.USE, Kind.HOME, Kind.IDENTITY, Kind.PERSON, Kind.RUNNER, Kind.USAGE):
             yield from self._kept.pop(kind, [])
 
     def after(self) -> Iterator[Record]:
@@ -72,6 +78,8 @@ class Export:
 
     def _keep(self, kind: Kind, table: Table, item: Item) -> None:
         self.counts[kind] += 1
+        if user := owner_of(kind, item):
+            self._users.add(user)
         self._kept.setdefault(kind, []).append((table, item))
 
     def _session(self, meta: Item) -> Iterator[Record]:
@@ -91,8 +99,9 @@ class Export:
         self.counts[Kind.CHUNK] += len(chunks)
         self.counts[Kind.SESSION] += 1
         self.messages += meta["message_count"]
+        self._users.add(meta["user_id"])
         yield from ((Table.SESSIONS, chunk) for chunk in chunks)
-        yield Table.SESSIONS, at_rest(meta)
+        yield Table.SESSIONS, at_rest(_mended(meta))
 
     def _read(self, meta: Item) -> tuple[Item, list[Item], list[Item], list[Item]] | None:
         """META, chunks, back routes and routes that belong together; None if the session was deleted."""
@@ -109,3 +118,9 @@ class Export:
                 return meta, chunks, back_routes, [row for row in pointers if row["session_id"] == session_id]
             meta = again
         raise SessionChanging(session_id)
+
+
+def _mended(meta: Item) -> Item:
+    """A session without what cannot be read: an import would refuse it."""
+    as_read = {**meta, **item_of(session_of(meta))}
+    return {name: value for name, value in as_read.items() if value is not None}

@@ -55,10 +55,12 @@ _USER_ROWS = {
 }
 _ALONE = {
     "PERSON": Kind.PERSON,
+    "HEARD": Kind.JOURNAL,
     "ROUTE": Kind.ROUTE,
     "LINK": Kind.JOURNAL,
     "TRIES": Kind.JOURNAL,
     "PAIRING": Kind.JOURNAL,
+    "UNREADABLE": Kind.JOURNAL,
 }
 _SESSION_ROWS = {"META": Kind.SESSION, "CHUNK#": Kind.CHUNK, "ROUTE#": Kind.BACK_ROUTE, QUESTION: Kind.JOURNAL}
 
@@ -78,7 +80,7 @@ def kind_of(table: Table, item: Item) -> Kind:
             kind = _by_prefix(_USER_ROWS, sk)
         case "INBOX":
             kind = Kind.UNANSWERED if item.get("status") == "new" else Kind.JOURNAL
-        case "SESSION" if sk.startswith("OUT#"):
+        case "SESSION" | "NEWS" if sk.startswith(("OUT#", LINK)):
             kind = Kind.UNSENT if item.get("state") in ("waiting", "sending") else Kind.JOURNAL
         case "SESSION" if sk.startswith(OFFER):
             kind = Kind.JOURNAL if item.get("settled") else Kind.OFFER
@@ -87,8 +89,20 @@ def kind_of(table: Table, item: Item) -> Kind:
         case "SESSION":
             kind = _by_prefix(_SESSION_ROWS, sk)
         case start:
-            kind = _ALONE.get(start, Kind.UNKNOWN)
+            kind = _ALONE.get(sk if start == "PERSON" else start, Kind.UNKNOWN)
     return kind
+
+
+def owner_of(kind: Kind, item: Item) -> str | None:
+    """The user that an item itself names."""
+    match kind:
+        case Kind.HOME | Kind.IDENTITY | Kind.TOKEN | Kind.RUNNER | Kind.USAGE:
+            return str(item["pk"]).partition("#")[2]
+        case Kind.PERSON:
+            return item.get("user")
+        case Kind.SESSION | Kind.HANDOFF:
+            return item.get("user_id")
+    return None
 
 
 def is_expired(item: Item, now: int) -> bool:

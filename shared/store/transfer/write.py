@@ -1,16 +1,22 @@
 """Writes what another installation has exported, only where nothing is yet. May be repeated after an interruption."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import chain
+from typing import Protocol
 
 from shared.ports.conditions import absent
-from shared.ports.tables import ConditionFailed, Put, Table, Tables
+from shared.ports.tables import Check, ConditionFailed, Item, Put, Table, Tables, Write
 from shared.store.deletion import partition
-from shared.store.keys import session_partition, user_partition
+from shared.store.keys import session_partition, user_key, user_partition
 from shared.store.transfer.export import Record
 from shared.store.transfer.kinds import CHANGEABLE, Kind, kind_of
 
 _BATCH = 20
+_USERS_KEPT = 10_000
 _KEYS = {Table.SESSIONS: "pk", Table.HANDOFFS: "handoff_id"}
+_CONTENT = (Kind.HOME, Kind.IDENTITY, Kind.TOKEN, Kind.SESSION, Kind.CHUNK, Kind.BACK_ROUTE)
 
 
 class AlreadyThere(Exception):
@@ -21,54 +27,87 @@ class AlreadyThere(Exception):
         super().__init__(", ".join(self.names))
 
 
-def conflicts(tables: Tables, records: Iterable[Record]) -> set[str]:
-    """Items of the target that differ from the records, or that they do not have of a user or session. Writes nothing."""
-    found: set[str] = set()
-    keys: set[tuple[str, ...]] = set()
-    users: set[str] = set()
-    sessions: set[str] = set()
+class Index(Protocol):
+    """The records of an import by key: their users and sessions."""
+
+    def has(self, record: Record) -> bool: ...
+
+    def user_of(self, record: Record) -> str: ...
+
+    def users(self) -> Iterator[str]: ...
+
+    def sessions(self) -> Iterator[str]: ...
+
+
+def conflicts(tables: Tables, records: Iterable[Record], index: Index) -> Iterator[str]:
+    """What keeps the records from being written. Writes nothing; a name may come several times.
+
+    Items that differ from the records; those that the records do not have, of a user or a session; users who are there and
+    would get something.
+    """
+
+    @lru_cache(_USERS_KEPT)
+    def is_there(user: str) -> bool:
+        return tables.get(Table.SESSIONS, user_key(user)) is not None
+
     for batch in _batches(records):
-        for table in Table:
-            wanted = {_key(table, item): item for each, item in batch if each is table}
-            for item in tables.get_many(table, [table.key_of(item) for item in wanted.values()]):
-                if item != wanted[_key(table, item)] and kind_of(table, item) not in CHANGEABLE:
-                    found.add(_name(table, item))
-            keys |= wanted.keys()
-            for item in wanted.values():
-                if kind_of(table, item) is Kind.USER:
-                    users.add(item["sk"])
-                elif kind_of(table, item) is Kind.SESSION:
-                    sessions.add(item["session_id"])
-    for owned in (*map(user_partition, users), *map(session_partition, sessions)):
-        found |= {_name(Table.SESSIONS, item) for item in partition(tables, owned) if _is_more(item, keys)}
-    return found
+        there = {_key(table, item): item for table in Table for item in tables.get_many(table, _keys_of(batch, table))}
+        for table, item in batch:
+            found = there.get(_key(table, item))
+            if kind_of(table, item) in CHANGEABLE:
+                continue
+            if found is None and is_there(user := index.user_of((table, item))):
+                yield f"user {user}"
+            if found is not None and found != item:
+                yield _name(table, found)
+    for pk in chain(map(user_partition, index.users()), map(session_partition, index.sessions())):
+        for item in partition(tables, pk):
+            if kind_of(Table.SESSIONS, item) in _CONTENT and not index.has((Table.SESSIONS, item)):
+                yield _name(Table.SESSIONS, item)
 
 
-def write(tables: Tables, records: Iterable[Record], progress: Callable[[int], None] = lambda _: None) -> int:
-    """Write all records in their order; returns how many were not there yet. Raises AlreadyThere at the first conflict.
+def write(
+    tables: Tables,
+    records: Callable[[], Iterable[Record]],
+    index: Index,
+    progress: Callable[[int], None] = lambda _: None,
+) -> tuple[Counter[Kind], int]:
+    """Write all records in their order, but those that list users last: from then on a user is there, and gets nothing.
 
+    Returns how many of each kind were not there yet, and how many messages. Raises AlreadyThere at the first conflict.
     What was written stays: a repeat passes over it.
     """
-    written = 0
-    for number, (table, item) in enumerate(records, 1):
-        try:
-            tables.put(Put(table, item, [absent(_KEYS[table])]))
-            written += 1
-        except ConditionFailed as failed:
-            if failed.items[0] != item and kind_of(table, item) not in CHANGEABLE:
-                raise AlreadyThere([_name(table, item)]) from None
-        progress(number)
-    return written
+    written: Counter[Kind] = Counter()
+    messages = number = 0
+    for lists_users in (False, True):
+        for table, item in records():
+            kind = kind_of(table, item)
+            if (kind is Kind.USER) is not lists_users:
+                continue
+            number += 1
+            if _put(tables, table, item, None if lists_users else index.user_of((table, item))):
+                written[kind] += 1
+                messages += item["count"] if kind is Kind.CHUNK else 0
+            progress(number)
+    return written, messages
 
 
-def _is_more(item: dict[str, object], keys: set[tuple[str, ...]]) -> bool:
-    """Whether it is of a kind that moves, and not among the records."""
-    kind = kind_of(Table.SESSIONS, item)
-    is_content = kind in (Kind.HOME, Kind.IDENTITY, Kind.TOKEN, Kind.SESSION, Kind.CHUNK, Kind.BACK_ROUTE)
-    return is_content and _key(Table.SESSIONS, item) not in keys
+def _put(tables: Tables, table: Table, item: Item, user: str | None) -> bool:
+    """Write an item if neither it nor its user is there; False if it is there. Raises AlreadyThere."""
+    writes: list[Write] = [Put(table, item, [absent(_KEYS[table])])]
+    if user is not None:
+        writes.append(Check(Table.SESSIONS, user_key(user), [absent("pk")]))
+    try:
+        tables.transact(writes)
+    except ConditionFailed as failed:
+        found = failed.items[0]
+        if kind_of(table, item) not in CHANGEABLE and found != item:
+            raise AlreadyThere([_name(table, item) if found else f"user {user}"]) from None
+        return False
+    return True
 
 
-def _name(table: Table, item: dict[str, object]) -> str:
+def _name(table: Table, item: Item) -> str:
     """For a person: the user or session that an item belongs to, never the hash of a token."""
     if table is Table.HANDOFFS:
         return f"handoff {item['handoff_id']}"
@@ -83,7 +122,11 @@ def _name(table: Table, item: dict[str, object]) -> str:
     return f"route {rest}"
 
 
-def _key(table: Table, item: dict[str, object]) -> tuple[str, ...]:
+def _keys_of(batch: Iterable[Record], table: Table) -> list[dict[str, str]]:
+    return [dict(table.key_of(item)) for each, item in batch if each is table]
+
+
+def _key(table: Table, item: Item) -> tuple[str, ...]:
     return (table.name, *table.key_of(item).values())
 
 

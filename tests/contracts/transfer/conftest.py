@@ -74,4 +74,4 @@ def lasting(tables: Tables) -> list[Item]:
 def move(source: Tables, target: Tables, path: Path) -> None:
     console = Console(is_json=True)
     assert export_to(source, path, console, now=NOW) == 0
-    assert import_from(target, path, console) == 0
+    assert import_from(target, path, console, yes=True) == 0

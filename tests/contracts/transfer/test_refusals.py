@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ import pytest
 
 from local.console import Console
 from local.transfer.commands import NotMoved, export_to, import_from
+from shared.domain.links import Link
 from shared.domain.routes import Place
+from shared.domain.runners import Runner
 from shared.ports.tables import Item, Put, Table, Tables, Update
 from shared.store.bundle import store_on
 from shared.store.keys import meta_key
@@ -32,6 +36,7 @@ def source(make: Make) -> Tables:
         ("handoff", "open handoffs"),
         ("turn", "turns under way"),
         ("reply", "replies that are not delivered"),
+        ("news", "replies that are not delivered"),
         ("words", "chat messages that are not answered"),
         ("newer", "items that this version does not know"),
     ],
@@ -48,6 +53,12 @@ def test_what_is_under_way_is_refused_or_left_out(
         case "reply":
             world.committed()
             world.settle()
+        case "news":
+            world.session(messages=[USER])
+            link = Link("l1", "ada", "ada", "chat", "h1", valid_until=NOW + 1, token_hash=HASH)
+            world.store.accounts.add_token("ada", HASH)
+            assert world.store.links.create(link)
+            assert world.store.links.use(link, "77", Place("chat", "77"), "e1", now=NOW, chats=[Place("chat", "88")])
         case "words":
             world.session(messages=[USER])
             world.row()
@@ -61,7 +72,7 @@ def test_what_is_under_way_is_refused_or_left_out(
 
     target = make("memory")
     assert export_to(source, path, QUIET, now=NOW, force=True) == 0
-    assert import_from(target, path, QUIET) == 0
+    assert import_from(target, path, QUIET, yes=True) == 0
     arrived = World(store_on(target)).current("s-1")
     assert (arrived.turn, arrived.active_handoff) == (None, None)
     assert arrived.message_count > 0
@@ -112,7 +123,7 @@ def test_a_file_that_is_not_whole_is_refused_before_anything_is_written(
     path.write_bytes(broken[how])
     target = make("memory")
     with pytest.raises(NotMoved, match="Nothing was written"):
-        import_from(target, path, QUIET)
+        import_from(target, path, QUIET, yes=True)
     assert lasting(target) == []
 
 
@@ -136,7 +147,7 @@ def test_what_exists_there_and_differs_is_refused(make: Make, tmp_path: Path, ki
         case "session":
             there.session("terminal", title="another one")
         case "longer":
-            import_from(target, path, QUIET)
+            import_from(target, path, QUIET, yes=True)
             there.store.transcripts.append(there.current("terminal"), [USER], now=NOW)
         case "user":
             there.store.accounts.set_home("ada", Place("telegram", "2002"))
@@ -149,7 +160,7 @@ def test_what_exists_there_and_differs_is_refused(make: Make, tmp_path: Path, ki
     before = lasting(target)
 
     with pytest.raises(NotMoved, match=names[what]) as refused:
-        import_from(target, path, QUIET)
+        import_from(target, path, QUIET, yes=True)
 
     assert lasting(target) == before
     assert HASH not in str(refused.value)
@@ -189,6 +200,45 @@ def test_what_has_expired_stays_behind(source: Tables, tmp_path: Path, make: Mak
     fill(source)
     target, later = make("memory"), NOW + 40 * 86_400_000
     export_to(source, tmp_path / "export", QUIET, now=later)
-    import_from(target, tmp_path / "export", QUIET)
+    import_from(target, tmp_path / "export", QUIET, yes=True)
     assert list(target.scan(Table.HANDOFFS)) == []
     assert World(store_on(target)).current("thread").owner.thread == "17"
+
+
+def test_what_cannot_be_read_stays_behind(source: Tables, tmp_path: Path, make: Make) -> None:
+    world, target = World(store_on(source)), make("memory")
+    world.session("odd", messages=[USER])
+    world.session("broken", messages=[USER])
+    odd = {"resume_pending": {"reason": "killed", "at": "soon"}, "questions": "many", "turn": 7, "title": ["x"]}
+    source.update(Update(Table.SESSIONS, meta_key("odd"), [], set=odd))
+    source.update(Update(Table.SESSIONS, meta_key("broken"), [], set={"epoch": "first"}))
+    with pytest.raises(NotMoved, match="1 items that this version does not know"):
+        export_to(source, tmp_path / "export", QUIET, now=NOW)
+
+    export_to(source, tmp_path / "export", QUIET, now=NOW, force=True)
+    import_from(target, tmp_path / "export", QUIET, yes=True)
+
+    arrived = World(store_on(target))
+    assert [session.id for session in arrived.store.sessions.list("ada", limit=9).sessions] == ["odd"]
+    assert arrived.current("odd") == replace(world.current("odd"), unreadable=frozenset())
+
+
+def test_every_user_of_an_export_is_listed_in_it(source: Tables, tmp_path: Path, make: Make) -> None:
+    """One who was added before users were listed, and with a runner."""
+    world, target = World(store_on(source)), make("memory")
+    world.session("s-1", messages=[USER])
+    world.store.runners.register(Runner("laptop", "ada", "laptop", {"codex": "1"}, "0.3", seen_at=NOW))
+    move(source, target, tmp_path / "export")
+    assert store_on(target).accounts.users() == ["ada"]
+    assert store_on(target).runners.list("ada") == world.store.runners.list("ada")
+
+
+@pytest.mark.parametrize("what", ["directory", "pipe", "nothing"])
+def test_what_is_no_file_is_refused(make: Make, tmp_path: Path, what: str) -> None:
+    path = tmp_path / "export"
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "directory":
+        path.mkdir()
+    with pytest.raises(NotMoved, match=r"is not a file\. Nothing was written"):
+        import_from(make("memory"), path, QUIET, yes=True)

@@ -1,7 +1,7 @@
 """From one database to another and back: every item that lasts is the same, and the service goes on with it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from local.console import Console
 from local.transfer.commands import export_to, import_from
 from shared.domain.routes import Place
-from shared.ports.tables import Put, Table
+from shared.ports.tables import Put, Table, Write
 from shared.store.bundle import store_on
 from shared.store.keys import usage_key
 from tests.contracts.store.world import NOW, THREAD, World
@@ -61,19 +61,19 @@ def test_an_export_can_be_imported_twice(make: Make, tmp_path: Path, capsys: pyt
     once = lasting(target)
     capsys.readouterr()
 
-    assert import_from(target, tmp_path / "export", Console(is_json=True)) == 0
+    assert import_from(target, tmp_path / "export", Console(is_json=True), yes=True) == 0
 
     assert json.loads(capsys.readouterr().out)["written"] == 0
     assert lasting(target) == once
 
 
-def dies_after(writes: int, put: Callable[[Put], None]) -> Callable[[Put], None]:
+def dies_after(writes: int, transact: Callable[[Sequence[Write]], None]) -> Callable[[Sequence[Write]], None]:
     left = iter(range(writes))
 
-    def dying(write: Put) -> None:
+    def dying(written: Sequence[Write]) -> None:
         if next(left, None) is None:
             raise KeyboardInterrupt
-        put(write)
+        transact(written)
 
     return dying
 
@@ -86,34 +86,35 @@ def test_an_import_that_dies_anywhere_is_finished_by_the_next(
     fill(source)
     export_to(source, tmp_path / "export", Console(is_json=True), now=NOW)
     whole = make("memory")
-    import_from(whole, tmp_path / "export", Console(is_json=True))
+    import_from(whole, tmp_path / "export", Console(is_json=True), yes=True)
     for number in range(0, len(lasting(whole)), 5 if kind == "sqlite" else 11):
         target = make(kind)
         with monkeypatch.context() as patched:
-            patched.setattr(target, "put", dies_after(number, target.put))
+            patched.setattr(target, "transact", dies_after(number, target.transact))
             with pytest.raises(KeyboardInterrupt):
-                import_from(target, tmp_path / "export", Console(is_json=True))
-        assert import_from(target, tmp_path / "export", Console(is_json=True)) == 0
+                import_from(target, tmp_path / "export", Console(is_json=True), yes=True)
+        assert import_from(target, tmp_path / "export", Console(is_json=True), yes=True) == 0
         assert lasting(target) == lasting(whole)
 
 
-def test_tokens_are_the_last_and_sessions_come_after_their_transcripts(
+def test_tokens_and_users_are_the_last_and_sessions_come_after_their_transcripts(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, target = make("sqlite"), make("memory")
     fill(source)
     export_to(source, tmp_path / "export", Console(is_json=True), now=NOW)
     order: list[tuple[str, str]] = []
-    put = target.put
+    transact = target.transact
 
-    def noted(write: Put) -> None:
-        order.append((write.item.get("pk", "handoff"), write.item.get("sk", "")))
-        put(write)
+    def noted(writes: Sequence[Write]) -> None:
+        order.extend((put.item.get("pk", "handoff"), put.item.get("sk", "")) for put in writes if isinstance(put, Put))
+        transact(writes)
 
-    monkeypatch.setattr(target, "put", noted)
-    import_from(target, tmp_path / "export", Console(is_json=True))
+    monkeypatch.setattr(target, "transact", noted)
+    import_from(target, tmp_path / "export", Console(is_json=True), yes=True)
 
-    assert [sk.startswith("TOKEN#") for _, sk in order] == [False] * (len(order) - 2) + [True] * 2
+    assert order[-2:] == [("USERS", "ada"), ("USERS", "bob")]
+    assert [sk.startswith("TOKEN#") for _, sk in order[:-2]] == [False] * (len(order) - 4) + [True] * 2
     for session in ("terminal", "large", "thread"):
         rows = [sk for pk, sk in order if pk == f"SESSION#{session}" and not sk.startswith("ROUTE#")]
         assert rows[-1] == "META"
