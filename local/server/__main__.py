@@ -15,17 +15,14 @@ def main() -> int:
     umask = os.umask(0o077)  # SQLite makes files beside the database
     heed_restarts()
     before = dict(os.environ)  # the run adds settings, which may have changed by the next start
-    from local.server.memory import prepare  # noqa: PLC0415  # slow imports, which Ctrl-C may interrupt
+    from local.server import program  # noqa: PLC0415  # slow imports, which Ctrl-C may interrupt
 
-    prepare()
-    from local.server.program import PORT_AGAIN, START_AGAIN, STOPPED, run  # noqa: PLC0415  # see above
-
-    code = run(sys.argv[1:], os.environ, started, umask=umask)
-    if code == START_AGAIN:
+    code = program.run(sys.argv[1:], os.environ, started, umask=umask)
+    if code == program.START_AGAIN:
         flush()
         os.umask(umask)
-        start_again({**before, PORT_AGAIN: os.environ[PORT_AGAIN]})
-        return STOPPED
+        start_again({**before, program.PORT_AGAIN: os.environ[program.PORT_AGAIN]})
+        return program.STOPPED
     return code
 
 

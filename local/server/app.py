@@ -5,6 +5,7 @@ from fastapi import FastAPI
 from functions.http.app import unguarded_app
 from functions.request import account_routes as changed_accounts
 from functions.request import link_routes as links
+from functions.request import order_routes as orders
 from functions.request import routes as changes
 from functions.request import runner_routes as runners
 from functions.status import account_routes as shown_accounts
@@ -12,7 +13,7 @@ from functions.status import routes as status
 from functions.webhook import routes as webhooks
 from shared.services import Services
 
-_ROUTES = (changes, status, webhooks, changed_accounts, links, runners, shown_accounts)
+_ROUTES = (changes, status, webhooks, changed_accounts, links, runners, orders, shown_accounts)
 
 
 def build_app(services: Services) -> FastAPI:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from local.server.held_reads import HeldReads, subject_of
+from local.server.pool import Visitors
 from shared.agents.measured import MeasuredAgent
 from shared.agents.registry import build_agent, summary
 from shared.clock import SystemClock
+from shared.errors import NotSent
 from shared.platforms import PLATFORMS
 from shared.platforms.registry import PlatformRegistry
 from shared.platforms.spec import PlatformSpec
@@ -33,6 +35,13 @@ TURN_VISIBILITY, TURN_RECEIVES = 65.0, 100
 RUN_VISIBILITY, RUN_RECEIVES = 960.0, 20
 """As in template.yaml, but a run that restarts have interrupted may come more often: there is no other worker."""
 _EFFECTS = frozenset({"open_thread", "send", "edit", "join", "acknowledge"})
+_MAY_FAIL = frozenset(
+    {"open_thread", "send", "edit", "join", "find_thread", "find_message", "resolve_chat", "is_private", "fetch"}
+)
+"""Calls of a platform that raise PlatformErrors."""
+VISITORS = 4
+OTHER_PLACES = ""
+"""The lane of terminals, and of platforms that this version does not know."""
 
 
 @dataclass(frozen=True)
@@ -47,55 +56,76 @@ class RunSecrets:
 
 
 class DurablePlatforms(PlatformRegistry):
-    """Before a platform is asked to do something, everything that led to it is on the disk, its intent included."""
+    """Before a platform is asked to do something, everything that led to it is on the disk, its intent included.
+
+    Work of one platform that has to call another one, as the delivery of what a session said before it moved, fails as a
+    call to a platform that is down does while too many such calls wait. It is repeated later.
+    """
 
     def __init__(
         self, settings: Settings, secrets: RunSecrets, specs: Sequence[PlatformSpec], sync: Callable[[], None]
     ):
         super().__init__(settings, secrets, specs)
         self._sync = sync
+        self._visitors = Visitors(VISITORS)
 
     def get(self, name: str) -> Platform:
-        return cast("Platform", _Durable(super().get(name), self._sync))
+        return cast("Platform", _Durable(name, super().get(name), self._sync, self._visitors))
 
 
 class _Durable:
-    """A platform whose effects wait for the disk."""
+    """A platform whose effects wait for the disk, and which few threads of other lanes may wait for."""
 
-    def __init__(self, platform: Platform, sync: Callable[[], None]) -> None:
-        self._platform, self._sync = platform, sync
+    def __init__(self, lane: str, platform: Platform, sync: Callable[[], None], visitors: Visitors) -> None:
+        self._lane, self._platform, self._sync, self._visitors = lane, platform, sync, visitors
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._platform, name)
-        if name not in _EFFECTS:
+        if name not in _EFFECTS and name not in _MAY_FAIL:
             return found
 
         def call(*arguments: Any, **named: Any) -> Any:
-            self._sync()
-            return found(*arguments, **named)
+            if name in _EFFECTS:
+                self._sync()
+            if name not in _MAY_FAIL:
+                return found(*arguments, **named)
+            with self._visitors.admitted(self._lane) as is_admitted:
+                if not is_admitted:
+                    raise NotSent(f"{self._lane} has not answered earlier calls yet")
+                return found(*arguments, **named)
 
         return call
 
 
 @dataclass(frozen=True)
+class WatchedQueue:
+    """A queue, and the event that is set when it has changed."""
+
+    queue: SqliteQueue
+    changed: threading.Event
+
+
+@dataclass(frozen=True)
 class Engine:
-    """The services, and what only the process that runs them needs. The events are set when a queue has changed."""
+    """The services, and what only the process that runs them needs. `turns` has a queue for each lane."""
 
     services: Services
     database: Database
     tables: SqliteTables
-    turns: SqliteQueue
-    runs: SqliteQueue
-    turns_changed: threading.Event
-    runs_changed: threading.Event
+    turns: Mapping[str, WatchedQueue]
+    runs: WatchedQueue
     held_reads: HeldReads
+
+    @property
+    def queues(self) -> list[SqliteQueue]:
+        return [watched.queue for watched in (*self.turns.values(), self.runs)]
 
     def void_leases(self) -> None:
         """Free what an earlier process held. Only for one that is alone on the file."""
         now = self.services.clock.now()
         void_leases(self.tables, self.tables.held(now), now=now)
-        self.turns.release_all()
-        self.runs.release_all()
+        for queue in self.queues:
+            queue.release_all()
 
     def hand_back(self) -> None:
         """Give back the turns that an agent of this process still works on, without a strike. Raises DataFileError."""
@@ -109,8 +139,8 @@ class Engine:
         """Remove what is over, in small steps, so that other writers get their turn."""
         while self.tables.expire(self.services.clock.now()):
             pass
-        self.turns.expire()
-        self.runs.expire()
+        for queue in self.queues:
+            queue.expire()
 
 
 def build_engine(
@@ -123,7 +153,6 @@ def build_engine(
 ) -> Engine:
     """The services on an open file. `on_handoff` is called with each handoff that was written."""
     clock, metrics = SystemClock(), NoMetrics()
-    turns_changed, runs_changed = threading.Event(), threading.Event()
     held_reads = HeldReads()
 
     def changed(table: Table, item: Item) -> None:
@@ -133,12 +162,17 @@ def build_engine(
             held_reads.changed(subject)
 
     tables = SqliteTables(database, changed)
-    turns = SqliteQueue(
-        database, clock, "turns", visibility=TURN_VISIBILITY, max_receives=TURN_RECEIVES, changed=turns_changed.set
-    )
-    runs = SqliteQueue(
-        database, clock, "runs", visibility=RUN_VISIBILITY, max_receives=RUN_RECEIVES, changed=runs_changed.set
-    )
+
+    def queue(name: str, lane: str, visibility: float, max_receives: int) -> WatchedQueue:
+        event = threading.Event()
+        own = f"{name}-{lane}" if lane else name
+        made = SqliteQueue(database, clock, own, visibility, max_receives, changed=event.set, family=name)
+        return WatchedQueue(made, event)
+
+    lanes = [OTHER_PLACES, *(spec.name for spec in platforms)]
+    turns = {lane: queue("turns", lane, TURN_VISIBILITY, TURN_RECEIVES) for lane in lanes}
+    runs = queue("runs", "", RUN_VISIBILITY, RUN_RECEIVES)
+    other_places = turns[OTHER_PLACES].queue
     known = RunSecrets(secrets, SqliteSecrets(database))
 
     @functools.cache
@@ -149,10 +183,10 @@ def build_engine(
         settings=settings,
         clock=clock,
         store=store_on(tables, settings.limits, metrics),
-        queue=SqliteTurnQueue(turns),
-        visibility=lambda receipt: SqliteVisibility(turns, receipt),
-        dead_turns=SqliteDeadTurns(turns.dead_letters),
-        runs=SqliteRunQueue(runs),
+        queue=SqliteTurnQueue(other_places, {lane: watched.queue for lane, watched in turns.items() if lane}),
+        visibility=lambda receipt: SqliteVisibility(other_places, receipt),  # workers use that of their own queue
+        dead_turns=SqliteDeadTurns(other_places.dead_letters),
+        runs=SqliteRunQueue(runs.queue),
         platforms=DurablePlatforms(settings, known, platforms, database.sync),
         agent=agent,
         agent_summary=summary(settings),
@@ -160,7 +194,7 @@ def build_engine(
         metrics=metrics,
         changes=held_reads,
     )
-    return Engine(services, database, tables, turns, runs, turns_changed, runs_changed, held_reads)
+    return Engine(services, database, tables, turns, runs, held_reads)
 
 
 def settings_from(environment: Mapping[str, str], *, public_url: str, platform_urls: Mapping[str, Any]) -> Settings:

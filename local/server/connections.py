@@ -18,14 +18,12 @@ STOP_SECONDS = 1.0
 class Connections:
     """Loads the agent, adapters and SDKs in use, so that the first handoff is as fast as the next.
 
-    Not before the service is ready, because the imports take a second. `on_loaded` is called in the thread when it is done.
+    Not before the service is ready, because the imports take a second.
     """
 
-    def __init__(
-        self, services: Services, relays: Callable[[], Iterable[Relay]], *, on_loaded: Callable[[], None]
-    ) -> None:
+    def __init__(self, services: Services, relays: Callable[[], Iterable[Relay]]) -> None:
         """`relays` makes them, which imports their SDKs."""
-        self._services, self._make_relays, self._on_loaded = services, relays, on_loaded
+        self._services, self._make_relays = services, relays
         self._lock = threading.Lock()
         self._relays: list[Relay] = []
         self._is_stopping = False
@@ -59,7 +57,6 @@ class Connections:
                 self._load()
         except Exception:
             log.exception("the relays or SDKs could not be loaded")
-        self._on_loaded()
 
     def _start_relays(self) -> None:
         for relay in self._make_relays():

@@ -2,9 +2,10 @@
 
 import fcntl
 import os
+import stat
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,40 +87,51 @@ class DataDirectory:
         except OSError as error:
             raise Unusable(f"{self.path} cannot be used: {error.strerror}. Choose another one with --data.") from error
 
-    def lock(self) -> int:
-        """Keep other processes out until the returned descriptor is closed. Raises InUse, with the other's id."""
-        descriptor = self._open_lock(os.O_CREAT | os.O_RDWR)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not _takes(descriptor, fcntl.LOCK_EX):
-            if time.monotonic() < deadline:
-                time.sleep(0.02)
-                continue
-            other = _holder(descriptor)
-            os.close(descriptor)
-            raise InUse(
-                f"Handoff runs on {self.path} already (process {other or 'unknown'}), and one file has one process. "
-                "Nothing was started. Stop the other one first, or choose another directory with --data."
-            )
-        with suppress(OSError):  # a full disk: the lock holds without the id, too
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-        return descriptor
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out. Raises InUse, with the other's id.
+
+        The directory itself is locked: a file in it can be removed and made again. Where a file system has no locks for
+        directories, the file `lock` keeps others out; it names the process everywhere.
+        """
+        with self._opened("lock", os.O_CREAT | os.O_RDWR) as named, self._opened(".", os.O_RDONLY) as directory:
+            deadline = time.monotonic() + PATIENCE_SECONDS
+            while not all(_takes(each, fcntl.LOCK_EX) for each in (directory, named)):
+                if time.monotonic() < deadline:
+                    time.sleep(0.02)
+                    continue
+                raise InUse(
+                    f"Handoff runs on {self.path} already (process {_holder(named) or 'unknown'}), and one file has one "
+                    "process. Nothing was started. Stop the other one first, or choose another directory with --data."
+                )
+            with suppress(OSError):  # a full disk: the lock holds without the id, too
+                os.ftruncate(named, 0)
+                os.pwrite(named, f"{os.getpid()}\n".encode(), 0)
+            yield
 
     def running(self) -> str | None:
         """The id of the process that has the directory, None if there is none."""
-        if not (self.path / "lock").exists():
+        if not self.path.is_dir():
             return None
-        descriptor = self._open_lock(os.O_RDONLY)
+        with ExitStack() as stack:
+            opened = [stack.enter_context(self._opened(".", os.O_RDONLY))]
+            if (self.path / "lock").exists():
+                opened.append(stack.enter_context(self._opened("lock", os.O_RDONLY)))
+            if all(_takes(each, fcntl.LOCK_SH) for each in opened):
+                return None
+            return (_holder(opened[-1]) if len(opened) > 1 else "") or "unknown"
+
+    @contextmanager
+    def _opened(self, name: str, flags: int) -> Iterator[int]:
         try:
-            return None if _takes(descriptor, fcntl.LOCK_SH) else _holder(descriptor) or "unknown"
+            descriptor = os.open(self.path / name, flags | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            where = self.path / name
+            raise Unusable(f"{where} cannot be used: {error.strerror}. Nothing was started.") from error
+        try:
+            yield descriptor
         finally:
             os.close(descriptor)
-
-    def _open_lock(self, flags: int) -> int:
-        try:
-            return os.open(self.path / "lock", flags | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise Unusable(f"{self.path}/lock cannot be used: {error.strerror}. Nothing was started.") from error
 
     def read_env(self) -> dict[str, str]:
         """The variables of the last run; empty if there are none."""
@@ -136,8 +148,10 @@ class DataDirectory:
 def _takes(descriptor: int, kind: int) -> bool:
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
+    except OSError:
+        return stat.S_ISDIR(os.fstat(descriptor).st_mode)  # a network file system has no locks for directories
     return True
 
 

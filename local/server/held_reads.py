@@ -1,7 +1,7 @@
 """Reads that wait for a write: on the event loop, without a thread and without asking the database again and again."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -39,13 +39,17 @@ class HeldReads:
             self.changed(subject)
 
     async def hold(
-        self, subject: Subject, seconds: float, read: Callable[[], T], is_news: Callable[[T], bool]
+        self,
+        subjects: Collection[Subject],
+        seconds: float,
+        read: Callable[[], T],
+        is_news: Callable[[T], bool],
     ) -> Read[T]:
         if seconds <= 0 or self._is_closed or self.count >= self._most:
             return Read(read(), was_held=False)
         loop = asyncio.get_running_loop()
         end = loop.time() + min(seconds, LONGEST_HOLD)
-        with self._reader(subject) as reader:  # before the first read, so that no write falls between
+        with self._reader(subjects) as reader:  # before the first read, so that no write falls between
             while True:
                 reader.begin()
                 value = read()
@@ -58,18 +62,20 @@ class HeldReads:
                     return Read(value, was_held=True)
 
     @contextmanager
-    def _reader(self, subject: Subject) -> Iterator["_Reader"]:
+    def _reader(self, subjects: Collection[Subject]) -> Iterator["_Reader"]:
         reader = _Reader()
-        self._readers.setdefault(subject, set()).add(reader)
+        for subject in subjects:
+            self._readers.setdefault(subject, set()).add(reader)
         self.count += 1
         try:
             yield reader
         finally:
             self.count -= 1
-            others = self._readers[subject]
-            others.discard(reader)
-            if not others:
-                del self._readers[subject]
+            for subject in set(subjects):
+                others = self._readers[subject]
+                others.discard(reader)
+                if not others:
+                    del self._readers[subject]
 
 
 class _Reader:

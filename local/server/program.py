@@ -13,8 +13,9 @@ from local.interruptible import RESTART, heed_stops, is_stop_wanted, wait_for_si
 from local.options import faults
 from local.paths import ROOT
 from local.server.directory import Refused, Unusable
+from local.server.http import LIMITS
+from local.server.http_connections import raise_file_limit
 from local.server.logs import hide, log_to
-from local.server.memory import settle
 from local.server.options import Invalid, parse
 from local.server.own_agent import own_agent
 from local.server.service import Address, Server
@@ -51,10 +52,11 @@ def _run(arguments: Sequence[str], environment: MutableMapping[str, str], starte
         return _refuse(str(invalid), WRONG_USAGE)
     if wrong := [*faults(environment), *RealBots.from_environment(environment).faults()]:
         return _refuse("\n".join(wrong), WRONG_USAGE)
-    server = Server(options.directory, environment, _address(options.address, environment), on_loaded=settle)
+    server = Server(options.directory, environment, _address(options.address, environment))
     try:
         options.directory.create()
         _log_to(options.directory.log, environment)
+        raise_file_limit(LIMITS)
         server.start()
     except (Unusable, DataFileError) as problem:
         return _refuse(str(problem), REFUSED if isinstance(problem, FINAL) else CANNOT_START)

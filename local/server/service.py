@@ -1,10 +1,9 @@
 """The whole service in one process: file, workers, HTTP, chats. Starts at once after any end, stops within seconds."""
 
 import logging
-import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -50,17 +49,9 @@ class Address:
 class Server:
     """Use it as a context manager, or `start` and `stop` it once."""
 
-    def __init__(
-        self,
-        directory: DataDirectory,
-        environment: Mapping[str, str],
-        address: Address,
-        *,
-        on_loaded: Callable[[], None] = lambda: None,
-    ) -> None:
-        """`on_loaded` is called in a thread when the SDKs in use are loaded, some time after the start."""
+    def __init__(self, directory: DataDirectory, environment: Mapping[str, str], address: Address) -> None:
         self.directory = directory
-        self._environment, self._address, self._on_loaded = environment, address, on_loaded
+        self._environment, self._address = environment, address
         self._parts = ExitStack()
         self._deadline = 0.0
         self._is_idle = True
@@ -140,18 +131,15 @@ class Server:
         log.info("started on %s, %d unfinished", self.directory.path, taken_up)
         self.chats.post_to(self.url)
         services, relays = self.engine.services, lambda: self.chats.relays(self.url)
-        connections = enter(Connections(services, relays, on_loaded=self._on_loaded))
+        connections = enter(Connections(services, relays))
         enter(closing(self.engine.held_reads))
         enter(self._write_state(connections))
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         self.directory.create()
-        lock = self.directory.lock()
-        try:
+        with self.directory.locked():
             yield
-        finally:
-            os.close(lock)
 
     @contextmanager
     def _database(self) -> Iterator[Database]:

@@ -1,16 +1,18 @@
 """All work that goes on beside requests: pending handoffs, turns, runs of the agent, the sweep."""
 
+import functools
 import logging
 import time
+from collections.abc import Callable
 
-from local.server.composition import Engine
-from local.server.pool import Pool
+from local.server.composition import Engine, WatchedQueue
+from local.server.pool import Lanes, Pool
 from local.server.workers import HandoffWorkers, Outage, QueueWorkers, Sweeper
 from shared.backoff import backoff
 from shared.errors import DataFileError
 from shared.ports.queue_text import message_of, run_of
 from shared.services import Services
-from shared.sqlite.queues import Received, SqliteQueue
+from shared.sqlite.queues import Received, SqliteQueue, SqliteVisibility
 from shared.use_cases.handoffs.process_handoff import process_handoff
 from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.turns.budget import TurnBudget
@@ -20,7 +22,8 @@ from shared.use_cases.turns.run_turn import DELIVERY_SECONDS, leave_to_newer, ru
 RUN_THREADS = 128
 """Most of the time they wait for an agent."""
 TURN_THREADS = HANDOFF_THREADS = 32
-"""They wait for a platform, for shorter times. More of them take turns at one processor, and keep memory."""
+"""For each platform, so that one that hangs holds up no other. They wait for it, for shorter times than for an agent. More
+of them take turns at one processor, and keep memory."""
 IDLE_SECONDS = 10.0
 """An idle thread keeps the memory of its stack."""
 log = logging.getLogger(__name__)
@@ -32,32 +35,19 @@ class Work:
     """The workers of one engine. `handoffs` takes handoffs before the engine is there, and before `start`."""
 
     def __init__(self) -> None:
-        self._handoff_pool = Pool(HANDOFF_THREADS, "handoff", idle_seconds=IDLE_SECONDS)
+        self._handoff_lanes = Lanes(HANDOFF_THREADS, "handoff", idle_seconds=IDLE_SECONDS)
         self._outage = Outage()
-        self.handoffs = HandoffWorkers(self._handoff_pool, self._process, self._outage)
+        self.handoffs = HandoffWorkers(self._handoff_lanes, self._process, self._outage)
+        self._pools: list[Pool] = []
+        self._queues: list[QueueWorkers] = []
 
     def attach(self, engine: Engine) -> None:
         """Before `start`. The engine tells `handoffs` what it writes, so it is built second."""
         services = self._services = engine.services
-        self._turn_pool = Pool(TURN_THREADS, "turn", lambda: turns.freed(), idle_seconds=IDLE_SECONDS)  # noqa: PLW0108  # made below
-        self._run_pool = Pool(RUN_THREADS, "agent", lambda: runs.freed(), idle_seconds=IDLE_SECONDS)  # noqa: PLW0108
-        turns = QueueWorkers(
-            engine.turns,
-            services.clock,
-            engine.turns_changed,
-            self._turn_pool,
-            lambda received: turn_message(services, engine.turns, received),
-            outage=self._outage,
-        )
-        runs = QueueWorkers(
-            engine.runs,
-            services.clock,
-            engine.runs_changed,
-            self._run_pool,
-            lambda received: run_message(services, engine.runs, received),
-            outage=self._outage,
-        )
-        self._queues = [turns, runs]
+        for lane, turns in engine.turns.items():
+            run = functools.partial(turn_message, services, turns.queue)
+            self._add(turns, run, TURN_THREADS, f"turn-{lane or 'other'}", lane)
+        self._add(engine.runs, functools.partial(run_message, services, engine.runs.queue), RUN_THREADS, "agent", None)
 
         def tidy() -> None:
             sweep(services)
@@ -76,10 +66,22 @@ class Work:
         deadline = time.monotonic() + seconds
         self.handoffs.stop()
         for queue in self._queues:
-            queue.stop()
-        pools = (self._handoff_pool, self._turn_pool, self._run_pool)
+            queue.stop(0.0)  # all of them, before one is waited for
+        for queue in self._queues:
+            queue.stop(min(1.0, deadline - time.monotonic()))
+        pools = [*self._handoff_lanes.all(), *self._pools]
         has_swept = self._sweeper.stop(deadline - time.monotonic())
         return all([has_swept, *(pool.wait_idle(deadline - time.monotonic()) for pool in pools)])
+
+    def _add(
+        self, watched: WatchedQueue, run: Callable[[Received], None], threads: int, name: str, lane: str | None
+    ) -> None:
+        """Workers for the messages of a queue, in threads of their own."""
+        pool = Pool(threads, name, lambda: workers.freed(), idle_seconds=IDLE_SECONDS, lane=lane)  # noqa: PLW0108  # made below
+        clock = self._services.clock
+        workers = QueueWorkers(watched.queue, clock, watched.changed, pool, run, outage=self._outage)
+        self._pools.append(pool)
+        self._queues.append(workers)
 
     def _process(self, handoff_id: str) -> None:
         process_handoff(self._services, handoff_id)
@@ -91,7 +93,7 @@ def turn_message(services: Services, queue: SqliteQueue, received: Received) -> 
     Raises DataFileError and leaves the message as it is: its caller waits for the file, and repeats it.
     """
     budget = TurnBudget(
-        services.visibility(received.receipt),
+        SqliteVisibility(queue, received.receipt),
         deadline=services.clock.now() + DELIVERY_SECONDS * 1000,
         tries=received.receives,
     )

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from local.server.pool import Pool
+from local.server.pool import Lanes, Pool
 from shared.backoff import backoff
 from shared.errors import DataFileError
 from shared.ports.clock import Clock
@@ -93,12 +93,12 @@ class QueueWorkers:
         if self._waits_for_thread:
             self._wake.set()
 
-    def stop(self) -> None:
-        """Take no more messages. What runs goes on."""
+    def stop(self, seconds: float = 1.0) -> None:
+        """Take no more messages, and wait for the one that is being taken. What runs goes on."""
         self._stopping.set()
         self._wake.set()
         if self._thread.is_alive():
-            self._thread.join(1)
+            self._thread.join(max(0.0, seconds))
 
     def _hand_out(self) -> None:
         while not self._stopping.is_set():
@@ -142,10 +142,13 @@ class QueueWorkers:
 
 
 class HandoffWorkers:
-    """Processes pending handoffs as writes leave them: several at once, each by one thread at a time."""
+    """Processes pending handoffs as writes leave them: several at once, each by one thread at a time.
 
-    def __init__(self, pool: Pool, process: Callable[[str], None], outage: Outage | None = None) -> None:
-        self._pool, self._process, self._outage = pool, process, outage or Outage()
+    The threads are those of the handoff's platform.
+    """
+
+    def __init__(self, lanes: Lanes, process: Callable[[str], None], outage: Outage | None = None) -> None:
+        self._lanes, self._process, self._outage = lanes, process, outage or Outage()
         self._lock = threading.Lock()
         self._busy: set[str] = set()
         self._again: set[str] = set()
@@ -154,9 +157,9 @@ class HandoffWorkers:
     def changed(self, handoff: Any) -> None:
         """For every handoff that was written, after the commit."""
         if handoff.get("state") == "pending":
-            self.wake(handoff["handoff_id"])
+            self.wake(handoff["handoff_id"], handoff["platform"])
 
-    def wake(self, handoff_id: str) -> None:
+    def wake(self, handoff_id: str, platform: str) -> None:
         """Process a handoff, once more if it is being processed. Returns at once."""
         with self._lock:
             if self._stopping.is_set():
@@ -165,7 +168,7 @@ class HandoffWorkers:
                 self._again.add(handoff_id)
                 return
             self._busy.add(handoff_id)
-        self._pool.submit(lambda: self._run(handoff_id))
+        self._lanes.of(platform).submit(lambda: self._run(handoff_id))
 
     def stop(self) -> None:
         """Begin no more: what is pending is processed after the next start."""
@@ -174,7 +177,7 @@ class HandoffWorkers:
             self._again.clear()
 
     def _run(self, handoff_id: str) -> None:
-        is_wanted = True
+        is_wanted = not self._stopping.is_set()  # it may have waited for a thread
         while is_wanted:
             self._attempt(handoff_id)
             with self._lock:

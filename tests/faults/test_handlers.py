@@ -16,6 +16,7 @@ from functions.sweep.handler import build as build_sweep
 from functions.turn.handler import build as build_turn
 from shared.domain.handoffs import Handoff, State
 from shared.errors import AgentUnavailable, Conflict, RateLimited
+from shared.ports.agents import TurnInput
 from shared.ports.queue_text import body_of, run_body_of
 from shared.store.bundle import Store
 from shared.store.turns import Turns
@@ -127,8 +128,8 @@ def test_the_agents_deadline_reserves_time_for_the_commit(world: World) -> None:
     deadlines: list[int] = []
 
     class RecordingAgent:
-        def reply(self, *_: Any, deadline: int, **__: Any) -> str:
-            deadlines.append(deadline - world.clock.now())
+        def reply(self, turn: TurnInput) -> str:
+            deadlines.append(turn.deadline - world.clock.now())
             raise AgentUnavailable("busy")
 
     world.services = replace(world.services, agent=RecordingAgent)

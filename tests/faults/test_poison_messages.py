@@ -2,14 +2,13 @@
 
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from local.service import LocalService
-from shared.domain.messages import Message
-from shared.ports.agents import Agent
+from shared.ports.agents import Agent, TurnInput
 from shared.ports.tables import Table, Update
 from shared.use_cases.access import id_for
 from tests.support.api_user import ApiUser
@@ -34,10 +33,10 @@ class DeadlyAgent:
     def __init__(self, kill_points: KillPoints, agent: Agent) -> None:
         self._kill_points, self._agent = kill_points, agent
 
-    def reply(self, messages: Sequence[Message], **options: Any) -> str:
-        if DEADLY in str(messages[-1]["content"]):
+    def reply(self, turn: TurnInput) -> str:
+        if DEADLY in str(turn.messages[-1]["content"]):
             self._kill_points.die()
-        return self._agent.reply(messages, **options)
+        return self._agent.reply(turn)
 
 
 @pytest.fixture(scope="module", params=ENGINES)

@@ -50,16 +50,13 @@ def restore_from(asked: argparse.Namespace, console: Console) -> int:
         raise Unusable(f"{source} is the database itself. Nothing was changed.")
     directory.create()
     try:
-        lock = directory.lock()
+        with directory.locked():
+            kept = restore(source, directory.database, progress=lambda part: console.progress(f"Copied {part:.0%} …"))
     except InUse:
         raise InUse(
             f"The service is running on {directory.path} (process {directory.running()}). Nothing was changed. "
             "Stop it, then try again."
         ) from None
-    try:
-        kept = restore(source, directory.database, progress=lambda part: console.progress(f"Copied {part:.0%} …"))
-    finally:
-        os.close(lock)
     lines = [f"Restored {source} into {directory.path}."]
     if kept:
         lines.append(f"What was there before is kept: {kept}")

@@ -1,7 +1,6 @@
 """`handoff data` for a service on one machine."""
 
 import argparse
-import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -45,16 +44,12 @@ def import_data(asked: argparse.Namespace, console: Console) -> int:
     directory = DataDirectory.at(asked.data)
     directory.create()
     try:
-        lock = directory.lock()
-    except InUse:
-        raise InUse(f"The service is running on {directory.path}. Nothing was written. Stop it first.") from None
-    try:
-        with closing(Database(directory.database)) as database, _explained():
-            code = import_from(SqliteTables(database), _path(asked), console)
+        with directory.locked(), closing(Database(directory.database)) as database, _explained():
+            code = import_from(SqliteTables(database), _path(asked), console, yes=asked.yes)
             database.sync()
             return code
-    finally:
-        os.close(lock)
+    except InUse:
+        raise InUse(f"The service is running on {directory.path}. Nothing was written. Stop it first.") from None
 
 
 def is_simulated(kind: Kind, item: Item) -> bool:

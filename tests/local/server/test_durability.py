@@ -157,7 +157,7 @@ def _has_intent(tables: SqliteTables, name: str, key: str) -> bool:
         handoff = store_on(tables).handoffs.get(key)
         return handoff is not None and handoff.has_done(Step.OPENING_THREAD)
     parts = [_part_of(item) for item in tables.scan(Table.SESSIONS) if item["sk"].startswith("OUT#")]
-    claimed = [part for part in parts if part.state == "sending"]
+    claimed = [part for part in parts if part and part.state == "sending"]
     return any(part.placeholder == key if name == "edit" else key in (part.key, part.address) for part in claimed)
 
 

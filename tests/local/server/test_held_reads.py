@@ -54,7 +54,7 @@ def test_a_write_in_another_thread_wakes_the_reader() -> None:
     held, number = HeldReads(), Number()
 
     async def body() -> Read[int]:
-        reading = asyncio.ensure_future(held.hold(ONE, LONG, number.read, positive))
+        reading = asyncio.ensure_future(held.hold([ONE], LONG, number.read, positive))
         await begun(number)
         number.value = 7
         in_a_thread(lambda: held.changed(ONE))
@@ -64,18 +64,34 @@ def test_a_write_in_another_thread_wakes_the_reader() -> None:
     assert (number.reads, held.count) == (2, 0)
 
 
+def test_a_reader_of_several_subjects_is_woken_by_each() -> None:
+    held, number = HeldReads(), Number()
+
+    async def body() -> Read[int]:
+        reading = asyncio.ensure_future(held.hold([ONE, OTHER], LONG, number.read, positive))
+        await begun(number)
+        held.changed(ONE)
+        await begun(number, 2)
+        number.value = 3
+        held.changed(OTHER)
+        return await reading
+
+    assert run(body) == Read(3, was_held=True)
+    assert (number.reads, held.count) == (3, 0)
+
+
 def test_a_write_before_the_request_is_answered_at_once() -> None:
     held, number = HeldReads(), Number()
     number.value = 7
 
-    assert run(lambda: held.hold(ONE, LONG, number.read, positive)) == Read(7, was_held=True)
+    assert run(lambda: held.hold([ONE], LONG, number.read, positive)) == Read(7, was_held=True)
     assert number.reads == 1
 
 
 def test_only_a_write_makes_it_read_again() -> None:
     held, number = HeldReads(), Number()
 
-    assert run(lambda: held.hold(ONE, 0.05, number.read, positive)) == Read(0, was_held=True)
+    assert run(lambda: held.hold([ONE], 0.05, number.read, positive)) == Read(0, was_held=True)
     assert number.reads == 1
 
 
@@ -83,7 +99,7 @@ def test_a_write_that_is_no_news_leaves_the_reader_waiting() -> None:
     held, number = HeldReads(), Number()
 
     async def body() -> Read[int]:
-        reading = asyncio.ensure_future(held.hold(ONE, LONG, number.read, positive))
+        reading = asyncio.ensure_future(held.hold([ONE], LONG, number.read, positive))
         await begun(number)
         held.changed(ONE)
         await begun(number, 2)
@@ -99,7 +115,7 @@ def test_another_subject_wakes_nothing() -> None:
     held, number = HeldReads(), Number()
 
     async def body() -> Read[int]:
-        reading = asyncio.ensure_future(held.hold(ONE, 0.05, number.read, positive))
+        reading = asyncio.ensure_future(held.hold([ONE], 0.05, number.read, positive))
         await begun(number)
         held.changed(OTHER)
         return await reading
@@ -112,7 +128,7 @@ def test_a_reader_that_is_cancelled_leaves_nothing() -> None:
     held, number = HeldReads(), Number()
 
     async def body() -> int:
-        reading = asyncio.ensure_future(held.hold(ONE, LONG, number.read, positive))
+        reading = asyncio.ensure_future(held.hold([ONE], LONG, number.read, positive))
         await begun(number)
         waiting = held.count
         reading.cancel()
@@ -130,7 +146,7 @@ def test_an_error_of_the_read_reaches_the_caller() -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        run(lambda: held.hold(ONE, LONG, fail, positive))
+        run(lambda: held.hold([ONE], LONG, fail, positive))
     assert held.count == 0
 
 
@@ -138,10 +154,10 @@ def test_closing_answers_all_readers_and_holds_no_more() -> None:
     held, number = HeldReads(), Number()
 
     async def body() -> list[Read[int]]:
-        readings = [asyncio.ensure_future(held.hold(ONE, LONG, number.read, positive)) for _ in range(3)]
+        readings = [asyncio.ensure_future(held.hold([ONE], LONG, number.read, positive)) for _ in range(3)]
         await begun(number, 3)
         in_a_thread(held.close)
-        return [*await asyncio.gather(*readings), await held.hold(ONE, LONG, number.read, positive)]
+        return [*await asyncio.gather(*readings), await held.hold([ONE], LONG, number.read, positive)]
 
     assert run(body) == [Read(0, was_held=False)] * 4
 
@@ -150,9 +166,9 @@ def test_more_readers_than_allowed_are_answered_at_once() -> None:
     held, number = HeldReads(most=1), Number()
 
     async def body() -> Read[int]:
-        first = asyncio.ensure_future(held.hold(ONE, LONG, number.read, positive))
+        first = asyncio.ensure_future(held.hold([ONE], LONG, number.read, positive))
         await begun(number)
-        second = await held.hold(OTHER, LONG, number.read, positive)
+        second = await held.hold([OTHER], LONG, number.read, positive)
         held.close()
         await first
         return second
@@ -164,5 +180,5 @@ def test_more_readers_than_allowed_are_answered_at_once() -> None:
 def test_without_holding_it_reads_once(changes: Changes, seconds: float) -> None:
     number = Number()
 
-    assert run(lambda: changes.hold(ONE, seconds, number.read, positive)) == Read(0, was_held=False)
+    assert run(lambda: changes.hold([ONE], seconds, number.read, positive)) == Read(0, was_held=False)
     assert number.reads == 1

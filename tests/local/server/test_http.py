@@ -1,60 +1,17 @@
 """The HTTP server: which requests reach the app, when they are answered, and how it stops."""
 
-import socket
-import threading
-from collections.abc import Callable, Iterator
+import secrets
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
 from functions.http.guard import MAX_BODY
-from local.server.http import HttpServer
+from local.server.http import WRITES
 from shared.errors import DataFileUnflushed
-from shared.store.bundle import store_on
-from tests.support.memory_tables import MemoryTables
-from tests.support.use_case_world import World
+from shared.use_cases.people.authenticate import new_token
+from tests.local.server.one_route import AT_ONCE, OPEN, SECONDS, OneRoute, connected, running
 from tests.support.waiting import eventually
-
-SECONDS = 20
-OPEN = "/logins"
-"""A path that needs no token."""
-
-
-class OneRoute:
-    """A server with one route, which waits for `may_end` in its thread."""
-
-    def __init__(self, sync: Callable[[], None] = lambda: None, *, only_here: bool = False) -> None:
-        self.called, self.may_end = threading.Semaphore(0), threading.Event()
-        self.app = FastAPI()
-        self.app.add_api_route(OPEN, self._answer, methods=["GET", "POST"])
-        services = World(store_on(MemoryTables())).services
-        self.server = HttpServer(self.app, services, sync=sync, only_here=only_here)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.port}{OPEN}"
-
-    def _answer(self) -> dict[str, str]:
-        self.called.release()
-        assert self.may_end.wait(SECONDS)
-        return {"thread": threading.current_thread().name}
-
-
-@contextmanager
-def running(route: OneRoute, *, waits: bool = False) -> Iterator[OneRoute]:
-    if not waits:
-        route.may_end.set()
-    route.server.start("127.0.0.1", 0)
-    try:
-        yield route
-    finally:
-        route.may_end.set()
-        route.server.stop()
-        assert route.server.wait_idle(SECONDS)
 
 
 def test_a_route_that_may_wait_does_not_hold_up_others() -> None:
@@ -65,6 +22,29 @@ def test_a_route_that_may_wait_does_not_hold_up_others() -> None:
         route.may_end.set()
 
         assert {answer.result().status_code for answer in answers} == {200}
+
+
+@pytest.mark.parametrize("path", ["/tokens/{}", "/tokens/{}/", "/{}", "/login#{}", "/tokens/%2568o_{}"])
+def test_a_token_in_a_path_is_not_logged(path: str, caplog: pytest.LogCaptureFixture) -> None:
+    token, login = new_token("ada"), f"hl_ada.{secrets.token_urlsafe(24)}"
+    caplog.set_level("INFO", "local.server.http")
+    with running(OneRoute()) as route, httpx.Client(base_url=route.url.removesuffix(OPEN)) as http:
+        for secret in (token, login):
+            http.request("DELETE", path.format(secret).replace("#", "%23"))
+        http.request("DELETE", "/tokens/0123456789ab")
+    assert not any(secret.partition(".")[2] in caplog.text for secret in (token, login))
+    assert "DELETE /tokens/0123456789ab → 401" in caplog.text
+
+
+def test_writes_that_wait_leave_threads_for_reads() -> None:
+    with running(OneRoute(), waits=True) as route, ThreadPoolExecutor(2 * WRITES) as clients:
+        writes = [clients.submit(httpx.post, route.url, timeout=SECONDS) for _ in range(2 * WRITES)]
+        for _ in range(WRITES):
+            assert route.called.acquire(timeout=SECONDS)
+
+        assert httpx.get(route.url_of(AT_ONCE), timeout=SECONDS).status_code == 200
+        route.may_end.set()
+        assert {write.result().status_code for write in writes} == {200}
 
 
 @pytest.mark.parametrize(("method", "expected"), [("POST", ["sync"]), ("GET", [])])
@@ -151,7 +131,3 @@ def test_a_stop_does_not_wait_for_the_rest_of_a_body(caplog: pytest.LogCaptureFi
 def test_a_port_in_use_is_an_error() -> None:
     with running(OneRoute()) as route, pytest.raises(OSError, match="in use"):
         OneRoute().server.start("127.0.0.1", route.server.port)
-
-
-def connected(route: OneRoute) -> Any:
-    return socket.create_connection(("127.0.0.1", route.server.port), timeout=SECONDS)

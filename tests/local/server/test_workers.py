@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.server.pool import Pool
+from local.server.composition import _Durable
+from local.server.pool import Lanes, Pool, Visitors
 from local.server.workers import HandoffWorkers, Outage, QueueWorkers
 from shared.clock import SystemClock
-from shared.errors import DiskFull
+from shared.domain.routes import Place
+from shared.errors import DiskFull, NotSent
+from shared.ports.platforms import Part
 from shared.sqlite.database import Database
 from shared.sqlite.queues import Received, SqliteQueue
+from tests.support.fake_platform import FakePlatform
 from tests.support.table_backends import new_database
 from tests.support.waiting import eventually
 
@@ -91,27 +95,116 @@ def test_a_handoff_that_changes_while_it_is_processed_is_processed_again() -> No
         gate.acquire(timeout=SECONDS)
         seen.append(handoff_id)
 
-    pool = Pool(8, "test")
-    workers = HandoffWorkers(pool, process)
-    workers.changed({"handoff_id": "h", "state": "pending"})
+    lanes = Lanes(8, "test")
+    workers = HandoffWorkers(lanes, process)
+    workers.changed({"handoff_id": "h", "state": "pending", "platform": "slack"})
     assert begun.wait(SECONDS)
     for _ in range(5):
-        workers.changed({"handoff_id": "h", "state": "pending"})
-    workers.changed({"handoff_id": "other", "state": "running"})
+        workers.changed({"handoff_id": "h", "state": "pending", "platform": "slack"})
+    workers.changed({"handoff_id": "other", "state": "running", "platform": "slack"})
     gate.release(2)
 
-    assert pool.wait_idle(SECONDS)
+    assert lanes.of("slack").wait_idle(SECONDS)
     assert seen == ["h", "h"]
 
 
 def test_nothing_begins_after_a_stop() -> None:
-    pool, seen = Pool(1, "test"), list[str]()
-    workers = HandoffWorkers(pool, seen.append)
+    lanes, seen = Lanes(1, "test"), list[str]()
+    workers = HandoffWorkers(lanes, seen.append)
     workers.stop()
-    workers.wake("h")
+    workers.wake("h", "slack")
 
-    assert pool.wait_idle(SECONDS)
+    assert lanes.of("slack").wait_idle(SECONDS)
     assert seen == []
+
+
+def test_handoffs_that_wait_for_a_thread_do_not_begin_after_a_stop() -> None:
+    lanes, begun, gate, seen = Lanes(1, "test"), threading.Event(), threading.Event(), list[str]()
+
+    def process(handoff_id: str) -> None:
+        seen.append(handoff_id)
+        begun.set()
+        assert gate.wait(SECONDS)
+
+    workers = HandoffWorkers(lanes, process)
+    for number in range(5):
+        workers.wake(f"h-{number}", "slack")
+    assert begun.wait(SECONDS)
+    workers.stop()
+    gate.set()
+
+    assert lanes.of("slack").wait_idle(SECONDS)
+    assert seen == ["h-0"]
+
+
+def test_a_platform_that_hangs_takes_no_thread_of_another() -> None:
+    lanes, gate, seen = Lanes(2, "test"), threading.Event(), list[str]()
+
+    def process(handoff_id: str) -> None:
+        if handoff_id.startswith("slow"):
+            assert gate.wait(SECONDS)
+        seen.append(handoff_id)
+
+    workers = HandoffWorkers(lanes, process)
+    for number in range(20):
+        workers.wake(f"slow-{number}", "telegram")
+    workers.wake("quick", "slack")
+
+    assert lanes.of("slack").wait_idle(SECONDS)
+    assert seen == ["quick"]
+    gate.set()
+    assert lanes.of("telegram").wait_idle(SECONDS)
+    assert len(seen) == 21, "what waited for a thread is not lost"
+
+
+def test_few_threads_of_other_lanes_wait_for_a_platform() -> None:
+    lanes, visitors, gate = Lanes(8, "test"), Visitors(2), threading.Event()
+    admitted, refused = threading.Semaphore(0), list[str]()
+
+    def call(name: str) -> None:
+        with visitors.admitted("telegram") as is_admitted:
+            if not is_admitted:
+                refused.append(name)
+                return
+            admitted.release()
+            assert gate.wait(SECONDS)
+
+    for number in range(5):
+        lanes.of("slack").submit(lambda number=number: call(f"slack {number}"))  # type: ignore[misc]  # mypy cannot infer the default
+        lanes.of("telegram").submit(lambda number=number: call(f"telegram {number}"))  # type: ignore[misc]
+    for _ in range(7):
+        assert admitted.acquire(timeout=SECONDS)
+    eventually(lambda: len(refused) == 3)
+    with visitors.admitted("telegram") as is_admitted:  # not in a lane: an HTTP request
+        assert is_admitted
+    gate.set()
+
+    assert all(pool.wait_idle(SECONDS) for pool in lanes.all())
+    assert all(name.startswith("slack") for name in refused)
+    lanes.of("slack").submit(lambda: call("later"))
+    assert lanes.of("slack").wait_idle(SECONDS)
+    assert "later" not in refused
+
+
+def test_a_call_of_another_lane_fails_while_too_many_wait() -> None:
+    platform = FakePlatform("both")
+    seen, place = dict[str, str](), Place("chat", "home")
+
+    def send(lane: str) -> None:
+        durable = _Durable("chat", platform, lambda: None, Visitors(0))
+        assert durable.link(place)  # calls that raise nothing are not refused
+        try:
+            seen[lane] = durable.send(place, Part("hi"), key=lane)
+        except NotSent as refused:
+            seen[lane] = str(refused)
+
+    lanes = Lanes(1, "test")
+    for name in ("chat", "other"):
+        lanes.of(name).submit(lambda name=name: send(name))  # type: ignore[misc]  # mypy cannot infer the default
+        assert lanes.of(name).wait_idle(SECONDS)
+
+    assert seen["other"] == "chat has not answered earlier calls yet"
+    assert len(platform.said(place)) == 1
 
 
 def test_a_file_that_cannot_be_used_is_reported_each_minute(caplog: pytest.LogCaptureFixture) -> None:

@@ -30,9 +30,12 @@ def test_a_whole_service_moves_to_another_directory(data: Path, tmp_path: Path, 
     assert (running.returncode, "running" in running.stderr) == (1, True), running.stderr
     assert json.loads(exported.stdout)["counts"]["sessions"] == 1
 
-    imported = handoff("data", "import", file, "--data", other)
+    unasked = handoff("data", "import", file, "--data", other)
+    assert (unasked.returncode, "repeat it with --yes" in unasked.stderr) == (1, True), unasked.stderr
+    imported = handoff("data", "import", file, "--data", other, "--yes")
     assert imported.returncode == 0, imported.stderr
     assert "Imported 1 sessions" in imported.stdout
+    assert "  owner: " in imported.stdout
     (other / "env").write_text(f"HANDOFF_TOKEN={token}\n")
     with Server(DataDirectory(other), {}, ANYWHERE) as server:
         assert server.tokens["owner"] == token

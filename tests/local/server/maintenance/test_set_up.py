@@ -1,9 +1,9 @@
 """`handoff setup` on one machine: which process is asked to start again."""
 
 import argparse
-import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class Machine:
     """A data directory that one process has, and the signals that processes got."""
 
     directory: DataDirectory
-    lock: int | None
+    lock: ExitStack
     token: str
     signals: list[tuple[int, int]] = field(default_factory=list)
 
@@ -51,14 +51,10 @@ class Machine:
         write_state(self.directory.state, process, {"started": started, "loaded": True, "relays": {}})
 
     def holds(self, process: str) -> None:
-        assert self.lock is not None
-        os.ftruncate(self.lock, 0)
-        os.pwrite(self.lock, f"{process}\n".encode(), 0)
+        (self.directory.path / "lock").write_text(f"{process}\n")
 
     def ends(self, *_: object) -> None:
-        if self.lock is not None:
-            os.close(self.lock)
-        self.lock = None
+        self.lock.close()
 
     def send(self, process: int, number: int) -> None:
         self.signals.append((process, number))
@@ -79,9 +75,10 @@ def _never(_: float) -> None:
 def machine(tmp_path: Path) -> Iterator[Machine]:
     directory = DataDirectory(tmp_path / "data")
     directory.create()
-    with Simulator() as platforms:
+    with Simulator() as platforms, ExitStack() as lock:
+        lock.enter_context(directory.locked())
         directory.settings.write_text(f"TELEGRAM_API_URL={platforms.api_url('telegram')}\n")
-        machine = Machine(directory, directory.lock(), platforms.secrets["telegram/bot_token"])
+        machine = Machine(directory, lock, platforms.secrets["telegram/bot_token"])
         machine.runs(BEFORE)
         yield machine
         machine.ends()
