@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from bench import cold_start, handoffs, modules, one_machine, polling, report, start_up
+from bench import cold_start, handoffs, modules, one_machine, own_agent, polling, report, start_up
 from bench.figures import Figures, machine
 
 Benchmark = Callable[[Figures], Iterator[str]]
@@ -25,6 +25,7 @@ def main() -> int:
         "start_up": start_up.run,
         "cold_start": cold_start.run,
         "modules": modules.run,
+        "own_agent": own_agent.run,
     }
     print(machine())
     has_failed = False
@@ -44,7 +45,7 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    names = ("polling", "one_machine", "large_file", "aws", "start_up", "cold_start", "modules")
+    names = ("polling", "one_machine", "large_file", "aws", "start_up", "cold_start", "modules", "own_agent")
     parser.add_argument("benchmarks", nargs="*", choices=[[], *names], metavar="NAME", help=", ".join(names))
     parser.add_argument("--full", action="store_true", help="a large file of 1,000,000 messages instead of 100,000")
     parser.add_argument("--write", action="store_true", help="write docs/speed.md and docs/speed.svg")

@@ -19,7 +19,7 @@ from shared.agents.registry import build_agent
 from shared.clock import SystemClock
 from shared.domain.routes import Place
 from shared.platforms.registry import PlatformRegistry
-from shared.ports.agents import Cancellation
+from shared.ports.agents import Cancellation, TurnInput
 
 INTERVAL = 2.0
 REQUESTS = 25
@@ -71,10 +71,8 @@ class PollingGateway:
 
     def _work(self, handoff_id: str) -> None:
         thread = self._platform.open_thread(self._home, "Bench", key=handoff_id, people=())
-        deadline = self._clock.now() + 60_000
-        reply = self._agent.reply(
-            [{"role": "user", "content": "hi"}], note=None, deadline=deadline, cancellation=Cancellation()
-        )
+        turn = TurnInput([{"role": "user", "content": "hi"}], self._clock.now() + 60_000, Cancellation())
+        reply = self._agent.reply(turn)
         for number, part in enumerate(self._platform.render(reply)):
             self._platform.send(thread, part, key=f"{handoff_id}-{number}")
         self._execute("UPDATE handoffs SET state = 'completed' WHERE id = ?", handoff_id)

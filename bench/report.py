@@ -33,11 +33,17 @@ METHOD = """\
   interval.
 - **100 at once** is the median of three bursts, **ready** that of five starts.
 - **Platform latency** delays every call to the platform in the simulator.
-- **Ready** is when every call answers: `/health`, and one that needs a token, the database and the platforms.
+- **Ready** is when every call answers: `/health`, and `GET /platforms`, which needs a token, the database
+  and the settings of the platforms.
 - **The first handoff** comes 3 s after the start, when the SDKs are loaded. One that is requested at the moment in which the
   service is ready loads the SDK itself.
 - **Modules** are the files below functions, shared, local and cli, without the simulated chats, whose functions are called from
-  the request to `completed`, or for `GET /handoffs/{id}`; `bench/modules.py` lists them by folder.
+  the request to `completed`, or for `GET /handoffs/{id}`, in each of three runs: a sweep may run beside one of them. Classes
+  that only hold data have no functions of their own and do not count. `bench/modules.py` lists them by folder.
+- **Your own agent** is the real Claude Code or Codex with its adapter, behind `handoff run`, on a model on loopback that answers
+  at once. Where they are not installed (`tests/real_agents/install`) it is skipped. The time of a message ends when the reply
+  stands in the thread, that of a handoff when the service has completed it; a plain start is `claude -p --resume` or
+  `codex exec resume` with a few words.
 - **The large file** is compared with an empty one on two services that run at the same time, one handoff on each in turn.
 """
 
@@ -59,6 +65,28 @@ def _ms(seconds: float) -> str:
 
 def _at_once(name: str, count: int) -> Callable[[Figures], str]:
     return lambda f: f"{f[f'{name} completed']:.0f} of {count} in {f[name]:.1f} s"
+
+
+def _of_agent(agent: str, title: str) -> tuple[Row, ...]:
+    """The user's own agent: medians of one run."""
+    names = (f"{agent} open", f"{agent} warm", f"{agent} cold", f"{agent} handoff", f"{agent} plain")
+    in_acp, warm, cold, handoff, plain = names
+    return (
+        Row(
+            f"{title} in a thread: message to reply, open / cold, and a prompt in an open ACP process",
+            (in_acp, warm, cold),
+            lambda f: f"{f[warm]:.2f} s / {f[cold]:.2f} s, {f[in_acp]:.2f} s",
+            "0.5 s over that prompt, 1/4 of cold",
+            lambda f: f[warm] <= f[in_acp] + 0.5 and f[warm] <= f[cold] / 4,
+        ),
+        Row(
+            f"{title}: handoff to completed, and a plain start with words",
+            (handoff, plain),
+            lambda f: f"{f[handoff]:.2f} s, {f[plain]:.2f} s",
+            "1.5 s over a plain start",
+            lambda f: f[handoff] <= f[plain] + 1.5,
+        ),
+    )
 
 
 ROWS = (
@@ -129,6 +157,8 @@ ROWS = (
         "memory 30 s after 1,100 handoffs in such bursts",
         ("memory loaded",),
         lambda f: f"{f['memory loaded']:.0f} MB",
+        "150 MB",
+        lambda f: f["memory loaded"] <= 150,
     ),
     Row(
         "one handoff in a large file, against an empty one",
@@ -164,6 +194,8 @@ ROWS = (
         lambda f: f["modules handoff"] <= 90 and f["modules poll"] <= 25,
     ),
     Row("its processor time, against an empty one", ("large cpu ratio",), lambda f: f"{f['large cpu ratio']:.2f} ×"),
+    *_of_agent("claude-code", "Claude Code"),
+    *_of_agent("codex", "Codex"),
 )
 
 

@@ -81,11 +81,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[OneMachine]":
 @pytest.fixture
 def user(service: "OneMachine") -> Iterator[User]:
     from shared.domain.routes import Place  # noqa: PLC0415  # see above
+    from shared.domain.tokens import FIRST  # noqa: PLC0415  # see above
     from shared.use_cases.people.authenticate import hash_of, new_token  # noqa: PLC0415  # see above
 
     user_id = f"u-{uuid.uuid4().hex[:12]}"
     token = new_token(user_id)
-    service.store.accounts.add_token(user_id, hash_of(token))
+    service.store.accounts.add_token(user_id, hash_of(token), scopes=FIRST)
     service.store.accounts.set_home(user_id, Place("telegram", HOME_CHAT))
     with Service(Configuration(service.url, token, "test", "test")) as api:
         yield User(token, api)

@@ -35,7 +35,7 @@ def _interrupt(process: Process) -> str:
 
 
 def test_ctrl_c_while_waiting_can_cancel(spawn: Spawn, hold: Callable[..., None]) -> None:
-    hold("open_thread", seconds=8)
+    hold("open_thread", seconds=25)
     chat = chat_during_handoff(spawn, until="picked up")
     chat.sendintr()
     chat.expect("ancel it")
@@ -58,7 +58,7 @@ def test_ctrl_c_stops_waiting_but_not_the_agent(spawn: Spawn) -> None:
 
 
 def test_too_late_to_cancel_shows_no_step_twice(spawn: Spawn, hold: Callable[..., None]) -> None:
-    hold("send", seconds=4)
+    hold("send", seconds=12)
     chat = chat_during_handoff(spawn, until="agent confirmed")
     chat.sendintr()
     chat.expect("ancel it")

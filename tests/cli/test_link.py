@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cli.conftest import Run, User
+from tests.cli.conftest import HOME_CHAT, Run, User
 from tests.support.pseudo_terminal import Spawn
 from tests.support.waiting import eventually
 
@@ -31,7 +31,7 @@ def say(service: "OneMachine", text: str) -> None:
 
 
 def test_link_shows_a_code_and_waits_for_it(spawn: Spawn, service: "OneMachine", user: User) -> None:
-    child = spawn("link", "telegram")
+    child = spawn("link", "telegram", "--home")
     child.expect(r"private chat:   (/link \S+)")
     say(service, child.match[1])
     child.expect(rf"Linked: Sam [^\n]*, telegram account {STRANGER}")
@@ -42,8 +42,19 @@ def test_link_shows_a_code_and_waits_for_it(spawn: Spawn, service: "OneMachine",
     assert (shown["home"], shown["accounts"]) == ({"chat": CHAT}, [STRANGER])
 
 
+def test_a_home_stays_unless_the_person_asked(spawn: Spawn, service: "OneMachine", user: User) -> None:
+    child = spawn("link", "telegram")
+    child.expect(r"private chat:   (/link \S+)")
+    say(service, child.match[1])
+    child.expect_exact("Handoffs arrive where they did")
+    child.expect_exact("link telegram --home")
+    child.wait()
+    (shown,) = [each for each in user.api.platforms() if each["name"] == "telegram"]
+    assert (shown["home"], shown["accounts"]) == ({"chat": HOME_CHAT}, [STRANGER])
+
+
 def test_a_script_gets_the_code_at_once(run: Run, service: "OneMachine") -> None:
-    made = json.loads(run("link", "telegram", "--json").stdout)
+    made = json.loads(run("link", "telegram", "--home", "--json").stdout)
     say(service, made["text"])
     eventually(lambda: service.store.accounts.user_of("telegram", STRANGER))
 
@@ -105,7 +116,7 @@ def test_an_invited_person_logs_in_once(run: Run, run_alone: Run, service: "OneM
     assert "ho_guest-one." in config.read_text()
     assert link.partition("#")[2] not in done.stdout + done.stderr + config.read_text()
     (token,) = json.loads(run_alone("tokens", "list", "--json").stdout)
-    assert (token["label"], token["scopes"]) == ("first login", ["handoff", "read", "run"])
+    assert (token["label"], token["scopes"]) == ("first login", ["handoff", "link", "read", "run"])
     again = run_alone("login", stdin=f"{link}\n", HOME=str(tmp_path / "other"))
     assert (again.returncode, "was used already" in again.stderr) == (1, True)
     assert not (tmp_path / "other").exists()

@@ -113,7 +113,7 @@ def test_the_installed_program_looks_after_its_data(machine: Machine) -> None:
     assert exported["counts"]["sessions"] == 1
     assert (checks["database"], checks["process"], checks["service"]) == (True, True, True)
     assert machine.run("data", "export", "other.gz", "--stack", "handoff").returncode == 1
-    machine.json("data", "import", "export.gz", "--data", str(machine.home / "imported"))
+    machine.json("data", "import", "export.gz", "--yes", "--data", str(machine.home / "imported"))
     restored = machine.json("restore", "saved.db")
     assert Path(restored["kept"]).parent == machine.data
     machine.up()

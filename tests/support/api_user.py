@@ -8,7 +8,7 @@ import httpx
 
 from local.chats import CHATS
 from local.service import LocalService
-from shared.domain.tokens import USUAL, Scope
+from shared.domain.tokens import FIRST, Scope
 from shared.use_cases.people.authenticate import hash_of, new_token
 from tests.support.http_contract import check
 from tests.support.platform_cases import DEFAULT_PLATFORM, PLATFORMS, THREADED
@@ -120,7 +120,7 @@ class ApiUser:
         return view
 
 
-def add_user(service: LocalService, user_id: str = "", *, scopes: frozenset[Scope] = USUAL) -> ApiUser:
+def add_user(service: LocalService, user_id: str = "", *, scopes: frozenset[Scope] = FIRST) -> ApiUser:
     """A new user with a token, without homes or accounts on any platform."""
     user_id = user_id or f"u{uuid.uuid4().hex[:8]}"
     service.tokens[user_id] = new_token(user_id)

@@ -23,11 +23,11 @@ class ChatThread:
         (thread,) = user.threads(self.title, platform)
         self.chat, self.id = str(thread["chat"]), str(thread["id"])
 
-    def say(self, text: str, user: str = "owner") -> None:
-        """A person who cannot write in the thread writes to the bot alone."""
+    def say(self, text: str, user: str = "owner", **beside: Any) -> None:
+        """A person who cannot write in the thread writes to the bot alone. `beside`: as in POST /say of the simulator."""
         chat = chat_of(self.platform, user, self.chat)
         thread = self.id if chat == self.chat else None
-        self.user.service.simulator.say(self.platform, chat, text, thread=thread, user=user)
+        self.user.service.simulator.say(self.platform, chat, text, thread=thread, user=user, **beside)
 
     def bot_texts(self, containing: str = "") -> list[str]:
         """What the bot posted in the thread."""

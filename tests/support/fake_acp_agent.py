@@ -31,6 +31,14 @@ OPTIONS = [
 ]
 
 
+CHOICES = {
+    "model": ("model", ["opus", "haiku"]),
+    "mode": ("mode", ["auto", "default", "plan"]),
+    "effort": ("thought_level", ["low", "high"]),
+}
+"""The options of a session with their categories; the first value is what it has after it was opened."""
+
+
 class Refused(Exception):
     """The answer to a request is this error."""
 
@@ -42,6 +50,7 @@ class Lines:
         self._agent = agent
         self._asked: dict[int, asyncio.Future[Json]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self.stays = False
 
     async def run(self) -> None:
         reader = asyncio.StreamReader(limit=2**26)
@@ -54,6 +63,8 @@ class Lines:
                 task.add_done_callback(self._tasks.discard)
             else:
                 self._asked.pop(message["id"]).set_result(message.get("result") or {})
+        if self.stays:
+            await asyncio.Event().wait()
 
     async def _handle(self, message: Json) -> None:
         try:
@@ -90,17 +101,56 @@ class FakeAgent:
         self._directory = Path.cwd()
         self._session = ""
         self._text = ""
+        self._is_stuck = False
+        self._next = ""
+        self._chosen: dict[str, str] = {}
+        self._is_busy = False
+        self._steered: list[str] = []
 
     async def initialize(self, params: Json) -> Json:
+        _log("forms", str("form" in (params.get("clientCapabilities", {}).get("elicitation") or {})))
         resume: Json = {} if os.environ.get("FAKE_ACP_LOADS") else {"resume": {}}
         return {
             "protocolVersion": int(os.environ.get("FAKE_ACP_PROTOCOL") or params["protocolVersion"]),
             "agentCapabilities": {"loadSession": True, "sessionCapabilities": resume},
+            **({"_meta": {"steering": {"supported": True}}} if os.environ.get("FAKE_ACP_STEERS") else {}),
         }
 
     async def session_resume(self, params: Json) -> Json:
         self._open(params, "resume")
-        return {"modes": MODES}
+        return {"modes": MODES, "configOptions": self._options()}
+
+    async def session_set_config_option(self, params: Json) -> Json:
+        """Chosen values are forgotten with the process, as real agents do."""
+        name, value = params["configId"], params["value"]
+        if value not in CHOICES.get(name, ("", []))[1]:
+            raise Refused(-32602, "Invalid params", {})
+        _log("set", f"{name}={value}")
+        self._chosen[name] = value
+        return {"configOptions": self._options()}
+
+    def _options(self) -> list[Json]:
+        return [
+            {
+                "id": name,
+                "name": name,
+                "category": category,
+                "type": "select",
+                "currentValue": self._chosen.get(name, values[0]),
+                "options": [{"value": value, "name": value.title(), "description": ""} for value in values],
+            }
+            for name, (category, values) in CHOICES.items()
+        ]
+
+    def _spent(self) -> Json:
+        """What a prompt has cost, if that is wanted; the sum is that of the session, whichever process ran it."""
+        if not (price := os.environ.get("FAKE_ACP_COST")):
+            return {}
+        bill = self._file.with_suffix(".cost")
+        cost = float(price) + (float(bill.read_text()) if bill.exists() else 0.0)
+        bill.write_text(str(cost))
+        self._update("usage_update", used=20_000, size=200_000, cost={"amount": cost, "currency": "USD"})
+        return {"usage": {"totalTokens": 100, "inputTokens": 60, "outputTokens": 40}}
 
     async def session_load(self, params: Json) -> Json:
         self._open(params, "load")
@@ -110,6 +160,8 @@ class FakeAgent:
         return {"modes": MODES}
 
     async def session_set_mode(self, params: Json) -> Json:
+        if self._is_stuck:
+            raise Refused(-32603, "Internal error", {})
         _log("mode", params["modeId"])
         return {}
 
@@ -120,12 +172,30 @@ class FakeAgent:
     async def session_prompt(self, params: Json) -> Json:
         text = self._text = params["prompt"][0]["text"]
         _log("prompt", text)
+        if self._next == "ends":
+            os._exit(3)
         self._cancelled.clear()
         self._write("user", text)
+        if self._next == "fails":
+            raise Refused(-32603, "Internal error", {})
         actions = [line.removeprefix("do:").split() for line in text.splitlines() if line.startswith("do:")]
         name, *arguments = actions[-1] if actions else ["echo"]
+        self._is_busy = True
         stop = await getattr(self, f"_do_{name}")(*arguments)
-        return {"stopReason": stop or "end_turn"}
+        self._is_busy = False
+        return {"stopReason": stop or "end_turn", **self._spent()}
+
+    async def _session_steering(self, params: Json) -> Json:
+        """Words while it works; `FAKE_ACP_STEERS` may be `late` (it is never at work) or `deaf` (it does not answer)."""
+        text, how = params["prompt"][0]["text"], os.environ["FAKE_ACP_STEERS"]
+        if how == "late" or not self._is_busy:
+            return {"outcome": "promptRequired", "reason": "noRunningTurn"}
+        _log("steer", text)
+        self._write("user", text)
+        self._steered.append(text)
+        if how == "deaf":
+            raise Refused(-32603, "Internal error", {})
+        return {"outcome": "injected"}
 
     async def _do_echo(self) -> None:
         await self._answer(f"You said: {self._text}")
@@ -142,7 +212,40 @@ class FakeAgent:
         await self._say("Waiting.")
         while not _exists(path):  # noqa: ASYNC110 - another process makes the file
             await asyncio.sleep(0.01)
-        await self._answer("The file is there.")
+        await self._answer(" ".join(["The file is there.", *(f"You added: {text}" for text in self._steered)]))
+
+    async def _do_choose(self, path: str) -> None:
+        """Ask with the form in this file, and say what came back."""
+        asked = {"sessionId": self._session, "mode": "form", "message": "Please answer.", **json.loads(_read(path))}
+        answer = await self.lines.ask("elicitation/create", asked)
+        _log("chosen", json.dumps(answer))
+        await self._answer(f"Chosen: {json.dumps(answer.get('content'), sort_keys=True)}")
+
+    async def _do_meanwhile(self, path: str, go: str) -> None:
+        """Ask with a form, and go on; an answer that comes before the file `go` exists is taken."""
+        asked = {"sessionId": self._session, "mode": "form", "message": "Please answer.", **json.loads(_read(path))}
+        asking = asyncio.create_task(self.lines.ask("elicitation/create", asked))
+        asking.add_done_callback(lambda done: _log("chosen", json.dumps(done.result())))
+        while not _exists(go):  # noqa: ASYNC110 - another process makes the file
+            await asyncio.sleep(0.01)
+        if asking.done() and (content := asking.result().get("content")):
+            self._write("user", f"To your question “Which colour?”: {content['question_0']}")
+        await self._answer("I went on.")
+
+    async def _do_plan(self, size: str) -> str | None:
+        """Ask to carry out a plan."""
+        plan = "# Plan\n" + "\n".join(f"- step {number}" for number in range(int(size)))
+        kinds = ("allow_once", "allow_always", "allow_always", "reject_once")
+        options = [{"optionId": f"o{at}", "kind": kind, "name": f"Option {at}"} for at, kind in enumerate(kinds)]
+        call = {"toolCallId": "c1", "title": "Approve Plan", "kind": "switch_mode", "rawInput": {"plan": plan}}
+        asked = {"sessionId": self._session, "toolCall": call, "options": options}
+        answer = await self.lines.ask("session/request_permission", asked)
+        chosen = answer["outcome"].get("optionId", "cancelled")
+        _log("chosen", chosen)
+        if chosen == "o3":
+            return "cancelled"
+        await self._answer("I begin.")
+        return None
 
     async def _do_deaf(self) -> None:
         """Ignore cancelling, terminating and the end of its input."""
@@ -170,14 +273,14 @@ class FakeAgent:
         await self._tool("step", status="in_progress")
         await asyncio.Event().wait()
 
-    async def _do_permit(self) -> str | None:
-        """Ask for permission, then say what was chosen."""
-        call = {
-            "toolCallId": "c1",
-            "title": "rm -r build",
-            "kind": "execute",
-            "rawInput": {"command": "rm -r build"},
-        }
+    async def _do_permit(self, how: str = "whole") -> str | None:
+        """Ask for permission, then say what was chosen. The arguments are in the request, in its step, or nowhere."""
+        call: Json = {"toolCallId": "c1"}
+        if how == "whole":
+            call |= {"title": "rm -r build", "kind": "execute", "rawInput": {"command": "rm -r build"}}
+        elif how == "step":
+            given = {"server": "files", "arguments": {"path": "/etc"}}
+            self._update("tool_call", toolCallId="c1", title="mcp.files.read", status="pending", rawInput=given)
         asked = {"sessionId": self._session, "toolCall": call, "options": OPTIONS}
         answer = await self.lines.ask("session/request_permission", asked)
         chosen = answer["outcome"].get("optionId", "cancelled")
@@ -185,6 +288,38 @@ class FakeAgent:
         if chosen == "cancelled":
             return "cancelled"
         await self._answer(f"You chose {chosen}.")
+        return None
+
+    async def _do_run(self, path: str) -> str | None:
+        """Ask for the tool call in this file, and do its step if that is allowed; the file names what is done."""
+        wanted = json.loads(_read(path))
+        call = {"toolCallId": "c1", **wanted["call"]}
+        asked = {"sessionId": self._session, "toolCall": call, "options": OPTIONS}
+        answer = await self.lines.ask("session/request_permission", asked)
+        if answer["outcome"].get("optionId") in {"yes-7", "ever-7"}:
+            _log("ran", wanted["step"])
+        await self._answer("That was it.")
+        return None
+
+    async def _do_mode(self, mode: str, how: str = "mode") -> str | None:
+        """Change its mode by itself, and announce it in one of two ways; `stuck`: it cannot be set back."""
+        self._is_stuck = how == "stuck"
+        if how == "options":
+            option = {
+                "id": "m",
+                "name": "Mode",
+                "category": "mode",
+                "type": "select",
+                "currentValue": mode,
+                "options": [],
+            }
+            self._update("config_option_update", configOptions=[option])
+        else:
+            self._update("current_mode_update", currentModeId=mode)
+        if self._is_stuck:
+            await self._cancelled.wait()
+            return "cancelled"
+        await self._answer("Done.")
         return None
 
     async def _do_tools(self, count: str, size: str) -> None:
@@ -214,6 +349,29 @@ class FakeAgent:
         child = await asyncio.create_subprocess_exec("sleep", "600")
         _log("child", str(child.pid))
         await self._answer("Started.")
+
+    async def _do_last(self, what: str) -> None:
+        """Answer, but not the next prompt: its process ends, or it takes the words and fails."""
+        self._next = what
+        await self._answer("The last one.")
+
+    async def _do_stay(self) -> None:
+        """Answer, and go on when the runner is gone."""
+        self.lines.stays = True
+        await self._answer("I stay.")
+
+    async def _do_afterwards(self, what: str, seconds: str) -> None:
+        """Answer, and some time later `say` something, or `ask` for permission."""
+        await self._answer("Until later.")
+        self._later = asyncio.create_task(self._work_later(what, float(seconds)))
+
+    async def _work_later(self, what: str, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        _log("later", what)
+        if what == "say":
+            await self._say("The background task is done.")
+        else:
+            await self._do_permit()
 
     async def _do_environment(self) -> None:
         await self._answer(json.dumps({name: value for name, value in os.environ.items() if "HANDOFF" in name}))
@@ -267,6 +425,10 @@ class FakeAgent:
 
 def _exists(path: str) -> bool:
     return Path(path).exists()
+
+
+def _read(path: str) -> str:
+    return Path(path).read_text()
 
 
 def _touch(path: str) -> None:

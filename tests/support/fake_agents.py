@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from handoff_cli.runner.agents import CLAUDE_CODE
-from handoff_cli.runner.agents.spec import Agent, AgentSpec
+from handoff_cli.runner.agents.spec import AgentSpec, Installed
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, str(ROOT / "tests" / "support" / "fake_acp_agent.py"))
@@ -39,8 +39,8 @@ class FakeAgents:
             "FAKE_ACP_LOG": str(self.log),
         }
 
-    def agent(self, spec: AgentSpec = CLAUDE_CODE, **environ: str) -> Agent:
-        return Agent(spec, COMMAND, {**self.environ, "HANDOFF_HOST": "1", **environ}, "2.1.325")
+    def agent(self, spec: AgentSpec = CLAUDE_CODE, **environ: str) -> Installed:
+        return Installed(spec, COMMAND, {**self.environ, "HANDOFF_HOST": "1", **environ}, "2.1.325")
 
     def noted(self, what: str) -> list[str]:
         lines = self.log.read_text().splitlines() if self.log.exists() else []

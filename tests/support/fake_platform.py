@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from shared.domain.attachments import KINDS, counted
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, ForeignChat, PlaceGone, PlatformNotConfigured, Rejected, UnknownPlatform
 from shared.platforms.markdown.clean import clean, neutralise
@@ -120,10 +121,11 @@ class FakePlatform(Platform):
         return request.headers.get("signature") == "good"
 
     def parse(self, request: WebhookRequest) -> Parsed:
-        """One event per line: a message (`id|thread|text`, or with `|sender`; in private if the id begins with `dm`), an
-        invitation (`invited||sender`, or with `|addressee`), a press (`pressed-id|thread|button|message`, or with
-        `|sender`), the name of a message (`announced||message|sender`), a receipt (`receipt|thread|key|message id`, or
-        without id), or a sign of life (`heard||sender|ms`)."""
+        """One event per line: a message (`id|thread|text`, or with `|sender`, or with `|sender|beside`: kinds of
+        attachments, `forwarded` and `album-id`, separated by commas; in private if the id begins with `dm`), an invitation
+        (`invited||sender`, or with `|addressee`), a press (`pressed-id|thread|button|message`, or with `|sender`), the name
+        of a message (`announced||message|sender`), a receipt (`receipt|thread|key|message id`, or without id), or a sign of
+        life (`heard||sender|ms`)."""
         return Parsed(tuple(_event(line) for line in request.body.decode().splitlines()))
 
     def fetch(self, announced: Announced) -> Event | None:
@@ -252,7 +254,18 @@ def _event(line: str) -> Event:
     if event_id.startswith("pressed"):
         message, *sender = sender
         return Pressed(event_id, place, sender[0] if sender else "ada-there", text, message, "handle")
-    person = sender[0] if sender else "ada-there"
-    if event_id.startswith("dm"):
-        return Inbound(event_id, Place("chat", f"with-{person}", thread or None), person, text, private=True)
-    return Inbound(event_id, place, person, text)
+    person, beside = (*sender, "", "")[:2]
+    person, private = person or "ada-there", event_id.startswith("dm")
+    place = Place("chat", f"with-{person}", thread or None) if private else place
+    names = [name for name in beside.split(",") if name]
+    albums = [name.removeprefix("album-") for name in names if name.startswith("album-")]
+    return Inbound(
+        event_id,
+        place,
+        person,
+        "" if "forwarded" in names else text,
+        private=private,
+        forwarded=text if "forwarded" in names else "",
+        attachments=counted(name for name in names if name in KINDS),
+        album=albums[0] if albums else None,
+    )

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from tests.support.servers import DROP, HANG, HttpServer, Request, Response
 
@@ -73,7 +73,7 @@ class FaultProxy(HttpServer):
 
     def _forward(self, request: Request) -> Response:
         headers = {name: value for name, value in request.headers.items() if name not in _HOP_BY_HOP}
-        target = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
+        target = f"{request.path}?{request.raw_query}" if request.raw_query else request.path
         connection = http.client.HTTPConnection(self._upstream, timeout=60)
         try:
             connection.request(request.method, target, request.body or None, headers)

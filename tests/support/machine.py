@@ -5,18 +5,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shared.domain.dials import DIALS
 from shared.domain.messages import Message
+from shared.domain.orders import Choice, Order
 from shared.domain.progress import Summary
 from shared.domain.questions import Option
 from shared.domain.routes import Place
 from shared.domain.sessions import RunsOn, Session, Turn
+from shared.domain.usage import TurnUsage
 from shared.ports.inbound import WebhookRequest
 from shared.store.runners import TurnPointer
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.runners.claim_machine_turn import MachineClaim, begin_turn, claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
-from shared.use_cases.runners.register import poll_turns, register_runner
+from shared.use_cases.runners.register import poll, register_runner
 from shared.use_cases.runners.report_turn import Asked, Report, ReportAnswer, report_turn
+from shared.use_cases.runners.take_order import OrderAnswer, OrderName, answer_order, take_order
 from shared.use_cases.runners.take_result import MachineResult, take_result
 from shared.use_cases.sessions.save_session import save_session
 from tests.support.use_case_world import USER, World
@@ -26,6 +30,8 @@ OPTIONS = (
     Option("always", "allow_always", "Always allow"),
     Option("no", "reject_once", "Reject"),
 )
+
+MODELS = (Choice("opus", "Opus", "the large one"), Choice("haiku", "Haiku"))
 
 
 def post(world: World, place: Place, event_id: str, text: str, *, sender: str = "ada-there") -> None:
@@ -61,6 +67,8 @@ class Machine:
     id: str = "laptop"
     user: str = USER
     claimed: MachineClaim | None = None
+    unattended: Sequence[str] = ()
+    orders: Sequence[str] = tuple(DIALS)
     seq: int = field(default=0)
 
     def __post_init__(self) -> None:
@@ -73,7 +81,17 @@ class Machine:
     def register(self) -> None:
         """Also a sign of life."""
         agents = {"claude-code": "2.1"}
-        register_runner(self.world.services, self.user, self.id, name=self.id, agents=agents, version="0.3", protocol=1)
+        register_runner(
+            self.world.services,
+            self.user,
+            self.id,
+            name=self.id,
+            agents=agents,
+            version="0.3",
+            protocol=1,
+            unattended=self.unattended,
+            orders=self.orders,
+        )
 
     def session(self, session_id: str = "s-1") -> Session:
         """A session of this machine's agent, in its terminal: two messages."""
@@ -90,7 +108,27 @@ class Machine:
         return place
 
     def poll(self) -> list[TurnPointer]:
-        return list(poll_turns(self.world.services, self.user, self.id)[1])
+        return list(poll(self.world.services, self.user, self.id).turns)
+
+    def waiting(self) -> list[Order]:
+        return list(poll(self.world.services, self.user, self.id).orders)
+
+    def take(self, order: Order, claim_id: str = "c-1") -> Order:
+        return take_order(self.world.services, OrderName(self.user, self.id, order.id), claim_id=claim_id)
+
+    def answer_order(self, order: Order, answer: OrderAnswer | None = None) -> None:
+        """Answer a taken order: the model is what it asks for."""
+        name = OrderName(self.user, self.id, order.id, order.fence)
+        usual = OrderAnswer("d-1", current=order.argument or "opus", choices=MODELS)
+        answer_order(self.world.services, name, answer or usual)
+
+    def obey(self) -> Order:
+        """Take the one order that waits, and answer it."""
+        (order,) = self.waiting()
+        taken = self.take(order, self.world.services.new_id())
+        self.answer_order(taken)
+        self.world.messages()
+        return taken
 
     def claim(self, claim_id: str = "c-1", *, previous_fence: int | None = None, turn_id: str = "") -> MachineClaim:
         """Claim a turn: the newest that is polled, or the one that was claimed before, or `turn_id`."""
@@ -136,17 +174,26 @@ class Machine:
         fence: int | None = None,
         is_failure: bool = False,
         summary: Summary | None = None,
+        usage: TurnUsage | None = None,
+        answered: Sequence[int] = (),
     ) -> None:
         assert self.claimed is not None
         given = [word.id for word in self.claimed.words] if given is None else given
         messages: list[Message] = [{"role": "assistant", "content": reply}]
         result = MachineResult(
-            digest_of(messages, given), messages, reply, given, is_failure=is_failure, summary=summary
+            digest_of(messages, given),
+            messages,
+            reply,
+            given,
+            is_failure=is_failure,
+            summary=summary,
+            answered=answered,
+            usage=usage,
         )
         take_result(self.world.services, self.name(self.turn.id, fence), result)
 
-    def answer(self, reply: str = "Done.", claim_id: str | None = None) -> None:
+    def answer(self, reply: str = "Done.", claim_id: str | None = None, usage: TurnUsage | None = None) -> None:
         """Run the turn that waits, and let its place be woken."""
         self.start(claim_id or self.world.services.new_id())
-        self.result(reply)
+        self.result(reply, usage=usage)
         self.world.messages()

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 
 from functions.http.app import http_app
-from functions.request import account_routes, link_routes, routes, runner_routes
+from functions.request import account_routes, link_routes, order_routes, routes, runner_routes
 from functions.status import account_routes as status_accounts
 from functions.status import routes as status_routes
 from shared.domain.routes import Place
-from shared.domain.tokens import USUAL, Scope
+from shared.domain.tokens import FIRST, Scope
 from shared.ports.tables import Table
 from shared.store.bundle import store_on
 from shared.store.keys import DIRECTORY
@@ -21,7 +21,7 @@ from tests.support.http_contract import check
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import World
 
-MODULES = (routes, account_routes, link_routes, runner_routes, status_routes, status_accounts)
+MODULES = (routes, account_routes, link_routes, runner_routes, order_routes, status_routes, status_accounts)
 
 
 class MemoryApi(httpx.BaseTransport):
@@ -47,7 +47,7 @@ class MemoryApi(httpx.BaseTransport):
     def client(self, user_id: str, *scopes: Scope, **more: Any) -> httpx.Client:
         """A client with a new token of this user."""
         token = new_token(user_id)
-        self.world.store.accounts.add_token(user_id, hash_of(token), scopes=frozenset(scopes) or USUAL, **more)
+        self.world.store.accounts.add_token(user_id, hash_of(token), scopes=frozenset(scopes) or FIRST, **more)
         return self.with_token(token)
 
     def newcomer(self) -> httpx.Client:

@@ -116,7 +116,7 @@ def one_machine(directory: Path, environment: Mapping[str, str] | None = None) -
 
 
 def _name_of(queue: SqliteQueue) -> str:
-    return queue.name
+    return queue.family or queue.name
 
 
 def _watched(kind: type[Any], names: Sequence[str], title: Callable[[Any], str], called: Callable[[str], None]) -> Any:

@@ -5,13 +5,23 @@ import httpx
 CODES = {
     400: {"malformed_json"},
     401: {"unauthenticated"},
-    403: {"missing_scope"},
-    404: {"unknown_session", "unknown_handoff", "unknown_token", "unknown_user", "not_found"},
+    403: {"missing_scope", "runner_revoked"},
+    404: {
+        "unknown_session",
+        "unknown_handoff",
+        "unknown_token",
+        "unknown_user",
+        "unknown_runner",
+        "unknown_order",
+        "not_found",
+    },
     409: {
         *("moved", "out_of_sequence", "handoff_in_flight", "session_busy", "session_suspended"),
-        *("place_busy", "write_first", "too_late", "conflict", "user_exists"),
+        *("place_busy", "write_first", "not_shareable", "too_late", "conflict", "user_exists"),
+        *("taken", "ended", "other_result"),
     },
     413: {"body_too_large"},
+    415: {"encoded_body"},
     422: {
         *("invalid_request", "unknown_platform", "platform_not_supported", "platform_not_configured"),
         *("no_home", "chat_refused", "idempotency_key_reused"),

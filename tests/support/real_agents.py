@@ -1,4 +1,4 @@
-"""The real Claude Code and Codex from npm, in a home directory of a test, on the fake model."""
+"""The real Claude Code, Codex and opencode from npm, in a home directory of a test, on the fake model."""
 
 import json
 import os
@@ -20,10 +20,18 @@ PROGRAMS = INSTALLED / "node_modules" / ".bin"
 NAMES = ("claude-code", "codex")
 SECONDS = 100
 # Options with which a session in the terminal decides by itself what is allowed.
-AUTOMATIC = {"claude-code": ("--permission-mode", "auto"), "codex": ("--sandbox", "danger-full-access")}
+AUTOMATIC = {
+    "claude-code": ("--permission-mode", "auto"),
+    "codex": ("--sandbox", "danger-full-access"),
+    "opencode": ("--auto",),
+}
 
 _TERMINALS = {"claude-code": "claude", "codex": "codex"}
-_ADAPTERS = {"claude-code": "claude-agent-acp", "codex": "codex-acp"}
+_COMMANDS = {
+    "claude-code": (str(PROGRAMS / "node"), str(PROGRAMS / "claude-agent-acp")),
+    "codex": (str(PROGRAMS / "node"), str(PROGRAMS / "codex-acp")),
+    "opencode": (str(PROGRAMS / "opencode"), "acp"),
+}
 # The fake model has no secrets: any key will do. The rest keeps the programs from calling their makers.
 _VARIABLES = {
     "ANTHROPIC_API_KEY": "not-a-key",
@@ -32,6 +40,10 @@ _VARIABLES = {
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_AUTOUPDATER": "1",
+    "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+    "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+    "OPENCODE_DISABLE_MODELS_FETCH": "1",
     "IS_SANDBOX": "1",  # Claude Code refuses some modes to root, as whom tests run in a container
 }
 _CODEX_CONFIG = """\
@@ -110,6 +122,17 @@ class Home:
         (self.path / ".codex").mkdir()
         config = _CODEX_CONFIG.format(url=self.model_url, project=self.project)
         (self.path / ".codex" / "config.toml").write_text(config)
+        self.configure_opencode()
+
+    def configure_opencode(self, **more: Any) -> None:
+        """Its configuration of the user: the fake model, and `more`."""
+        options = {"baseURL": f"{self.model_url}/v1", "apiKey": _VARIABLES["FAKE_MODEL_KEY"]}
+        models = {"fake-1": {"name": "fake-1", "tool_call": True}}
+        provider = {"npm": "@ai-sdk/openai-compatible", "name": "fake", "options": options, "models": models}
+        config = {"provider": {"fake": provider}, "model": "fake/fake-1", "small_model": "fake/fake-1", **more}
+        folder = self.path / ".config" / "opencode"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "opencode.json").write_text(json.dumps(config))
 
     def run(self, *command: str) -> str:
         """What a program in the project prints. Raises if it fails."""
@@ -125,10 +148,9 @@ class Home:
         program = PROGRAMS / _TERMINALS[agent]
         return Tui([str(program), *options], cwd=self.project, env=self.environ, size=size)
 
-    def acp(self, agent: str, *, permit: str = "reject_once") -> AcpClient:
-        """The agent behind its adapter, in the project."""
-        command = [str(PROGRAMS / "node"), str(PROGRAMS / _ADAPTERS[agent])]
-        return AcpClient(command, env=self.environ, cwd=self.project, permit=permit)
+    def acp(self, agent: str, *, permit: str = "reject_once", **more: str) -> AcpClient:
+        """The agent, behind its adapter if it has one, in the project."""
+        return AcpClient(_COMMANDS[agent], env={**self.environ, **more}, cwd=self.project, permit=permit)
 
 
 @dataclass(frozen=True)
@@ -168,4 +190,12 @@ def _codex(home: Home, native_id: str | None, words: str, options: tuple[str, ..
     return Spoken(thread, "\n".join(item["text"] for item in items if item["type"] == "agent_message"))
 
 
-_SPEAK = {"claude-code": _claude, "codex": _codex}
+def _opencode(home: Home, native_id: str | None, words: str, options: tuple[str, ...]) -> Spoken:
+    resume = ["-s", native_id] if native_id else []
+    lines = home.run("opencode", "run", *options, *resume, "--format", "json", words).splitlines()
+    events: list[dict[str, Any]] = [json.loads(line) for line in lines if line.startswith("{")]
+    texts = [event["part"]["text"] for event in events if event["type"] == "text"]
+    return Spoken(events[0]["sessionID"], "\n".join(texts))
+
+
+_SPEAK = {"claude-code": _claude, "codex": _codex, "opencode": _opencode}

@@ -1,14 +1,21 @@
 """A real agent behind `handoff run`, and the thread in which it answers."""
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
 
+from handoff_cli.runner.machine.files import state_directory
+from handoff_cli.runner.machine.groups import group_members
+from handoff_cli.runner.machine.locks import session_locks
+from handoff_cli.runner.machine.orphans import noted_agent
 from tests.support.api_user import ApiUser
 from tests.support.real_agents import Home
 from tests.support.waiting import eventually
@@ -60,16 +67,57 @@ class Thread:
 
 
 @contextmanager
-def runner(laptop: Home, user: ApiUser) -> Iterator[None]:
-    """`handoff run` of this machine, for the length of the block. Runners of other tests may look online, too."""
-    before = _online(user)
+def runner(laptop: Home, user: ApiUser, *, again: bool = False) -> Iterator["subprocess.Popen[bytes]"]:
+    """`handoff run` of this machine, for the length of the block. Runners of other tests may look online, too.
+
+    `again`: it looks online already, because the one before was killed.
+    """
+    before = set() if again else _online(user)
     process = subprocess.Popen([*HANDOFF, "run"], cwd=laptop.project, env=laptop.environ, stdin=subprocess.DEVNULL)
     try:
         eventually(lambda: _online(user) - before, within=60)
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait(30)
+
+
+@dataclass(frozen=True)
+class OpenAgent:
+    """The processes of the agent that a runner has open on this machine, as long as there is one."""
+
+    laptop: Home
+
+    @property
+    def adapters(self) -> list[int]:
+        """The leaders of the groups that run."""
+        locks = session_locks(state_directory(self.laptop.environ))
+        return [pid for lock in locks if (pid := noted_agent(lock)) is not None]
+
+    @property
+    def adapter(self) -> int:
+        (pid,) = eventually(lambda: self.adapters, within=30)
+        return pid
+
+    @property
+    def core(self) -> int:
+        """The agent itself, which its adapter has started."""
+        return next(pid for pid in group_members(self.adapter) if _is_core(pid))
+
+    def kill(self, pid: int) -> None:
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not Path(f"/proc/{pid}").exists() or "Z" in _stat(pid), within=30)
+
+
+def _is_core(pid: int) -> bool:
+    return _stat(pid).partition("(")[2].partition(")")[0] in {"claude", "codex"}
+
+
+def _stat(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
 
 
 def _online(user: ApiUser) -> set[str]:

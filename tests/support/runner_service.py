@@ -20,12 +20,21 @@ CONFIRMED = "Confirmed on your laptop"
 class RunnerThread(MachineThread):
     """The thread of a session that runs on the machine of a test; its kickoff is over unless `message` is given."""
 
-    def __init__(self, user: ApiUser, machine: Machine, agent: str, native_id: str, message: str = "") -> None:
-        self.user, self.platform, self.machine = user, "telegram", machine
+    def __init__(
+        self,
+        user: ApiUser,
+        machine: Machine,
+        runs_on: tuple[str, str],
+        *,
+        message: str = "",
+        platform: str = "telegram",
+    ) -> None:
+        self.user, self.platform, self.machine = user, platform, machine
         self.title = f"thread {uuid.uuid4().hex[:8]}"
         self.session_id = user.create_session(4, self.title)
-        runs_on = {"runner": machine.id, "agent": agent, "native_id": native_id}
-        user.http.put(f"/sessions/{self.session_id}", json={"runs_on": runs_on}).raise_for_status()
+        agent, native_id = runs_on
+        named = {"runner": machine.id, "agent": agent, "native_id": native_id}
+        user.http.put(f"/sessions/{self.session_id}", json={"runs_on": named}).raise_for_status()
         more = {"message": message} if message else {}
         accepted = user.request_handoff(self.session_id, self.platform, **more).raise_for_status().json()
         if not message:
@@ -116,8 +125,8 @@ class ServiceOfRunner:
     def token(self) -> str:
         return self.service.tokens["owner"]
 
-    def add_session(self, agent: str, native_id: str, message: str = "") -> RunnerThread:
-        return RunnerThread(self.user, self.machine, agent, native_id, message)
+    def add_session(self, agent: str, native_id: str, message: str = "", platform: str = "telegram") -> RunnerThread:
+        return RunnerThread(self.user, self.machine, (agent, native_id), message=message, platform=platform)
 
     def turn_of(self, thread: RunnerThread) -> Turn:
         """The turn that is next in this session."""

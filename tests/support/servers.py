@@ -22,6 +22,8 @@ class Request:
     headers: Mapping[str, str]
     body: bytes = b""
     query: Mapping[str, str] = field(default_factory=dict)
+    """The last value of each name."""
+    raw_query: str = ""
 
     @property
     def json(self) -> Any:
@@ -156,6 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
                 {name.lower(): value for name, value in self.headers.items()},
                 self.rfile.read(int(self.headers.get("content-length") or 0)),
                 dict(parse_qsl(url.query)),
+                url.query,
             )
         )
         if response is HANG:

@@ -11,7 +11,7 @@ from shared.domain.handoffs import Handoff
 from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
-from shared.ports.agents import Cancellation, Listener
+from shared.ports.agents import Cancellation, Listener, TurnInput
 from shared.ports.queue import InboxEvent, Run
 from shared.services import Services
 from shared.settings import Settings
@@ -50,25 +50,17 @@ class FakeAgent:
         self.cancellations: list[Cancellation] = []
         self.progress: Listener | None = None
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        note: str | None,
-        deadline: int,
-        cancellation: Cancellation,
-        progress: Listener | None = None,
-    ) -> str:
-        self.cancellations.append(cancellation)
-        self.progress = progress
-        cancellation.check()
-        self.notes.append(note)
-        self.given.append(list(messages))
-        act = self.next.popleft() if self.next else lambda: f"reply to {len(messages)}"
+    def reply(self, turn: TurnInput) -> str:
+        self.cancellations.append(turn.cancellation)
+        self.progress = turn.progress
+        turn.cancellation.check()
+        self.notes.append(turn.note)
+        self.given.append(list(turn.messages))
+        act = self.next.popleft() if self.next else lambda: f"reply to {len(turn.messages)}"
         if isinstance(act, Exception):
             raise act
         said = act()
-        cancellation.check()
+        turn.cancellation.check()
         return said
 
 

@@ -28,9 +28,9 @@ class Service(Transport):
         """Set the chat where handoffs to this platform arrive."""
         return self.call("PUT", f"/platforms/{_quoted(platform)}/home", {"chat": chat}, needs=("platform", "chat"))
 
-    def create_link(self, platform: str) -> Json:
-        """A code that links the account from which the bot gets it. A repeat replaces it."""
-        return self.call("POST", "/links", {"platform": platform}, needs=_LINK)
+    def create_link(self, platform: str, *, home: bool = False) -> Json:
+        """A code that links the account from which the bot gets it, and with `home` moves the home. A repeat replaces it."""
+        return self.call("POST", "/links", {"platform": platform, "home": home}, needs=_LINK)
 
     def links(self) -> list[Json]:
         """The user's newest codes, without their plaintext."""
@@ -113,9 +113,10 @@ class Service(Transport):
         """Create a token. Not retried: a second one would be left over."""
         return self.call("POST", "/tokens", body, needs=("id", "token"), tries=1)
 
-    def revoke_token(self, token_id: str) -> None:
-        """Revoke a token of the user."""
-        self.call("DELETE", f"/tokens/{_quoted(token_id)}")
+    def revoke_token(self, token_id: str, *, unlink: bool = False) -> list[Json]:
+        """Revoke a token of the user; the accounts that it has linked. With `unlink`, they are unlinked."""
+        query = "?unlink=true" if unlink else ""
+        return list(self.call("DELETE", f"/tokens/{_quoted(token_id)}{query}", needs=("accounts",))["accounts"])
 
     def runners(self) -> list[Json]:
         """The user's runners with `id`, `name`, `agents`, `last_seen`, `online` and `revoked`."""

@@ -13,7 +13,7 @@ from handoff_cli.arguments.parts import (
     count,
 )
 
-SCOPES = ("handoff", "read", "run", "admin")
+SCOPES = ("handoff", "read", "run", "link", "admin")
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 
@@ -27,15 +27,17 @@ def service(commands: Any) -> None:
 
 
 def link(commands: Any) -> None:
-    text = "Link your account on a chat platform with a code; handoffs then arrive there."
+    text = "Link your account on a chat platform with a code (needs the scope link); handoffs arrive there."
     link = add_command(commands, "link", text, "link:link")
     names = "default: the one that is set up"
     add_argument(link, "platform", metavar="PLATFORM", nargs="?", completes=PLATFORM, help=names)
+    home = "let handoffs arrive in its chat with the bot even if they arrive elsewhere now"
+    link.add_argument("--home", action="store_true", help=home)
     link.add_argument("--no-wait", action="store_true", help="do not wait until the code is used (nor does --json)")
-    text = "Unlink your accounts on a platform; what is said there is ignored from then on."
+    text = "Unlink your accounts on a platform (needs the scope link); what is said there is ignored from then on."
     add_platform(add_command(commands, "unlink", text, "link:unlink"))
     add_command(commands, "homes", "List where your handoffs arrive, and your linked accounts.", "link:homes")
-    text = "Invite another person to this service with a code (needs a token with the scope admin)."
+    text = "Invite another person to this service with a code (needs the scopes admin and link)."
     invite = add_command(commands, "invite", text, "link:invite")
     invite.add_argument("name", metavar="NAME", help="a short name for them: letters, digits, - and _")
     add_argument(invite, "platform", metavar="PLATFORM", nargs="?", completes=PLATFORM, help=names)
@@ -50,10 +52,14 @@ def tokens(commands: Any) -> None:
     add_command(actions, "list", "List your tokens.", "tokens:tokens")
     new = add_command(actions, "new", "Create a token and show it once.", "tokens:new")
     new.add_argument("--label", metavar="L", default="", help="what the token is for")
-    new.add_argument("--scope", action="append", choices=SCOPES, help="may be repeated (default: as your own token)")
+    scopes = "may be repeated (default: as your own token, but neither link nor admin)"
+    new.add_argument("--scope", action="append", choices=SCOPES, help=scopes)
     new.add_argument("--days", metavar="N", type=count, help="how long it is valid (default: until it is revoked)")
-    revoke = add_command(actions, "revoke", "Revoke a token; requests with it fail from then on.", "tokens:revoke")
-    revoke.add_argument("id", metavar="ID", help="id of the token")
+    text = "Revoke a token; requests with it fail from then on. Names the accounts that it has linked."
+    revoke = add_command(actions, "revoke", text, "tokens:revoke")
+    revoke.add_argument("id", metavar="ID", help="id of the token, as `handoff tokens list` shows it")
+    accounts = "unlink these accounts, also when it is revoked already (needs the scope link)"
+    revoke.add_argument("--unlink", action="store_true", help=accounts)
 
 
 def config(commands: Any) -> None:

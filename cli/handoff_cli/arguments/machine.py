@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from handoff_cli.arguments.parts import DIRECTORY, FILE, PLATFORM, add_argument, add_command, explain
+from handoff_cli.arguments.parts import DIRECTORY, FILE, PLATFORM, add_argument, add_command, add_stack, explain
 from handoff_cli.runner import AGENTS
 
 _UP = """\
@@ -66,7 +66,7 @@ def set_up(commands: Any) -> None:
     add_argument(setup, "platform", metavar="PLATFORM", completes=PLATFORM, help="for example telegram")
     where = "the data directory of the service on this machine, if it is not the usual one"
     add_argument(setup, "--data", metavar="DIR", completes=DIRECTORY, help=where)
-    setup.add_argument("--stack", metavar="NAME", help="a deployment on AWS, instead of this machine")
+    add_stack(setup, "a deployment on AWS, instead of this machine")
     proxy = "the service's own --public-url, while it is not running"
     setup.add_argument("--public-url", metavar="URL", help=proxy)
     setup.add_argument("--replace", action="store_true", help="take the bot over from another service, without asking")
@@ -89,10 +89,12 @@ def data(commands: Any) -> None:
     text = "Write users, sessions, transcripts and routes to a file."
     export = _local(actions, "export", text, "data:export_data")
     export.add_argument("--force", action="store_true", help="leave out what is under way, instead of refusing")
-    text = "Write what such a file holds, where nothing is yet. Stop the service on this machine first."
-    for command in (export, _local(actions, "import", text, "data:import_data")):
+    text = "Write what such a file holds, for users who are not there yet. Stop the service on this machine first."
+    imported = _local(actions, "import", text, "data:import_data")
+    imported.add_argument("--yes", action="store_true", help="do not ask; users, accounts and tokens are still named")
+    for command in (export, imported):
         add_argument(command, "file", metavar="FILE", completes=FILE, help="the export")
-        command.add_argument("--stack", metavar="NAME", help="a deployment on AWS, instead of this machine")
+        add_stack(command, "a deployment on AWS, instead of this machine")
 
 
 def _local(commands: Any, name: str, text: str, run: str) -> argparse.ArgumentParser:

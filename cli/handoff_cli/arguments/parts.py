@@ -71,7 +71,9 @@ def add_timeout(command: Any) -> None:
 
 def add_stack(command: argparse.ArgumentParser, text: str) -> None:
     command.add_argument("--stack", metavar="NAME", help=text)
-    command.add_argument("--region", metavar="REGION", help="default: as the AWS CLI finds it")
+    command.add_argument(
+        "--region", metavar="REGION", help="default: AWS_REGION, AWS_DEFAULT_REGION, that of the profile"
+    )
     command.add_argument("--profile", metavar="PROFILE", help="of the AWS CLI (default: as it finds it)")
 
 

@@ -24,15 +24,17 @@ def export_data(context: Context) -> NoReturn:
 
 def import_data(context: Context) -> NoReturn:
     """Write what a file holds, on this machine or into a deployment. Returns only by raising CliError."""
-    _move(context, "import", "json")
+    _move(context, "import", "yes", "json")
 
 
 def _move(context: Context, command: str, *names: str) -> NoReturn:
     if context.args.stack is None:
+        if context.args.region is not None or context.args.profile is not None:
+            raise UsageProblem("--region and --profile are for a deployment on AWS: name it with --stack.")
         _maintain(context, command, "data", *names)
     if context.args.data is not None:
         raise UsageProblem("--data is on this machine, --stack on AWS: name one of them.")
-    given = options(vars(context.args), "stack", *names)
+    given = options(vars(context.args), "stack", "region", "profile", *names)
     become(context, MAINTAIN_STACK, command, *given, "--", context.args.file)
 
 

@@ -4,15 +4,22 @@ import getpass
 import re
 import socket
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from handoff_cli import __version__
 from handoff_cli.commands.doctor import doctor
 from handoff_cli.config.file import config_path, read_config, write_values
 from handoff_cli.context import Context
+from handoff_cli.errors import CliError
 from handoff_cli.server_program import DEPLOY, ask_for_result, options
 
+if TYPE_CHECKING:
+    from handoff_cli.api.client import Service
+
+_SEEN_SECONDS = 75.0
+_PAUSE_SECONDS = 3.0
 _PLACE = ("stack", "region", "profile", "settings", "json")
 _FLAGS = (
     "user",
@@ -48,7 +55,7 @@ def deploy(context: Context) -> int:
         if not args.policy:
             context.terminal.result(result)
         return code
-    return _examine(context, result, is_used=bool(token) or known.get("url") == result.get("url"))
+    return examine(context, result, is_used=bool(token) or known.get("url") == result.get("url"))
 
 
 def destroy(context: Context) -> int:
@@ -63,7 +70,7 @@ def destroy(context: Context) -> int:
     return code
 
 
-def _examine(context: Context, result: dict[str, Any], *, is_used: bool) -> int:
+def examine(context: Context, result: dict[str, Any], *, is_used: bool) -> int:
     """The doctor at the end, if this CLI uses the deployment; its result is part of that of the deploy."""
     if context.terminal.json_output or not is_used:
         context.terminal.result(result)
@@ -72,11 +79,42 @@ def _examine(context: Context, result: dict[str, Any], *, is_used: bool) -> int:
         return 0
     context.terminal.say()
     args = Namespace(**{**vars(context.args), "stack": result["stack"], "region": result["region"], "data": None})
+    await_secrets(context, result.get("set_up") or [])
     if doctor(replace(context, args=args)) != 0:
         context.terminal.say(
             f"The deployment runs. What is still to do is above; check again: {context.prog} doctor --stack {args.stack}"
         )
     return 0
+
+
+def await_secrets(context: Context, platforms: Sequence[str]) -> None:
+    """Wait until the service knows these platforms: its functions look again for a missing secret after a minute.
+
+    Says what it waits for. A service that does not answer is left to the doctor.
+    """
+    until, has_said = context.clock() + _SEEN_SECONDS, False
+    try:
+        with context.service() as service:
+            while missing := _not_configured(service, platforms):
+                if not has_said:
+                    context.terminal.say(
+                        f"Waiting until the functions that run have seen the secrets of {', '.join(missing)}: up to a minute ..."
+                    )
+                    has_said = True
+                if context.clock() >= until:
+                    again = f"{context.prog} platforms"
+                    context.terminal.say(f"They have not yet. What is said below may be old; look again: {again}")
+                    return
+                context.sleep(_PAUSE_SECONDS)
+    except CliError:
+        return
+
+
+def _not_configured(service: "Service", platforms: Sequence[str]) -> list[str]:
+    if not platforms:
+        return []
+    known = {str(one["name"]) for one in service.platforms() if one.get("configured")}
+    return [name for name in platforms if name not in known]
 
 
 def _user() -> str:

@@ -1,5 +1,6 @@
 """`handoff doctor`: check everything that a handoff needs, and suggest fixes."""
 
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -9,6 +10,8 @@ from handoff_cli.commands.machine import machine_checks, of_its_own_service
 from handoff_cli.config.file import config_path, read_config
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, Unreachable, UsageProblem
+from handoff_cli.runner.machine.files import state_directory
+from handoff_cli.runner.machine.open_agents import open_agents
 from handoff_cli.server_program import DEPLOY, ask_for_result, options
 
 _CLOCK_SECONDS = 60
@@ -28,6 +31,7 @@ def doctor(context: Context) -> int:
 
 
 def _checks(context: Context) -> Iterator[Json]:
+    yield from _of_runner(context)
     of_stack = list(_of_stack(context))
     yield from of_stack
     of_machine = [] if of_stack else list(machine_checks(context))
@@ -60,12 +64,18 @@ def _checks(context: Context) -> Iterator[Json]:
         yield from _service_side(service.doctor())
 
 
+def _of_runner(context: Context) -> Iterator[Json]:
+    """What the runner of this machine has open; nothing if that is nothing."""
+    if found := list(open_agents(state_directory(context.environ))):
+        yield _check("agents", ok=True, detail=f"{len(found)} open on this machine: {', '.join(found)}")
+
+
 def _of_stack(context: Context) -> Iterator[Json]:
     """Checks of the deployment that `--stack` names, which AWS answers with the operator's credentials; none without it."""
     if getattr(context.args, "stack", None) is None:
         return
-    fix = f"{context.prog} deploy --stack {context.args.stack}"
     given = options(vars(context.args), "stack", "region", "profile")
+    fix = f"{context.prog} deploy {shlex.join(given)}"
     try:
         code, found, problem = ask_for_result(
             context, DEPLOY, "check", f"--version={__version__}", *given, is_quiet=True
@@ -74,7 +84,7 @@ def _of_stack(context: Context) -> Iterator[Json]:
         yield {"name": "aws", "ok": False, "detail": str(error)}
         return
     if code != 0:
-        yield {"name": "aws", "ok": False, "detail": problem, "fix": "aws sts get-caller-identity"}
+        yield {"name": "aws", "ok": False, "detail": problem}
         return
     yield from found["checks"]
     used = read_config(config_path(context.environ)).get("url")

@@ -19,20 +19,21 @@ _OVER = {
 
 
 def link(context: Context) -> int:
-    """Link the user's account on a platform, and let handoffs arrive in its private chat with the bot."""
+    """Link the user's account on a platform. Its private chat with the bot becomes the home if there is none."""
+    args = context.args
     with context.service() as service:
-        return pair(context, service, _platform(service, context.args.platform), no_wait=context.args.no_wait)
+        return pair(context, service, _platform(service, args.platform), home=args.home, no_wait=args.no_wait)
 
 
-def pair(context: Context, service: Service, platform: str, *, no_wait: bool = False) -> int:
+def pair(context: Context, service: Service, platform: str, *, home: bool = False, no_wait: bool = False) -> int:
     """Show a code and wait until it is used."""
-    made = service.create_link(platform)
+    made = service.create_link(platform, home=home)
     context.terminal.say(f"Link your account on {platform}. On the phone or computer where you use it:")
     return _wait(context, service, made, no_wait=no_wait)
 
 
 def invite(context: Context) -> int:
-    """Invite another person: a code with which they become a user of this service. Needs the scope `admin`."""
+    """Invite another person: a code with which they become a user of this service. Needs the scopes `admin` and `link`."""
     args = context.args
     with context.service() as service:
         made = service.invite(args.name, _platform(service, args.platform))
@@ -102,8 +103,17 @@ def _wait(context: Context, service: Service, made: Json, *, no_wait: bool) -> i
     linked = _followed(context, service, made)
     name = f" {one_line(str(linked['account_name']), _NAME_WIDTH)}," if linked.get("account_name") else ""
     terminal.say(f"Linked:{name} {linked['platform']} account {linked['account']} is {linked['user']}.")
-    terminal.say("Handoffs arrive in its private chat with the bot, which has just been told so.")
+    if linked.get("invitation") or _home_on(service, str(linked["platform"])) == linked.get("home"):
+        terminal.say("Handoffs arrive in its private chat with the bot, which has just been told so.")
+    else:
+        how = f"`{context.prog} link {linked['platform']} --home`"
+        terminal.say(f"Handoffs arrive where they did. To change that, send /sethome in the chat, or use {how}.")
     return 0
+
+
+def _home_on(service: Service, platform: str) -> str | None:
+    found = next((each for each in service.platforms() if each["name"] == platform), {})
+    return (found.get("home") or {}).get("chat")
 
 
 def _followed(context: Context, service: Service, made: Json) -> Json:

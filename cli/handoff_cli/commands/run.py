@@ -11,7 +11,7 @@ from handoff_cli.errors import CliError, NotAccepted
 from handoff_cli.server_program import remedy
 
 if TYPE_CHECKING:
-    from handoff_cli.runner.agents.spec import Agent
+    from handoff_cli.runner.agents.spec import Installed
     from handoff_cli.runner.machine.locks import Lock
     from handoff_cli.runner.settings import Settings
 
@@ -82,14 +82,14 @@ def _wait_for(lock: "Lock") -> None:
             raise CliError("The service that started this runner has ended.")
 
 
-def _agents(context: Context, settings: "Settings") -> "list[Agent]":
+def _agents(context: Context, settings: "Settings") -> "list[Installed]":
     """The agents that can be started. Raises CliError, with what mends it, if there is none."""
     from handoff_cli.runner.agents import TABLE, agent_named, custom  # noqa: PLC0415 - see above
     from handoff_cli.runner.agents.find import NotInstalled, usable_agents  # noqa: PLC0415 - see above
 
     own = {name: custom(name, command) for name, command in settings.commands.items() if name not in TABLE}
     named = [own.get(name) or agent_named(name) for name in context.args.agent or []]
-    found, problems = usable_agents(named or [*TABLE.values(), *own.values()], context.environ, settings.commands)
+    found, problems = usable_agents(named or [*TABLE.values(), *own.values()], context.environ, settings)
     if named and problems:
         raise problems[0]
     serious = [problem for problem in problems if not isinstance(problem, NotInstalled)]

@@ -34,7 +34,10 @@ def revoke(context: Context) -> int:
 
 
 def _row(runner: Json, mine: str | None) -> list[str]:
-    agents = ", ".join(str(agent.get("name")) for agent in runner.get("agents") or [])
+    agents = ", ".join(
+        f"{agent.get('name')}{' (unattended)' if agent.get('unattended') else ''}"
+        for agent in runner.get("agents") or []
+    )
     seen = str(runner.get("last_seen") or "")[:16].replace("T", " ")
     state = "revoked" if runner.get("revoked") else "online" if runner.get("online") else f"last seen {seen or 'never'}"
     return [

@@ -15,6 +15,8 @@ def setup(context: Context) -> int:
     args = context.args
     if args.stack is not None:
         return _in_stack(context)
+    if args.region is not None or args.profile is not None:
+        raise UsageProblem("--region and --profile are for a deployment on AWS: name it with --stack.")
     if getattr(args, "url", None) or getattr(args, "token", None):
         raise UsageProblem("This sets up the service on this machine, so --url and --token are for --stack only.")
     done = run(context, MAINTAIN, "setup", *options(vars(args), "data", "public_url", "replace"), "--", args.platform)
@@ -32,7 +34,7 @@ def _in_stack(context: Context) -> int:
     args = context.args
     if args.data is not None or args.public_url is not None:
         raise UsageProblem("--data and --public-url are for this machine, --stack is on AWS: name one of them.")
-    given = options(vars(args), "stack", "replace")
+    given = options(vars(args), "stack", "region", "profile", "replace")
     done, found, _ = ask_for_result(context, SET_UP_STACK, args.platform, *given)
     if done != 0 or args.no_link:
         return done

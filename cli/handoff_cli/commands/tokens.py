@@ -5,6 +5,7 @@ from typing import Any
 
 from handoff_cli.api.transport import Json
 from handoff_cli.context import Context
+from handoff_cli.errors import UsageProblem
 from handoff_cli.ui.text import aligned, one_line
 
 _LABEL_WIDTH = 40
@@ -27,7 +28,10 @@ def new(context: Context) -> int:
     if args.scope:
         body["scopes"] = args.scope
     if args.days:
-        body["expires_at"] = (datetime.now(UTC) + timedelta(days=args.days)).isoformat()
+        try:
+            body["expires_at"] = (datetime.now(UTC) + timedelta(days=args.days)).isoformat()
+        except OverflowError:
+            raise UsageProblem("A token ends before the year 10000: name fewer --days. No token was created.") from None
     with context.service() as service:
         made = service.create_token(body)
     context.terminal.result(made)
@@ -37,11 +41,18 @@ def new(context: Context) -> int:
 
 
 def revoke(context: Context) -> int:
-    """Revoke a token by its id."""
+    """Revoke a token by its id, and name or unlink the accounts that it has linked."""
+    wanted, unlink, say = context.args.id, context.args.unlink, context.terminal.say
+    if "." in wanted:  # proxies write URLs into their logs
+        raise UsageProblem("Name the id of the token, not the token itself. `handoff tokens list` shows the ids.")
     with context.service() as service:
-        service.revoke_token(context.args.id)
-    context.terminal.result({"id": context.args.id, "revoked": True})
-    context.terminal.say(f"Revoked {context.args.id}. Requests with it are rejected from now on.")
+        accounts = service.revoke_token(wanted, unlink=unlink)
+    context.terminal.result({"id": wanted, "revoked": True, "accounts": accounts, "unlinked": unlink})
+    say(f"Revoked {wanted}. Requests with it are rejected from now on.")
+    for each in accounts:
+        say(f"{'Unlinked' if unlink else 'It has linked'}: {each['account']} on {each['platform']}")
+    if accounts and not unlink:
+        say(f"What is said from there is still yours. To unlink: {context.prog} tokens revoke {wanted} --unlink")
     return 0
 
 

@@ -14,7 +14,7 @@ from handoff_cli.inside.slash_command import SlashCommand
 from handoff_cli.inside.state import State, StateFile
 from handoff_cli.inside.whereabouts import Elsewhere, Here, Unknown, came_back, find_elsewhere, locate, service_of
 from handoff_cli.runner.machine.files import state_directory as runner_directory
-from handoff_cli.runner.machine.locks import session_lock
+from handoff_cli.runner.way_back import let_go
 from handoff_cli.sessions.bring_back import resume_session
 
 _WAIT_SECONDS = 7.0
@@ -83,17 +83,18 @@ def back(context: Context, event: Event, file: StateFile, state: State | None) -
             session = resume_session(service, session)
         known = state or State("away", session["id"], url=service.configuration.url, sent=int(session["message_count"]))
         found = came_back(service, session, known, is_loaded=is_loaded)
+    is_free = _is_free(context, event)
     if isinstance(found, Here):
         file.remove()
         return "The session is here again. Nothing was said elsewhere."
     file.write(found.state)
-    busy = "" if not found.state.reload or _is_free(context, event) else texts.still_busy()
+    busy = "" if is_free or not found.state.reload else texts.still_busy()
     return texts.returned(event, found.state) + busy
 
 
 def _is_free(context: Context, event: Event) -> bool:
     """Has the runner's agent released the session? Waits a little: it was asked to stop just now."""
-    lock = session_lock(runner_directory(context.environ), event.agent, event.native_id)
+    lock = let_go(runner_directory(context.environ), event.agent, event.native_id)
     until = context.clock() + _STOP_SECONDS
     while not lock.is_free():
         if context.clock() >= until:

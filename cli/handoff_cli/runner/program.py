@@ -2,40 +2,53 @@
 
 import asyncio
 import signal
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
 from handoff_cli.errors import CliError, NotAccepted
-from handoff_cli.runner.agents.spec import Agent
+from handoff_cli.runner.agent import Agent
+from handoff_cli.runner.agents.spec import Installed
+from handoff_cli.runner.channel import Channel
 from handoff_cli.runner.machine.identity import SAFE_ID
 from handoff_cli.runner.machine.journal import Entry
-from handoff_cli.runner.machine.locks import Lock, session_lock
-from handoff_cli.runner.machine.orphans import end_orphan
+from handoff_cli.runner.machine.locks import session_lock, session_locks
 from handoff_cli.runner.machine.sessions import HandedOver
+from handoff_cli.runner.order import KINDS, Order
+from handoff_cli.runner.runner import Runner
+from handoff_cli.runner.turn import Turn, new_entry
+from handoff_cli.runner.warm import Warm
 from handoff_cli.runner.wire.service import WAIT_SECONDS
 from handoff_cli.runner.wire.verdicts import Answer, Verdict
-from handoff_cli.runner.work.deliver import deliver
-from handoff_cli.runner.work.parts import Parts
-from handoff_cli.runner.work.turn import Turn, new_entry
 
 _SHORTEST_POLL = 1.0
+_JUST_DONE, _SOON = 5.0, 0.05
 _LOCK_TRIES = 20
 _NO_ANSWER = "no-answer"
 STDIN = 0
 
-Key = tuple[str, str]
+Key = tuple[str, str] | str
+"""A native session whose agent may run; or a turn whose result is all that is left of it."""
 
 
 class Program:
     """One runner. `run` returns the exit code; at most one agent runs a session at any time."""
 
-    def __init__(self, parts: Parts, agents: list[Agent], *, once: bool = False, supervised: bool = False) -> None:
+    def __init__(
+        self, runner: Runner, agents: list[Installed], *, once: bool = False, supervised: bool = False
+    ) -> None:
         """`supervised`: the process that started it holds the other end of stdin, and it ends with that process."""
-        self._parts, self._halt = parts, parts.halt
+        self._runner, self._halt = runner, runner.halt
         self._agents = {agent.spec.name: agent for agent in agents}
         self._once, self._supervised = once, supervised
-        self._at_work: dict[Key, asyncio.Task[None]] = {}
+        self._at_work: dict[Key, asyncio.Task[Any]] = {}
+        self._working: dict[Key, Agent] = {}
+        self._warm = Warm(runner)
+        self._channel = Channel(runner.state, {"release": self._release})
+        self._answered = asyncio.Event()
         self._refused: set[str] = set()
+        self._done: dict[str, float] = {}
+        self._user = ""
 
     async def run(self) -> int:
         """0 when the user stopped it. Raises NotAccepted, or CliError if it cannot begin or its supervisor has ended."""
@@ -43,9 +56,12 @@ class Program:
         if self._supervised:
             asyncio.get_running_loop().add_reader(STDIN, self._on_input)
         try:
+            for lock in session_locks(self._runner.state):
+                # Also those without a turn: no agent survives its runner.
+                await asyncio.to_thread(self._runner.end_orphan, lock, self._runner.clock.cancel)
+            await self._channel.open()
             await self._register()
-            for entry in list(self._parts.journal.all()):
-                self._recover(entry)
+            self._recover_all()
             poll = asyncio.create_task(self._poll())
             stop = asyncio.create_task(self._halt.stopping.wait())
             await asyncio.wait({poll, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -57,6 +73,7 @@ class Program:
                 if isinstance(problem, Exception):
                     raise problem
         finally:
+            await self._channel.close()
             await self._abandon()
         if self._halt.reason:
             raise self._halt.reason
@@ -64,34 +81,40 @@ class Program:
 
     async def _register(self) -> None:
         """Until the service answers. Raises CliError if it does not take this runner."""
-        agents = [{"name": agent.spec.name, "version": agent.version} for agent in self._agents.values()]
+        agents = [_described(agent) for agent in self._agents.values()]
         failures = 0
         while not self._halt.stopping.is_set():
-            answer = await self._parts.service.register(name=self._parts.identity.name, agents=agents)
-            self._parts.report.log("register", status=answer.status, code=answer.code or "-")
+            answer = await self._runner.service.register(name=self._runner.identity.name, agents=agents, orders=KINDS)
+            self._runner.report.log("register", status=answer.status, code=answer.noted)
             if answer.verdict is Verdict.GO_ON:
                 self._answers()
+                self._user = answer.body.get("user", "")
                 return
             if answer.verdict is not Verdict.RETRY or answer.status == 404:
                 raise _not_registered(answer)
             failures += 1
-            self._does_not_answer()
-            await self._sleep(self._parts.clock.pause(failures, answer.retry_after))
+            self._does_not_answer(answer)
+            await self._sleep(self._runner.clock.pause(failures, answer.retry_after))
 
     async def _poll(self) -> None:
         """Ask for turns until there is nothing left to do. Raises CliError if the runner cannot be registered."""
         failures = 0
         while self._halt.claiming:
             wait = 0 if self._once else WAIT_SECONDS
-            began = self._parts.clock.now()
-            answer = await self._parts.service.turns(wait=wait)
+            began = self._runner.clock.now()
+            answer = await self._turns(wait)
+            if answer is None:
+                continue
             if answer.verdict is Verdict.GO_ON:
                 failures = 0
                 self._answers()
-                waiting = [hint for hint in answer.body.get("turns") or [] if self._take(hint)]
+                await self._warm.end_sessions(answer.body.get("release") or [])
+                for hint in answer.body.get("orders") or []:
+                    self._obey(hint)
+                waiting = [hint for hint in answer.body["turns"] if self._take(hint)]
                 if self._once and not waiting and not self._at_work:
                     return
-                await self._sleep(self._until_next(answer, self._parts.clock.now() - began))
+                await self._sleep(self._until_next(answer, self._runner.clock.now() - began))
                 continue
             if answer.verdict in {Verdict.REVOKED, Verdict.TOO_OLD}:
                 self._halt.not_accepted(answer)
@@ -99,116 +122,213 @@ class Program:
             if answer.verdict is Verdict.GONE:
                 await self._register()
             failures += 1
-            self._does_not_answer()
-            await self._sleep(self._parts.clock.pause(failures, answer.retry_after))
+            self._does_not_answer(answer)
+            await self._sleep(self._runner.clock.pause(failures, answer.retry_after))
         if self._at_work:
             # Too old to claim: what is at work is finished.
             await asyncio.wait(set(self._at_work.values()))
 
+    async def _turns(self, wait: int) -> Answer | None:
+        """None if a turn was answered meanwhile: a request that is held does not name its session as open."""
+        self._answered.clear()
+        request = asyncio.create_task(self._runner.service.turns(wait=wait, warm=self._warm.sessions()))
+        answered = asyncio.create_task(self._answered.wait())
+        try:
+            await asyncio.wait({request, answered}, return_when=asyncio.FIRST_COMPLETED)
+            return request.result() if request.done() else None
+        finally:
+            await _cancelled(request, answered)
+
     def _until_next(self, answer: Answer, took: float) -> float:
         """The service's rhythm; one that held the request has waited already."""
         wanted = float(answer.body.get("poll_after_ms") or 0) / 1000
-        held = took >= _SHORTEST_POLL and not answer.body.get("turns")
-        shortest = min(_SHORTEST_POLL, self._parts.clock.events)
-        return max(0.0 if held else shortest, min(wanted, self._parts.clock.longest_poll) - took)
+        turns, orders = answer.body["turns"], answer.body.get("orders")
+        held = took >= _SHORTEST_POLL and not (turns or orders)
+        shortest = min(_SHORTEST_POLL, self._runner.clock.events)
+        if turns and not orders and all(self._is_just_done(hint["turn_id"]) for hint in turns):
+            return min(shortest, _SOON)
+        return max(0.0 if held else shortest, min(wanted, self._runner.clock.longest_poll) - took)
 
-    def _take(self, hint: Any) -> bool:
+    def _obey(self, hint: dict[str, str]) -> None:
+        """Begin with an order, if its session is of this machine and not waiting for another process here."""
+        order_id, session_id = hint["order_id"], hint.get("session_id") or ""
+        session = self._runner.sessions.find(session_id) if SAFE_ID.fullmatch(order_id) else None
+        known = session and (session.agent, session.native_id, session.url)
+        if session is None or known != (hint.get("agent"), hint.get("native_id"), self._runner.url):
+            self._runner.report.once(session_id, "Ignored an order for a session that this machine did not hand over.")
+            return
+        installed, order = self._agents.get(session.agent), Order(self._runner, order_id)
+        if installed is None or order_id in self._at_work:
+            return
+        if agent := self._working.get(_key(session)):
+            if agent.is_open:
+                self._begin(order_id, order.run(agent))
+        elif _key(session) not in self._at_work:
+            self._begin(_key(session), self._locked(session, installed, lambda agent: self._obeyed(order, agent)))
+
+    async def _obeyed(self, order: Order, agent: Agent) -> None:
+        try:
+            await order.run(agent)
+        except asyncio.CancelledError:
+            await agent.end(patience=0)
+            raise
+        finally:
+            await self._warm.keep(agent)
+        # A turn may wait for it, and more orders may follow.
+        self._answered.set()
+
+    def _take(self, hint: dict[str, str]) -> bool:
         """Begin a turn, if it is for this machine; False if it will never be taken here."""
-        values = [str(hint.get(name) or "") for name in ("turn_id", "session_id", "agent", "native_id")]
-        turn_id, session_id, agent_name, native_id = values
-        session = self._parts.sessions.find(session_id) if SAFE_ID.fullmatch(turn_id) else None
-        known = session and (session.agent, session.native_id, session.url) == (agent_name, native_id, self._parts.url)
-        if turn_id in self._refused:
+        turn_id, session_id = hint["turn_id"], hint["session_id"]
+        session = self._runner.sessions.find(session_id) if SAFE_ID.fullmatch(turn_id) else None
+        known = session and (session.agent, session.native_id, session.url)
+        if turn_id in self._refused or self._is_just_done(turn_id):
             return False
-        if session is None or not known:
-            self._parts.report.once(session_id, "Ignored a turn of a session that this machine did not hand over.")
-            self._parts.report.log("ignored", turn=turn_id if SAFE_ID.fullmatch(turn_id) else "?")
+        if session is None or known != (hint["agent"], hint["native_id"], self._runner.url):
+            self._runner.report.once(session_id, "Ignored a turn of a session that this machine did not hand over.")
+            self._runner.report.log("ignored", turn=turn_id if SAFE_ID.fullmatch(turn_id) else "?")
             return False
-        agent = self._agents.get(session.agent)
-        if agent is None:
-            self._parts.report.once(session_id, f"Ignored a turn for {session.agent}, which this runner does not run.")
+        installed = self._agents.get(session.agent)
+        if installed is None:
+            self._runner.report.once(session_id, f"Ignored a turn for {session.agent}, which this runner does not run.")
             return False
-        if (session.agent, session.native_id) in self._at_work or len(self._at_work) >= self._parts.settings.parallel:
+        if self._at_work.keys() & {_key(session), turn_id} or len(self._at_work) >= self._runner.settings.parallel:
             return True
-        entry = self._parts.journal.find(turn_id) or new_entry(turn_id, session_id)
-        self._begin((session.agent, session.native_id), self._run_locked(session, agent, entry))
+        entry = self._runner.journal.find(turn_id)
+        if entry is not None and not self._is_mine(entry):
+            return False
+        entry = entry or new_entry(turn_id, session_id, url=self._runner.url, user=self._user)
+        self._begin(_key(session), self._run_locked(session, installed, entry))
         return True
+
+    def _is_just_done(self, turn_id: str) -> bool:
+        """A turn stays among those that wait for a moment after its result; a claim of it would be in vain."""
+        return self._runner.clock.now() - self._done.get(turn_id, -_JUST_DONE) < _JUST_DONE
+
+    def _recover_all(self) -> None:
+        """Go on with what an earlier runner process left for this service and user; leave the rest as it is."""
+        left = list(self._runner.journal.all())
+        for entry in left:
+            if self._is_mine(entry):
+                self._recover(entry)
+        if count := sum(not self._is_mine(entry) for entry in left):
+            self._runner.report.log("left_alone", turns=count)
+            turns = "1 turn" if count == 1 else f"{count} turns"
+            self._runner.report.say(
+                f"{turns} of another service or user kept: a runner that talks to it goes on with them."
+            )
+
+    def _is_mine(self, entry: Entry) -> bool:
+        if not entry.url:
+            # An earlier version of the runner wrote it: its session knows the service.
+            session = self._runner.sessions.find(entry.session_id)
+            return session is not None and session.url == self._runner.url
+        return entry.is_for(self._runner.url, self._user)
 
     def _recover(self, entry: Entry) -> None:
         """A turn that an earlier runner process left: its result first, else claim it again."""
-        session = self._parts.sessions.find(entry.session_id)
+        session = self._runner.sessions.find(entry.session_id)
         if entry.result is not None:
-            self._begin(("", entry.turn_id), self._deliver(entry))
-        elif session and (agent := self._agents.get(session.agent)) and session.url == self._parts.url:
-            key = (session.agent, session.native_id)
-            if key not in self._at_work:
-                self._begin(key, self._run_locked(session, agent, entry))
+            self._begin(entry.turn_id, self._run(entry, None))
+        elif session and (installed := self._agents.get(session.agent)):
+            if _key(session) not in self._at_work:
+                self._begin(_key(session), self._run_locked(session, installed, entry))
         else:
-            self._parts.journal.drop(entry.turn_id)
+            self._runner.journal.drop(entry.turn_id)
 
-    def _begin(self, key: Key, work: Any) -> None:
+    def _begin(self, key: Key, work: Coroutine[Any, Any, object]) -> None:
         self._at_work[key] = task = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._at_work.pop(key, None))
 
-    async def _run(self, session: HandedOver, agent: Agent, entry: Entry, lock: Lock) -> None:
-        turn = Turn(self._parts, session, agent, entry, lock)
+    async def _run(self, entry: Entry, agent: Agent | None) -> None:
+        key = _key(agent.session) if agent else entry.turn_id
+        if agent:
+            self._working[key] = agent
         try:
-            await turn.run()
+            over = await Turn(self._runner, entry, agent, self._warm.keep).run()
         except Exception as error:  # noqa: BLE001 - one turn must not end the others; its lease ends at the service
-            self._parts.report.log("turn_failed", turn=entry.turn_id, kind=type(error).__name__)
-            self._parts.report.warn(
+            self._runner.report.log("turn_failed", turn=entry.turn_id, kind=type(error).__name__)
+            self._runner.report.warn(
                 f"A turn failed ({type(error).__name__}). It is tried again when its lease is over."
             )
-        if turn.refused_as_bug:
+            return
+        finally:
+            self._working.pop(key, None)
+        verdict = over.answer.verdict if over.answer else None
+        if verdict is Verdict.GO_ON:
+            # The next message need not wait for the next poll.
+            recent = {turn_id: at for turn_id, at in self._done.items() if self._is_just_done(turn_id)}
+            self._done = {**recent, entry.turn_id: self._runner.clock.now()}
+            self._answered.set()
+        if verdict in {Verdict.OWN_BUG, Verdict.TOO_LARGE}:
+            # The service did not understand the claim: trying it again would not help.
             self._refused.add(entry.turn_id)
 
-    async def _run_locked(self, session: HandedOver, agent: Agent, entry: Entry) -> None:
+    async def _run_locked(self, session: HandedOver, installed: Installed, entry: Entry) -> None:
         """With the session's lock before the claim: a claim that names an earlier fence promises that it is held."""
-        lock = session_lock(self._parts.state, session.agent, session.native_id)
+        if not await self._locked(session, installed, lambda agent: self._run(entry, agent)):
+            # It is found by a later poll, as long as the service offers it.
+            self._runner.journal.drop(entry.turn_id)
+
+    async def _locked(
+        self, session: HandedOver, installed: Installed, work: Callable[[Agent], Awaitable[None]]
+    ) -> bool:
+        """Do some work with the session's agent: the one at rest, or a new one. False if another process has the session."""
+        key = (session.agent, session.native_id)
+        if agent := await self._warm.take(key):
+            await work(agent)
+            return True
+        lock = session_lock(self._runner.state, *key)
         for _ in range(_LOCK_TRIES):
             taken = lock.acquire()
             # This is the only runner of the machine: an agent that still runs the session was left by a killed one.
-            await asyncio.to_thread(end_orphan, lock, self._parts.clock.cancel)
+            await asyncio.to_thread(self._runner.end_orphan, lock, self._runner.clock.cancel)
             if taken:
-                await self._run(session, agent, entry, lock)
-                return
-            self._parts.report.once(f"lock {session.session_id}", "Waiting: another process uses the session.")
-            await self._parts.clock.sleep(self._parts.clock.retry)
-        # It is found by a later poll, as long as the service offers it.
-        self._parts.journal.drop(entry.turn_id)
-
-    async def _deliver(self, entry: Entry) -> None:
-        await deliver(self._parts, entry)
+                disturbed = self._warm.was_disturbed(key)
+                await work(Agent(self._runner, session, installed, lock, was_disturbed=disturbed))
+                return True
+            self._runner.report.once(f"lock {session.session_id}", "Waiting: another process uses the session.")
+            await self._runner.clock.sleep(self._runner.clock.retry)
+        return False
 
     async def _finish(self) -> None:
         """Wait for the turns at work, but not for long; what they could not deliver is on the disk."""
         if self._at_work:
             count = "1 turn" if len(self._at_work) == 1 else f"{len(self._at_work)} turns"
-            self._parts.report.say(f"Stopping: {count} at work, at most {self._parts.clock.stop:.0f} s")
-            await asyncio.wait(set(self._at_work.values()), timeout=self._parts.clock.stop)
+            self._runner.report.say(f"Stopping: {count} at work, at most {self._runner.clock.stop:.0f} s")
+            await asyncio.wait(set(self._at_work.values()), timeout=self._runner.clock.stop)
 
     async def _abandon(self) -> None:
         tasks = list(self._at_work.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._warm.end_all()
+
+    async def _release(self, request: dict[str, Any]) -> dict[str, Any]:
+        """A command of the user needs the session: nothing of it stays open without a turn."""
+        key = (str(request.get("agent")), str(request.get("native_id")))
+        if key in self._at_work:
+            self._warm.forbid(key)
+        await self._warm.end(key)
+        return {"at_work": key in self._at_work}
 
     async def _sleep(self, seconds: float) -> None:
-        """Sleep, or return at once when the runner stops."""
-        pause = asyncio.ensure_future(self._parts.clock.sleep(seconds))
-        stop = asyncio.ensure_future(self._halt.stopping.wait())
+        """Sleep, or return at once when the runner stops, or has answered a turn."""
+        waits = [self._runner.clock.sleep(seconds), self._halt.stopping.wait(), self._answered.wait()]
+        tasks = [asyncio.ensure_future(wait) for wait in waits]
         try:
-            await asyncio.wait({pause, stop}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            pause.cancel()
-            stop.cancel()
+            await _cancelled(*tasks)
 
-    def _does_not_answer(self) -> None:
-        self._parts.report.once(_NO_ANSWER, "The service does not answer. Trying again; agents at work go on.")
+    def _does_not_answer(self, answer: Answer) -> None:
+        self._runner.report.once(_NO_ANSWER, "The service does not answer. Trying again; agents at work go on.")
+        self._runner.report.odd(answer.odd)
 
     def _answers(self) -> None:
-        if self._parts.report.again(_NO_ANSWER):
-            self._parts.report.say("The service answers again.")
+        if self._runner.report.again(_NO_ANSWER):
+            self._runner.report.say("The service answers again.")
 
     def _listen_to_signals(self) -> None:
         """The first signal stops gracefully, the second at once."""
@@ -229,6 +349,22 @@ class Program:
             for task in self._at_work.values():
                 task.cancel()
         self._halt.stop()
+
+
+async def _cancelled(*tasks: "asyncio.Future[Any]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _key(session: HandedOver) -> Key:
+    return session.agent, session.native_id
+
+
+def _described(agent: Installed) -> dict[str, Any]:
+    """The agent as the service knows it. A service that does not know of unattended ones must not get their turns."""
+    about = {"name": agent.spec.name, "version": agent.version}
+    return {**about, "unattended": True} if agent.unattended else about
 
 
 def _not_registered(answer: Answer) -> CliError:

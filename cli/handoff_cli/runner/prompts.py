@@ -30,15 +30,38 @@ END_OF_MISSED = "[Handoff: end of what you missed. My message:]"
 Word = Mapping[str, Any]
 
 
-def first_prompt(words: Sequence[Word], *, missed: Sequence[Message], given: Sequence[bool], interrupted: bool) -> str:
-    """The prompt for claimed words. `given` says for each word whether the native session has it already."""
-    new = [str(word["text"]) for word, known in zip(words, given, strict=True) if not known]
+def first_prompt(
+    words: Sequence[Word],
+    *,
+    missed: Sequence[Message],
+    given: Sequence[bool],
+    interrupted: bool,
+    answers: Sequence[Word] = (),
+) -> str:
+    """The prompt for claimed words. `given` says for each word whether the native session has it already.
+
+    `answers` are those to questions of an interrupted run, some of them words of the claim.
+    """
+    notes = {answer["words"]: note_of(answer) for answer in answers if answer.get("words")}
+    new = [
+        "\n\n".join(filter(None, (notes.get(word["id"]), str(word["text"]))))
+        for word, known in zip(words, given, strict=True)
+        if not known
+    ]
     parts: list[str] = []
     if missed:
         parts += [MISSED, _missed(missed), END_OF_MISSED]
     if interrupted:
+        parts += [note_of(answer) for answer in answers if not answer.get("words")]
         parts.append(INTERRUPTED if new else GO_ON)
     return "\n\n".join([*parts, *new])
+
+
+def note_of(answer: Word) -> str:
+    """What the agent is told of an answer to a question that it asked before it was interrupted."""
+    if answer.get("words"):
+        return f"[Handoff: my next words answer your question “{answer['question']}”, which you asked before that:]"
+    return f"[Handoff: you asked me “{answer['question']}” before that. My answer: {answer['answer']}]"
 
 
 def already_given(words: Sequence[Word], said: Sequence[str]) -> list[bool]:

@@ -31,15 +31,25 @@ class Report:
 
     def once(self, key: str, text: str) -> None:
         """The same, if nothing was said under this key yet."""
-        if key not in self._said:
-            self._said.add(key)
+        if self.is_first(key):
             self.say(text)
+
+    def is_first(self, key: str) -> bool:
+        """Whether nothing was said under this key yet; from now on something was."""
+        is_first = key not in self._said
+        self._said.add(key)
+        return is_first
 
     def again(self, key: str) -> bool:
         """Allow a line to be shown again; True if it was shown."""
         was_said = key in self._said
         self._said.discard(key)
         return was_said
+
+    def odd(self, what: str) -> None:
+        """Tell once what came in place of an answer of the service; nothing if it is empty."""
+        if what:
+            self.once(what, f"The service did not send an answer of its own: {what}. Trying again.")
 
     def warn(self, text: str) -> None:
         """A problem that the user should solve."""

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from handoff_cli.readers.fitting import fit
-from handoff_cli.runner.acp.excerpt import cut
+from handoff_cli.runner.excerpt import cut
 from handoff_cli.transcripts.messages import Message
 
 BODY_LIMIT = 1000 * 1024
 _SHORT_TOOL = 200
 _SHORT_REPLY = (64 * 1024, 8 * 1024)
+
+_NOT_TAKEN = "The agent answered, but its answer could not be handed over. It is in its session on the machine."
 
 Body = dict[str, Any]
 
@@ -25,6 +27,8 @@ def result_body(
     given: Sequence[str],
     native_id: str,
     summary: dict[str, int],
+    usage: dict[str, float] | None = None,
+    answered: Sequence[int] = (),
 ) -> Body:
     """A body within the service's limit of 1 MiB."""
     body: Body = {
@@ -35,6 +39,8 @@ def result_body(
         "given": list(given),
         "native_id": native_id,
         "summary": summary,
+        **({"usage": usage} if usage else {}),
+        **({"answered": list(answered)} if answered else {}),
     }
     return _fitting(_with_digest(body))
 
@@ -61,9 +67,12 @@ def smaller(body: Body) -> Body | None:
     return None
 
 
-def as_failed(body: Body, text: str) -> Body:
-    """A small result in place of one that the service does not take."""
-    return _with_digest({**body, "outcome": "failed", "messages": [{"role": "assistant", "content": text}]})
+def less(body: Body, *, is_too_large: bool) -> Body | None:
+    """A result that the service may take in place of this one: a smaller one, then a failure. None if there is none."""
+    if is_too_large and (shorter := smaller(body)):
+        return shorter
+    failed = _with_digest({**body, "outcome": "failed", "messages": [{"role": "assistant", "content": _NOT_TAKEN}]})
+    return failed if failed["digest"] != body.get("digest") else None
 
 
 def _fitting(body: Body) -> Body:

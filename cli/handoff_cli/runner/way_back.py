@@ -7,12 +7,16 @@ from pathlib import Path
 
 from handoff_cli.context import Context
 from handoff_cli.runner.agents import TABLE
+from handoff_cli.runner.machine.ask_runner import ask_runner
 from handoff_cli.runner.machine.files import state_directory
-from handoff_cli.runner.machine.locks import session_lock
+from handoff_cli.runner.machine.locks import Lock, session_lock
+from handoff_cli.runner.machine.orphans import end_orphan
 from handoff_cli.runner.machine.sessions import Sessions
 
 _WAIT_SECONDS = 40.0
 _LOOK_SECONDS = 0.25
+_RELEASE_SECONDS = 3.0
+_END_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,23 @@ def wait_for_agent(context: Context, session_id: str) -> WayBack | None:
     spec = TABLE.get(session.agent) if session else None
     if session is None or spec is None or not spec.native:
         return None
-    free = _wait(context, session_lock(state, session.agent, session.native_id).is_free, spec.title)
+    lock = let_go(state, session.agent, session.native_id)
+    free = _wait(context, lock.is_free, spec.title)
     command, typed = spec.native_command(session.native_id), spec.in_terminal.replace("{id}", session.native_id)
     return WayBack(spec.title, command, session.directory, typed, free)
+
+
+def let_go(state: Path, agent: str, native_id: str) -> Lock:
+    """Make the runner's agent let go of a session that the service has given to the terminal; returns its lock.
+
+    A runner that does not answer in time may be gone, or hang: then the agent's process is ended here.
+    """
+    lock = session_lock(state, agent, native_id)
+    if not lock.is_free():
+        request = {"verb": "release", "agent": agent, "native_id": native_id}
+        if ask_runner(state, request, seconds=_RELEASE_SECONDS) is None:
+            end_orphan(lock, _END_SECONDS)
+    return lock
 
 
 def _wait(context: Context, is_free: Callable[[], bool], title: str) -> bool:

@@ -40,6 +40,9 @@ _NEEDLES: dict[str, tuple[str, ...]] = {
     "assigned secret": ("password", "passwd", "secret", "token", "key"),
 }
 
+_WHOLE = re.compile(r"(?s:.+)")
+_BETWEEN_SPECIAL = re.compile(r"[^\s;&|<>()$`\\\"'*?\[\]#~=%!{}]+")
+
 
 def find(messages: Iterable[Message]) -> dict[str, int]:
     """Number of likely secrets of each kind; each place is counted once."""
@@ -59,6 +62,15 @@ def redact(messages: Iterable[Message]) -> list[Message]:
     return [_mapped(message, Counter()) for message in messages]
 
 
+def mask_words(text: str) -> tuple[str, bool]:
+    """The text with likely secrets masked word by word, and whether there were any.
+
+    A mask replaces no blank, no newline and no character that a shell treats as special: in a command it hides no other.
+    """
+    found: Counter[str] = Counter()
+    return _masked(text, found, _BETWEEN_SPECIAL), bool(found)
+
+
 def _mapped(value: Any, found: "Counter[str]") -> Any:
     if isinstance(value, str):
         return _masked(value, found)
@@ -69,7 +81,8 @@ def _mapped(value: Any, found: "Counter[str]") -> Any:
     return value
 
 
-def _masked(text: str, found: "Counter[str]") -> str:
+def _masked(text: str, found: "Counter[str]", words: re.Pattern[str] = _WHOLE) -> str:
+    """Each match of `words` in a secret is replaced by the kind of the secret."""
     lower = text.lower()
     for kind, pattern in _KINDS.items():
         if not any(needle in lower for needle in _NEEDLES[kind]):
@@ -80,7 +93,7 @@ def _masked(text: str, found: "Counter[str]") -> str:
             if secret.startswith("[redacted"):
                 return match.group()
             found[kind] += 1
-            return match.group().replace(secret, f"[redacted {kind}]")
+            return match.group().replace(secret, words.sub(f"[redacted {kind}]", secret))
 
         text = pattern.sub(mask, text)
     return text

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from handoff_cli.readers.codex.messages import _words
 from handoff_cli.readers.read import read_session
 from handoff_cli.readers.source import Source
 from tests.cli.readers.real_sessions import SAMPLES, WORK, read, said_by_user, shortened
@@ -81,3 +82,18 @@ def test_codex_summaries_and_rolled_back_turns_are_left_out(tmp_path: Path) -> N
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
     assert read("codex", path) == [("user", "one"), ("assistant", "first"), ("user", "two")]
+
+
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        (
+            '[{"question": "Which colour?", "answer": "blue", "questionItemId": "q"}]',
+            "To your question “Which colour?”: blue",
+        ),
+        ("broken", ""),
+    ],
+)
+def test_answers_to_questions_that_do_not_block_are_the_users_words(written: str, read_as: str) -> None:
+    text = f"<send_user_message_question_reply>{written}</send_user_message_question_reply>"
+    assert _words({}, text) == read_as

@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from handoff_cli.config.sources import Configuration
-from handoff_cli.runner.agents.spec import Agent
+from handoff_cli.runner.agents.spec import Installed
 from handoff_cli.runner.clock import Clock
 from handoff_cli.runner.machine.files import private_directory, state_directory
 from handoff_cli.runner.machine.identity import Identity, identify
@@ -19,9 +20,9 @@ from handoff_cli.runner.machine.journal import Journal
 from handoff_cli.runner.machine.sessions import HandedOver, Sessions
 from handoff_cli.runner.program import Program
 from handoff_cli.runner.report import Report, open_log
+from handoff_cli.runner.runner import Halt, Runner
 from handoff_cli.runner.settings import Settings
 from handoff_cli.runner.wire.service import RunnerService
-from handoff_cli.runner.work.parts import Halt, Parts
 from handoff_cli.ui.terminal import Terminal
 from tests.support.fake_agents import NATIVE_ID, FakeAgents
 from tests.support.fault_proxy import FaultProxy
@@ -52,7 +53,7 @@ class Machine:
     agents: FakeAgents
     settings: Settings = field(default_factory=Settings)
     clock: Clock = QUICK
-    agent: Agent | None = None
+    agent: Installed | None = None
     output: io.StringIO = field(default_factory=io.StringIO)
     halt: Halt | None = None
     failure: BaseException | None = None
@@ -79,9 +80,16 @@ class Machine:
     def log(self) -> str:
         return (self.state / "runner.log").read_text()
 
-    def hand_over(self, native_id: str = NATIVE_ID, agent: str = "claude-code", *, message: str = "") -> RunnerThread:
+    def hand_over(
+        self,
+        native_id: str = NATIVE_ID,
+        agent: str = "claude-code",
+        *,
+        message: str = "",
+        platform: str = "telegram",
+    ) -> RunnerThread:
         """A session that this machine handed over; with a message its kickoff is left to the runner."""
-        thread = self.service.add_session(agent, native_id, message)
+        thread = self.service.add_session(agent, native_id, message, platform)
         self.sessions.add(HandedOver(thread.session_id, agent, native_id, str(self.agents.directory), self.proxy.url))
         return thread
 
@@ -128,17 +136,17 @@ class Machine:
             self.failure = error
 
     async def _serve(self, once: bool) -> None:
-        async with self.parts() as parts:
-            self.halt, self._loop = parts.halt, asyncio.get_running_loop()
-            await Program(parts, [self.agent or self.agents.agent()], once=once).run()
+        async with self.runner() as runner:
+            self.halt, self._loop = runner.halt, asyncio.get_running_loop()
+            await Program(runner, [self.agent or self.agents.agent()], once=once).run()
 
     @asynccontextmanager
-    async def parts(self) -> AsyncIterator[Parts]:
+    async def runner(self) -> AsyncIterator[Runner]:
         """What one runner of this machine works with."""
         terminal = Terminal(self.output, self.output, io.StringIO(), environ={})
         configuration = Configuration(self.proxy.url, self.service.token, "test", "test")
         async with RunnerService(configuration, self.identity.id) as service:
-            yield Parts(
+            yield Runner(
                 identity=self.identity,
                 url=self.proxy.url,
                 service=service,
@@ -150,6 +158,26 @@ class Machine:
                 report=Report(terminal, open_log(self.state / "runner.log")),
                 clock=self.clock,
             )
+
+
+def local_runner(home: Path, clock: Clock = QUICK, **more: Any) -> Runner:
+    """A runner that makes no calls."""
+    state = private_directory(state_directory({"HOME": str(home)}))
+    terminal = Terminal(io.StringIO(), io.StringIO(), io.StringIO(), environ={})
+    identity = identify(state, "laptop")
+    return Runner(
+        identity=identity,
+        url="http://127.0.0.1:9",
+        service=RunnerService(Configuration("http://127.0.0.1:9", "", "test", "test"), identity.id),
+        state=state,
+        journal=Journal(state),
+        sessions=Sessions(state),
+        settings=Settings(),
+        environ={"HOME": str(home)},
+        report=Report(terminal, open_log(state / "runner.log")),
+        clock=clock,
+        **more,
+    )
 
 
 @pytest.fixture

@@ -1,7 +1,11 @@
 """The table of agents: what is missing or too old is told with the command that mends it."""
 
 import json
+import subprocess
+import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +13,10 @@ from handoff_cli.errors import UsageProblem
 from handoff_cli.runner import AGENTS
 from handoff_cli.runner.agents import CLAUDE_CODE, CODEX, GEMINI, HERMES, OPENCODE, TABLE, agent_named
 from handoff_cli.runner.agents.find import AgentUnusable, NotInstalled, find_agent, parse_version, usable_agents
+from handoff_cli.runner.agents.spec import AgentSpec
+from handoff_cli.runner.settings import Settings
+
+FAKE_OPENCODE = Path(__file__).parents[2] / "support" / "fake_opencode.py"
 
 
 class Machine:
@@ -22,6 +30,12 @@ class Machine:
     def program(self, name: str, version: str) -> Path:
         path = self.bin / name
         path.write_text(f"#!/bin/sh\necho '{version}'\n")
+        path.chmod(0o755)
+        return path
+
+    def opencode(self) -> Path:
+        path = self.bin / "opencode"
+        path.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE_OPENCODE} "$@"\n')
         path.chmod(0o755)
         return path
 
@@ -57,11 +71,12 @@ def test_the_adapter_drives_the_users_own_program(machine: Machine) -> None:
     assert agent.version == "2.1.325"
 
 
-def test_the_agent_never_gets_the_users_token(machine: Machine) -> None:
+def test_the_agent_never_gets_a_token_of_a_service(machine: Machine) -> None:
     _with_claude(machine)
-    environ = find_agent(CLAUDE_CODE, machine.environ).environ
-    assert "HANDOFF_TOKEN" not in environ
-    assert environ["HANDOFF_HOST"] == "1"
+    given = {"HANDOFF_OTHER_TOKEN": "secret", "HANDOFF_WORK_2_TOKEN": "secret", "HANDOFFTOKEN": "theirs"}
+    environ = find_agent(CLAUDE_CODE, {**machine.environ, **given}).environ
+    assert "secret" not in environ.values()
+    assert (environ["HANDOFF_HOST"], environ["HANDOFFTOKEN"]) == ("1", "theirs")
 
 
 def test_what_the_user_has_set_is_kept(machine: Machine) -> None:
@@ -109,10 +124,106 @@ def test_an_adapter_of_another_make_is_refused(machine: Machine) -> None:
 
 
 def test_agents_that_speak_acp_need_no_adapter(machine: Machine) -> None:
-    machine.program("opencode", "1.18.33")
+    machine.opencode()
     machine.program("gemini", "0.61.0")
     assert find_agent(OPENCODE, machine.environ).command == (str(machine.bin / "opencode"), "acp")
     assert find_agent(GEMINI, machine.environ).command == (str(machine.bin / "gemini"), "--acp")
+
+
+@pytest.mark.parametrize("spec", TABLE.values(), ids=TABLE)
+def test_every_agent_asks_is_made_to_ask_or_says_why_it_is_not_used(spec: AgentSpec) -> None:
+    ways = [bool(spec.asking_modes), spec.forcing is not None, bool(spec.unsupported)]
+    assert ways.count(True) == 1
+
+
+def test_an_agent_that_asks_is_never_unattended(machine: Machine) -> None:
+    _with_claude(machine)
+    assert not find_agent(CLAUDE_CODE, machine.environ, unattended=True).unattended
+
+
+@pytest.mark.parametrize(
+    ("environ", "command", "why"),
+    [
+        ({"VERSION": "1.19.0"}, (), "only of opencode 1.18 it is tested that it asks before each step"),
+        ({"VERSION": "2.0.1"}, (), "only of opencode 1.18 it is tested"),
+        (
+            {"MANAGED": '{"permission": {"bash": "allow"}}', "OPENCODE_PERMISSION": '{"*": "ask", "bash": "ask"}'},
+            (),
+            "does not make it ask for bash",
+        ),
+        ({"MANAGED": '{"permission": "allow"}'}, (), "does not make it ask for everything"),
+        ({"MANAGED": '{"permission": 7}'}, (), "does not make it ask for everything"),
+        (
+            {"MANAGED": '{"agent": {"a": {"permission": {"edit": {"src/*": "allow"}}}}}'},
+            (),
+            "does not make it ask for edit",
+        ),
+        ({"MANAGED": '{"agent": {"a": {"permission": {"edit": ["?"]}}}}'}, (), "does not make it ask for edit"),
+        ({"MANAGED": "no JSON"}, (), "does not tell its configuration"),
+        ({}, ("my-opencode", "acp"), "nothing is known of how it asks"),
+    ],
+)
+def test_opencode_that_cannot_be_made_to_ask_needs_the_users_consent(
+    machine: Machine, environ: dict[str, str], command: tuple[str, ...], why: str
+) -> None:
+    machine.opencode()
+    environ = {**machine.environ, **environ}
+    with pytest.raises(AgentUnusable, match=why) as refused:
+        find_agent(OPENCODE, environ, command)
+    assert "[agents.opencode] and below it: unattended = true" in str(refused.value)
+    assert find_agent(OPENCODE, environ, command, unattended=True).unattended
+
+
+@pytest.mark.parametrize("where", ["home", "project", "content", "permission"])
+@pytest.mark.parametrize(
+    ("permission", "denied"),
+    [
+        ({}, []),
+        ({"*": "allow"}, []),
+        ({"*": "allow", "bash": "allow", "edit": {"*": "allow", "notes/*": "ask"}}, []),
+        ({"bash": {"*": "allow", "rm *": "deny"}, "read": "deny"}, [("bash*", "rm *"), ("read*", "*")]),
+        ({"mine_*": "allow", "webfetch": "deny", "*": "allow"}, [("webfetch*", "*")]),
+    ],
+)
+def test_opencode_asks_whatever_its_configuration_allows(
+    machine: Machine, tmp_path: Path, permission: dict[str, Any], denied: list[tuple[str, str]], where: str
+) -> None:
+    program = machine.opencode()
+    config = {"permission": permission, "agent": {"build": {"permission": {"webfetch": "allow", "task": "deny"}}}}
+    files = {"home": tmp_path / ".config" / "opencode", "project": tmp_path / "project"}
+    for folder in files.values():
+        folder.mkdir(parents=True)
+    if where in files:
+        (files[where] / "opencode.json").write_text(json.dumps(config))
+    elif where == "content":
+        machine.environ["OPENCODE_CONFIG_CONTENT"] = json.dumps(config)
+    else:
+        machine.environ["OPENCODE_PERMISSION"] = json.dumps(permission)
+
+    environ = find_agent(OPENCODE, machine.environ).environ_in(files["project"])
+
+    shown = subprocess.run(
+        [program, "debug", "config"], env=environ, cwd=files["project"], capture_output=True, check=True
+    )
+    found = json.loads(shown.stdout)
+    for name, pattern in [("bash", "make"), ("edit", "a.py"), ("mine_tool", "*"), ("task", "*"), ("webfetch", "*")]:
+        assert _done(found, name, pattern) in {"ask", "deny"}
+    for name, pattern in denied:
+        assert _done(found, name.removesuffix("*"), pattern.replace("*", "x")) == "deny"
+    assert _done(found, "bash", "make") == "ask"
+    if where != "permission":
+        assert found["agent"]["build"]["permission"] == {"webfetch": "ask", "task": "deny"}
+
+
+def _done(found: dict[str, Any], name: str, pattern: str) -> str:
+    """What opencode does: the last rule that matches."""
+    permission: dict[str, Any] = found["permission"]
+    rules = [
+        (one, each, action)
+        for one, value in permission.items()
+        for each, action in (value.items() if isinstance(value, dict) else [("*", value)])
+    ]
+    return str([action for one, each, action in rules if fnmatchcase(name, one) and fnmatchcase(pattern, each)][-1])
 
 
 def test_hermes_is_said_to_be_unable(machine: Machine) -> None:
@@ -123,8 +234,12 @@ def test_hermes_is_said_to_be_unable(machine: Machine) -> None:
 
 def test_any_program_that_speaks_acp_can_be_named(machine: Machine) -> None:
     program = machine.program("goose", "no version")
-    agent = find_agent(agent_named("acp:goose serve --stdio"), machine.environ)
+    spec = agent_named("acp:goose serve --stdio")
+    with pytest.raises(AgentUnusable, match=r"runner\.toml: \[agents\.acp\] and below it: unattended = true"):
+        find_agent(spec, machine.environ)
+    agent = find_agent(spec, machine.environ, unattended=True)
     assert (agent.spec.name, agent.command) == ("acp", (str(program), "serve", "--stdio"))
+    assert agent.unattended
 
 
 @pytest.mark.parametrize("name", ["emacs", "acp:", "acp", "acp:'unclosed"])
@@ -135,7 +250,7 @@ def test_an_unknown_agent_is_a_wrong_usage(name: str) -> None:
 
 def test_the_usable_ones_are_told_apart(machine: Machine) -> None:
     _with_claude(machine)
-    found, problems = usable_agents(TABLE.values(), machine.environ, {})
+    found, problems = usable_agents(TABLE.values(), machine.environ, Settings())
     assert [agent.spec.name for agent in found] == ["claude-code"]
     assert len(problems) == len(TABLE) - 1
 

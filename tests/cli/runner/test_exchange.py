@@ -9,17 +9,17 @@ import acp
 import pytest
 
 from handoff_cli.runner.acp.record import Record
-from handoff_cli.runner.acp.session import Option, Question
-from handoff_cli.runner.work.exchange import Exchange, TurnOver
+from handoff_cli.runner.exchange import Exchange, TurnOver
+from handoff_cli.runner.questions.permission import Option, Permission
+from handoff_cli.runner.questions.shown import Shown
 from tests.cli.runner.conftest import QUICK, Machine
 from tests.cli.runner.test_statuses import Spool
 from tests.support.servers import json_response
 
-QUESTION = Question(
-    "rm -r build",
+QUESTION = Permission(
+    Shown("rm -r build", "▸ command: rm -r build"),
     "execute",
-    {"command": "rm -r build"},
-    (Option("a7", "allow_once", "Yes"), Option("x9", "allow_always", "Always"), Option("b7", "reject_once", "No")),
+    (Option("a7", "allow_once", "Yes"), Option("b7", "reject_once", "No")),
 )
 
 
@@ -35,8 +35,8 @@ class Talk:
     def run(self, work: Callable[[Exchange], Awaitable[None]]) -> None:
         """Run the exchange until `work` ends; raises what the exchange raises."""
 
-        async def both(parts: Any) -> bool:
-            exchange = Exchange(replace(parts, clock=self.clock), self.spool.begun, self.record, lease=90)
+        async def both(runner: Any) -> bool:
+            exchange = Exchange(replace(runner, clock=self.clock), self.spool.begun, self.record, lease=90)
             beat = asyncio.ensure_future(exchange.run())
             done = asyncio.ensure_future(work(exchange))
             async with asyncio.timeout(30):
@@ -47,7 +47,7 @@ class Talk:
                 task.cancel()
             return True
 
-        asyncio.run(self.spool.with_parts(both))
+        asyncio.run(self.spool.with_runner(both))
 
     async def press(self, kind: str) -> None:
         """Press a button of the question, when it is in the thread."""
@@ -146,10 +146,16 @@ def test_steered_words_are_taken_once(talk: Talk) -> None:
 
     async def work(exchange: Exchange) -> None:
         await asyncio.to_thread(talk.thread.say, "use tabs")
-        await talk.until(lambda: talk.turn.acknowledged)
-        (first,) = talk.turn.acknowledged
-        assert exchange.next_steered() == {"id": first, "text": "use tabs"}
-        assert exchange.next_steered() is None
+        await exchange.steered()
+        word = exchange.next_steered()
+        assert word is not None
+        assert word["text"] == "use tabs"
+        before = len(talk.turn.sent("events"))
+        await talk.until(lambda: len(talk.turn.sent("events")) > before + 1)
+        assert exchange.next_steered() is None, "it comes again until it has reached the agent"
+        assert not talk.turn.acknowledged
+        exchange.reached(word["id"])
+        await talk.until(lambda: talk.turn.acknowledged == {word["id"]})
 
     talk.run(work)
 
@@ -168,6 +174,21 @@ def test_events_that_are_too_large_go_on_without_progress(talk: Talk) -> None:
         asked = asyncio.ensure_future(exchange.ask(QUESTION))
         await talk.press("allow_once")
         assert await asked == "a7"
+
+    talk.run(work)
+    assert {one["detail"] for body in talk.turn.sent("events") for one in body.get("ask", [])} == {
+        "▸ command: rm -r build"
+    }, "it is never asked without its detail"
+
+
+def test_one_question_that_the_service_does_not_take_is_refused_alone(talk: Talk) -> None:
+    long = replace(QUESTION, shown=Shown("long", "▸ command: " + "x" * 30_000))
+
+    async def work(exchange: Exchange) -> None:
+        both = [asyncio.ensure_future(exchange.ask(question)) for question in (long, QUESTION)]
+        assert await both[0] is None
+        await talk.press("allow_once")
+        assert await both[1] == "a7"
 
     talk.run(work)
 

@@ -9,10 +9,10 @@ from tests.cli.conftest import Run
 
 @pytest.fixture
 def ready(environ: dict[str, str], tmp_path: Path) -> dict[str, str]:
-    """A machine with opencode and a config file; what `systemctl` would do is only noted."""
+    """A machine with Gemini CLI and a config file; what `systemctl` would do is only noted."""
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name, text in {"opencode": "echo 1.18.33", "systemctl": f'echo "$@" >> {tmp_path / "systemctl"}'}.items():
+    for name, text in {"gemini": "echo 0.61.0", "systemctl": f'echo "$@" >> {tmp_path / "systemctl"}'}.items():
         (programs / name).write_text(f"#!/bin/sh\n{text}\n")
         (programs / name).chmod(0o755)
     config = Path(environ["HOME"]) / ".config" / "handoff" / "config.toml"
@@ -29,10 +29,10 @@ def test_the_unit_starts_the_runner_with_these_options(
     run_alone: Run, environ: dict[str, str], ready: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", ready["PATH"])
-    done = run_alone("run", "--install", "--agent", "opencode", "--name", "work station", **ready)
+    done = run_alone("run", "--install", "--agent", "gemini", "--name", "work station", **ready)
     assert done.returncode == 0, done.stderr
     text = _unit(environ).read_text()
-    assert '"handoff_cli" "run" "--agent=opencode" "--name=work station"' in text
+    assert '"handoff_cli" "run" "--agent=gemini" "--name=work station"' in text
     assert f'Environment="PATH={ready["PATH"]}"' in text
     assert "RestartPreventExitStatus=2 5" in text
     assert "very-secret" not in text

@@ -5,8 +5,8 @@ from typing import Any
 import acp
 from acp import schema
 
-from handoff_cli.runner.acp.excerpt import Excerpt, arguments_of
 from handoff_cli.runner.acp.record import Record
+from handoff_cli.runner.excerpt import Excerpt, arguments_of
 from handoff_cli.runner.results import result_body
 
 

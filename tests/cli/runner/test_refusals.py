@@ -4,17 +4,14 @@ import asyncio
 import subprocess
 import sys
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
-from handoff_cli.runner.acp.record import Record
+from handoff_cli.runner.agent import Agent
 from handoff_cli.runner.agents import GEMINI
 from handoff_cli.runner.machine.locks import session_lock
 from handoff_cli.runner.machine.sessions import HandedOver
-from handoff_cli.runner.work.speech import Speech
-from tests.cli.runner.conftest import QUICK, Machine
+from tests.cli.runner.conftest import QUICK, Machine, local_runner
 from tests.support.fake_agents import NATIVE_ID
 from tests.support.servers import json_response
 
@@ -129,19 +126,14 @@ def test_gemini_waits_for_the_minute_after_the_session_was_made(machine: Machine
     assert known
     for now, expected in ((made + 20.0, [40.5]), (made + 61.0, [])):
         slept.clear()
-        parts = SimpleNamespace(
-            sessions=machine.sessions, wall_clock=lambda now=now: now, clock=replace(QUICK, sleep=sleep)
-        )
-        exchange = SimpleNamespace(notice=lambda _: None)
-        agent = machine.agents.agent(GEMINI)
-        speech = Speech(
-            cast("Any", parts),
-            known,
-            agent,
-            claimed={},
-            exchange=cast("Any", exchange),
-            record=Record(),
-            lock=session_lock(machine.state, "gemini", NATIVE_ID),
-        )
-        asyncio.run(speech._new_minute())
+        runner = local_runner(machine.home, replace(QUICK, sleep=sleep), wall_clock=lambda now=now: now)
+        lock = session_lock(machine.state, "gemini", NATIVE_ID)
+        assert lock.acquire()
+        agent = Agent(runner, known, machine.agents.agent(GEMINI), lock)
+
+        async def opened(agent: Agent = agent) -> None:
+            await agent.open(lambda _: None)
+            await agent.end()
+
+        asyncio.run(opened())
         assert slept == expected

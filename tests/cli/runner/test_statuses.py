@@ -2,20 +2,23 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from handoff_cli.runner.machine.journal import Entry, Journal
 from handoff_cli.runner.results import result_body
+from handoff_cli.runner.runner import Runner
+from handoff_cli.runner.turn import Turn
 from handoff_cli.runner.wire.verdicts import Answer, Verdict
-from handoff_cli.runner.work.deliver import deliver
-from handoff_cli.runner.work.parts import Parts
 from tests.cli.runner.conftest import Machine
 from tests.support.fake_agents import NATIVE_ID
 from tests.support.servers import DROP, Response, json_response
+
+T = TypeVar("T")
 
 
 class Spool:
@@ -31,7 +34,7 @@ class Spool:
         self.begun = Entry(
             self.claimed.claim["turn_id"], self.turn.session_id, "c-1", fence=self.claimed.claim["fence"]
         )
-        self.parts: Parts | None = None
+        self.runner: Runner | None = None
 
     def entry(self, *, output: int = 10, reply: str = "The reply.") -> Entry:
         call = {"id": "c1", "type": "function", "function": {"name": "edit", "arguments": "{}"}}
@@ -52,7 +55,8 @@ class Spool:
 
     def deliver(self, entry: Entry | None = None) -> bool:
         entry = entry or self.entry()
-        return asyncio.run(self.with_parts(lambda parts: deliver(parts, entry)))
+        over = asyncio.run(self.with_runner(lambda runner: Turn(runner, entry, None).run()))
+        return over.answer is not None and over.answer.verdict is Verdict.GO_ON
 
     def claim_again(self) -> None:
         """As a second process of this machine does, which knows the fence of the first from the disk."""
@@ -64,10 +68,10 @@ class Spool:
     def kept(self) -> list[str]:
         return [entry.turn_id for entry in self.journal.all()]
 
-    async def with_parts(self, work: Callable[[Parts], Awaitable[bool]]) -> bool:
-        async with self.machine.parts() as parts:
-            self.parts = replace(parts, journal=self.journal)
-            return await work(self.parts)
+    async def with_runner(self, work: Callable[[Runner], Awaitable[T]]) -> T:
+        async with self.machine.runner() as runner:
+            self.runner = replace(runner, journal=self.journal)
+            return await work(self.runner)
 
 
 @pytest.fixture
@@ -136,19 +140,19 @@ def test_a_revoked_runner_keeps_the_result_and_stops(spool: Spool, status: int, 
     spool.proxy.fail("POST .*/result", response=json_response({"code": code}, status), count=99)
     assert not spool.deliver()
     assert spool.kept == [spool.begun.turn_id]
-    assert spool.parts
-    assert spool.parts.halt.stopping.is_set()
-    assert spool.parts.halt.reason
-    assert spool.parts.halt.reason.exit_code == 5
+    assert spool.runner
+    assert spool.runner.halt.stopping.is_set()
+    assert spool.runner.halt.reason
+    assert spool.runner.halt.reason.exit_code == 5
 
 
 def test_a_runner_that_is_too_old_keeps_the_result_and_claims_nothing(spool: Spool) -> None:
     spool.proxy.fail("POST .*/result", response=json_response({"code": "runner_too_old"}, 426))
     assert not spool.deliver()
     assert spool.kept == [spool.begun.turn_id]
-    assert spool.parts
-    assert not spool.parts.halt.claiming
-    assert not spool.parts.halt.stopping.is_set()
+    assert spool.runner
+    assert not spool.runner.halt.claiming
+    assert not spool.runner.halt.stopping.is_set()
 
 
 def test_a_result_that_is_too_large_loses_tool_output_first(spool: Spool) -> None:
@@ -193,6 +197,31 @@ def test_the_spool_is_closed_to_others(spool: Spool) -> None:
     spool.entry()
     modes = {path: path.stat().st_mode & 0o077 for path in spool.state.rglob("*")}
     assert not any(modes.values()), modes
+
+
+@pytest.mark.parametrize(
+    ("url", "user"), [("https://elsewhere.example", "owner"), ("", "eve"), ("https://elsewhere.example", "")]
+)
+def test_a_result_is_told_only_to_its_own_service_and_user(spool: Spool, url: str, user: str) -> None:
+    spool.now = time.time()
+    here = spool.machine.proxy.url
+    spool.begun = replace(spool.begun, url=url or here, user=user)
+    spool.entry()
+    (spool.state / "turns" / "legacy.json").write_text(
+        json.dumps({"turn_id": "legacy", "session_id": "unknown", "claim_id": "c", "result": {}})
+    )
+    spool.machine.start()
+    spool.machine.wait(lambda: spool.proxy.calls("GET", ".*/turns"))
+    spool.machine.stop()
+    assert spool.proxy.calls("POST", ".*") == []
+    assert spool.kept == sorted([spool.begun.turn_id, "legacy"])
+    assert "2 turns of another service or user kept" in spool.machine.output.getvalue()
+
+    spool.begun = replace(spool.begun, url=here, user="owner")
+    spool.entry()
+    spool.machine.start()
+    assert spool.machine.answer(spool.turn) == "The reply."
+    spool.machine.wait(lambda: spool.kept == ["legacy"])
 
 
 @pytest.mark.parametrize(

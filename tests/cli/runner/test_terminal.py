@@ -197,11 +197,19 @@ def test_settings_have_defaults_and_are_checked(tmp_path: Path) -> None:
     path = tmp_path / ".config" / "handoff" / "runner.toml"
     path.parent.mkdir(parents=True)
     path.write_text('allow_always = true\nparallel = 2\nagents.acp = ["my-agent", "--acp"]\n')
-    assert read_settings(environ) == Settings(True, 2, {"acp": ("my-agent", "--acp")})
+    assert read_settings(environ) == Settings(True, 2, commands={"acp": ("my-agent", "--acp")})
+    path.write_text('[agents.mine]\ncommand = ["my-agent"]\nunattended = true\n[agents.opencode]\nunattended = true\n')
+    assert read_settings(environ) == Settings(
+        commands={"mine": ("my-agent",)}, unattended=frozenset({"mine", "opencode"})
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["allow_always = 1", "parallel = 0", "parallel = true", "agents = 3", 'agents.x = "a b"', "colour = 1", "["]
+    "text",
+    [
+        *("allow_always = 1", "parallel = 0", "parallel = true", "agents = 3", 'agents.x = "a b"', "colour = 1", "["),
+        *("agents.x.unattended = 1", "agents.x.unatended = true", 'agents.x.command = "a b"'),
+    ],
 )
 def test_a_wrong_setting_is_told(tmp_path: Path, text: str) -> None:
     path = tmp_path / ".config" / "handoff" / "runner.toml"
@@ -209,3 +217,26 @@ def test_a_wrong_setting_is_told(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(UsageProblem, match=r"runner\.toml"):
         read_settings({"HOME": str(tmp_path)})
+
+
+def _settings(environ: dict[str, str], text: str) -> None:
+    path = Path(environ["HOME"]) / ".config" / "handoff" / "runner.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize("agent", ["acp:sh -c true", "mine"])
+def test_an_agent_of_which_nothing_is_known_needs_consent_and_the_start_says_so(
+    run: Run, environ: dict[str, str], agent: str
+) -> None:
+    name = agent.partition(":")[0]
+    command = "" if name == "acp" else 'command = ["sh", "-c", "true"]\n'
+    _settings(environ, f"[agents.{name}]\n{command}")
+    refused = run("run", "--once", "--agent", agent)
+    assert refused.returncode == 1
+    assert f"runner.toml: [agents.{name}] and below it: unattended = true" in refused.stderr
+
+    _settings(environ, f"[agents.{name}]\n{command}unattended = true\n")
+    started = run("run", "--once", "--agent", agent)
+    assert started.returncode == 0, started.stderr
+    assert "sh is not made to ask before each step (unattended = true in runner.toml)" in started.stderr

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from handoff_cli.errors import NotAccepted
-from handoff_cli.runner.agents import CODEX
+from handoff_cli.runner.agents import CODEX, custom
+from handoff_cli.runner.agents.spec import DoesNotAsk, Forcing
 from handoff_cli.runner.prompts import GO_ON, INTERRUPTED
 from handoff_cli.runner.report import Report, open_log
 from handoff_cli.runner.settings import Settings
 from handoff_cli.ui.terminal import Terminal
 from tests.cli.runner.conftest import Machine
-from tests.support.fake_agents import NATIVE_ID
+from tests.support.fake_agents import COMMAND, NATIVE_ID
 from tests.support.waiting import eventually
 
 
@@ -51,7 +52,8 @@ def test_a_title_is_shown_on_a_terminal_only(tmp_path: Path) -> None:
         assert report.name_of("0123abcdef", "") == "session 0123abcd"
 
 
-def test_two_turns_use_two_processes_one_after_the_other(machine: Machine) -> None:
+def test_two_turns_use_two_processes_where_nothing_stays_open(machine: Machine) -> None:
+    machine.settings = Settings(warm_sessions=0)
     session = machine.hand_over()
     machine.start()
     machine.answer(machine.service.say(session, "one"))
@@ -66,10 +68,37 @@ def test_a_permission_is_asked_in_the_thread(machine: Machine, kind: str, chosen
     machine.start()
     machine.wait(lambda: turn.questions)
     assert turn.questions[1]["title"] == "rm -r build"
-    assert turn.questions[1]["detail"] == "rm -r build"
+    assert turn.questions[1]["detail"] == "▸ command: rm -r build"
     assert [option["kind"] for option in turn.questions[1]["options"]] == ["allow_once", "reject_once"]
     turn.press(kind)
     assert machine.answer(turn) == f"You chose {chosen}."
+
+
+def test_an_agent_that_may_not_ask_is_said_in_the_thread_and_never_shared(machine: Machine) -> None:
+    machine.agent = replace(machine.agents.agent(custom("claude-code", COMMAND)), unattended=True)
+    thread = machine.hand_over()
+    machine.start()
+    first = machine.answer(machine.service.say(thread, "one"))
+    assert first.startswith("You said: one")
+    assert "is not made to ask before each step" in first
+    assert machine.answer(machine.service.say(thread, "two")) == "You said: two"
+
+    thread.say("/share")
+    thread.wait_for("This thread cannot be shared", within=20)
+    assert not thread.session()["shared"]
+    assert [agent["unattended"] for runner in machine.service.runners() for agent in runner["agents"]] == [True]
+
+
+def test_an_agent_that_cannot_be_made_to_ask_in_a_project_is_not_started(machine: Machine) -> None:
+    def environ(_program: str, _environ: object, directory: Path) -> dict[str, str]:
+        raise DoesNotAsk(f"its configuration in {directory} does not make it ask for bash")
+
+    spec = replace(custom("claude-code", COMMAND), forcing=Forcing((1,), environ))
+    machine.agent = machine.agents.agent(spec)
+    turn = machine.say("do: permit")
+    machine.start()
+    assert "was not started, because its configuration in" in machine.answer(turn)
+    assert machine.agents.noted("pid") == []
 
 
 def test_a_question_that_expired_is_refused(machine: Machine) -> None:
@@ -95,10 +124,11 @@ def test_steered_words_are_given_as_further_prompts(machine: Machine, tmp_path: 
     machine.start()
     machine.wait(machine.agents.has_noted("prompt"))
     turn.thread.say("use tabs")
-    machine.wait(lambda: turn.acknowledged)
+    machine.wait(lambda: turn.progress[-1].get("waiting") == 1)
+    assert not turn.acknowledged, "it has not reached the agent"
     (tmp_path / "go").touch()
     assert machine.answer(turn) == "You said: use tabs"
-    assert turn.results[0]["given"][-1] in turn.acknowledged
+    assert len(turn.results[0]["given"]) == 2
     assert [message["content"] for message in turn.results[0]["messages"]] == [
         "Waiting.The file is there.",
         "You said: use tabs",

@@ -13,8 +13,12 @@ def read(body: dict[str, Any]) -> Call:
     """Requests without tools are the agent's own."""
     given = body.get("input")
     items = tuple(filter(None, map(_item, given if isinstance(given, list) else [])))
+    spaces = [each for entry in given or () if entry.get("type") == "additional_tools" for each in entry["tools"]]
+    namespaces = {str(tool["name"]): str(space["name"]) for space in spaces for tool in space.get("tools", [])}
     tools = frozenset(str(tool.get("name") or tool.get("type")) for tool in body.get("tools") or [])
-    return Call("responses", items, tools, background=not tools, body=body)
+    return Call(
+        "responses", items, tools | {*namespaces}, background=not (tools or spaces), body=body, namespaces=namespaces
+    )
 
 
 def _item(entry: dict[str, Any]) -> Item | None:
@@ -55,7 +59,8 @@ _USAGE = {
 def _output(answer: Answer, number: int) -> dict[str, Any]:
     if isinstance(answer, Use):
         about = {"id": f"fc_{number:06d}", "type": "function_call", "status": "completed", "name": answer.tool}
-        return {**about, "call_id": f"call_{number:06d}", "arguments": answer.arguments_json}
+        space = {"namespace": answer.namespace} if answer.namespace else {}
+        return {**about, **space, "call_id": f"call_{number:06d}", "arguments": answer.arguments_json}
     content = [{"type": "output_text", "text": answer.text, "annotations": []}]
     return {
         "id": f"msg_{number:06d}",

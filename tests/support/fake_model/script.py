@@ -2,11 +2,12 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Role = Literal["user", "assistant", "tool"]
 
+_USE = re.compile(r"use: (?P<tool>\w+) (?P<arguments>\{.*\})")
 _RUN = re.compile(r"(?P<how>run!?): (?P<command>.+)")
 # The tools that run a command, by agent: Claude Code, Codex (two generations), opencode.
 _SHELLS = ("Bash", "exec_command", "shell_command", "shell", "bash")
@@ -30,6 +31,7 @@ class Call:
     tools: frozenset[str]
     background: bool
     body: dict[str, Any]
+    namespaces: dict[str, str] = field(default_factory=dict)
 
     @property
     def said(self) -> list[str]:
@@ -55,6 +57,8 @@ class Use:
 
     tool: str
     arguments: dict[str, Any]
+    namespace: str = ""
+    """Of a tool that Codex announces in the conversation, as it does for its newer models."""
 
     @property
     def arguments_json(self) -> str:
@@ -74,8 +78,9 @@ Answer = Say | Use | Hold
 def decide(call: Call) -> Answer:
     """The answer to one request.
 
-    `run: COMMAND` calls the shell tool, `run!: COMMAND` asks Codex to leave its sandbox for it, and `hold` begins an
-    answer that does not end. After a tool's output the model repeats it; else it repeats all that the person said.
+    `run: COMMAND` calls the shell tool, `run!: COMMAND` asks Codex to leave its sandbox for it, `use: TOOL JSON` calls any
+    tool, and `hold` begins an answer that does not end. After a tool's output the model repeats it; else it repeats all
+    that the person said.
     """
     if call.background:
         return Say(json.dumps({"title": "A fake title"}))
@@ -86,6 +91,8 @@ def decide(call: Call) -> Answer:
     shell = next((name for name in _SHELLS if name in call.tools), None)
     if shell and (asked := _RUN.fullmatch(last)):
         return Use(shell, _arguments(shell, asked["command"], escalate=asked["how"] == "run!"))
+    if used := _USE.fullmatch(last):
+        return Use(used["tool"], json.loads(used["arguments"]), call.namespaces.get(used["tool"], ""))
     if last == "hold":
         return Hold("One moment, please.")
     return Say("You said: " + " | ".join(text.strip()[-_SHOWN:] for text in call.said))

@@ -19,6 +19,7 @@ _NOT_FROM_USER = (
     "<skill>",
     "<subagent_notification>",
 )
+_REPLIES = "<send_user_message_question_reply>"
 _SHELL = re.compile(r"<user_shell_command>\s*<command>\s*(.*?)\s*</command>(.*)</user_shell_command>", re.DOTALL)
 _ACTION = re.compile(r"<user_action>.*?<action>\s*(.*?)\s*</action>", re.DOTALL)
 _CALLS = {"function_call", "custom_tool_call", "local_shell_call"}
@@ -79,9 +80,20 @@ def _words(item: Record, text: str) -> str:
     if start.startswith("<user_shell_command>") and (shell := _SHELL.search(text)):
         output = shell[2].partition("Output:")[2].replace("</result>", "").strip()
         return f"! {shell[1]}\n{output}".strip()
+    if start.startswith(_REPLIES):
+        return _replies(text)
     if start.startswith("<user_action>") and (action := _ACTION.search(text)):
         return f"/{action[1]}"
     return "" if _is_programs(item, start) else text
+
+
+def _replies(text: str) -> str:
+    """Answers to questions that did not block, which the program puts between the user's messages."""
+    try:
+        replies = json.loads(text.partition(_REPLIES)[2].partition("</")[0])
+        return "\n".join(f"To your question “{one['question']}”: {one['answer']}" for one in replies)
+    except (ValueError, TypeError, KeyError):
+        return ""
 
 
 def _is_programs(item: Record, text: str) -> bool:

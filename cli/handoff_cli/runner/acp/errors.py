@@ -11,3 +11,7 @@ class AgentGone(AgentFailed):
 
 class SessionBusy(AgentFailed):
     """Another process of the agent, usually its terminal, holds the session."""
+
+
+class WentCold(AgentFailed):
+    """A process that was open before does not answer its first prompt, and has said nothing to it: another one may."""

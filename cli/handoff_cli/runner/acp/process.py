@@ -8,6 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from handoff_cli.runner.acp.lines import LINE_LIMIT
+from handoff_cli.runner.machine.groups import group_alive
+from handoff_cli.runner.machine.locks import Lock
+from handoff_cli.runner.machine.open_agents import in_megabytes
+from handoff_cli.runner.machine.orphans import note_agent
+from handoff_cli.runner.machine.sessions import HandedOver
 
 _EXIT_SECONDS = 3.0
 _TERM_SECONDS = 3.0
@@ -43,6 +48,15 @@ class AgentProcess:
     def pid(self) -> int:
         """The leader of the group."""
         return self._process.pid
+
+    @property
+    def memory(self) -> str:
+        """What the group needs, as the end of a sentence; empty if the system does not tell."""
+        return in_megabytes(self.pid)
+
+    def note(self, lock: Lock, session: HandedOver) -> None:
+        """Write into the lock which process group runs the session."""
+        note_agent(lock, self.pid, session)
 
     @property
     def reader(self) -> asyncio.StreamReader:
@@ -106,23 +120,3 @@ class AgentProcess:
         stream = self._process.stderr
         while stream is not None and await stream.read(65536):
             pass
-
-
-def group_alive(group: int) -> bool:
-    """Does the process group have a member that runs? Zombies that nothing reaps do not count."""
-    try:
-        os.killpg(group, 0)
-    except (ProcessLookupError, PermissionError):
-        # macOS answers a group of zombies with the second one.
-        return False
-    states = [state for state in map(_state, Path("/proc").glob("[0-9]*/stat")) if state]
-    return not states or any(member == group and state not in "ZX" for member, state in states)
-
-
-def _state(stat: Path) -> tuple[int, str] | None:
-    """(process group, state) of a process, as Linux tells it."""
-    try:
-        fields = stat.read_text("utf-8", "replace").rpartition(")")[2].split()
-        return int(fields[2]), fields[0]
-    except (OSError, ValueError, IndexError):
-        return None

@@ -6,7 +6,8 @@ from typing import Any
 
 from acp import schema
 
-from handoff_cli.runner.acp.excerpt import Excerpt, arguments_of, cut, masked
+from handoff_cli.runner.excerpt import Excerpt, arguments_of, cut, masked
+from handoff_cli.runner.questions.request import Request
 from handoff_cli.transcripts.messages import Message
 
 REPLY_LIMIT = 224 * 1024
@@ -15,6 +16,7 @@ _PROGRESS_TEXT = 2000
 _PROGRESS_TOOL = 200
 _ENDED = ("completed", "failed")
 _CHANGES_FILES = ("edit", "delete", "move")
+_MOST_DOLLARS = 1_000_000
 _LEFT_OUT = "[{} earlier steps are left out here]"
 
 
@@ -49,6 +51,7 @@ class Step:
         self.title = ""
         self.status = "pending"
         self.input: Any = None
+        self.request = Request()
         self.arguments = ""
         self.output: Excerpt | str = Excerpt()
 
@@ -56,7 +59,7 @@ class Step:
         """It has ended: keep only what is sent."""
         self.arguments = arguments_of(self.input, self.title)
         self.output = str(self.output)
-        self.input = None
+        self.input, self.request = None, Request()
 
     @property
     def size(self) -> int:
@@ -73,6 +76,7 @@ class Record:
         self._left_out = 0
         self._files: set[str] = set()
         self._current = ""
+        self._spent: dict[str, float] = {}
         self.steps = 0
         self.version = 0
         """Grows with each change that progress shows."""
@@ -93,8 +97,25 @@ class Record:
         last = self._entries[-1] if self._entries else None
         return last.text.strip() if isinstance(last, Said) else ""
 
+    @property
+    def usage(self) -> dict[str, float] | None:
+        """What the agent has told of its tokens, its context window and the cost of its whole session; None if nothing."""
+        return dict(self._spent) or None
+
+    def _spend(self, told: "schema.Usage | schema.UsageUpdate") -> None:
+        """Tokens are those of one prompt, of which a turn may have several; the rest is as it is now."""
+        if isinstance(told, schema.Usage):
+            self._spent["tokens"] = self._spent.get("tokens", 0) + max(0, told.total_tokens)
+            return
+        self._spent |= {"context": max(0, told.used), "window": max(0, told.size)}
+        if told.cost is not None and told.cost.currency == "USD" and 0 <= told.cost.amount < _MOST_DOLLARS:
+            self._spent["cost"] = told.cost.amount
+
     def add(self, update: object) -> None:
         """Note one update of the session; kinds that are of no interest are ignored."""
+        if isinstance(update, schema.Usage | schema.UsageUpdate):
+            self._spend(update)
+            return
         if isinstance(update, schema.AgentMessageChunk):
             self._say(update.content)
         elif isinstance(update, schema.ToolCallStart | schema.ToolCallProgress):
@@ -102,6 +123,11 @@ class Record:
         else:
             return
         self.version += 1
+
+    def request(self, call: schema.ToolCallUpdate) -> Request:
+        """A permission request, with what was said of its step before."""
+        step = self._open.get(call.tool_call_id)
+        return (step.request if step else Request()).updated(call)
 
     def new_prompt(self) -> None:
         """The next text answers another prompt: it begins a new message."""
@@ -149,6 +175,7 @@ class Record:
         step.kind, step.title = update.kind or step.kind, (update.title or step.title)[:1000]
         step.status = update.status or step.status
         step.input = _bounded(update.raw_input) if update.raw_input is not None else step.input
+        step.request = step.request.updated(update)
         if isinstance(step.output, Excerpt):
             _note_output(step.output, update)
         if step.kind in _CHANGES_FILES and len(self._files) < 10_000:

@@ -3,7 +3,8 @@
 import shlex
 
 from handoff_cli.errors import UsageProblem
-from handoff_cli.runner.agents.spec import AgentSpec, Npm, Program
+from handoff_cli.runner.agents.opencode import asking_environ
+from handoff_cli.runner.agents.spec import AgentSpec, Forcing, Npm, Program
 
 ACP = "acp"
 _TESTED_NODE = (22,)
@@ -17,13 +18,16 @@ CLAUDE_CODE = AgentSpec(
     native=("claude", "--resume", "{id}"),
     in_terminal="/resume {id}",
     # The mode of the terminal goes along with the session, and its default runs tools without asking.
-    asking_modes=("default",),
+    asking_modes=("default", "plan"),
     environ={
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_TELEMETRY": "1",
         "DISABLE_ERROR_REPORTING": "1",
         "DISABLE_AUTOUPDATER": "1",
+        # Each turn but the first would cost one more call of the model.
+        "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
     },
+    stays_open="watched",
     root_environ={"IS_SANDBOX": "1"},
 )
 
@@ -38,10 +42,13 @@ CODEX = AgentSpec(
     program_variable="CODEX_PATH",
     native=("codex", "resume", "{id}"),
     # Its default lets a reviewing model decide in the user's place.
-    asking_modes=("read-only", "edit-internal"),
+    asking_modes=("read-only",),
+    mode_option="collaboration_mode",
+    mode_values=("default", "plan"),
     # One process at a time may write a thread; the terminal's daemon holds it for a minute after its end.
     busy_marks=("thread_active_writer", "active writer"),
     busy_seconds=90,
+    stays_open="alone",
 )
 
 OPENCODE = AgentSpec(
@@ -50,6 +57,8 @@ OPENCODE = AgentSpec(
     program=Program("opencode", (1, 18), install="npm install -g opencode-ai", update="opencode upgrade"),
     arguments=("acp",),
     native=("opencode", "-s", "{id}"),
+    # Its modes are agents with rules of their own, and by default all of them run everything.
+    forcing=Forcing((1, 18), asking_environ),
     environ={"OPENCODE_DISABLE_AUTOUPDATE": "1"},
     open_seconds=120,
 )
@@ -63,6 +72,7 @@ GEMINI = AgentSpec(
     arguments=("--acp",),
     native=("gemini", "--resume", "{id}"),
     asking_modes=("default",),
+    titles_are_commands=True,
     opens="load",
     # Loading a session in the minute in which it was made destroys it.
     new_minute=True,

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from handoff_cli.errors import CliError
-from handoff_cli.runner.agents.spec import Agent, AgentSpec, Npm, Program, Version
+from handoff_cli.runner.agents.spec import AgentSpec, DoesNotAsk, Installed, Npm, Program, Version
+from handoff_cli.runner.settings import Settings, settings_path
 
 _SECONDS = 30
-# Not for the agent's tools: with the first they could act as the user on the service, the second is about the runner.
-_PRIVATE = ("HANDOFF_TOKEN", "HANDOFF_SUPERVISOR")
+# Not for the agent's tools: with a token they could act as the user on a service, the other one is about the runner.
+_PRIVATE = re.compile("HANDOFF_.*TOKEN|HANDOFF_SUPERVISOR")
 
 
 class AgentUnusable(CliError, code="agent_unusable"):
@@ -24,8 +25,14 @@ class NotInstalled(AgentUnusable):
     """The user does not have this agent at all."""
 
 
-def find_agent(spec: AgentSpec, environ: Mapping[str, str], command: tuple[str, ...] = ()) -> Agent:
-    """The agent, ready to start; `command` replaces the table's. Raises AgentUnusable."""
+def find_agent(
+    spec: AgentSpec, environ: Mapping[str, str], command: tuple[str, ...] = (), *, unattended: bool = False
+) -> Installed:
+    """The agent, ready to start; `command` replaces the table's. Raises AgentUnusable.
+
+    `unattended`: the user lets it work even if it is not made to ask before each step.
+    """
+    environ = {name: value for name, value in environ.items() if not _PRIVATE.fullmatch(name)}
     program = _which(spec.program.command, environ)
     if program is None and not command:
         raise NotInstalled(f"{spec.title} is not installed ({spec.program.command}). Run: {spec.program.install}")
@@ -33,18 +40,43 @@ def find_agent(spec: AgentSpec, environ: Mapping[str, str], command: tuple[str, 
         raise AgentUnusable(spec.unsupported)
     version = _checked_version(spec, program, environ) if program else ""
     start = command or _start(spec, str(program), environ)
-    return Agent(spec, start, _environment(spec, program, environ), version)
+    alone = unattended and not spec.asking_modes
+    agent = Installed(spec, start, _environment(spec, program, environ), version, str(program or ""), unattended=alone)
+    if not alone:
+        try:
+            _refuse_unasked(agent, is_replaced=bool(command))
+        except DoesNotAsk as why:
+            settings = settings_path(environ)
+            raise AgentUnusable(
+                f"{spec.title} is not driven, because {why}: what is said in a thread could run at once. To allow that on "
+                f"this machine, write into {settings}: [agents.{spec.name}] and below it: unattended = true"
+            ) from why
+    return agent
+
+
+def _refuse_unasked(agent: Installed, *, is_replaced: bool) -> None:
+    """Raise DoesNotAsk unless the agent asks before each step, or can be made to."""
+    forcing = agent.spec.forcing
+    if agent.spec.asking_modes:
+        return
+    if forcing is None or is_replaced:
+        raise DoesNotAsk("nothing is known of how it asks before each step")
+    if parse_version(agent.version)[: len(forcing.versions)] != forcing.versions:
+        tested = ".".join(map(str, forcing.versions))
+        raise DoesNotAsk(f"only of {agent.spec.title} {tested} it is tested that it asks before each step")
+    agent.environ_in(Path(agent.environ.get("HOME") or "/"))
 
 
 def usable_agents(
-    specs: Iterable[AgentSpec], environ: Mapping[str, str], commands: Mapping[str, tuple[str, ...]]
-) -> tuple[list[Agent], list[AgentUnusable]]:
+    specs: Iterable[AgentSpec], environ: Mapping[str, str], settings: Settings
+) -> tuple[list[Installed], list[AgentUnusable]]:
     """The agents that can be started, and why the others cannot."""
-    found: list[Agent] = []
+    found: list[Installed] = []
     problems: list[AgentUnusable] = []
     for spec in specs:
         try:
-            found.append(find_agent(spec, environ, commands.get(spec.name, ())))
+            command, alone = settings.commands.get(spec.name, ()), spec.name in settings.unattended
+            found.append(find_agent(spec, environ, command, unattended=alone))
         except AgentUnusable as problem:
             problems.append(problem)
     return found, problems
@@ -98,9 +130,8 @@ def _environment(spec: AgentSpec, program: Path | None, environ: Mapping[str, st
     added = {**spec.environ, **(spec.root_environ if os.geteuid() == 0 else {})}
     if spec.program_variable and program:
         added[spec.program_variable] = str(program)
-    kept = {name: value for name, value in environ.items() if name not in _PRIVATE}
     # The hooks of an agent that this product installs let prompts of the runner pass.
-    return {**added, **kept, "HANDOFF_HOST": "1"}
+    return {**added, **environ, "HANDOFF_HOST": "1"}
 
 
 def _which(command: str, environ: Mapping[str, str]) -> Path | None:

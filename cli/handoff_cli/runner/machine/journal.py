@@ -14,7 +14,10 @@ KEPT_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True)
 class Entry:
-    """One turn. With a fence its claim was answered, with a result it is over and must be told."""
+    """One turn. With a fence its claim was answered, with a result it is over and must be told.
+
+    It belongs to the `user` of the service at `url`; a service that does not tell its users' names leaves that empty.
+    """
 
     turn_id: str
     session_id: str
@@ -23,6 +26,12 @@ class Entry:
     fence: int | None = None
     result: dict[str, Any] | None = None
     spooled_at: float = 0.0
+    url: str = ""
+    user: str = ""
+
+    def is_for(self, url: str, user: str) -> bool:
+        """Whether it may be told to this service, in the name of this user."""
+        return self.url == url and (self.user == user or not (self.user and user))
 
 
 class Journal:

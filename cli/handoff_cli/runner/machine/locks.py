@@ -45,7 +45,7 @@ class Lock:
 
     def note(self, **about: Any) -> None:
         """Write who has the lock, for `holder`."""
-        os.pwrite(self.descriptor, json.dumps(about).encode().ljust(200), 0)
+        os.pwrite(self.descriptor, json.dumps(about).encode().ljust(300), 0)
 
     def holder(self) -> dict[str, Any]:
         """The note of its last holder; empty if there is none."""
@@ -73,6 +73,11 @@ def session_lock(state: Path, agent: str, native_id: str) -> Lock:
     """The lock of a native session: of all processes that use it, one at a time may write it."""
     name = hashlib.sha256(f"{agent}\0{native_id}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return Lock(private_directory(state).joinpath("locks", name))
+
+
+def session_locks(state: Path) -> list[Lock]:
+    """The locks of all native sessions that were ever used."""
+    return [Lock(path) for path in sorted((state / "locks").glob("*"))]
 
 
 def runner_lock(state: Path) -> Lock:

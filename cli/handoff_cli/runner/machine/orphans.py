@@ -7,8 +7,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from handoff_cli.runner.acp.process import group_alive
+from handoff_cli.runner.machine.groups import group_alive
 from handoff_cli.runner.machine.locks import Lock
+from handoff_cli.runner.machine.sessions import HandedOver
 
 _LOOK_SECONDS = 0.02
 
@@ -23,20 +24,28 @@ def started_at(pid: int) -> str:
     return ""
 
 
-def note_agent(lock: Lock, pid: int) -> None:
+def note_agent(lock: Lock, pid: int, session: HandedOver) -> None:
     """Write down which process group runs the session."""
-    lock.note(pid=pid, started=started_at(pid))
+    lock.note(pid=pid, started=started_at(pid), agent=session.agent, session=session.session_id)
+
+
+def noted_agent(lock: Lock) -> int | None:
+    """The process group that the lock's last holder noted, if it still runs."""
+    holder = lock.holder()
+    pid, started = holder.get("pid"), holder.get("started")
+    if not isinstance(pid, int) or pid <= 1 or not started or started_at(pid) != started:
+        return None
+    return pid if group_alive(pid) else None
 
 
 def end_orphan(lock: Lock, patience: float) -> bool:
     """End the agent that the lock's last holder noted, if it still runs; True if there was one.
 
     It is killed if it has not ended after `patience` seconds.
-    Only for the one runner of the machine: no other process may be driving that agent.
+    Only for the one runner of the machine, when it drives no such agent; and where the session is not its any more.
     """
-    holder = lock.holder()
-    pid, started = holder.get("pid"), holder.get("started")
-    if not isinstance(pid, int) or pid <= 1 or not started or started_at(pid) != started:
+    pid = noted_agent(lock)
+    if pid is None:
         return False
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError, PermissionError):

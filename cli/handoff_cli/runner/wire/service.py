@@ -1,17 +1,29 @@
 """The six calls of the runner. No call raises for an answer or for a missing one: see `Answer`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import httpx
 
 from handoff_cli import __version__
 from handoff_cli.api.transport import trust
 from handoff_cli.config.sources import Configuration, is_loopback
-from handoff_cli.runner.wire.verdicts import Answer
+from handoff_cli.runner.wire.shapes import (
+    Begun,
+    Claimed,
+    Events,
+    Messages,
+    Registered,
+    Shape,
+    Taken,
+    TakenOrder,
+    Turns,
+    misfit,
+)
+from handoff_cli.runner.wire.verdicts import Answer, Verdict
 
 PROTOCOL = 1
 WAIT_SECONDS = 25
@@ -28,6 +40,8 @@ class RunnerService:
         headers = {"accept": "application/json", "user-agent": f"handoff-runner/{__version__}"}
         if configuration.token:
             headers["authorization"] = f"Bearer {configuration.token}"
+        self.accepts: frozenset[str] = frozenset()
+        """What the service takes beyond the first version of these calls, as it says when the runner registers."""
         self._client = httpx.AsyncClient(
             base_url=configuration.url,
             headers=headers,
@@ -46,41 +60,71 @@ class RunnerService:
     ) -> None:
         await self._client.aclose()
 
-    async def register(self, *, name: str, agents: list[dict[str, str]]) -> Answer:
-        """Say who this is and which agents it has. Idempotent."""
+    async def register(self, *, name: str, agents: list[dict[str, Any]], orders: Sequence[str] = ()) -> Answer:
+        """Say who this is, which agents it has and which orders it does. Idempotent."""
         about = {"name": name, "version": __version__, "protocol": PROTOCOL, "agents": agents}
-        return await self._call("PUT", self._runner, about)
+        answer = await self._call("PUT", self._runner, about, shape=Registered)
+        if answer.verdict is Verdict.GO_ON:
+            self.accepts = frozenset(answer.body.get("accepts") or ())
+        if orders and "orders" in self.accepts:
+            answer = await self._call("PUT", self._runner, {**about, "orders": list(orders)}, shape=Registered)
+        return answer
 
-    async def turns(self, *, wait: int) -> Answer:
-        """Turns that may be claimed; the service may hold the request for `wait` seconds."""
-        return await self._call("GET", f"{self._runner}/turns?wait={wait}", seconds=wait + _SECONDS)
+    async def turns(self, *, wait: int, warm: Sequence[str] = ()) -> Answer:
+        """Turns that may be claimed, and those of the `warm` sessions that are not this runner's any more.
+
+        The service may hold the request for `wait` seconds.
+        """
+        query = urlencode([("wait", wait), *(("warm", session_id) for session_id in warm)])
+        return await self._call("GET", f"{self._runner}/turns?{query}", shape=Turns, seconds=wait + _SECONDS)
 
     async def claim(self, turn_id: str, body: Mapping[str, Any]) -> Answer:
         """Take a turn. The same `claim_id` gets the same answer again."""
-        return await self._call("POST", self._turn(turn_id, "claim"), body)
+        return await self._call("POST", self._turn(turn_id, "claim"), body, shape=Claimed)
 
     async def begin(self, turn_id: str, body: Mapping[str, Any]) -> Answer:
         """Only an accepted one permits the prompt."""
-        return await self._call("POST", self._turn(turn_id, "begin"), body)
+        return await self._call("POST", self._turn(turn_id, "begin"), body, shape=Begun)
 
     async def events(self, turn_id: str, body: Mapping[str, Any]) -> Answer:
         """Heartbeat, progress and questions; the answer has decisions and steered words."""
-        return await self._call("POST", self._turn(turn_id, "events"), body)
+        return await self._call("POST", self._turn(turn_id, "events"), body, shape=Events)
 
     async def result(self, turn_id: str, body: Mapping[str, Any]) -> Answer:
         """Commit the turn. Repeated, it is accepted again."""
-        return await self._call("POST", self._turn(turn_id, "result"), body)
+        return await self._call("POST", self._turn(turn_id, "result"), body, shape=Taken)
+
+    async def take_order(self, order_id: str, body: Mapping[str, Any]) -> Answer:
+        """Take an order, to do it now. The same `claim_id` gets the same answer again."""
+        return await self._call("POST", self._order(order_id, "take"), body, shape=TakenOrder)
+
+    async def renew_order(self, order_id: str, body: Mapping[str, Any]) -> Answer:
+        """It is still worked on."""
+        return await self._call("POST", self._order(order_id, "renew"), body)
+
+    async def answer_order(self, order_id: str, body: Mapping[str, Any]) -> Answer:
+        """Say how an order ended. Repeated, it is accepted again."""
+        return await self._call("POST", self._order(order_id, "answer"), body, shape=Taken)
 
     async def messages(self, session_id: str, *, after: int) -> Answer:
         """One page of the transcript."""
         path = f"/sessions/{quote(session_id, safe='')}/messages?limit=200&after={after}"
-        return await self._call("GET", path)
+        return await self._call("GET", path, shape=Messages)
+
+    def _order(self, order_id: str, what: str) -> str:
+        return f"{self._runner}/orders/{quote(order_id, safe='')}/{what}"
 
     def _turn(self, turn_id: str, what: str) -> str:
         return f"{self._runner}/turns/{quote(turn_id, safe='')}/{what}"
 
     async def _call(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = _SECONDS
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        shape: type[Shape] = Shape,
+        seconds: float = _SECONDS,
     ) -> Answer:
         content = None if body is None else json.dumps(body).encode()
         headers = {} if content is None else {"content-type": "application/json"}
@@ -89,17 +133,19 @@ class RunnerService:
             answer = await self._client.request(method, path, content=content, headers=headers, timeout=timeout)
         except (httpx.HTTPError, httpx.InvalidURL, OSError):
             return Answer(0)
-        return _answer(answer)
+        return _answer(answer, shape)
 
 
-def _answer(answer: httpx.Response) -> Answer:
+def _answer(answer: httpx.Response, shape: type[Shape]) -> Answer:
     try:
         body = answer.json()
     except (ValueError, RecursionError):
         body = None
     if answer.is_success and not isinstance(body, dict):
         # Not from the service, whatever the status says: a page of a hotel's network, for example.
-        return Answer(0)
+        return Answer(0, odd=f"HTTP {answer.status_code} without a JSON object")
+    if answer.is_success and (odd := misfit(body, shape)):
+        return Answer(0, odd=f"HTTP {answer.status_code} with odd fields ({odd})")
     return Answer(answer.status_code, body if isinstance(body, dict) else {}, _seconds(answer))
 
 

@@ -32,16 +32,23 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer; status 0 is none at all."""
+    """An answer; status 0 is none at all. `odd` says what came instead of one of the service's."""
 
     status: int
     body: dict[str, Any] = field(default_factory=dict)
     retry_after: float = 0.0
+    odd: str = ""
 
     @property
     def code(self) -> str:
         """The service's name for the problem."""
-        return str(self.body.get("code") or "")
+        code = self.body.get("code")
+        return code if isinstance(code, str) else ""
+
+    @property
+    def noted(self) -> str:
+        """For the log: the problem's name, or what came instead of an answer."""
+        return self.code or self.odd or "-"
 
     @property
     def verdict(self) -> Verdict:
@@ -56,6 +63,7 @@ _BY_CODE = {
     (409, "other_result"): Verdict.CONFLICT,
     (409, "conflict"): Verdict.RETRY,
     (404, "unknown_turn"): Verdict.GONE,
+    (404, "unknown_order"): Verdict.OVER,
     (404, "unknown_session"): Verdict.GONE,
     (404, "unknown_runner"): Verdict.GONE,
 }

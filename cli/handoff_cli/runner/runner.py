@@ -1,15 +1,19 @@
-"""Objects that all turns of one runner share."""
+"""One runner as its turns and agents see it: its service, its files, its clock, and whether it goes on."""
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from handoff_cli.errors import CliError, NotAccepted
+from handoff_cli.runner.acp.process import AgentProcess
 from handoff_cli.runner.clock import Clock
 from handoff_cli.runner.machine.identity import Identity
-from handoff_cli.runner.machine.journal import Journal
+from handoff_cli.runner.machine.journal import Entry, Journal
+from handoff_cli.runner.machine.locks import Lock
+from handoff_cli.runner.machine.orphans import end_orphan
 from handoff_cli.runner.machine.sessions import Sessions
 from handoff_cli.runner.report import Report
 from handoff_cli.runner.settings import Settings
@@ -23,11 +27,16 @@ class Halt:
     def __init__(self) -> None:
         self.stopping = asyncio.Event()
         self.reason: CliError | None = None
-        self.claiming = True
+        self._finishing = asyncio.Event()
+
+    @property
+    def claiming(self) -> bool:
+        """False once it only finishes what is at work."""
+        return not self._finishing.is_set()
 
     def stop(self) -> None:
         """The user wants it to end. Idempotent."""
-        self.claiming = False
+        self._finishing.set()
         self.stopping.set()
 
     def abandon(self, reason: CliError) -> None:
@@ -37,7 +46,7 @@ class Halt:
 
     def not_accepted(self, answer: Answer) -> None:
         """The service does not accept this runner any more: at once if it was revoked, else after the turns at work."""
-        self.claiming = False
+        self._finishing.set()
         detail = str(answer.body.get("detail") or answer.body.get("title") or f"HTTP {answer.status}").rstrip(".")
         if answer.verdict is Verdict.TOO_OLD:
             self.reason = self.reason or NotAccepted(f"This runner is too old for the service ({detail}). Update it.")
@@ -49,9 +58,17 @@ class Halt:
         self.stopping.set()
 
 
+class Start(Protocol):
+    """Starts an agent in a process group of its own. Raises OSError."""
+
+    async def __call__(
+        self, command: tuple[str, ...], *, environ: Mapping[str, str], directory: Path, lock: int
+    ) -> AgentProcess: ...
+
+
 @dataclass(frozen=True)
-class Parts:
-    """One runner: who it is, its service, its files, its clock."""
+class Runner:
+    """What one runner works with."""
 
     identity: Identity
     url: str
@@ -65,3 +82,21 @@ class Parts:
     clock: Clock = field(default_factory=Clock)
     halt: Halt = field(default_factory=Halt)
     wall_clock: Callable[[], float] = time.time
+    start: Start = AgentProcess.start
+    end_orphan: Callable[[Lock, float], bool] = end_orphan
+
+    async def until_answered(self, what: str, entry: Entry, call: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Repeat a call of a turn until the service answers it."""
+        failures = 0
+        while True:
+            answer = await call()
+            self.report.log(what, turn=entry.turn_id, status=answer.status, code=answer.noted)
+            if answer.verdict is not Verdict.RETRY:
+                return answer
+            failures += 1
+            await self.back_off(failures, answer)
+
+    async def back_off(self, failures: int, answer: Answer) -> None:
+        """After so many failures in a row: tell what came in place of an answer, and wait."""
+        self.report.odd(answer.odd)
+        await self.clock.sleep(self.clock.pause(failures, answer.retry_after))

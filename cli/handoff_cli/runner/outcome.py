@@ -25,8 +25,10 @@ class Outcome:
     reply: str
 
 
-def answered(record: Record, stop_reason: str) -> Outcome:
-    """The agent ended its answer."""
+def answered(record: Record, stop_reason: str, *, refused_plan: str = "") -> Outcome:
+    """The agent ended its answer. Some end it when their plan is not approved: `refused_plan` says what to do then."""
+    if refused_plan and stop_reason == "cancelled":
+        return Outcome("done", "\n\n".join(filter(None, (record.reply, refused_plan))))
     if not record.reply:
         return Outcome("done", _SILENT.get(stop_reason) or _STOPS.get(stop_reason, _SILENT["end_turn"]))
     note = _STOPS.get(stop_reason)

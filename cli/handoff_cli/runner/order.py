@@ -1,0 +1,85 @@
+"""One order: what the user asks of this machine outside a turn. Taken, done with the session's agent, answered."""
+
+import asyncio
+import hashlib
+import json
+import uuid
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from handoff_cli.runner.acp.errors import AgentFailed
+from handoff_cli.runner.acp.options import DIALS, Dial
+from handoff_cli.runner.agent import Agent
+from handoff_cli.runner.runner import Runner
+from handoff_cli.runner.wire.verdicts import Answer, Verdict
+
+KINDS = tuple(DIALS)
+_TRIES = 8
+
+Json = dict[str, Any]
+
+
+class Order:
+    """Safe to run again after a crash: the service lets it be taken again, and what it sets is set once more."""
+
+    def __init__(self, runner: Runner, order_id: str) -> None:
+        self._runner, self._id = runner, order_id
+
+    async def run(self, agent: Agent) -> None:
+        """Take it, do it with this agent and answer. Never raises for what the service or the agent do."""
+        claim = {"claim_id": uuid.uuid4().hex}
+        taken = await self._repeat("take", lambda: self._runner.service.take_order(self._id, claim))
+        if taken.verdict is not Verdict.GO_ON:
+            return
+        fence, lease = taken.body["fence"], float(taken.body["lease_seconds"])
+        renewing = asyncio.create_task(self._renew(fence, lease))
+        try:
+            async with asyncio.timeout(float(taken.body["ends_in"])):
+                body = await self._do(agent, str(taken.body["kind"]), str(taken.body["argument"]))
+        except TimeoutError:
+            return
+        finally:
+            renewing.cancel()
+        said = {**body, "fence": fence}
+        said["digest"] = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+        await self._repeat("answer", lambda: self._runner.service.answer_order(self._id, said))
+
+    async def _do(self, agent: Agent, kind: str, argument: str) -> Json:
+        try:
+            if not agent.is_open:
+                await agent.open(lambda _: None)
+            return await self._dial(agent, kind, argument)
+        except AgentFailed as problem:
+            return {"outcome": "refused", "text": str(problem)}
+
+    async def _dial(self, agent: Agent, kind: str, argument: str) -> Json:
+        dial = agent.dial(kind) if kind in DIALS else None
+        if dial is None:
+            return {"outcome": "refused", "text": f"{agent.title} has no {kind} to choose here."}
+        if not argument:
+            return {"outcome": "done", **dial.body()}
+        value = dial.named(argument)
+        if value is None:
+            return {"outcome": "refused", "text": f"{agent.title} offers no such {kind}.", **dial.body()}
+        now: Dial | None = await agent.choose(kind, value)
+        if now is None or now.current != value:
+            return {"outcome": "refused", "text": f"{agent.title} did not take it.", **(now or dial).body()}
+        return {"outcome": "done", **now.body()}
+
+    async def _renew(self, fence: int, lease: float) -> None:
+        while True:
+            await self._runner.clock.sleep(lease / 3)
+            with suppress(OSError):
+                await self._runner.service.renew_order(self._id, {"fence": fence})
+
+    async def _repeat(self, what: str, call: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Until the service answers, but not for long: an order that nobody answers is void soon."""
+        answer = Answer(0)
+        for failures in range(1, _TRIES + 1):
+            answer = await call()
+            self._runner.report.log(f"order_{what}", order=self._id, status=answer.status, code=answer.noted)
+            if answer.verdict is not Verdict.RETRY:
+                break
+            await self._runner.back_off(failures, answer)
+        return answer

@@ -1,0 +1,225 @@
+"""The agent at work on a begun turn, beside the exchange with the service; what ends first decides."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from acp import schema
+
+from handoff_cli.runner.acp.errors import AgentFailed, WentCold
+from handoff_cli.runner.acp.record import Record
+from handoff_cli.runner.agent import Agent
+from handoff_cli.runner.choices import Choices
+from handoff_cli.runner.exchange import Exchange, TurnOver
+from handoff_cli.runner.machine.journal import Entry
+from handoff_cli.runner.opening import opening
+from handoff_cli.runner.outcome import MAY_HAVE_FINISHED, Outcome, answered, confirmed, failed, stopped
+from handoff_cli.runner.prompts import said_by_user
+from handoff_cli.runner.questions.choice import Form
+from handoff_cli.runner.questions.permission import Option, Permission
+from handoff_cli.runner.questions.plan import KEEP_PLANNING, plan_of
+from handoff_cli.runner.questions.shown import shown
+from handoff_cli.runner.results import result_body
+from handoff_cli.runner.runner import Runner
+from handoff_cli.runner.wire.verdicts import Answer
+
+_CONFIRM_SECONDS = 30.0
+_FINISH_SHARE = 0.3
+_UNATTENDED = (
+    "is not made to ask before each step on this machine: what is said here may run there at once. "
+    "This thread cannot be shared."
+)
+
+Json = dict[str, Any]
+
+
+class Work:
+    """Owns the record of the turn and its exchange; the agent's audience."""
+
+    def __init__(self, runner: Runner, agent: Agent, entry: Entry, claim: Json, *, lease: float) -> None:
+        self._runner, self._agent, self._entry, self._claim = runner, agent, entry, claim
+        self._record = Record()
+        self._exchange = Exchange(runner, entry, self._record, lease=lease)
+        self._name = runner.report.name_of(entry.session_id, str(claim.get("title") or ""))
+        # A failure is an answer to all claimed words: otherwise they would be offered again, without an end.
+        self._given = [word["id"] for word in claim["words"]]
+        self._choices = Choices(self._exchange)
+        self._unheard = [answer["id"] for answer in claim.get("answers") or ()]
+        """Earlier answers in the first prompt: the agent has them once it does anything."""
+        self._doubtful: set[str] = set()
+        """Words that may have reached the agent: it did not say."""
+        self._refused_plan = ""
+
+    async def run(self) -> Outcome | Answer | None:
+        """An outcome; the answer with which the service ended the turn; None if the next runner goes on with it.
+
+        In all cases but an outcome of its own the agent may still be at work.
+        """
+        self._runner.report.say(
+            f"{self._name}: {self._agent.title} is at work ({self._claim.get('platform') or 'chat'})"
+        )
+        talk = asyncio.create_task(self._talk())
+        beat = asyncio.create_task(self._exchange.run())
+        stop = asyncio.create_task(self._runner.halt.stopping.wait())
+        tasks: set[asyncio.Task[Any]] = {talk, beat, stop}
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=self._time_left())
+            if stop.done() and not talk.done() and not beat.done():
+                await asyncio.wait({talk}, timeout=self._runner.clock.stop * _FINISH_SHARE)
+            if talk.done():
+                return talk.result()
+            if beat.done():
+                return _last_word(beat)
+            if not stop.done():
+                return confirmed(self._record)
+            # A service that does not accept this runner would not take an answer.
+            return None if self._runner.halt.reason else stopped(self._record, self._runner.identity.name)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def result(self, outcome: Outcome) -> Json:
+        """The result as the service takes it."""
+        reply, installed = outcome.reply, self._agent.installed
+        if installed.unattended and self._runner.report.is_first(f"unattended {self._entry.session_id}"):
+            reply += f"\n\n({self._agent.title} {_UNATTENDED})"
+        reply += self._agent.note()
+        record = self._record
+        return result_body(
+            session_id=self._entry.session_id,
+            fence=int(self._entry.fence or 0),
+            outcome=outcome.outcome,
+            messages=record.messages(reply),
+            given=[*self._given, *self._choices.rows],
+            answered=self._choices.answered,
+            native_id=self._agent.session.native_id,
+            summary={"steps": record.steps, "files": record.files, "seconds": self._exchange.seconds},
+            usage=record.usage if "usage" in self._runner.service.accepts else None,
+        )
+
+    def tell_answered(self) -> None:
+        """Say on the machine that it is done."""
+        record = self._record
+        counts = f"{_count(record.steps, 'step')}, {_count(record.files, 'file')}, {self._exchange.seconds} s"
+        self._runner.report.say(f"{self._name}: answered ({counts})")
+
+    def tell_stopped(self, answer: Answer) -> None:
+        """Say on the machine that the service has ended it."""
+        amid = f"; {MAY_HAVE_FINISHED[0].lower()}{MAY_HAVE_FINISHED[1:-1]}" if self._record.is_amid_step else ""
+        self._runner.report.say(f"{self._name}: stopped ({answer.code or answer.status}){amid}")
+
+    def hear(self, update: object) -> None:
+        """What the agent says and does is the record of the turn."""
+        self._record.add(update)
+        while self._unheard:
+            self._exchange.reached(self._unheard.pop())
+
+    async def permit(self, call: schema.ToolCallUpdate, options: tuple[Option, ...]) -> str | None:
+        """Ask the user. A request that does not say what would be done is refused."""
+        request = self._record.request(call)
+        if plan := plan_of(request, options):
+            approved: str | None = await self._exchange.ask(plan)
+            self._refused_plan = "" if approved == plan.options.get("allow_once") else KEEP_PLANNING
+            return approved
+        seen = shown(request, titles_are_commands=self._agent.installed.spec.titles_are_commands)
+        if seen is None:
+            return None
+        offered = seen.offered(options, kind=request.kind, for_good=self._runner.settings.allow_always)
+        if not offered:
+            return None
+        chosen: str | None = await self._exchange.ask(Permission(seen, request.kind, tuple(offered)))
+        return chosen
+
+    async def choose(self, form: Form) -> Json | None:
+        """Ask the user to fill in a form."""
+        return await self._choices.ask(form)
+
+    async def _talk(self) -> Outcome:
+        """Give the claimed words, then what the user adds until the agent is done."""
+        try:
+            await self._open()
+            stop = await self._begin()
+            while word := self._exchange.next_steered():
+                has_it = word["id"] in self._doubtful and await self._is_said(word["text"])
+                stop = stop if has_it else await self._prompt(word["text"])
+                self._reached(word)
+        except AgentFailed as problem:
+            self._runner.report.log("agent_failed", turn=self._entry.turn_id, kind=type(problem).__name__)
+            return failed(self._record, str(problem))
+        finally:
+            self._choices.end()
+        await self._choices.look_what_was_taken(self._said)
+        return answered(self._record, stop, refused_plan=self._refused_plan)
+
+    async def _begin(self) -> str:
+        session = self._agent.session
+        try:
+            return await self._prompt(await opening(self._runner, session, self._claim))
+        except WentCold:
+            # It may have taken the words, though it does not answer: another process looks first.
+            self._runner.report.log("went_cold", turn=self._entry.turn_id)
+            await self._open()
+            return await self._prompt(await opening(self._runner, session, {**self._claim, "native_dirty": True}))
+
+    async def _open(self) -> None:
+        await self._agent.open(self._exchange.notice)
+        await self._agent.apply(self._claim.get("dials") or {})
+
+    async def _prompt(self, text: str) -> str:
+        """Prompt the agent, and give it what the user says while it answers."""
+        self._record.new_prompt()
+        prompt = asyncio.create_task(self._agent.prompt(text, self))
+        try:
+            while self._agent.steers and not prompt.done() and await self._steer(prompt):
+                pass
+            return await prompt
+        finally:
+            prompt.cancel()
+
+    async def _steer(self, prompt: "asyncio.Task[str]") -> bool:
+        """Give the agent the next words while it answers; False if they have to wait until it has answered."""
+        waiting = asyncio.create_task(self._exchange.steered())
+        await asyncio.wait({prompt, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        word = None if prompt.done() else self._exchange.next_steered()
+        if word is None:
+            return not prompt.done()
+        is_injected = await self._agent.steer(word["text"])
+        if is_injected:
+            self._record.new_prompt()
+            self._reached(word, amid=True)
+            return True
+        if is_injected is None:
+            self._doubtful.add(word["id"])
+        self._exchange.put_back(word)
+        return False
+
+    def _reached(self, word: Json, *, amid: bool = False) -> None:
+        self._given.append(word["id"])
+        self._exchange.reached(word["id"], amid=amid)
+
+    async def _is_said(self, text: str) -> bool:
+        """Whether words stand in the agent's own session."""
+        return any(text.strip() in said for said in await self._said() or ())
+
+    async def _said(self) -> list[str] | None:
+        session = self._agent.session
+        where = (session.agent, session.native_id, Path(session.directory), self._runner.environ)
+        return await asyncio.to_thread(said_by_user, *where)
+
+    def _time_left(self) -> float | None:
+        """How long the agent may take; the first turn of a handoff has a deadline."""
+        deadline = self._claim.get("deadline_in")
+        return None if deadline is None else max(0.0, float(deadline) - _CONFIRM_SECONDS)
+
+
+def _last_word(beat: "asyncio.Task[None]") -> Answer:
+    over = beat.exception()
+    if isinstance(over, TurnOver):
+        return over.answer
+    raise over or RuntimeError("the exchange ended without a reason")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
