@@ -83,6 +83,7 @@ class SessionView(BaseModel):
 class AgentVersion(BaseModel):
     name: str
     version: str
+    unattended: bool
 
 
 class RunnerView(BaseModel):
@@ -101,7 +102,10 @@ class RunnerView(BaseModel):
         return cls(
             id=runner.id,
             name=runner.name,
-            agents=[AgentVersion(name=name, version=version) for name, version in sorted(runner.agents.items())],
+            agents=[
+                AgentVersion(name=name, version=version, unattended=name in runner.unattended)
+                for name, version in sorted(runner.agents.items())
+            ],
             version=runner.version,
             last_seen=iso(runner.seen_at),
             online=runner.is_online(now),

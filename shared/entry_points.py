@@ -1,9 +1,8 @@
 """Entries that installed distributions add to a list: entry points."""
 
-import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any, TypeVar
+from importlib.metadata import entry_points
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -14,23 +13,9 @@ def with_added(listed: Iterable[T], group: str, *, name: Callable[[T], str]) -> 
     Raises ValueError for two entries of one name, and what a distribution raises when it is imported.
     """
     entries = {name(entry): entry for entry in listed}
-    for point in _entry_points(group):
+    for point in sorted(entry_points(group=group), key=lambda point: point.name):
         entry: T = point.load()
         if name(entry) in entries:
             raise ValueError(f"The entry point {point.name} in {group} adds {name(entry)}, which there is already")
         entries[name(entry)] = entry
     return tuple(entries.values())
-
-
-def _entry_points(group: str) -> Iterable[Any]:
-    if not _is_declared(group):
-        return ()
-    from importlib.metadata import entry_points  # noqa: PLC0415  # takes longer than all else here
-
-    return sorted(entry_points(group=group), key=lambda point: point.name)
-
-
-def _is_declared(group: str) -> bool:
-    """Whether any distribution has such entry points. Most services have none, and look only at these small files."""
-    declarations = (file for folder in sys.path for file in Path(folder).glob("*.dist-info/entry_points.txt"))
-    return any(f"[{group}]" in file.read_text("utf-8", "replace") for file in declarations)

@@ -5,6 +5,7 @@ HandoffError
 │   ├── InvalidRequest · Unauthenticated · MissingScope · UnknownSession · UnknownHandoff
 │   ├── UnknownToken · UnknownUser · UserExists · LoginRefused
 │   ├── UnknownRunner · RunnerRevoked · RunnerTooOld · UnknownTurn · TurnTaken · TurnEnded · TurnSuperseded · OtherResult
+│   ├── UnknownOrder · OrderTaken · OrderEnded · OtherAnswer
 │   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · PlatformUnavailable · NoHome · ChatRefused · WriteFirst
 │   ├── Moved · OutOfSequence · SessionBusy · SessionSuspended · HandoffInFlight · PlaceBusy
 │   ├── IdempotencyKeyReused · TooLate
@@ -100,8 +101,8 @@ class MissingScope(RequestRefused, code="missing_scope", status=403):
 
     def __init__(self, scope: str) -> None:
         super().__init__(
-            f"This token does not have the scope `{scope}`, which this request needs. Nothing was changed. "
-            "Use a token that has it.",
+            f"This token does not have the scope `{scope}`, which this request needs. Nothing was changed. With a token that "
+            f"has it, such as your first one, `handoff tokens new --scope {scope}` makes another.",
             scope=scope,
         )
 
@@ -282,6 +283,16 @@ class WriteFirst(RequestRefused, code="write_first", status=409):
         )
 
 
+class NotShareable(RequestRefused, code="not_shareable", status=409):
+    """The session's own agent may run steps without asking, so the thread cannot be shared."""
+
+    def __init__(self, agent: str) -> None:
+        super().__init__(
+            f"Your {agent} is not made to ask before each step, so words of other people would run there at once. "
+            "Hand the session off without sharing it. The session stays where it is."
+        )
+
+
 class IdempotencyKeyReused(RequestRefused, code="idempotency_key_reused", status=422):
     """The Idempotency-Key was used with another body."""
 
@@ -356,6 +367,34 @@ class OtherResult(RequestRefused, code="other_result", status=409):
 
     def __init__(self, turn_id: str) -> None:
         super().__init__(f"Turn {turn_id} has another result from the same claim already, which stands.")
+
+
+class UnknownOrder(RequestRefused, code="unknown_order", status=404):
+    """The order is not known, or was given to another runner."""
+
+    def __init__(self, order_id: str) -> None:
+        super().__init__(f"Order {order_id} is not known, or was given to another runner.")
+
+
+class OrderTaken(TurnTaken):
+    """Another process works on the order."""
+
+    def __init__(self, order_id: str) -> None:
+        RequestRefused.__init__(self, f"Order {order_id} is taken by another process. Poll again.")
+
+
+class OrderEnded(TurnEnded):
+    """The order is over, or was taken again; nothing more is taken for it."""
+
+    def __init__(self, order_id: str) -> None:
+        RequestRefused.__init__(self, f"Order {order_id} is over. Nothing more is taken for it.")
+
+
+class OtherAnswer(OtherResult):
+    """The order has another answer already, which stands."""
+
+    def __init__(self, order_id: str) -> None:
+        RequestRefused.__init__(self, f"Order {order_id} has another answer already, which stands.")
 
 
 class LimitReached(RequestRefused):

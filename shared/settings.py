@@ -31,6 +31,9 @@ class Settings:
     turn_lease: int = 90_000
     freshness: int = 3_600_000
     strikes: int = 3
+    budget: str = (
+        ""  # of each session in a chat: amounts as in `/budget`, separated by commas; the first that can be counted
+    )
     limits: Limits = DEFAULT_LIMITS
     metrics_stack: str = ""  # the name under which metrics are kept; empty: none are written
     log_level: str = "INFO"
@@ -66,6 +69,7 @@ _TEXTS = {
     "agent": "HANDOFF_AGENT",
     "agent_url": "HANDOFF_AGENT_URL",
     "agent_model": "HANDOFF_AGENT_MODEL",
+    "budget": "HANDOFF_BUDGET",
     "metrics_stack": "METRICS_STACK",
     "log_level": "LOG_LEVEL",
 }

@@ -1,12 +1,13 @@
 """Values that a route gets with `Depends`."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.openapi.models import HTTPBearer
 from fastapi.security.base import SecurityBase
 
-from functions.http.fields import ID, MAX_KEY
+from functions.http.fields import ID, MAX_KEY, Id
 from shared.domain.tokens import Scope
 from shared.ports.changes import LONGEST_HOLD
 from shared.services import Services
@@ -59,6 +60,9 @@ RunningUser = Annotated[str, Depends(_UserWith(Scope.RUN))]
 """The id of a user whose machine may run turns."""
 ReadingCaller = Annotated[Caller, Depends(_CallerWith(Scope.READ))]
 WritingCaller = Annotated[Caller, Depends(_CallerWith(Scope.HANDOFF))]
+RunningCaller = Annotated[Caller, Depends(_CallerWith(Scope.RUN))]
+LinkingCaller = Annotated[Caller, Depends(_CallerWith(Scope.LINK))]
+"""A caller who may link and unlink accounts on platforms."""
 Admin = Annotated[Caller, Depends(_CallerWith(Scope.ADMIN))]
 """A caller who may see, add and remove users."""
 BaseUrl = Annotated[str, Depends(_base_url)]
@@ -74,6 +78,8 @@ IdempotencyKey = Annotated[
     ),
 ]
 PathId = Annotated[str, Path(pattern=ID)]
+MOST_WARM = 64
+WarmSessions = Annotated[Sequence[Id], Query(max_length=MOST_WARM)]
 Wait = Annotated[
     float,
     Query(

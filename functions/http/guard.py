@@ -1,9 +1,9 @@
 """Checks before routing and parsing: authenticate the caller, then read a body within the limit."""
 
+import asyncio
 import logging
 from http import HTTPStatus
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -58,13 +58,20 @@ class Guard:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         platform = self._services.platforms.webhook_of(scope["path"])
+        caller: Caller | None = None
         if platform is None and not scope["path"].startswith(OPEN_PATHS):
             try:
-                caller = await self._authenticate(headers.get("authorization"))
+                caller = authenticate(
+                    self._services.store.accounts, headers.get("authorization"), now=self._services.clock.now()
+                )
             except Unauthenticated as error:
                 await problem_of(error)(scope, receive, send)
                 return
             scope.setdefault("state", {})["caller"] = caller
+        if headers.get("content-encoding", "identity").lower() != "identity":  # inflating costs more than sending
+            detail = "The body has a Content-Encoding, such as gzip. Send it as it is. Nothing was written."
+            await Problem("encoded_body", detail)(scope, receive, send)
+            return
         limit = MAX_BODY if platform is None else self._services.platforms.body_limit(platform)
         try:
             body = await _read(receive, headers.get("content-length"), limit)
@@ -79,14 +86,17 @@ class Guard:
             detail = f"The body is larger than {limit // 1024} KiB. Send a transcript in several parts."
             await Problem("body_too_large", detail)(scope, receive, send)
             return
+        is_read = scope["method"] == "GET"
+        if not is_read:
+            await self._note_use(caller)  # before it may remove its own token, with the day of its use
         await self._app(scope, replay(body, receive), send)
+        if is_read:
+            await self._note_use(caller)  # after the answer: a read does not wait for writers
 
-    async def _authenticate(self, authorization: str | None) -> Caller:
+    async def _note_use(self, caller: Caller | None) -> None:
         now = self._services.clock.now()
-        caller = authenticate(self._services.store.accounts, authorization, now=now)
-        if self._last_use.is_due(caller, now=now):
-            await run_in_threadpool(self._last_use.note, caller, now=now)  # a write may wait for others
-        return caller
+        if caller is not None and self._last_use.is_due(caller, now=now):
+            await asyncio.to_thread(self._last_use.note, caller, now=now)  # the loop waits for this thread when it ends
 
 
 async def _read(receive: Receive, declared: str | None, limit: int) -> bytes | None:

@@ -41,6 +41,7 @@ CODES: Mapping[str, Code] = {
     "method_not_allowed": Code(405, "The path does not take this method."),
     "conflict": Code(409, "Concurrent changes won. Nothing was written: retry."),
     "body_too_large": Code(413, "The body is over the limit."),
+    "encoded_body": Code(415, "The body has a Content-Encoding. Send it without."),
     "storage_unavailable": Code(
         503,
         "The service cannot use its database file, for example because its disk is full. Nothing was changed: retry.",

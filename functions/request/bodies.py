@@ -55,11 +55,11 @@ class HomeBody(Body):
 
 
 Label = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_LABEL), WHOLE]
-ScopeName = Literal["handoff", "read", "run", "admin"]
+ScopeName = Literal["handoff", "read", "run", "link", "admin"]
 
 
 class TokenBody(Body):
-    """Without `scopes`, those of the token that asks, except `admin`."""
+    """Without `scopes`, those of the token that asks, except `link` and `admin`."""
 
     label: Label = ""
     scopes: Annotated[list[ScopeName], Field(min_length=1)] | None = None
@@ -72,7 +72,10 @@ class UserBody(Body):
 
 
 class LinkBody(Body):
+    """`home`: the chat with the bot becomes your home there even if another one is."""
+
     platform: PlatformName
+    home: bool = False
 
 
 class InvitationBody(Body):

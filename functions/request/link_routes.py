@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from functions.http.dependencies import Admin, AppServices, BaseUrl, Writer, WritingCaller
+from functions.http.dependencies import Admin, AppServices, BaseUrl, LinkingCaller
 from functions.http.problems import Json, refusals
 from functions.request.bodies import InvitationBody, LinkBody, LoginBody
 from functions.request.views import LoginView, NewLinkView
@@ -21,17 +21,19 @@ BODY = (
     "internal",
     "malformed_json",
     "body_too_large",
+    "encoded_body",
 )
 PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configured")
 
 
 @router.post("/links", status_code=201, responses=refusals(*BODY, *PLATFORM))
-def post_link(body: LinkBody, services: AppServices, caller: WritingCaller) -> NewLinkView:
-    """A code for 10 minutes: the account from which the bot gets it in a private chat is yours, and that chat your home.
+def post_link(body: LinkBody, services: AppServices, caller: LinkingCaller) -> NewLinkView:
+    """A code for 10 minutes: the account from which the bot gets it in a private chat is yours. Needs the scope `link`.
 
+    That chat becomes your home if you have none on the platform, or with `home`. Your other chats are told of the account.
     Needs a token without an expiry, which is true of `POST /invitations`, too. Revoking that token ends the code.
     """
-    return _view(on_conflict(lambda: create_link(services, caller, body.platform)), services)
+    return _view(on_conflict(lambda: create_link(services, caller, body.platform, moves_home=body.home)), services)
 
 
 @router.delete(
@@ -39,22 +41,40 @@ def post_link(body: LinkBody, services: AppServices, caller: WritingCaller) -> N
     status_code=204,
     responses=refusals("unauthenticated", "missing_scope", "unknown_platform", "conflict", "internal"),
 )
-def delete_link(platform: str, services: AppServices, user_id: Writer) -> None:
-    """Unlink your accounts on a platform and remove your home there. What is said there is ignored from now on."""
+def delete_link(platform: str, services: AppServices, caller: LinkingCaller) -> None:
+    """Unlink your accounts on a platform and remove your home there. What is said there is ignored from now on.
+
+    Needs the scope `link`. Your chats are told.
+    """
     refuse_unknown_platform(services.platforms, platform)
-    unlink(services, user_id, platform)
+    unlink(services, caller, platform)
 
 
 @router.post("/invitations", status_code=201, responses=refusals(*BODY, *PLATFORM, "user_exists"))
-def post_invitation(body: InvitationBody, services: AppServices, caller: Admin, base_url: BaseUrl) -> NewLinkView:
-    """A code with which another person becomes a user, and gets a link for the first token. Needs the scope `admin`."""
+def post_invitation(
+    body: InvitationBody, services: AppServices, caller: Admin, _: LinkingCaller, base_url: BaseUrl
+) -> NewLinkView:
+    """A code with which another person becomes a user, and gets a link for the first token.
+
+    Needs the scopes `admin` and `link`, because it links an account.
+    """
     return _view(on_conflict(lambda: invite(services, caller, body.name, body.platform, base_url=base_url)), services)
 
 
 @router.post(
     "/logins",
     status_code=201,
-    responses=refusals("login_refused", "invalid_request", "conflict", "malformed_json", "body_too_large", "internal"),
+    responses=refusals(
+        *(
+            "login_refused",
+            "invalid_request",
+            "conflict",
+            "internal",
+            "malformed_json",
+            "body_too_large",
+            "encoded_body",
+        )
+    ),
 )
 def post_login(body: LoginBody, services: AppServices) -> LoginView:
     """The first token of a person who was invited, once. Needs no token. A repeat with the same `key` gives it again."""

@@ -31,7 +31,7 @@ from shared.use_cases.turns.accept_turn import accept_turn
 router = APIRouter(default_response_class=Json)
 WRITE = ("unauthenticated", "missing_scope", "invalid_request", "conflict", "internal")
 CREATED: dict[int | str, dict[str, Any]] = {201: {"model": SessionView}}
-BODY = (*WRITE, "malformed_json", "body_too_large")
+BODY = (*WRITE, "malformed_json", "body_too_large", "encoded_body")
 PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configured", "place_busy")
 
 
@@ -132,6 +132,7 @@ def post_notices(
         *PLATFORM,
         "no_home",
         "write_first",
+        "not_shareable",
         "idempotency_key_reused",
         "unknown_session",
         "moved",

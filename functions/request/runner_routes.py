@@ -1,10 +1,14 @@
 """HTTP calls of runners: the machines on which users' own agents run turns."""
 
+import asyncio
+
 from fastapi import APIRouter
 
-from functions.http.dependencies import AppServices, PathId, RunningUser, Wait, Writer
+from functions.http.dependencies import AppServices, PathId, RunningCaller, RunningUser, Wait, WarmSessions, Writer
+from functions.http.held import hold
 from functions.http.problems import Json, refusals
 from functions.request.handoff_body import checked
+from functions.request.order_bodies import WaitingOrder
 from functions.request.routes import BODY, WRITE
 from functions.request.runner_bodies import (
     ClaimBody,
@@ -22,11 +26,18 @@ from functions.request.runner_bodies import (
 )
 from functions.views import RunnerView
 from shared.errors import InvalidRequest
-from shared.ports.changes import of_runner
+from shared.ports.changes import of_runner, of_session
 from shared.services import Services
 from shared.use_cases.runners.claim_machine_turn import begin_turn, claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
-from shared.use_cases.runners.register import poll_turns, register_runner, revoke_runner
+from shared.use_cases.runners.register import (
+    is_sign_due,
+    note_sign,
+    poll,
+    register_runner,
+    released_sessions,
+    revoke_runner,
+)
 from shared.use_cases.runners.report_turn import report_turn
 from shared.use_cases.runners.take_result import MachineResult, take_result
 
@@ -40,11 +51,20 @@ def put_runner(runner_id: PathId, body: RunnerBody, services: AppServices, user_
     """Register a machine of yours, or change what is known of it. It chooses its id once."""
     agents = {agent.name: agent.version for agent in body.agents}
     runner = register_runner(
-        services, user_id, runner_id, name=body.name, agents=agents, version=body.version, protocol=body.protocol
+        services,
+        user_id,
+        runner_id,
+        name=body.name,
+        agents=agents,
+        version=body.version,
+        protocol=body.protocol,
+        unattended=[agent.name for agent in body.agents if agent.unattended],
+        orders=body.orders,
     )
     now = services.clock.now()
     return RegisteredRunner(
         **RunnerView.of(runner, now=now).model_dump(),
+        user=user_id,
         poll_after_ms=runner.poll_after_ms(now),
         lease_seconds=_lease(services),
     )
@@ -60,17 +80,29 @@ def delete_runner(runner_id: PathId, services: AppServices, user_id: Writer) -> 
 async def get_turns(
     runner_id: PathId,
     services: AppServices,
-    user_id: RunningUser,
+    caller: RunningCaller,
     wait: Wait = 0,
+    warm: WarmSessions = (),
 ) -> WaitingTurns:
-    """The turns that wait for this runner. A service on one machine holds the call up to `wait` seconds until there is one."""
-    found = await services.changes.hold(
-        of_runner(user_id, runner_id),
+    """The turns and orders that wait for this runner. A service on one machine holds the call up to `wait` seconds until
+    there is one.
+
+    `warm` names sessions that the runner keeps open between turns; `release` lists those that are not its any more.
+    """
+    found = await hold(
+        services,
+        caller,
+        [of_runner(caller.user_id, runner_id), *map(of_session, warm)],
         wait,
-        lambda: poll_turns(services, user_id, runner_id),
-        lambda polled: bool(polled[1]),
+        read=lambda: (
+            poll(services, caller.user_id, runner_id),
+            released_sessions(services, caller.user_id, runner_id, warm),
+        ),
+        is_news=lambda read: bool(read[0].turns or read[0].orders or read[1]) or is_sign_due(services, read[0].runner),
     )
-    runner, pointers = found.value
+    (runner, pointers, orders), release = found.value
+    if is_sign_due(services, runner):
+        await asyncio.to_thread(note_sign, services, runner)  # a write may wait for others, and the loop must not
     turns = [
         WaitingTurn(
             session_id=pointer.session_id,
@@ -81,8 +113,14 @@ async def get_turns(
         )
         for pointer in pointers
     ]
-    pause = 0 if found.was_held and not turns else runner.poll_after_ms(services.clock.now())
-    return WaitingTurns(turns=turns, poll_after_ms=pause, lease_seconds=_lease(services))
+    is_held = found.was_held and not (turns or orders)
+    return WaitingTurns(
+        turns=turns,
+        orders=[WaitingOrder.of(order) for order in orders],
+        release=release,
+        poll_after_ms=0 if is_held else runner.poll_after_ms(services.clock.now()),
+        lease_seconds=_lease(services),
+    )
 
 
 @router.post("/runners/{runner_id}/turns/{turn_id}/claim", responses=refusals(*BODY, *TURN, "taken"))
@@ -135,6 +173,8 @@ def post_result(
         body.given,
         is_failure=body.outcome == "failed",
         summary=body.summary.domain() if body.summary else None,
+        usage=body.usage.domain() if body.usage else None,
+        answered=body.answered,
     )
     take_result(services, TurnName(user_id, runner_id, body.session_id, turn_id, body.fence), result)
     return ResultView(state="done")

@@ -49,6 +49,21 @@ class NewLinkView(LinkView):
     text: str
 
 
+class AccountView(BaseModel):
+    """An account on a platform."""
+
+    platform: str
+    account: str
+
+
+class RevokedView(BaseModel):
+    """A token that was revoked. `accounts` are yours that its codes have linked; `unlinked`: they are not any more."""
+
+    id: str
+    accounts: list[AccountView]
+    unlinked: bool
+
+
 class LoginView(IssuedToken):
     """Your first token with its plaintext, which is shown only here, and your id."""
 

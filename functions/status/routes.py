@@ -5,7 +5,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from functions.http.dependencies import AppServices, BaseUrl, PathId, Reader, Seen, Wait
+from functions.http.dependencies import AppServices, BaseUrl, PathId, Reader, ReadingCaller, Seen, Wait
+from functions.http.held import hold
 from functions.http.problems import Json, refusals
 from functions.status.pages import first_page
 from functions.status.views import (
@@ -96,15 +97,17 @@ def get_sessions(services: AppServices, user_id: Reader, limit: Limit = 50, curs
 
 @router.get("/sessions/{session_id}", responses=refusals(*READ, "invalid_request", "unknown_session"))
 async def get_session(
-    session_id: PathId, services: AppServices, user_id: Reader, wait: Wait = 0, seen: Seen = None
+    session_id: PathId, services: AppServices, caller: ReadingCaller, wait: Wait = 0, seen: Seen = None
 ) -> SessionView:
     """One of your sessions. It changes when it moves and when a turn begins or ends, but also without a visible change."""
     news = News(seen)
-    found = await services.changes.hold(
-        of_session(session_id),
+    found = await hold(
+        services,
+        caller,
+        [of_session(session_id)],
         wait,
-        lambda: own_session(services, user_id, session_id),
-        lambda session: news.has(str(session.version)),
+        read=lambda: own_session(services, caller.user_id, session_id),
+        is_news=lambda session: news.has(str(session.version)),
     )
     return SessionView.of(found.value, now=services.clock.now())
 
@@ -154,18 +157,20 @@ async def get_handoff(
     handoff_id: PathId,
     response: Response,
     services: AppServices,
-    user_id: Reader,
+    caller: ReadingCaller,
     base_url: BaseUrl,
     wait: Wait = 0,
     seen: Seen = None,
 ) -> HandoffView:
     """One of your handoffs. `Retry-After` is set while it is not done."""
     news = News(seen)
-    found = await services.changes.hold(
-        of_handoff(handoff_id),
+    found = await hold(
+        services,
+        caller,
+        [of_handoff(handoff_id)],
         wait,
-        lambda: own_handoff(services, user_id, handoff_id),
-        lambda handoff: not handoff.is_open or news.has(handoff.version),
+        read=lambda: own_handoff(services, caller.user_id, handoff_id),
+        is_news=lambda handoff: not handoff.is_open or news.has(handoff.version),
     )
     handoff, now = found.value, services.clock.now()
     session = services.store.sessions.get(handoff.session_id)

@@ -16,7 +16,9 @@ router = APIRouter(default_response_class=Json)
 OTHER_METHODS = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
-@router.post("/webhooks/{platform}", responses=refusals("unauthenticated", "body_too_large", "internal"))
+@router.post(
+    "/webhooks/{platform}", responses=refusals("unauthenticated", "body_too_large", "encoded_body", "internal")
+)
 @router.api_route("/webhooks/{platform}", methods=OTHER_METHODS, include_in_schema=False)
 @router.api_route("/webhooks/{platform}/{rest:path}", methods=["POST", *OTHER_METHODS], include_in_schema=False)
 def receive_webhook(request: Request, body: RawBody, platform: str, services: AppServices) -> Response:

@@ -2,18 +2,16 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from shared.agents.transcript.conversation import Conversation
 from shared.agents.transcript.window import prepare
 from shared.backoff import backoff
-from shared.domain.messages import Message
 from shared.errors import AgentCancelled, AgentFailed, AgentUnavailable
-from shared.ports.agents import Cancellation, Listener
+from shared.ports.agents import TurnInput
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
@@ -52,17 +50,6 @@ class EmptyAnswer(Exception):
     """A success without text."""
 
 
-@dataclass(frozen=True)
-class Turn:
-    """The arguments of `Agent.reply`."""
-
-    messages: Sequence[Message]
-    note: str | None
-    deadline: int
-    cancellation: Cancellation
-    progress: Listener | None = None
-
-
 class ServerAgent(ABC):
     """An agent that asks a server. Opens nothing before the first turn."""
 
@@ -71,25 +58,16 @@ class ServerAgent(ABC):
         self._secrets = secrets
         self._clock = clock
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        note: str | None,
-        deadline: int,
-        cancellation: Cancellation,
-        progress: Listener | None = None,
-    ) -> str:
+    def reply(self, turn: TurnInput) -> str:
         """Raises AgentUnavailable, AgentFailed or AgentCancelled, never with the key in the text."""
-        turn = Turn(messages, note, deadline, cancellation, progress)
         return converse(self.asking(turn), turn, window=self._settings.agent_window, clock=self._clock)
 
     @abstractmethod
-    def asking(self, turn: Turn) -> Callable[[Conversation], str]:
+    def asking(self, turn: TurnInput) -> Callable[[Conversation], str]:
         """How to ask in this turn, once: it may raise the exceptions above. Raises AgentFailed if a setting is missing."""
 
 
-def converse(ask: Callable[[Conversation], str], turn: Turn, *, window: int, clock: Clock) -> str:
+def converse(ask: Callable[[Conversation], str], turn: TurnInput, *, window: int, clock: Clock) -> str:
     """The answer to a transcript, in the first shape that the model accepts. Raises as `Agent.reply` does.
 
     Too long: send half of it. Refused with tool calls in it: send the calls as text. Empty answer: ask once more.
@@ -114,7 +92,7 @@ def converse(ask: Callable[[Conversation], str], turn: Turn, *, window: int, clo
     raise AgentFailed(TOO_LONG)
 
 
-def _retry_busy(ask: Callable[[], T], turn: Turn, clock: Clock) -> T:
+def _retry_busy(ask: Callable[[], T], turn: TurnInput, clock: Clock) -> T:
     """Ask up to `TRIES` times while the provider is busy.
 
     Raises AgentUnavailable when tries or time are used up, AgentCancelled when cancelled.

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 import httpx
 
-from shared.agents.attempts import OUT_OF_TIME, ProviderBusy, Turn
+from shared.agents.attempts import OUT_OF_TIME, ProviderBusy
 from shared.agents.cancelling import Opened, cancellable
 from shared.errors import AgentFailed
+from shared.ports.agents import TurnInput
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 
@@ -64,7 +65,7 @@ class HttpClient:
         return httpx.create_ssl_context()
 
     def post(
-        self, turn: Turn, url: str, body: bytes, headers: Mapping[str, str], stream: StreamReader | None = None
+        self, turn: TurnInput, url: str, body: bytes, headers: Mapping[str, str], stream: StreamReader | None = None
     ) -> HttpResponse:
         """Post the body; the answer is given to `stream` while it arrives.
 

@@ -1,10 +1,7 @@
 """An agent with measurements."""
 
-from collections.abc import Sequence
-
-from shared.domain.messages import Message
 from shared.errors import AgentCancelled, AgentError
-from shared.ports.agents import Agent, Cancellation, Listener
+from shared.ports.agents import Agent, TurnInput
 from shared.ports.clock import Clock
 from shared.ports.metrics import Metric, Metrics
 
@@ -17,20 +14,10 @@ class MeasuredAgent:
         self._clock = clock
         self._metrics = metrics
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        note: str | None,
-        deadline: int,
-        cancellation: Cancellation,
-        progress: Listener | None = None,
-    ) -> str:
+    def reply(self, turn: TurnInput) -> str:
         began = self._clock.now()
         try:
-            reply = self._agent.reply(
-                messages, note=note, deadline=deadline, cancellation=cancellation, progress=progress
-            )
+            reply = self._agent.reply(turn)
         except AgentCancelled:
             self._metrics.put((Metric.TURNS_CANCELLED, 1))
             raise

@@ -67,6 +67,8 @@ class _Expression:
                 return f"attribute_not_exists({self._name(path)})"
             case Test(path, "present"):
                 return f"attribute_exists({self._name(path)})"
+            case Test(path, "unless_more_than", value):
+                return f"(NOT {self._name(path)} > {self._value(value)})"
             case Test(path, "one_of", tuple(values)):
                 return f"{self._name(path)} IN ({', '.join(map(self._value, values))})"
             case Test(path, operator, value):

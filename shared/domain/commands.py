@@ -41,8 +41,32 @@ COMMANDS: Mapping[str, ChatCommand] = MappingProxyType(
             ChatCommand("stop", "Stop the agent's current turn"),
             ChatCommand("approve", "Allow what your agent asks for", Argument("number", "The number of the question")),
             ChatCommand("deny", "Refuse what your agent asks for", Argument("number", "The number of the question")),
+            ChatCommand(
+                "answer",
+                "Answer a question of your agent",
+                Argument("answer", "The number of the question, then those of its options, or words"),
+            ),
+            ChatCommand("skip", "Leave a question open", Argument("number", "The number of the question")),
+            ChatCommand(
+                "queue",
+                "Say something once the agent has answered",
+                Argument("words", "They wait until the turn that runs is over"),
+            ),
             ChatCommand("cloud", "Let the model of this service answer here"),
             ChatCommand("machine", "Let your own agent on your machine answer here"),
+            ChatCommand(
+                "model", "Show or choose the model of the agent", Argument("name", "The model; without it, a list")
+            ),
+            ChatCommand("mode", "Show or choose how the agent works", Argument("name", "The mode; without it, a list")),
+            ChatCommand(
+                "effort", "Show or choose how long the agent thinks", Argument("name", "The effort; without it, a list")
+            ),
+            ChatCommand("usage", "Show what this session has spent"),
+            ChatCommand(
+                "budget",
+                "Show or set what this session may spend",
+                Argument("amount", "Such as 5 for $5, or 200k tokens, or off; without it, what is set"),
+            ),
             ChatCommand(
                 "link",
                 "Link your account here to your terminal",

@@ -20,6 +20,27 @@ _WORDS_IN_GROUPS = re.compile(rf"link\s+{_CODE}", re.IGNORECASE)
 _WORDS = re.compile(rf"(?:link\s+)?{_CODE}", re.IGNORECASE)
 
 
+@dataclass(frozen=True)
+class LinkedAccount:
+    """An account of a user. `chat` is the private chat from which its code was sent, if a code has linked it."""
+
+    platform: str
+    account: str
+    chat: Place | None = None
+
+
+@dataclass(frozen=True)
+class NewAccount:
+    """The note that an account was linked with a token, and that these `chats` of its user must be told."""
+
+    id: str
+    user_id: str
+    platform: str
+    account: str
+    token_id: str
+    chats: tuple[Place, ...]
+
+
 class LinkState(StrEnum):
     """OPEN until the code is used (LINKED), or replaced or shown to others (VOID). Time and the end of its token end it, too."""
 
@@ -33,7 +54,8 @@ class Link:
     """A code that was made for a user, and what became of it. Its plaintext is not stored.
 
     `by` made it, with the token `token_hash`: the user themselves, or for an `is_invitation` another one. It ends with that
-    token. `base_url` is where clients reach the service.
+    token. `base_url` is where clients reach the service. `moves_home`: the person asked that the private chat becomes the home
+    even if there is another one.
     After its use `account` is the person's id on the platform, `account_name` what they are called there, if it is known,
     and `home` the private chat from which it was sent.
     """
@@ -46,6 +68,7 @@ class Link:
     valid_until: int
     token_hash: str
     is_invitation: bool = False
+    moves_home: bool = False
     base_url: str = ""
     state: LinkState = LinkState.OPEN
     account: str | None = None

@@ -24,8 +24,9 @@ class Offer:
     It is over once the session names another turn or none; turn ids are not used again. Then its reply is delivered and
     the offer removed. `nudges` counts what the sweep has sent for the turn at `nudged_fence`.
 
-    `runs_on` is set for a turn of a machine. Its runner has `acknowledged` these rows; the user was told that the machine
-    is away (`told_away`). It stays for a while after it is settled (`is_settled`), so that a repeated result finds it.
+    `runs_on` is set for a turn of a machine. Its agent has got the rows that are `acknowledged`, and `waiting` ones wait for
+    its end; the user was told that the machine is away (`told_away`). It stays for a while after it is settled
+    (`is_settled`), so that a repeated result finds it.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Offer:
     nudged_fence: int = 0
     runs_on: RunsOn | None = None
     acknowledged: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
     told_away: bool = False
     progress: Progress | None = None
     result: Result | None = None

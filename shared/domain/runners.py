@@ -15,7 +15,11 @@ _AT_REST = 10_000
 
 @dataclass(frozen=True)
 class Runner:
-    """One machine of one user. `agents` are the agents it can run, with their versions."""
+    """One machine of one user. `agents` are the agents it can run, with their versions.
+
+    Those in `unattended` are not known to ask before each step: the user allowed that on the machine. `orders` are the kinds
+    of orders that it does.
+    """
 
     id: str
     user_id: str
@@ -25,6 +29,8 @@ class Runner:
     seen_at: int = 0
     turn_at: int = 0
     revoked: bool = False
+    unattended: frozenset[str] = frozenset()
+    orders: frozenset[str] = frozenset()
 
     def is_online(self, now: int) -> bool:
         return not self.revoked and now - self.seen_at < AWAY_AFTER

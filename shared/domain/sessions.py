@@ -1,9 +1,11 @@
 """A session: one conversation, living in exactly one place at a time."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from shared.domain.routes import CLI, Place, cli_place
+from shared.domain.usage import Budget, Usage
 
 MAX_TITLE = 200
 
@@ -84,7 +86,10 @@ class Session:
     `runs_on` names the user's own agent, if there is one; `cloud_chosen`: the user wants the deployment's agent all the
     same, `cloud_kickoff`: the machine was away, so that one confirms the handoff. `native_seen` counts the messages that
     the user's own agent has seen, `native_dirty`: a run of it began and did not end well. `shared`: other users may speak
-    where it lives; every move ends that.
+    where it lives; every move ends that. `questions` counts those that were asked: no number is given twice; `answered`
+    those that do not block and were answered while their turn was alive. `dials` are what the user has chosen of the own
+    agent, by name, as that confirmed it: it forgets them. `usage` are the sums of its turns; only commits change them.
+    `unreadable` names what is stored and was read as missing; the next offer of a turn replaces it.
     """
 
     id: str
@@ -111,6 +116,12 @@ class Session:
     native_seen: int = 0
     native_dirty: bool = False
     shared: bool = False
+    questions: int = 0
+    dials: Mapping[str, str] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    budget: Budget | None = None
+    answered: int = 0
+    unreadable: frozenset[str] = frozenset()
 
     def accepts_from(self, user_id: str) -> bool:
         """Whether messages of this user reach the agent."""

@@ -14,18 +14,22 @@ class Scope(StrEnum):
     READ: see one's own sessions, handoffs, platforms and tokens.
     HANDOFF: change them as well; includes READ.
     RUN: run one's own turns on a machine of one's own; includes READ.
-    ADMIN: list, add and remove users. Includes nothing else.
+    LINK: link and unlink one's accounts on platforms, whose words are one's own from then on; includes READ.
+    ADMIN: list, add and remove users, and with LINK invite them. Includes nothing else.
     """
 
     HANDOFF = "handoff"
     READ = "read"
     RUN = "run"
+    LINK = "link"
     ADMIN = "admin"
 
 
 USUAL = frozenset({Scope.HANDOFF, Scope.READ, Scope.RUN})
 """The scopes of a token for which none were chosen."""
-_INCLUDES_READ = frozenset({Scope.HANDOFF, Scope.RUN})
+FIRST = USUAL | {Scope.LINK}
+"""The scopes of a user's first token. Others need not link accounts, so a stolen one must not."""
+_INCLUDES_READ = frozenset({Scope.HANDOFF, Scope.RUN, Scope.LINK})
 
 
 @dataclass(frozen=True)

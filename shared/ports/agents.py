@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol
 
 from shared.domain.messages import Message
@@ -73,22 +74,26 @@ Listener = Callable[[str], None]
 """Takes all that the model has said so far in this try. Raises nothing and returns at once; any thread may call it."""
 
 
+@dataclass(frozen=True)
+class TurnInput:
+    """The messages to answer, before `deadline` (milliseconds). `note` is for the agent only and not stored.
+
+    `progress` is called while the model speaks, any number of times or never. What it was given is no promise: the
+    reply may differ, and a new try starts again.
+    """
+
+    messages: Sequence[Message]
+    deadline: int
+    cancellation: Cancellation
+    note: str | None = None
+    progress: Listener | None = None
+
+
 class Agent(Protocol):
     """Answers messages; it sees the whole transcript with its roles."""
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        note: str | None,
-        deadline: int,
-        cancellation: Cancellation,
-        progress: Listener | None = None,
-    ) -> str:
-        """Answer the last message before `deadline` (milliseconds). `note` is for the agent only and not stored.
-
-        `progress` is called while the model speaks, any number of times or never. What it was given is no promise: the
-        reply may differ, and a new try starts again.
+    def reply(self, turn: TurnInput) -> str:
+        """Answer the last message.
 
         Raises AgentUnavailable (temporary) or AgentFailed (permanent), never with a secret in the text, and
         AgentCancelled within about a second of the cancellation, whatever it is doing.

@@ -1,6 +1,6 @@
 """Hold a read until something has changed, instead of letting its client ask again and again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -40,9 +40,13 @@ class Changes(Protocol):
     """Wakes readers when a write has changed their subject."""
 
     async def hold(
-        self, subject: Subject, seconds: float, read: Callable[[], T], is_news: Callable[[T], bool]
+        self,
+        subjects: Collection[Subject],
+        seconds: float,
+        read: Callable[[], T],
+        is_news: Callable[[T], bool],
     ) -> Read[T]:
-        """Read, and again whenever the subject has changed, until a value is news or the time is over.
+        """Read, and again whenever one of the subjects has changed, until a value is news or the time is over.
 
         Errors of `read` reach the caller.
         """
@@ -53,7 +57,7 @@ class NoChanges:
 
     async def hold(
         self,
-        subject: Subject,  # noqa: ARG002  # the interface
+        subjects: Collection[Subject],  # noqa: ARG002  # the interface
         seconds: float,  # noqa: ARG002
         read: Callable[[], T],
         is_news: Callable[[T], bool],  # noqa: ARG002

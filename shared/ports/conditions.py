@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Value = str | int | bool
-Operator = Literal["equals", "differs", "absent", "present", "at_most", "at_least", "more_than", "one_of"]
+Operator = Literal[
+    "equals", "differs", "absent", "present", "at_most", "at_least", "more_than", "unless_more_than", "one_of"
+]
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,11 @@ def more_than(path: str, value: int) -> Condition:
     return Test(path, "more_than", value)
 
 
+def unless_more_than(path: str, value: int) -> Condition:
+    """For times until which something is held: what is missing or no number holds nothing."""
+    return Test(path, "unless_more_than", value)
+
+
 def one_of(path: str, values: Sequence[Value]) -> Condition:
     return Test(path, "one_of", tuple(values))
 
@@ -80,8 +87,8 @@ _MISSING = object()
 def holds(condition: Condition, item: Mapping[str, Any]) -> bool:
     """Whether a condition holds for an item (`{}` for one that does not exist).
 
-    A missing attribute satisfies only `absent` and `differs`. Values of different types are never equal and never
-    ordered; a boolean is not a number.
+    A missing attribute satisfies only `absent`, `differs` and `unless_more_than`. Values of different types are never
+    equal and never ordered; a boolean is not a number.
     """
     if isinstance(condition, Test):
         return _PASSES[condition.operator](_value_at(item, condition.path), condition.value)
@@ -117,4 +124,5 @@ _PASSES: Mapping[Operator, Callable[[Any, Any], bool]] = {
     "at_most": lambda found, value: _is_number(found) and bool(found <= value),
     "at_least": lambda found, value: _is_number(found) and bool(found >= value),
     "more_than": lambda found, value: _is_number(found) and bool(found > value),
+    "unless_more_than": lambda found, value: not (_is_number(found) and found > value),
 }

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from shared.domain.attachments import Attachment
 from shared.domain.messages import MAX_TEXT, whole
 from shared.domain.routes import Place
 
@@ -12,6 +13,7 @@ from shared.domain.routes import Place
 _ID = re.compile(r"[!-~]{1,200}")
 _HANDLE = re.compile(r"[!-~]{1,2000}")
 MAX_NAME = 100
+_LATEST = 10**15
 BUTTON_ID = re.compile(r"[!-~]{1,64}")
 """The id of a button; the longest that every platform returns."""
 
@@ -42,8 +44,12 @@ class Inbound:
     `event_id` is the platform's id of the message: the same on every redelivery, and ids sort in the order of sending.
     `sender` is the platform's id of the person, which the person cannot change. `private`: only the sender and the bot are
     in the chat. `addressee` is the bot that a command names, if it names one. Raises ValueError or TypeError for ids that
-    no platform sends. `text` is made whole and cut to the length that can be stored. `name` is what the sender is called
-    there, if the webhook tells: only to be shown, because people choose and change it.
+    no platform sends. `name` is what the sender is called there, if the webhook tells: only to be shown, because people
+    choose and change it. `written_at` is the platform's time of the message in ms, if it tells; some count in seconds.
+
+    `text` are the sender's own words, also below a picture. `forwarded` are words that the platform says the sender did not
+    write: never a command. Both are made whole and cut to the length that can be stored. `attachments` is what the message
+    carries that is not text, and `album` is the same for messages that were sent as one.
     """
 
     event_id: str
@@ -53,10 +59,19 @@ class Inbound:
     private: bool = False
     addressee: str | None = None
     name: str = ""
+    written_at: int | None = None
+    forwarded: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    album: str | None = None
 
     def __post_init__(self) -> None:
         _check_ids(self.event_id, self.sender, self.place)
+        if self.album is not None and not _ID.fullmatch(self.album):
+            raise ValueError("not an album that a platform would send")
+        if self.written_at is not None and not 0 <= self.written_at < _LATEST:
+            raise ValueError("not a time that a platform would send")
         object.__setattr__(self, "text", whole(self.text)[:MAX_TEXT])
+        object.__setattr__(self, "forwarded", whole(self.forwarded)[: MAX_TEXT - len(self.text)])
         object.__setattr__(self, "name", whole(self.name)[:MAX_NAME] if isinstance(self.name, str) else "")
 
 

@@ -4,12 +4,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shared.ports.tables import (
+    INDEXES,
+    MAX_DEPTH,
     MAX_ITEM_BYTES,
+    MAX_KEY_BYTES,
     MAX_TRANSACTION_BYTES,
     Check,
     InvalidOperation,
     Item,
     Put,
+    Table,
     Update,
     Write,
 )
@@ -111,3 +115,43 @@ def _size(value: Any) -> int:
 
 def _utf8_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def check_storable(table: Table, item: Item) -> None:
+    """Check an item that comes from outside against what every adapter can store. Raises InvalidOperation."""
+    for name, most in zip(table.value, MAX_KEY_BYTES, strict=False):
+        value = item.get(name)
+        if type(value) is not str or not value or not _is_unicode(value) or len(value.encode()) > most:
+            raise InvalidOperation(f"the key {name} must be a text of 1 to {most} bytes")
+    for index in INDEXES:
+        for name, kind in ((index.partition, index.partition_type), (index.sort, int)):
+            value = item.get(name)
+            if index.table is table and name in item and (type(value) is not kind or value in ("", None)):
+                raise InvalidOperation(f"{name} is the key of an index and must be a {kind.__name__}")
+    _check_values(item, 0)
+    if None in item.values():
+        raise InvalidOperation("an attribute must have a value")
+    check_sizes([item])
+
+
+def _check_values(value: Any, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise InvalidOperation(f"an item has at most {MAX_DEPTH} levels")
+    if type(value) is dict:
+        if not all(type(name) is str and name for name in value):
+            raise InvalidOperation("the name of an attribute must not be empty")
+        for inner in value.values():
+            _check_values(inner, depth + 1)
+    elif type(value) is list:
+        for inner in value:
+            _check_values(inner, depth + 1)
+    elif type(value) not in _PLAIN or (type(value) is int and abs(value) >= 2**63):
+        raise InvalidOperation(f"cannot store this {type(value).__name__}")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

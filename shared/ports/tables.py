@@ -15,6 +15,10 @@ Key = Mapping[str, str]
 MAX_WRITES = 100
 """Writes in one transaction."""
 MAX_ITEM_BYTES = 400 * 1024
+MAX_KEY_BYTES = (2048, 1024)
+"""Of the first attribute of a key, and of the second."""
+MAX_DEPTH = 32
+"""Levels of lists and maps in an item."""
 MAX_TRANSACTION_BYTES = 4 * 1024 * 1024
 
 
@@ -47,11 +51,17 @@ class Index:
     partition: str
     sort: str
 
+    @property
+    def partition_type(self) -> type[str] | type[int]:
+        """Sort attributes are numbers."""
+        return str if self.partition == "user_id" else int
+
 
 HANDOFFS_BY_USER = Index("by_user", Table.HANDOFFS, "user_id", "created_at")
 SESSIONS_BY_USER = Index("by_user", Table.SESSIONS, "user_id", "created_at")
 DUE = Index("due", Table.HANDOFFS, "due_shard", "due_at")
 SESSIONS_DUE = Index("due", Table.SESSIONS, "due_shard", "due_at")
+INDEXES = (HANDOFFS_BY_USER, SESSIONS_BY_USER, DUE, SESSIONS_DUE)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from shared.ports.clock import Clock
 from shared.ports.queue import MAX_DELAY, DeadTurn, Run, TurnMessage
@@ -31,7 +31,7 @@ class SqliteQueue:
 
     `visibility` is in seconds. A message that was received `max_receives` times goes to the dead letters instead of a
     worker. `changed` is called when a message may have become ready or `next_at` may be earlier: after the commit and
-    outside the lock.
+    outside the lock. Queues that give the same `family` share their dead letters.
     """
 
     database: Database
@@ -40,11 +40,12 @@ class SqliteQueue:
     visibility: float
     max_receives: int | None = None
     changed: Callable[[], None] = lambda: None
+    family: str = ""
 
     @property
     def dead_letters(self) -> "SqliteQueue":
         """The queue of this queue's dead letters, in no order."""
-        return SqliteQueue(self.database, self.clock, f"dead-{self.name}", visibility=30.0)
+        return SqliteQueue(self.database, self.clock, f"dead-{self.family or self.name}", visibility=30.0)
 
     def put_unordered(self, body: str, delays: Sequence[float]) -> None:
         """Add a message without a line once for each delay, all or none."""
@@ -189,12 +190,14 @@ def _numbers(receipt: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class SqliteTurnQueue:
-    """The `TurnQueue` port."""
+    """The `TurnQueue` port. Messages for places of a platform that has a queue of its own go there."""
 
     queue: SqliteQueue
+    by_platform: Mapping[str, SqliteQueue] = field(default_factory=dict)
 
     def send(self, message: TurnMessage, *, dedupe: str, line: str | None = None) -> None:
-        self.queue.put(body_of(message), line=line or message.place.route, dedupe=dedupe)
+        queue = self.by_platform.get(message.place.platform, self.queue)
+        queue.put(body_of(message), line=line or message.place.route, dedupe=dedupe)
 
 
 @dataclass(frozen=True)

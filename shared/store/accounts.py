@@ -3,12 +3,13 @@
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 
+from shared.domain.links import LinkedAccount
 from shared.domain.routes import Place, place_of
 from shared.domain.tokens import USUAL, Scope, Token, known_scopes, token_id
 from shared.errors import Conflict
 from shared.ports.conditions import Condition, absent, at_most, differs, either, equals, present
 from shared.ports.tables import Check, ConditionFailed, Delete, Item, Put, Table, Tables, Write
-from shared.store.deletion import delete_traces, partition
+from shared.store.deletion import delete_orders, delete_traces, partition
 from shared.store.keys import (
     DIRECTORY,
     LINK,
@@ -127,7 +128,9 @@ class Accounts:
         self._delete_all(list(self._tables.query(user_partition(user_id), low=LINK)))
 
     def forget(self, user_id: str) -> None:
-        """Remove identities, homes, and the user from `users`, after `forget_tokens` and the user's sessions.
+        """Remove identities, homes, runners with their orders, and the user from `users`.
+
+        After `forget_tokens` and the user's sessions.
 
         The rows of the directory go last: until then, a removal that was interrupted shows in the list of users.
         """
@@ -136,6 +139,7 @@ class Accounts:
                 self.remove_identity(user_id, platform, person)
         for home in self.homes(user_id).values():
             delete_traces(self._tables, user_id, home)
+        delete_orders(self._tables, user_id)  # found by the runners, which go next
         owned = partition(self._tables, user_partition(user_id))
         self._delete_all(owned)
         self._delete_all(self._tables.query(DIRECTORY, low=use_key(user_id, "")["sk"]))
@@ -156,6 +160,34 @@ class Accounts:
     def homes(self, user_id: str) -> Mapping[str, Place]:
         rows = self._tables.query(user_partition(user_id), low="HOME#")
         return {row["sk"].removeprefix("HOME#"): place_of(row["route"]) for row in rows}
+
+    def chats(self, user_id: str) -> Sequence[Place]:
+        """The user's homes, and the private chats from which accounts were linked."""
+        paired = (linked.chat for linked in self._linked(user_id) if linked.chat is not None)
+        return list(dict.fromkeys([*self.homes(user_id).values(), *paired]))
+
+    def linked_by(self, user_id: str, token: str) -> Sequence[LinkedAccount]:
+        """The user's accounts that a code of the token with this id has linked, also after it was revoked."""
+        return self._linked(user_id, token)
+
+    def _linked(self, user_id: str, token: str | None = None) -> Sequence[LinkedAccount]:
+        rows = self._tables.query(user_partition(user_id), low="IDENTITY#")
+        return [
+            LinkedAccount(*_account_of(row), place_of(row["route"]) if "route" in row else None)
+            for row in rows
+            if token is None or row.get("token") == token
+        ]
+
+    def unlink_account(self, user_id: str, linked: LinkedAccount) -> None:
+        """Unlink one account, and remove the home if it is its chat. Safe to repeat.
+
+        The home goes first: a repeat after a crash finds the account, and no handoff arrives at one that is gone.
+        """
+        if linked.chat is not None:
+            is_home = [equals("route", linked.chat.route)]
+            with contextlib.suppress(ConditionFailed):  # the home is another chat
+                self._tables.delete(Delete(Table.SESSIONS, home_key(user_id, linked.platform), is_home))
+        self.remove_identity(user_id, linked.platform, linked.account)
 
     def unlink(self, user_id: str, platform: str) -> bool:
         """Unlink all of a user's accounts on a platform and remove the home there. False if there was nothing.
@@ -209,7 +241,7 @@ class Accounts:
         """A user's ids on each platform where there is one."""
         found: dict[str, list[str]] = {}
         for row in self._tables.query(user_partition(user_id), low="IDENTITY#"):
-            platform, _, person = row["sk"].removeprefix("IDENTITY#").partition("#")
+            platform, person = _account_of(row)
             found.setdefault(platform, []).append(person)
         return found
 
@@ -236,6 +268,12 @@ class Accounts:
 def not_of_another_user(user_id: str) -> Condition:
     """Of the item of a platform's user id."""
     return either(absent("pk"), equals("user", user_id))
+
+
+def _account_of(identity: Item) -> tuple[str, str]:
+    """Platform and id of an identity."""
+    platform, _, person = identity["sk"].removeprefix("IDENTITY#").partition("#")
+    return platform, person
 
 
 def _token_of(token_hash: str, item: Item, *, last_used: str | None = None) -> Token:

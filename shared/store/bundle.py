@@ -6,12 +6,14 @@ from shared.domain.limits import NO_LIMITS, Limits
 from shared.ports.metrics import Metrics, NoMetrics
 from shared.ports.tables import Tables
 from shared.store.accounts import Accounts
+from shared.store.budgets import Budgets
 from shared.store.handoffs import Handoffs
 from shared.store.inbox import Inbox
 from shared.store.links import Links
 from shared.store.machine_turns import MachineTurns
 from shared.store.measured import MeasuredHandoffs, MeasuredMoves, MeasuredOutbox, MeasuredTurns
 from shared.store.moves import Moves
+from shared.store.orders import Orders
 from shared.store.outbox import Outbox
 from shared.store.questions import Questions
 from shared.store.runners import Runners
@@ -38,6 +40,8 @@ class Store:
     machine_turns: MachineTurns
     questions: Questions
     runners: Runners
+    orders: Orders
+    budgets: Budgets
     outbox: Outbox
     usage: Usage
 
@@ -56,6 +60,8 @@ def store_on(tables: Tables, limits: Limits = NO_LIMITS, metrics: Metrics = NO_M
         machine_turns=MachineTurns(tables),
         questions=Questions(tables),
         runners=Runners(tables),
+        orders=Orders(tables),
+        budgets=Budgets(tables),
         outbox=MeasuredOutbox(tables, metrics),
         usage=Usage(tables, limits),
     )

@@ -8,7 +8,17 @@ from shared.domain.sessions import Session
 from shared.ports.conditions import equals
 from shared.ports.tables import ConditionFailed, Delete, Item, Table, Tables
 from shared.store.handoff_queries import pages_by_user
-from shared.store.keys import OFFER, handoff_key, inbox_partition, route_key, session_partition
+from shared.store.keys import (
+    OFFER,
+    ORDER,
+    RUNNER,
+    handoff_key,
+    inbox_partition,
+    pointers_partition,
+    route_key,
+    session_partition,
+    user_partition,
+)
 from shared.store.offers import offer_of, remove_pointer
 
 
@@ -27,7 +37,18 @@ def delete_contents(tables: Tables, session: Session) -> None:
             tables.delete(Delete(Table.SESSIONS, route_key(place), [equals("session_id", session.id)]))
     for offer in filter(None, (offer_of(row) for row in children if row["sk"].startswith(OFFER))):
         remove_pointer(tables, offer)
-    _delete(tables, (*rows, *children))
+    orders = [order for order in _orders(tables, session.user_id) if order.get("session_id") == session.id]
+    _delete(tables, (*rows, *orders, *children))
+
+
+def delete_orders(tables: Tables, user_id: str) -> None:
+    """Delete all orders to a user's runners. Safe to repeat, as long as the runners are known."""
+    _delete(tables, _orders(tables, user_id))
+
+
+def _orders(tables: Tables, user_id: str) -> Iterator[Item]:
+    for runner in tables.query(user_partition(user_id), low=RUNNER):
+        yield from tables.query(pointers_partition(user_id, runner["sk"].removeprefix(RUNNER)), low=ORDER)
 
 
 def delete_traces(tables: Tables, user_id: str, place: Place) -> None:

@@ -8,7 +8,8 @@ from shared.domain.routes import place_of
 from shared.ports.tables import Item
 from shared.store.due import due_shard
 from shared.store.keys import handoff_key
-from shared.store.versions import is_newer, map_at, stamped
+from shared.store.values import map_at
+from shared.store.versions import is_newer, stamped
 
 _STATES = tuple(State)
 

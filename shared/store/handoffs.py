@@ -64,7 +64,7 @@ class Handoffs:
         return handoff_of(item) if item else None
 
     def list(self, user_id: str, *, session_id: str | None, state: str | None, limit: int) -> Sequence[Handoff]:
-        """A user's handoffs, newest first; the newest may be missing for moments."""
+        """A user's handoffs, newest first; the newest may be missing for moments. A filter looks at a thousand of them."""
         return handoff_queries.list_handoffs(self._tables, user_id, session_id=session_id, state=state, limit=limit)
 
     def due(self, *, now: int, limit: int) -> Sequence[Handoff]:

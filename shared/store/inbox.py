@@ -1,18 +1,26 @@
 """The inbox: one row per inbound event."""
 
 import contextlib
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from shared.domain.attachments import KINDS, OTHER, Attachment
+from shared.domain.commands import parse_command
 from shared.domain.routes import Place, place_of
-from shared.ports.conditions import absent, equals, present
+from shared.ports.conditions import absent, at_most, both, differs, either, equals, present
 from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update
-from shared.store.keys import inbox_key, inbox_partition
-from shared.store.versions import is_newer, stamped
+from shared.store.keys import inbox_key, inbox_partition, unreadable_key
+from shared.store.values import is_number, is_set, number_at, text_at, time_at
+from shared.store.versions import VERSION, is_newer, stamped
 
+log = logging.getLogger(__name__)
 KEEP_SECONDS = 30 * 24 * 3600
 """Longer than a queue keeps a message (14 days at most): a late redelivery still finds its row done."""
 _LOOK_BEHIND = 100
+UNREADABLE_EVERY = 60_000
+"""Milliseconds between two lines at one place that say what cannot be read."""
+_KEEP_UNREADABLE_SECONDS = 24 * 3600
 STOPPED = "stopped"
 """The closer of a row that was said before `/stop`."""
 DEAD = "dead letter"
@@ -26,7 +34,9 @@ class InboxRow:
     `done_by` is `<session>/<turn>` for a turn, so that its delivery can be finished, else the name of what answered.
     `epoch` is the one at which a terminal's turn was accepted.
     `is_newer`: a newer version works on it, in a status that this one does not know.
-    `private`: only the sender and the bot are in the chat.
+    `private`: only the sender and the bot are in the chat. `written_at` is the time of the platform, if it tells.
+    `forwarded`, `attachments` and `album` are those of the platform's message. `queued`: the sender wants it to wait until
+    the turn that runs is over.
     """
 
     place: Place
@@ -39,6 +49,26 @@ class InboxRow:
     epoch: int | None = None
     is_newer: bool = False
     private: bool = False
+    written_at: int | None = None
+    forwarded: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    album: str | None = None
+    queued: bool = False
+
+    @property
+    def command(self) -> tuple[str, str] | None:
+        """The name and the argument of the command that its sender typed in a chat, if it is one."""
+        return None if self.place.is_cli or self.queued else parse_command(self.text)
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether nothing of it can be given to the agent."""
+        return bool(self.attachments) and not (self.text or self.forwarded)
+
+    @property
+    def said_at(self) -> int:
+        """When the sender wrote it, as far as it is known; never after it came here."""
+        return self.received_at if self.written_at is None else min(self.written_at, self.received_at)
 
 
 def row_of(item: Item) -> InboxRow:
@@ -46,15 +76,31 @@ def row_of(item: Item) -> InboxRow:
     return InboxRow(
         place=place_of(item["pk"].removeprefix("INBOX#")),
         event_id=item["sk"],
-        sender=item.get("sender", ""),
-        text=item.get("text", ""),
-        received_at=item.get("received_at", 0),
-        user_id=item.get("user", ""),
-        done_by=item.get("done_by"),
-        epoch=item.get("epoch"),
+        sender=text_at(item, "sender", ""),
+        text=text_at(item, "text", ""),
+        received_at=time_at(item, "received_at"),
+        user_id=text_at(item, "user", ""),
+        done_by=text_at(item, "done_by") if item.get("status") != "new" else None,
+        epoch=number_at(item, "epoch") if is_number(item.get("epoch")) else None,
         is_newer=is_newer(item) or item.get("status") not in ("new", "done"),
-        private=bool(item.get("private")),
+        private=is_set(item, "private"),
+        written_at=time_at(item, "written_at", None),
+        forwarded=text_at(item, "forwarded", ""),
+        attachments=_attachments_of(item),
+        album=text_at(item, "album"),
+        queued=is_set(item, "queued"),
     )
+
+
+def _attachments_of(item: Item) -> tuple[Attachment, ...]:
+    """The attachments of a row. What a newer version has stored is of another kind here."""
+    try:
+        return tuple(
+            Attachment(entry["kind"] if entry["kind"] in KINDS else OTHER, entry["count"])
+            for entry in item.get("attachments") or ()
+        )
+    except (TypeError, ValueError, LookupError):
+        return (Attachment(OTHER),)
 
 
 def new_row(row: InboxRow) -> Put:
@@ -67,6 +113,11 @@ def new_row(row: InboxRow) -> Put:
         "user": row.user_id,
         "epoch": row.epoch,
         "private": row.private or None,
+        "written_at": row.written_at,
+        "forwarded": row.forwarded or None,
+        "attachments": [asdict(attachment) for attachment in row.attachments] or None,
+        "album": row.album,
+        "queued": row.queued or None,
         "status": "new",
         "expires_at": row.received_at // 1000 + KEEP_SECONDS,
     }
@@ -79,7 +130,7 @@ def close_row(row: InboxRow, by: str) -> Update:
         Table.SESSIONS,
         inbox_key(row.place, row.event_id),
         when=[present("pk"), equals("status", "new")],
-        set={"status": "done", "done_by": by, "text": None},
+        set={"status": "done", "done_by": by, "text": None, "forwarded": None},
     )
 
 
@@ -117,9 +168,33 @@ class Inbox:
                 break
         return list(reversed(found))[:limit]
 
+    def newest(self, place: Place) -> str:
+        """The event of the newest row; empty if there is none."""
+        rows = self._tables.query(inbox_partition(place), low=" ", high="\U0010ffff", backwards=True, page=1)
+        return str(next(rows, {}).get("sk", ""))
+
     def get(self, place: Place, event_id: str) -> InboxRow | None:
+        """The row of an event; None if there is none, or its status cannot be read."""
         item = self._tables.get(Table.SESSIONS, inbox_key(place, event_id))
+        if item is not None and not isinstance(item.get("status"), str):
+            log.error("%s %s cannot be read", item["pk"], item["sk"])
+            return None
         return row_of(item) if item else None
+
+    def take_unreadable(self, place: Place, subject: str, *, now: int) -> bool:
+        """Whether people at the place may be told that `subject`, a message or an album, cannot be read: one in a minute.
+
+        One write decides. A repeat for the subject that was taken last finds it taken, and moves nothing.
+        """
+        is_due = both(at_most("at", now - UNREADABLE_EVERY), differs("subject", subject))
+        taken = {"at": now, "subject": subject, "expires_at": now // 1000 + _KEEP_UNREADABLE_SECONDS, "v": VERSION}
+        try:
+            self._tables.update(
+                Update(Table.SESSIONS, unreadable_key(place), [either(absent("at"), is_due)], set=taken)
+            )
+        except ConditionFailed as failed:
+            return bool((failed.items[0] or {}).get("subject") == subject)
+        return True
 
     def close(self, rows: Sequence[InboxRow], *, by: str) -> None:
         """Mark rows as answered outside a turn's commit (by a notice or a command). Safe to repeat."""

@@ -10,6 +10,8 @@ QUESTION = "Q#"
 """Begins the `sk` of a question."""
 POINTER = "TURN#"
 """Begins the `sk` of a pointer to a turn for a runner."""
+ORDER = "ORDER#"
+"""Begins the `sk` of an order to a runner."""
 RUNNER = "RUNNER#"
 """Begins the `sk` of a runner."""
 LINK = "LINK#"
@@ -18,6 +20,8 @@ TOKEN = "TOKEN#"  # noqa: S105  # part of a key
 """Begins the `sk` of a token."""
 LOGIN = "LOGIN"
 """The `sk` of an invited user's first login."""
+NEWS = "NEWS"
+"""The partition of what chats must be told."""
 DIRECTORY = "USERS"
 """The partition that lists all users, and for each of their tokens the day of its last use."""
 
@@ -75,6 +79,10 @@ def pointers_partition(user_id: str, runner_id: str) -> str:
 
 def pointer_key(user_id: str, runner_id: str, turn_id: str) -> Key:
     return {"pk": pointers_partition(user_id, runner_id), "sk": f"{POINTER}{turn_id}"}
+
+
+def order_key(user_id: str, runner_id: str, order_id: str) -> Key:
+    return {"pk": pointers_partition(user_id, runner_id), "sk": f"{ORDER}{order_id}"}
 
 
 def back_route_key(session_id: str, place: Place) -> Key:
@@ -136,8 +144,17 @@ def link_key(user_id: str, slot: str) -> Key:
     return {"pk": user_partition(user_id), "sk": f"{LINK}{slot}"}
 
 
+def news_key(link_id: str) -> Key:
+    return {"pk": NEWS, "sk": f"{LINK}{link_id}"}
+
+
 def tries_key(platform: str, person: str) -> Key:
     return {"pk": f"TRIES#{platform}#{person}", "sk": "TRIES"}
+
+
+def unreadable_key(place: Place) -> Key:
+    """When somebody at the place was last told that a message cannot be read."""
+    return {"pk": f"UNREADABLE#{place.route}", "sk": "UNREADABLE"}
 
 
 def login_key(user_id: str) -> Key:

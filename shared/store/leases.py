@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from shared.domain.sessions import Executor, Session
 from shared.ports.conditions import equals
 from shared.ports.tables import ConditionFailed, Item, Table, Tables, Update
-from shared.store.session_items import CLAIMED, session_of
-from shared.store.versions import map_at
+from shared.store.session_items import CLAIMED, readable_session
+from shared.store.values import is_number, map_at
 
 
 def void_leases(tables: Tables, held: Iterable[Item], *, now: int) -> int:
@@ -21,20 +21,20 @@ def void_leases(tables: Tables, held: Iterable[Item], *, now: int) -> int:
 
 def claimed_sessions(held: Iterable[Item]) -> list[Session]:
     """The sessions whose turn the deployment's agent runs."""
-    sessions = (session_of(item) for item in held if map_at(item, "turn").get("state") == CLAIMED)
-    return [session for session in sessions if session.turn and session.turn.by is Executor.CLOUD]
+    sessions = (readable_session(item) for item in held if map_at(item, "turn").get("state") == CLAIMED)
+    return [session for session in sessions if session and session.turn and session.turn.by is Executor.CLOUD]
 
 
 def _void(tables: Tables, item: Item, now: int) -> bool:
     turn = map_at(item, "turn")
     if turn.get("by") == Executor.MACHINE:
         return False
-    if turn.get("state") == CLAIMED:
+    if turn.get("state") == CLAIMED and isinstance(turn.get("id"), str) and is_number(turn.get("fence")):
         when = [equals("turn.id", turn["id"]), equals("turn.fence", turn["fence"])]
         over = Update(
             Table.SESSIONS, Table.SESSIONS.key_of(item), when=when, set={"turn.lease_until": now}, add={"version": 1}
         )
-    elif item.get("state") == "sending":
+    elif item.get("state") == "sending" and is_number(item.get("sending_until")):
         when = [equals("state", "sending"), equals("sending_until", item["sending_until"])]
         over = Update(Table.SESSIONS, Table.SESSIONS.key_of(item), when=when, set={"sending_until": now})
     else:

@@ -3,24 +3,27 @@
 LINK#<platform>#<hash>  the code: who made it, and for whom         USER#<by>  LINK#<platform>#<user>  the newest one
 PAIRING#<platform>      until when a code may be open
 USER#<invited>  LOGIN   may log in once                             TRIES#<platform>#<person>  tries in this hour
+NEWS  LINK#<id>         chats that must be told of a new account
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from shared.domain.links import LOGIN_LIFETIME, TRIES_PER_HOUR, Link, LinkState
+from shared.domain.links import LOGIN_LIFETIME, TRIES_PER_HOUR, Link, LinkState, NewAccount
 from shared.domain.routes import Place, place_of
-from shared.domain.tokens import Scope
+from shared.domain.tokens import Scope, token_id
 from shared.ports.conditions import absent, at_most, differs, either, equals, more_than, present
 from shared.ports.tables import Check, ConditionFailed, Item, Put, Table, Tables, Update, Write
 from shared.store.accounts import not_of_another_user
 from shared.store.keys import (
     LINK,
+    NEWS,
     code_key,
     home_key,
     identity_key,
     link_key,
     login_key,
+    news_key,
     pairing_key,
     person_key,
     token_key,
@@ -28,7 +31,7 @@ from shared.store.keys import (
     user_key,
     user_partition,
 )
-from shared.store.versions import VERSION, stamped
+from shared.store.versions import VERSION, is_newer, stamped
 
 HOUR = 3_600_000
 KEEP_SECONDS = 24 * 3600
@@ -97,10 +100,21 @@ class Links:
                 return True
         return False
 
-    def use(self, link: Link, account: str, home: Place, event_id: str, *, now: int, name: str = "") -> bool:
-        """open → linked, in one transaction: the account belongs to the user, and `home` is the user's home.
+    def use(
+        self,
+        link: Link,
+        account: str,
+        home: Place,
+        event_id: str,
+        *,
+        now: int,
+        name: str = "",
+        chats: Sequence[Place] = (),
+    ) -> bool:
+        """open → linked, in one transaction: the account belongs to the user, and notes the token that made the code.
 
-        `name` is what the account is called.
+        `home` becomes the user's home if there is none, or if the person asked for that. `name` is what the account is
+        called. If it is new to the user, `untold` has it until the user's other `chats` are told.
 
         For an invitation the user is made, too, and may log in once. False if the code is over, was used or replaced, the
         token that made it is gone, the account belongs to another user, or the invited name is taken.
@@ -116,9 +130,9 @@ class Links:
         writes: list[Write] = [
             Update(Table.SESSIONS, link_key(link.by, link.slot), when=_still_open(link, now), set=linked),
             Put(Table.SESSIONS, stamped({**person_key(platform, account), "user": user}), [not_of_another_user(user)]),
-            Put(Table.SESSIONS, stamped(identity_key(user, platform, account))),
-            Put(Table.SESSIONS, stamped({**home_key(user, platform), "route": home.route})),
+            _home_of(link, home),
             _token_of_maker(link.by, link.token_hash),
+            *self._identity(link, account, home, chats),
         ]
         if link.is_invitation:
             login = {
@@ -134,6 +148,31 @@ class Links:
         else:
             writes.append(Update(Table.SESSIONS, user_key(user), when=[], first={"v": VERSION}))
         return self._all_or_nothing(*writes)
+
+    def _identity(self, link: Link, account: str, home: Place, chats: Sequence[Place]) -> list[Write]:
+        """A known account stays as it is: the token of another code has not linked it."""
+        key = identity_key(link.user_id, link.platform, account)
+        if self._tables.get(Table.SESSIONS, key) is not None:
+            return [Check(Table.SESSIONS, key, [present("pk")])]
+        made_by = token_id(link.token_hash)
+        identity = stamped({**key, "token": made_by, "route": home.route})
+        writes: list[Write] = [Put(Table.SESSIONS, identity, [absent("pk")])]
+        if told := [chat.route for chat in chats if chat != home]:
+            named = {"user": link.user_id, "platform": link.platform, "account": account, "token": made_by}
+            writes.append(
+                Put(Table.SESSIONS, stamped({**news_key(link.id), **named, "chats": told, "state": "waiting"}))
+            )
+        return writes
+
+    def untold(self, link_id: str = "") -> Sequence[NewAccount]:
+        """The accounts, or that of one code, of which the user's other chats may not have been told."""
+        rows = self._tables.query(NEWS, low=news_key(link_id)["sk"])
+        return [_news_of(row) for row in rows if row.get("state") == "waiting" and not is_newer(row)]
+
+    def told(self, news: NewAccount, *, now: int) -> None:
+        """Note that the queue has the notices for all its chats. Safe to repeat."""
+        change = {"state": "sent", "expires_at": now // 1000 + KEEP_SECONDS}
+        self._all_or_nothing(Update(Table.SESSIONS, news_key(news.id), when=[present("pk")], set=change))
 
     def void(self, link: Link) -> bool:
         """open → void. False if it was not open any more."""
@@ -201,6 +240,25 @@ def _still_open(link: Link, now: int) -> list[Any]:
     ]
 
 
+def _home_of(link: Link, home: Place) -> Write:
+    """Another chat that is the home stays it, unless the person asked."""
+    key = home_key(link.user_id, link.platform)
+    if link.moves_home:
+        return Put(Table.SESSIONS, stamped({**key, "route": home.route}))
+    return Update(Table.SESSIONS, key, when=[], first={"route": home.route, "v": VERSION})
+
+
+def _news_of(item: Item) -> NewAccount:
+    return NewAccount(
+        id=item["sk"].removeprefix(LINK),
+        user_id=item["user"],
+        platform=item["platform"],
+        account=item["account"],
+        token_id=item["token"],
+        chats=tuple(place_of(route) for route in item["chats"]),
+    )
+
+
 def _token_of_maker(user_id: str, token_hash: str) -> Check:
     """A code or a login is void without the token that made it."""
     return Check(Table.SESSIONS, token_key(user_id, token_hash), [present("pk")])
@@ -219,6 +277,7 @@ def _attributes(link: Link) -> Item:
         "valid_until": link.valid_until,
         "token": link.token_hash,
         "invitation": link.is_invitation,
+        "moves_home": link.moves_home or None,
         "base_url": link.base_url or None,
         "state": link.state.value,
     }
@@ -236,6 +295,7 @@ def _link_of(item: Item) -> Link:
         valid_until=item["valid_until"],
         token_hash=item.get("token", ""),
         is_invitation=bool(item.get("invitation")),
+        moves_home=bool(item.get("moves_home")),
         base_url=item.get("base_url", ""),
         state=LinkState(state) if state in list(LinkState) else LinkState.VOID,
         account=item.get("account"),

@@ -5,17 +5,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.domain.offers import Offer
+from shared.domain.questions import Question
+from shared.domain.runners import Runner
 from shared.domain.sessions import Executor, Session
 from shared.errors import Conflict
 from shared.ports.conditions import Condition, absent, differs, either, equals, present
 from shared.ports.tables import Check, ConditionFailed, Table, Tables, Update
 from shared.store.inbox import InboxRow
-from shared.store.keys import meta_key, offer_key, runner_key
+from shared.store.keys import meta_key, offer_key
 from shared.store.offers import offer_of
-from shared.store.session_items import CLAIMED, OFFERED, session_of, turn_value
+from shared.store.questions import words_taken
+from shared.store.runners import unattended_as_read
+from shared.store.session_items import CLAIMED, OFFERED, readable_session, session_of, turn_value
 from shared.store.transitions import no_executor
 from shared.store.turns import is_at_fence, is_new, may_speak, turn_of
-from shared.store.versions import map_at
+from shared.store.values import map_at
 
 MAX_ROWS = 25
 
@@ -35,21 +39,22 @@ class MachineTurns:
         self,
         session: Session,
         rows: Sequence[InboxRow],
+        runner: Runner,
         *,
         claim_id: str,
         now: int,
         lease_until: int,
         previous_fence: int | None = None,
+        is_unattended: bool = False,
     ) -> Session:
         """Claim the session's turn for its runner, if no process works on it, it is as read and its `rows` are new.
 
         With `previous_fence` the turn's present fence, also while the lease runs: the runner was restarted and holds its
         local lock. Nothing has begun yet. A repeat with the same `claim_id` succeeds again. Raises Conflict, also for a
-        runner that is revoked or not the session's.
+        runner that is revoked or not the session's, if its unattended agents are others than those that were read, and for
+        an agent that `is_unattended` in a shared thread.
         """
-        before, runs_on = turn_of(session), session.runs_on
-        if runs_on is None:
-            raise Conflict(f"session {session.id} runs on no machine")
+        before = turn_of(session)
         is_restart = before.is_claimed and previous_fence == before.fence
         turn = replace(
             before,
@@ -65,13 +70,14 @@ class MachineTurns:
             when=[
                 *is_at_fence(session),
                 equals("turn.by", Executor.MACHINE),
-                equals("runs_on.runner", runs_on.runner),
+                equals("runs_on.runner", runner.id),
                 *([] if is_restart else [no_executor(now)]),
+                *([absent("shared")] if is_unattended else []),
             ],
             set={"turn": turn_value(turn)},
             add={"version": 1},
         )
-        known = Check(Table.SESSIONS, runner_key(session.user_id, runs_on.runner), [present("pk"), absent("revoked")])
+        known = unattended_as_read(runner, present("pk"), absent("revoked"))
         try:
             self._tables.transact([claim, known, *map(is_new, rows)])
         except ConditionFailed as failed:
@@ -104,17 +110,19 @@ class MachineTurns:
         try:
             self._tables.update(begin)
         except ConditionFailed as failed:
-            current = session_of(failed.items[0]).turn if failed.items[0] else None
+            after = readable_session(failed.items[0]) if failed.items[0] else None
+            current = after.turn if after else None
             # The client repeats a write whose answer was lost.
             begun = (held.id, held.fence, held.fence)
             return current is not None and (current.id, current.fence, current.begun_fence) == begun
         return True
 
-    def steer(self, session: Session, row: InboxRow) -> bool:
+    def steer(self, session: Session, row: InboxRow, *, answers: Question | None = None, now: int = 0) -> bool:
         """Let the session's turn answer one more row, which must be new. Safe to repeat.
 
+        With a question, its words answer that, in the same transaction: an open one that was shown before they were said.
         False if the turn is over, changed since it was read, is full or is a kickoff, and for another user's row unless
-        the session is shared.
+        the session is shared; for a question if it is not open any more.
         """
         turn = turn_of(session)
         key = offer_key(session.id, turn.id)
@@ -131,13 +139,19 @@ class MachineTurns:
             set={"rows": [*offer.rows, row.event_id], "row_count": len(offer.rows) + 1},
         )
         alive = Check(Table.SESSIONS, meta_key(session.id), [*is_at_fence(session), *may_speak(session, row)])
+        taken = [words_taken(answers, row, now=now)] if answers else []
         with contextlib.suppress(ConditionFailed):
-            self._tables.transact([added, alive, is_new(row)])
+            self._tables.transact([added, alive, is_new(row), *taken])
             return True
         return False
 
+    def wait(self, offer: Offer, rows: Sequence[str]) -> bool:
+        """Note rows that wait for the end of the turn, so that its progress shows them. False if they were noted before."""
+        waiting = tuple(dict.fromkeys((*offer.waiting, *rows)))
+        return waiting != offer.waiting and self._offer(offer, {"waiting": list(waiting)}, absent("settled"))
+
     def acknowledge(self, offer: Offer, rows: Sequence[str]) -> None:
-        """The runner has given these rows to its agent. Safe to repeat."""
+        """These rows have reached the agent: injected into its answer, or prompted. Safe to repeat."""
         given = tuple(dict.fromkeys((*offer.acknowledged, *(row for row in rows if row in offer.rows))))
         if given != offer.acknowledged:
             self._offer(offer, {"acknowledged": list(given)}, absent("settled"))

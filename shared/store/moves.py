@@ -12,7 +12,7 @@ from shared.ports.conditions import absent, differs, either, equals
 from shared.ports.tables import Check, ConditionFailed, Put, Table, Tables, Update, Write
 from shared.store.keys import back_route_key, handoff_key, meta_key, route_key
 from shared.store.offers import new_offer
-from shared.store.session_items import session_of, turn_value
+from shared.store.session_items import readable_session, turn_value
 from shared.store.transitions import allowed, allows, ended_by, fence_is_mine, not_bound
 from shared.store.versions import stamped
 
@@ -159,7 +159,7 @@ def _explain_rebind(handoff: Handoff, failed: ConditionFailed) -> None:
     if meta is not None:
         if not meta:
             raise UnknownSession(handoff.session_id)
-        raise Moved(session_of(meta))
+        raise Moved(session) if (session := readable_session(meta)) else UnknownSession(handoff.session_id)
     if any(item is not None for item in others):
         raise Conflict("another session moved to the same place")
 
@@ -192,7 +192,7 @@ def _tenant(tables: Tables, place: Place, session_id: str) -> tuple[str | None, 
     if not pointer or pointer["session_id"] == session_id:
         return None, None
     meta = tables.get(Table.SESSIONS, meta_key(pointer["session_id"]))
-    return pointer["session_id"], session_of(meta) if meta else None
+    return pointer["session_id"], readable_session(meta) if meta else None
 
 
 def _evict(tables: Tables, tenant: Session, route: str, now: int) -> Sequence[Write]:

@@ -6,13 +6,13 @@ from typing import Any
 
 from shared.domain.offers import Offer, Result
 from shared.domain.progress import Progress, Summary
-from shared.domain.routes import place_of
 from shared.ports.conditions import absent, present
 from shared.ports.tables import Delete, Item, Put, Table, Tables, Update, Write
 from shared.store.due import due_shard
 from shared.store.keys import OFFER, offer_key, pointer_key
 from shared.store.session_items import runs_on_of, runs_on_value
-from shared.store.versions import is_newer, map_at, stamped
+from shared.store.values import is_number, map_at, number_at, place_at, text_at, texts_at, time_at
+from shared.store.versions import is_newer, stamped
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def remove_pointer(tables: Tables, offer: Offer) -> None:
 
 def settled_machine_turn(offer: Offer) -> Update:
     """The write that keeps a settled offer for a while, and lets the sweep pass over it."""
-    gone = dict.fromkeys(("due_shard", "due_at", "progress", "rows"))
+    gone = dict.fromkeys(("due_shard", "due_at", "progress", "rows", "waiting"))
     return Update(
         Table.SESSIONS,
         offer_key(offer.session_id, offer.id),
@@ -65,7 +65,9 @@ def result_value(result: Result) -> Mapping[str, Any]:
 
 
 def summary_value(summary: Summary) -> Mapping[str, int]:
-    return {"steps": summary.steps, "files": summary.files, "seconds": summary.seconds}
+    spent = {"tokens": summary.tokens, "cost": summary.cost}
+    worked = {"steps": summary.steps, "files": summary.files, "seconds": summary.seconds}
+    return {**worked, **{name: number for name, number in spent.items() if number}}
 
 
 def progress_value(progress: Progress) -> Mapping[str, Any]:
@@ -75,6 +77,8 @@ def progress_value(progress: Progress) -> Mapping[str, Any]:
         "at": progress.at,
         "said": progress.said,
         "tool": progress.tool,
+        "given": progress.given or None,
+        "waiting": progress.waiting or None,
         "summary": summary_value(progress.summary),
     }
 
@@ -103,51 +107,56 @@ def offers_of(items: Iterable[Item]) -> list[Offer]:
 
 
 def offer_of(item: Item) -> Offer | None:
-    """An item as an offer; None for one of a newer version, or an incomplete one."""
+    """An item as an offer; None for one of a newer version, or one that does not say what to answer, and where."""
     if is_newer(item):
         return None
-    if "route" not in item:
+    place, rows, handoff_id = place_at(item, "route"), texts_at(item, "rows"), text_at(item, "handoff")
+    if place is None or list(rows) != item.get("rows", []) or handoff_id != item.get("handoff"):
         log.error("%s %s cannot be read", item["pk"], item["sk"])
         return None
     return Offer(
         id=item["sk"].removeprefix(OFFER),
         session_id=item["pk"].removeprefix("SESSION#"),
-        user_id=item.get("user", ""),
-        place=place_of(item["route"]),
-        epoch=item.get("epoch", 0),
-        offered_at=item.get("offered_at", 0),
-        rows=tuple(item.get("rows") or ()),
-        handoff_id=item.get("handoff"),
-        nudges=item.get("nudges", 0),
-        nudged_fence=item.get("nudged_fence", 0),
+        user_id=text_at(item, "user", ""),
+        place=place,
+        epoch=number_at(item, "epoch"),
+        offered_at=time_at(item, "offered_at"),
+        rows=rows,
+        handoff_id=handoff_id,
+        nudges=number_at(item, "nudges"),
+        nudged_fence=number_at(item, "nudged_fence"),
         runs_on=runs_on_of(item),
-        acknowledged=tuple(item.get("acknowledged") or ()),
-        told_away=bool(item.get("told_away")),
+        acknowledged=texts_at(item, "acknowledged"),
+        waiting=texts_at(item, "waiting"),
+        told_away="told_away" in item,
         progress=_progress(map_at(item, "progress")),
         result=_result(map_at(item, "result")),
-        is_settled=bool(item.get("settled")),
+        is_settled="settled" in item,
     )
 
 
 def _result(value: Mapping[str, Any]) -> Result | None:
-    if "digest" not in value:
+    digest = text_at(value, "digest")
+    if digest is None:
         return None
     summary = _summary(map_at(value, "summary")) if "summary" in value else None
-    return Result(value.get("fence", 0), value["digest"], summary)
+    return Result(number_at(value, "fence"), digest, summary)
 
 
 def _progress(value: Mapping[str, Any]) -> Progress | None:
-    if "seq" not in value:
+    if not is_number(value.get("seq")):
         return None
     return Progress(
-        fence=value.get("fence", 0),
-        seq=value["seq"],
-        at=value.get("at", 0),
-        said=value.get("said", ""),
-        tool=value.get("tool", ""),
+        fence=number_at(value, "fence"),
+        seq=number_at(value, "seq"),
+        at=time_at(value, "at"),
+        said=text_at(value, "said", ""),
+        tool=text_at(value, "tool", ""),
+        given=number_at(value, "given"),
+        waiting=number_at(value, "waiting"),
         summary=_summary(map_at(value, "summary")),
     )
 
 
 def _summary(value: Mapping[str, Any]) -> Summary:
-    return Summary(value.get("steps", 0), value.get("files", 0), value.get("seconds", 0))
+    return Summary(*(number_at(value, name) for name in ("steps", "files", "seconds", "tokens", "cost")))

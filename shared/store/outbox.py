@@ -1,18 +1,21 @@
 """The outbox: the journal of what is delivered to chats."""
 
 import contextlib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 from urllib.parse import quote, unquote
 
-from shared.domain.routes import Place, place_of
-from shared.ports.conditions import Condition, absent, at_most, both, either, equals, one_of
+from shared.domain.routes import Place
+from shared.ports.conditions import Condition, absent, both, either, equals, one_of
 from shared.ports.platforms import Button, Part, Style
 from shared.ports.tables import ConditionFailed, Item, Key, Put, Table, Tables, Update
 from shared.store.keys import out_key, session_partition
-from shared.store.versions import is_newer, map_at, stamped
+from shared.store.values import is_number, is_over, list_at, map_at, number_at, place_at, text_at, time_at
+from shared.store.versions import is_newer, stamped
 
+log = logging.getLogger(__name__)
 KEEP_SECONDS = 30 * 24 * 3600
 
 
@@ -21,7 +24,7 @@ class OutPart:
     """One part of a committed reply in the delivery journal: waiting → sending → sent, or rejected.
 
     `tries` counts the claims of senders. `placeholder` is a message that waits to be edited into a marked repeat.
-    `unknown`: a state that a newer version has stored.
+    `unknown`: a state that a newer version has stored. `is_counted`: False if the stored `tries` cannot be read.
     """
 
     session_id: str
@@ -34,6 +37,7 @@ class OutPart:
     sending_until: int = 0
     tries: int = 0
     placeholder: str | None = None
+    is_counted: bool = True
 
     @property
     def key(self) -> str:
@@ -70,26 +74,32 @@ def new_part(part: OutPart, now: int) -> Put:
 _STATES = ("waiting", "sending", "sent", "rejected")
 
 
-def _part_of(item: Item) -> OutPart:
+def _part_of(item: Item) -> OutPart | None:
+    """An item as a part; None for one without a place or a state, which must not hold up the parts behind it."""
     turn_id, _, number = item["sk"].removeprefix("OUT#").rpartition("#")
+    place = place_at(item, "route")
+    if place is None or not number.isdecimal() or not isinstance(item.get("state"), str):
+        log.error("%s %s cannot be read", item["pk"], item["sk"])
+        return None
     return OutPart(
         session_id=item["pk"].removeprefix("SESSION#"),
         turn_id=turn_id,
         number=int(number),
-        place=place_of(item["route"]),
-        part=Part(item.get("text", ""), map_at(item, "extra"), _buttons_of(item)),
-        state=item["state"] if item.get("state") in _STATES and not is_newer(item) else "unknown",
-        message_id=item.get("message_id"),
-        sending_until=item.get("sending_until", 0),
-        tries=item.get("tries", 0),
-        placeholder=item.get("placeholder"),
+        place=place,
+        part=Part(text_at(item, "text", ""), map_at(item, "extra"), _buttons_of(item)),
+        state=item["state"] if item["state"] in _STATES and not is_newer(item) else "unknown",
+        message_id=text_at(item, "message_id"),
+        sending_until=time_at(item, "sending_until"),
+        tries=number_at(item, "tries"),
+        is_counted="tries" not in item or is_number(item["tries"]),
+        placeholder=text_at(item, "placeholder"),
     )
 
 
 def _buttons_of(item: Item) -> tuple[Button, ...]:
     """The buttons of a part; an unknown style is the default one, and a list with an unknown kind of button is empty."""
     try:
-        return tuple(Button(entry["id"], entry["label"], _style_of(entry)) for entry in item.get("buttons") or ())
+        return tuple(Button(entry["id"], entry["label"], _style_of(entry)) for entry in list_at(item, "buttons"))
     except (TypeError, ValueError, LookupError, AttributeError):
         return ()
 
@@ -122,19 +132,19 @@ class Outbox:
         The prefix also matches turns whose id continues with `#`; those are dropped.
         """
         items = self._tables.query(session_partition(session_id), low=f"OUT#{turn_id}#")
-        return [part for part in map(_part_of, items) if part.turn_id == turn_id]
+        return [part for part in map(_part_of, items) if part and part.turn_id == turn_id]
 
     def sending(self, part: OutPart, *, now: int, until: int) -> OutPart | None:
         """Record the intent to send; None if the part is sent already or another worker is sending it."""
-        abandoned = both(equals("state", "sending"), at_most("sending_until", now))
+        abandoned = both(equals("state", "sending"), is_over("sending_until", now))
         try:
             item = self._tables.update(
                 Update(
                     Table.SESSIONS,
                     out_key(part.session_id, part.turn_id, part.number),
                     when=[either(equals("state", "waiting"), abandoned)],
-                    set={"state": "sending", "sending_until": until},
-                    add={"tries": 1},
+                    set={"state": "sending", "sending_until": until, **({} if part.is_counted else {"tries": 1})},
+                    add={"tries": 1} if part.is_counted else {},
                 )
             )
         except ConditionFailed:

@@ -6,7 +6,7 @@ from shared.ports.conditions import absent, equals
 from shared.ports.tables import Check, ConditionFailed, Item, Put, Table, Tables, Update
 from shared.store.handoff_items import handoff_of, item_of
 from shared.store.keys import inbox_key, meta_key
-from shared.store.session_items import session_of
+from shared.store.session_items import readable_session
 from shared.store.transitions import NUDGE_AFTER, no_live_turn, not_claimed
 
 
@@ -59,7 +59,7 @@ def _explain(handoff: Handoff, earlier: Item | None, meta: Item | None) -> Hando
     if not meta or meta["user_id"] != handoff.user_id:
         raise UnknownSession(handoff.session_id)
     if meta["epoch"] != handoff.request_epoch:
-        raise Moved(session_of(meta))
+        raise Moved(session) if (session := readable_session(meta)) else UnknownSession(handoff.session_id)
     if meta.get("active_handoff") == handoff.id:
         raise Conflict("the same request is being written right now")
     if "active_handoff" in meta:

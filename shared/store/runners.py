@@ -1,15 +1,18 @@
 """Runners as items beside their user, and the turns that each of them polls."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from shared.domain.orders import Order
 from shared.domain.runners import Runner
 from shared.errors import Conflict
-from shared.ports.conditions import absent, present
-from shared.ports.tables import ConditionFailed, Delete, Item, Put, Table, Tables, Update
-from shared.store.keys import POINTER, RUNNER, pointer_key, pointers_partition, runner_key, user_partition
-from shared.store.versions import map_at, stamped
+from shared.ports.conditions import Condition, absent, equals, present
+from shared.ports.tables import Check, ConditionFailed, Delete, Item, Put, Table, Tables, Update
+from shared.store.keys import ORDER, POINTER, RUNNER, pointer_key, pointers_partition, runner_key, user_partition
+from shared.store.orders import orders_of
+from shared.store.values import is_set, map_at, text_at, time_at
+from shared.store.versions import stamped
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Runners:
             "version": runner.version,
             "seen_at": runner.seen_at,
             "turn_at": runner.turn_at or None,
+            "unattended": _names(runner.unattended),
+            "orders": _names(runner.orders),
         }
         with contextlib.suppress(ConditionFailed):
             self._tables.put(Put(Table.SESSIONS, stamped(item), [absent("revoked")]))
@@ -67,8 +72,13 @@ class Runners:
         return False
 
     def pointers(self, user_id: str, runner_id: str) -> Sequence[TurnPointer]:
-        items = self._tables.query(pointers_partition(user_id, runner_id), low=POINTER)
-        return [_pointer_of(item) for item in items]
+        return self.waiting(user_id, runner_id)[0]
+
+    def waiting(self, user_id: str, runner_id: str) -> tuple[Sequence[TurnPointer], Sequence[Order]]:
+        """The turns that were offered to a runner, and its orders, ended ones included: one query."""
+        partition = pointers_partition(user_id, runner_id)
+        items = list(self._tables.query(partition, low=ORDER, high=f"{POINTER}\U0010ffff"))
+        return [_pointer_of(item) for item in items if item["sk"].startswith(POINTER)], orders_of(items)
 
     def remove_pointer(self, user_id: str, runner_id: str, turn_id: str) -> None:
         """Safe to repeat."""
@@ -79,20 +89,34 @@ def _runner_of(item: Item) -> Runner:
     return Runner(
         id=item["sk"].removeprefix(RUNNER),
         user_id=item["pk"].removeprefix("USER#"),
-        name=item.get("name", ""),
+        name=text_at(item, "name", ""),
         agents=map_at(item, "agents"),
-        version=item.get("version", ""),
-        seen_at=item.get("seen_at", 0),
-        turn_at=item.get("turn_at", 0),
-        revoked=bool(item.get("revoked")),
+        version=text_at(item, "version", ""),
+        seen_at=time_at(item, "seen_at"),
+        turn_at=time_at(item, "turn_at"),
+        revoked="revoked" in item,
+        unattended=frozenset(text_at(item, "unattended", "").split()),
+        orders=frozenset(text_at(item, "orders", "").split()),
     )
+
+
+def unattended_as_read(runner: Runner, *more: Condition) -> Check:
+    """The same agents of the runner are unattended as when it was read; `more` is checked with it."""
+    names = _names(runner.unattended)
+    same = equals("unattended", names) if names else absent("unattended")
+    return Check(Table.SESSIONS, runner_key(runner.user_id, runner.id), [same, *more])
+
+
+def _names(names: Iterable[str]) -> str | None:
+    """One text, so that a condition can compare it; names of agents and kinds have no blanks."""
+    return " ".join(sorted(names)) or None
 
 
 def _pointer_of(item: Item) -> TurnPointer:
     return TurnPointer(
-        session_id=item.get("session_id", ""),
+        session_id=text_at(item, "session_id", ""),
         turn_id=item["sk"].removeprefix(POINTER),
-        agent=item.get("agent", ""),
-        native_id=item.get("native_id", ""),
-        is_kickoff=bool(item.get("kickoff")),
+        agent=text_at(item, "agent", ""),
+        native_id=text_at(item, "native_id", ""),
+        is_kickoff=is_set(item, "kickoff"),
     )

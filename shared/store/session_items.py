@@ -1,45 +1,76 @@
 """Sessions as META items of their table, and back."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
-from shared.domain.routes import place_of
+from shared.domain.dials import DIALS, attribute
 from shared.domain.sessions import Executor, Interruption, ResumePending, RunsOn, Session, Turn
 from shared.ports.tables import Item
+from shared.store.budget_items import budget_of, budget_value, usage_of, usage_value
 from shared.store.keys import meta_key
-from shared.store.versions import map_at, stamped
+from shared.store.values import is_number, is_set, map_at, number_at, place_at, text_at, time_at
+from shared.store.versions import stamped
+
+log = logging.getLogger(__name__)
 
 OFFERED = "offered"
 CLAIMED = "claimed"
 
 
+def readable_session(item: Item) -> Session | None:
+    """The session of a META item; None, with a line in the log, if what every session has is missing or unreadable."""
+    try:
+        return session_of(item)
+    except ValueError:
+        log.error("%s cannot be read", item["pk"])  # noqa: TRY400  # the trace tells nothing more
+        return None
+
+
 def session_of(item: Item) -> Session:
-    """A META item as a session."""
+    """A META item as a session. Raises ValueError if what every session has is missing or unreadable.
+
+    All else that is unreadable counts as missing; `unreadable` names what the next offer of a turn has to replace.
+    """
+    owner = place_at(item, "owner")
+    id_, user_id = text_at(item, "session_id"), text_at(item, "user_id")
+    epoch, version, count = (number_at(item, name, -1) for name in ("epoch", "version", "message_count"))
+    if owner is None or not id_ or not user_id or min(epoch, version, count) < 0:
+        raise ValueError("not a session")
+    turn, active_handoff = _turn(map_at(item, "turn")), text_at(item, "active_handoff")
+    read = {"turn": turn, "active_handoff": active_handoff, "questions": is_number(item.get("questions")) or None}
     return Session(
-        id=item["session_id"],
-        user_id=item["user_id"],
-        owner=place_of(item["owner"]),
-        epoch=item["epoch"],
-        version=item["version"],
-        message_count=item["message_count"],
-        created_at=item["created_at"],
-        updated_at=item["updated_at"],
-        title=item.get("title"),
-        source=item.get("source"),
-        cwd=item.get("cwd"),
-        model=item.get("model"),
-        link=item.get("link"),
-        active_handoff=item.get("active_handoff"),
-        turn=_turn(map_at(item, "turn")),
+        id=id_,
+        user_id=user_id,
+        owner=owner,
+        epoch=epoch,
+        version=version,
+        message_count=count,
+        created_at=time_at(item, "created_at"),
+        updated_at=time_at(item, "updated_at"),
+        title=text_at(item, "title"),
+        source=text_at(item, "source"),
+        cwd=text_at(item, "cwd"),
+        model=text_at(item, "model"),
+        link=text_at(item, "link"),
+        active_handoff=active_handoff,
+        turn=turn,
         resume_pending=_resume_pending(item),
-        suspended=item.get("suspended", False),
-        uploaded_bytes=item.get("uploaded_bytes", 0),
+        suspended="suspended" in item,
+        uploaded_bytes=number_at(item, "uploaded_bytes"),
         runs_on=runs_on_of(item),
         cloud_chosen=item.get("answers") == Executor.CLOUD,
-        cloud_kickoff=bool(item.get("cloud_kickoff")),
-        native_seen=item.get("native_seen", 0),
-        native_dirty=bool(item.get("native_dirty")),
-        shared=bool(item.get("shared")),
+        cloud_kickoff=is_set(item, "cloud_kickoff"),
+        native_seen=number_at(item, "native_seen"),
+        native_dirty="native_dirty" in item,
+        shared=is_set(item, "shared"),
+        # Each question has raised the version too: from there on, no number is given twice.
+        questions=number_at(item, "questions", version if "questions" in item else 0),
+        dials={dial: value for dial in DIALS if (value := text_at(item, attribute(dial)))},
+        answered=number_at(item, "answered"),
+        usage=usage_of(item),
+        budget=budget_of(map_at(item, "budget")),
+        unreadable=frozenset(name for name, value in read.items() if value is None and name in item),
     )
 
 
@@ -62,23 +93,25 @@ def _resume_pending(item: Item) -> ResumePending | None:
     pending = map_at(item, "resume_pending")
     reason = pending.get("reason")
     known = Interruption(reason) if reason in tuple(Interruption) else Interruption.UNKNOWN
-    return ResumePending(known, pending.get("at", item["updated_at"]))
+    return ResumePending(known, time_at(pending, "at", time_at(item, "updated_at")))
 
 
 def _turn(value: Mapping[str, Any]) -> Turn | None:
-    if "id" not in value:
+    """The turn that is alive; None without its id or its fence: no executor could commit it."""
+    id_, fence = text_at(value, "id"), value.get("fence")
+    if not id_ or not is_number(fence):
         return None
     return Turn(
-        id=value["id"],
+        id=id_,
         by=Executor.MACHINE if value.get("by") == Executor.MACHINE else Executor.CLOUD,
-        fence=value.get("fence", 0),
+        fence=fence,
         is_claimed=value.get("state") == CLAIMED,
-        lease_until=value.get("lease_until", 0),
-        begun=value.get("begun", 0),
-        tries=value.get("tries", 0),
-        claim_id=value.get("claim_id"),
-        words=value.get("words", 0),
-        begun_fence=value.get("begun_fence", 0),
+        lease_until=time_at(value, "lease_until"),
+        begun=number_at(value, "begun"),
+        tries=number_at(value, "tries"),
+        claim_id=text_at(value, "claim_id"),
+        words=number_at(value, "words"),
+        begun_fence=number_at(value, "begun_fence"),
     )
 
 
@@ -131,5 +164,10 @@ def item_of(session: Session) -> Mapping[str, Any]:
         "native_seen": session.native_seen or None,
         "native_dirty": session.native_dirty or None,
         "shared": session.shared or None,
+        "questions": session.questions or None,
+        **{attribute(dial): session.dials.get(dial) for dial in DIALS},
+        "answered": session.answered or None,
+        "usage": usage_value(session.usage),
+        "budget": budget_value(session.budget),
     }
     return stamped(values)

@@ -2,22 +2,22 @@
 
 import base64
 import contextlib
-import logging
 import re
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shared.domain.routes import Place
+from shared.domain.runners import Runner
 from shared.domain.sessions import Session
 from shared.errors import Conflict
 from shared.ports.conditions import absent, equals
 from shared.ports.tables import SESSIONS_BY_USER, ConditionFailed, Item, Put, Table, Tables, Update
 from shared.store.deletion import delete_contents, delete_handoffs
 from shared.store.keys import meta_key, route_key
-from shared.store.session_items import item_of, session_of
+from shared.store.runners import unattended_as_read
+from shared.store.session_items import item_of, readable_session
 
-log = logging.getLogger(__name__)
 _CURSOR = re.compile(r"([0-9]{1,15}) ([A-Za-z0-9_-]{1,64})")
 
 
@@ -51,10 +51,12 @@ class Sessions:
 
     def get(self, session_id: str) -> Session | None:
         item = self._tables.get(Table.SESSIONS, meta_key(session_id))
-        return session_of(item) if item else None
+        return readable_session(item) if item else None
 
-    def replace(self, before: Session, after: Session) -> Session:
+    def replace(self, before: Session, after: Session, *, runner: Runner | None = None) -> Session:
         """Write `after` if the session is still as `before`; returns it with its new version. Raises Conflict.
+
+        With a `runner`: also if the same agents of it are unattended as when it was read.
 
         Writes the difference only: what another version has stored beside it stays.
         """
@@ -69,7 +71,10 @@ class Sessions:
             set={**changes, "write_id": write_id},
         )
         try:
-            self._tables.update(write)
+            if runner is None:
+                self._tables.update(write)
+            else:
+                self._tables.transact([write, unattended_as_read(runner)])
         except ConditionFailed as failed:
             if not _was_written(failed, write_id):
                 raise Conflict(f"session {before.id} changed since it was read") from None
@@ -80,7 +85,7 @@ class Sessions:
         page = self._tables.index(SESSIONS_BY_USER, user_id, backwards=True, limit=limit, after=after)
         items = self._tables.get_many(Table.SESSIONS, [Table.SESSIONS.key_of(row) for row in page.rows])
         return SessionPage(
-            sessions=[session for item in items if (session := _readable(item)) and session.user_id == user_id],
+            sessions=[session for item in items if (session := readable_session(item)) and session.user_id == user_id],
             cursor=_cursor(page.next) if page.next else None,
         )
 
@@ -124,15 +129,6 @@ class Sessions:
         """The id of the session that this place's route points to; the session may live elsewhere (see its owner)."""
         item = self._tables.get(Table.SESSIONS, route_key(place))
         return item["session_id"] if item else None
-
-
-def _readable(item: Item) -> Session | None:
-    """The session, or None for an incomplete item: it must not hide all others."""
-    try:
-        return session_of(item)
-    except (KeyError, TypeError, ValueError):
-        log.exception("%s cannot be read", item["pk"])
-        return None
 
 
 def _was_written(failed: ConditionFailed, write_id: str) -> bool:

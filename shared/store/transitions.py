@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.handoffs import TRANSITIONS, Handoff, Reason, Receipt, Step
-from shared.ports.conditions import Condition, absent, at_most, both, either, equals, holds, one_of
+from shared.ports.conditions import Condition, absent, both, either, equals, holds, one_of
 from shared.ports.tables import Item, Table, Update
 from shared.store.handoff_items import reason_value, receipt_value
 from shared.store.keys import handoff_key
 from shared.store.session_items import CLAIMED, OFFERED
+from shared.store.values import is_over
 from shared.store.versions import not_newer
 
 NUDGE_AFTER = 30_000
@@ -51,15 +52,15 @@ def bound_as_read(handoff: Handoff) -> Condition:
 
 def no_executor(now: int) -> Condition:
     """The turn may be claimed: the lease of its last executor, or the pause that it asked for, is over."""
-    return at_most("turn.lease_until", now)
+    return is_over("turn.lease_until", now)
 
 
 def no_live_turn(now: int) -> Condition:
-    return either(absent("turn"), both(equals("turn.state", CLAIMED), no_executor(now)))
+    return either(absent("turn.id"), both(equals("turn.state", CLAIMED), no_executor(now)))
 
 
 def not_claimed(now: int) -> Condition:
-    return either(absent("turn"), equals("turn.state", OFFERED), no_executor(now))
+    return either(absent("turn.id"), equals("turn.state", OFFERED), no_executor(now))
 
 
 def confirm_write(handoff: Handoff, receipt: Receipt | None, *, now: int) -> Update:

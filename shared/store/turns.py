@@ -4,6 +4,7 @@ META alone says what is alive. The offer beside it says what the turn answers, a
 """
 
 import contextlib
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,9 +14,11 @@ from shared.domain.messages import Message
 from shared.domain.offers import Offer, Result
 from shared.domain.progress import Progress
 from shared.domain.sessions import Executor, Interruption, ResumePending, Session, Turn
+from shared.domain.usage import Usage
 from shared.errors import Conflict
-from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present
+from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present, unless_more_than
 from shared.ports.tables import SESSIONS_DUE, Check, ConditionFailed, Delete, Table, Tables, Update, Write
+from shared.store.budget_items import usage_value
 from shared.store.due import due_items
 from shared.store.inbox import InboxRow, close_row, new_row
 from shared.store.keys import OFFER, handoff_key, inbox_key, meta_key, offer_key, session_partition
@@ -29,10 +32,13 @@ from shared.store.offers import (
     settled_machine_turn,
 )
 from shared.store.outbox import OutPart, new_part
-from shared.store.session_items import CLAIMED, pending_value, session_of, turn_value
+from shared.store.session_items import CLAIMED, pending_value, readable_session, session_of, turn_value
 from shared.store.transcripts import chunk_puts
 from shared.store.transitions import allowed, confirm_write, no_executor, unconfirmed
-from shared.store.versions import map_at
+from shared.store.values import map_at
+from shared.store.versions import is_newer
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,7 @@ class TurnCommit:
 
     `session` names the turn and its fence. `suspends`: the session is given up with this turn. `abandoned`: the writer is
     not the turn's executor, so no executor may work on it. `result` is set by a machine: its agent has seen all of it.
+    `late` is a new row with answers that came too late for the agent. `usage` are the session's sums with this turn.
     """
 
     session: Session
@@ -53,6 +60,8 @@ class TurnCommit:
     suspends: bool = False
     abandoned: bool = False
     result: Result | None = None
+    late: InboxRow | None = None
+    usage: Usage | None = None
 
 
 class Turns:
@@ -89,11 +98,11 @@ class Turns:
                 when=[
                     equals("version", session.version),
                     equals("owner", offer.place.route),
-                    absent("turn"),
+                    *([] if "turn" in session.unreadable else [absent("turn")]),
                     *([] if handoff else [absent("suspended")]),
                     *may_speak(session, *rows),
                 ],
-                set={"turn": turn_value(turn), "updated_at": offer.offered_at},
+                set={**_mended(session), "turn": turn_value(turn), "updated_at": offer.offered_at},
                 add={"version": 1},
             ),
             *new_offer(offer),
@@ -105,7 +114,11 @@ class Turns:
             may_confirm = [allowed("confirm"), unconfirmed(), present("bound_epoch")]
             writes.append(Check(Table.HANDOFFS, handoff_key(handoff.id), may_confirm))
         self._transact(session, writes)
-        return replace(session, turn=turn, version=session.version + 1, updated_at=offer.offered_at)
+        if session.unreadable:
+            log.error("session %s: %s could not be read, and is replaced", session.id, ", ".join(session.unreadable))
+        return replace(
+            session, turn=turn, version=session.version + 1, updated_at=offer.offered_at, unreadable=frozenset()
+        )
 
     def get(self, session_id: str, turn_id: str) -> Offer | None:
         """The offer of a turn that is not settled yet."""
@@ -192,7 +205,8 @@ class Turns:
     def commit(self, commit: TurnCommit, *, now: int) -> Session:
         """Write messages, done rows, outbox and (for a kickoff) `confirmed` in one transaction; the turn is over.
 
-        Raises Conflict if the turn is over or has another fence, a row is done, or the transcript changed.
+        Raises Conflict if the turn is over or has another fence, a row is done, the transcript changed, or a question that
+        does not block was answered since the session was read.
         """
         session = commit.session
         count = session.message_count + len(commit.messages)
@@ -200,7 +214,12 @@ class Turns:
         meta = Update(
             Table.SESSIONS,
             meta_key(session.id),
-            when=[*is_at_fence(session), *mine, equals("message_count", session.message_count)],
+            when=[
+                *is_at_fence(session),
+                *mine,
+                equals("message_count", session.message_count),
+                unless_more_than("answered", session.answered),
+            ],
             set={
                 "message_count": count,
                 "suspended": commit.suspends or None,
@@ -208,6 +227,7 @@ class Turns:
                 "turn": None,
                 "resume_pending": None,
                 **({"native_seen": count, "native_dirty": None} if commit.result else {}),
+                **({"usage": usage_value(commit.usage)} if commit.usage else {}),
             },
             add={"version": 1},
         )
@@ -216,6 +236,7 @@ class Turns:
             *chunk_puts(session.id, session.message_count, commit.messages),
             *(close_row(row, f"{session.id}/{commit.journal}") for row in commit.rows),
             *(new_part(part, now) for part in commit.parts),
+            *([new_row(commit.late)] if commit.late else []),
         ]
         if commit.handoff is not None:
             writes.append(confirm_write(commit.handoff, commit.receipt, now=now))
@@ -235,6 +256,7 @@ class Turns:
             suspended=commit.suspends,
             native_seen=count if commit.result else session.native_seen,
             native_dirty=session.native_dirty and commit.result is None,
+            usage=commit.usage or session.usage,
         )
 
     def end(self, session: Session, *, now: int) -> bool:
@@ -247,6 +269,17 @@ class Turns:
             add={"version": 1},
         )
         return self._holds(ended)
+
+    def without_unreadable(self, session: Session, *, now: int) -> Session | None:
+        """End the session's turn if its offer is gone or cannot be read, its rows stay new; returns the session."""
+        key = offer_key(session.id, turn_of(session).id)
+        item = self._tables.get(Table.SESSIONS, key)
+        if item is not None and (is_newer(item) or offer_of(item) is not None):
+            return session
+        self._tables.delete(Delete(Table.SESSIONS, key))
+        self.end(session, now=now)
+        meta = self._tables.get(Table.SESSIONS, meta_key(session.id))
+        return readable_session(meta) if meta else None
 
     def settled(self, offer: Offer) -> None:
         """Remove the offer of a turn that is over and delivered; a machine's is kept for a while. Safe to repeat."""
@@ -284,6 +317,12 @@ class Turns:
             self._tables.transact(writes)
         except ConditionFailed:
             raise Conflict(f"session {session.id} changed since it was read") from None
+
+
+def _mended(session: Session) -> dict[str, Any]:
+    """What an offer writes in the place of what could not be read."""
+    counted = {"questions": session.questions} if "questions" in session.unreadable else {}
+    return {**dict.fromkeys(session.unreadable), **counted}
 
 
 def turn_of(session: Session) -> Turn:

@@ -112,9 +112,3 @@ except ValueError as error:
 """
 
     assert run(site, code) == "The entry point toy in handoff.platforms adds toy, which there is already"
-
-
-def test_without_any_nothing_more_is_imported() -> None:
-    code = f"{LISTS.replace('show(', 'list(')}\nshow([name in sys.modules for name in ('importlib.metadata', 'email')])"
-
-    assert run(None, code) == [False, False]

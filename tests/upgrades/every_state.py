@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from shared.domain.attachments import Attachment
 from shared.domain.handoffs import Handoff, State, Step, Thread
 from shared.domain.sessions import Interruption, ResumePending
 from shared.errors import NotSent, RateLimited, Rejected
 from shared.ports.tables import Tables
 from shared.store.bundle import store_on
+from shared.store.inbox import InboxRow
 from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
 from shared.use_cases.sessions.resume_session import resume_session
 from tests.support.use_case_world import HOME, LEASE, USER, World
@@ -26,7 +28,12 @@ def filled(tables: Tables) -> World:
     _interrupt_sessions(world)
     _hold_deliveries_back(world)
     _open_handoffs(world)
-    world.say(world.current("completed").owner, "I write in the thread", "0007")
+    thread = world.current("completed").owner
+    world.say(thread, "I write in the thread", "0007")
+    beside = {"forwarded": "somebody wrote it", "attachments": (Attachment("picture", 2),), "album": "13"}
+    row = InboxRow(thread, "0008", "ada-there", "look", world.clock.now(), USER)
+    world.store.inbox.put(replace(row, **beside))  # type: ignore[arg-type]  # of several types
+    world.store.inbox.take_unreadable(thread, "0006", now=world.clock.now())
     return world
 
 

@@ -4,13 +4,12 @@ import contextlib
 
 from functions.views import RunnerView, SessionView
 from shared.domain.progress import Summary
-from shared.domain.questions import QuestionState
 from shared.errors import RequestRefused
 from shared.ports.queue import Run
 from shared.ports.tables import Item, Put
 from shared.store.bundle import Store, store_on
 from shared.use_cases.runners.live_turn import TurnName
-from shared.use_cases.runners.register import poll_turns
+from shared.use_cases.runners.register import poll
 from shared.use_cases.runners.report_turn import Report, report_turn
 from shared.use_cases.turns.execute_turn import execute_turn
 from tests.support.machine import Machine, post, press
@@ -56,7 +55,7 @@ def read(store: Store, item: Item) -> None:
             question = store.questions.get(session_id, turn_id, int(fence), int(number))
             assert question is not None
             assert question in store.questions.of(session_id, turn_id)
-            assert question.outcome or question.state is QuestionState.OPEN
+            assert question.messages(1000, len, buttons=True)
         case "RUNNER":
             runner = store.runners.get(USER, name)
             assert runner is not None
@@ -72,7 +71,7 @@ def go_on(world: World) -> None:
     assert turn is not None
     name = TurnName(USER, "laptop", "s-1", turn.id, turn.fence)
     with contextlib.suppress(RequestRefused):
-        poll_turns(world.services, USER, "laptop")
+        poll(world.services, USER, "laptop")
     with contextlib.suppress(RequestRefused):
         report_turn(world.services, name, Report(9, said="Still.", acknowledged=["0002", "q2"]))
     world.messages()

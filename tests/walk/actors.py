@@ -81,6 +81,8 @@ class Actor:
     """The turn and the fence of a dead process of this runner, whose lock it holds."""
     given: frozenset[str] = frozenset()
     """The words that the result names which it posts."""
+    answered: frozenset[int] = frozenset()
+    """The questions that do not block whose answers the result names."""
     beats: list[Callable[[], None]] = field(default_factory=list)
 
 

@@ -40,7 +40,15 @@ class Configuration:
     asks: int = 0
     """Questions of the machine's agent, and presses of their buttons."""
     presses: int = 0
+    choices: bool = False
+    """Whether the agent asks for choices too, some of which do not block."""
+    patient: bool = False
+    """Whether the person presses only after the turn that asked."""
+    queues: int = 0
+    """Messages that the person sends with `/queue`."""
     revokes: int = 0
+    orders: int = 0
+    """Times that the person types `/model`, which the machine answers."""
     conflicts: int = 1
     """Writes that are refused because another transaction is at work, or whose answer is lost."""
     calm: bool = False
@@ -126,4 +134,28 @@ WITH_MACHINE = (
     Configuration("kick_away", runners=1, kickoff=True, crashes=1, machine_stays=False),
     Configuration("no_cloud_machine", runners=1, messages=2, crashes=1, naps=1, executors=False),
     Configuration("no_cloud_to_machine", runners=1, cloud_first=True, messages=2, machines=1, executors=False),
+)
+WITH_ORDERS = (
+    Configuration("calm_order", runners=1, messages=1, orders=2, conflicts=0, calm=True),
+    Configuration("order", runners=2, messages=1, orders=2, crashes=2, naps=1, copies=2, late_copies=1),
+    Configuration("order_stop", runners=1, messages=2, orders=1, stops=1, crashes=1, late_copies=1),
+    Configuration("order_move", runners=2, messages=1, orders=2, resumes=1, brings=1, crashes=1, naps=1),
+    Configuration("order_hand_over", runners=1, messages=1, orders=1, moves=1, crashes=1, naps=1),
+    Configuration("order_revoke", runners=2, messages=1, orders=2, revokes=1, crashes=1, naps=1),
+    Configuration("order_switch", runners=1, messages=1, orders=2, clouds=1, machines=1, crashes=1, copies=1),
+    Configuration("order_away", runners=1, messages=1, orders=2, crashes=2, machine_stays=False),
+)
+"""With a machine that gets orders. Apart from the others, so that their seeds lead to the same walks as before."""
+WITH_CHOICES = (
+    Configuration("calm_queue", runners=1, messages=2, queues=2, conflicts=0, calm=True),
+    Configuration("choose", runners=1, messages=3, asks=3, presses=3, choices=True, naps=1),
+    Configuration("choose_crash", runners=2, messages=3, asks=3, presses=3, choices=True, crashes=2),
+    Configuration("choose_stop", runners=1, messages=3, asks=2, presses=2, choices=True, stops=1, crashes=1),
+    Configuration("choose_resume", runners=1, messages=2, asks=2, presses=2, choices=True, resumes=1, brings=1),
+    Configuration("choose_switch", runners=1, messages=2, asks=2, presses=2, choices=True, clouds=1, machines=1),
+    Configuration("choose_copies", runners=2, messages=2, asks=3, presses=4, choices=True, copies=2, naps=1),
+    Configuration("choose_late", runners=1, messages=2, asks=3, presses=3, choices=True, patient=True, crashes=1),
+    Configuration("choose_late_stop", runners=2, messages=2, asks=3, presses=4, choices=True, patient=True, stops=1),
+    Configuration("queue", runners=1, messages=2, queues=2, crashes=1, naps=1),
+    Configuration("queue_choose", runners=2, messages=2, queues=2, asks=2, presses=2, choices=True, crashes=1),
 )

@@ -215,9 +215,14 @@ class Functions(Stage):
         return self._start("runner", body, self._is_failed)
 
     def press(self, button: str) -> Actor:
-        """The person presses a button."""
+        """The person presses a button; if nothing happens, again."""
         request = WebhookRequest(f"pressed|t1|{button}|m1".encode(), {"signature": "good"})
-        return self._start("press", partial(receive_message, self.services, "chat", request), self._is_failed)
+
+        def ended(error: BaseException | None) -> None:
+            if self._is_failed(error):
+                self.press(button)
+
+        return self._start("press", partial(receive_message, self.services, "chat", request), ended)
 
     def revoke(self) -> Actor:
         """The user revokes the machine; if that fails, again."""
@@ -265,8 +270,10 @@ class Functions(Stage):
         return error is not None
 
     def _new_rows(self, before: str) -> set[str]:
+        """New rows that `/stop` closes: not those of orders."""
         rows = [item for item in self.tables.all(Table.SESSIONS) if item["pk"] == f"INBOX#{THREAD.route}"]
-        return {row["sk"] for row in rows if row["status"] == "new" and row["sk"] < before}
+        new = [row for row in rows if row["status"] == "new" and not row["text"].startswith("/model")]
+        return {row["sk"] for row in new if row["sk"] < before}
 
     def _rows_of_turn(self) -> set[str]:
         turn = self.tables.look(f"SESSION#{SESSION}", "META").get("turn", {})

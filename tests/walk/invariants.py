@@ -65,6 +65,8 @@ class Invariants:
             self._settled(old)
         elif sk.startswith("Q#"):
             self._question(write.key, old or {}, new or {})
+        elif sk.startswith("ORDER#"):
+            self._order(old or {}, new or {}, writes)
 
     def began(self, actor: Actor) -> None:
         """The agent is asked."""
@@ -86,7 +88,10 @@ class Invariants:
             self.committed = [key for key in self.committed if not key.startswith(journal)]
 
     def _question(self, key: Mapping[str, Any], old: Item, new: Item) -> None:
-        """Asked and answered only while its turn is alive at its fence, and decided once."""
+        """Asked and answered only while its turn is alive at its fence, and decided once.
+
+        The answer to one that does not block may come later: then it is a row.
+        """
         turn_id, fence, _ = key["sk"].removeprefix("Q#").rsplit("#", 2)
         turn = self._tables.look(key["pk"], "META").get("turn", {})
         is_alive = (turn.get("id"), turn.get("fence"), turn.get("state")) == (turn_id, int(fence), CLAIMED)
@@ -94,9 +99,27 @@ class Invariants:
         if now == "open" and was is None:
             _expect(is_alive, "a question is asked after its turn")
         elif now == "answered" and was != now:
-            _expect(is_alive, "a question is answered after its turn")
+            is_late = new.get("blocks") is False and "row" in new
+            _expect(is_alive or is_late, "a question is answered after its turn")
             _expect(self._clock.now() < new["expires_ms"], "a question is answered after its time")
         _expect(was in (None, "open") or now in (None, was), f"a question that is {was} becomes {now}")
+
+    def _order(self, old: Item, new: Item, writes: Sequence[Write]) -> None:
+        """Taken only where it was made, by one process at a time; over once, together with what the person is told."""
+        was, now = old.get("state"), new.get("state")
+        _expect(was not in ("done", "void") or old == new, f"an order that is {was} changes")
+        if now == "taken" and new["fence"] != old["fence"]:
+            meta = self._tables.look(f"SESSION#{new['session_id']}", "META")
+            _expect((meta["owner"], meta["epoch"]) == (new["route"], new["epoch"]), "an order is taken after a move")
+            _expect(was == "offered" or old["lease_until"] <= self._clock.now(), "a held order is taken")
+            _expect(new["fence"] == old["fence"] + 1 <= STRIKES, "an order is taken too often")
+            _expect(not self._is_revoked(), "a revoked runner takes an order")
+        elif now in ("done", "void"):
+            _expect(now == "void" or was == "taken", "an order is done that nobody has taken")
+            told = [
+                write for write in writes if isinstance(write, Put) and str(write.item["sk"]).startswith("OUT#told-")
+            ]
+            _expect(len(told) == 1, "an order ends, and nobody is told")
 
     def _native(self, actor: Actor, old: Item, new: Item) -> None:
         """Only a machine's commit says what its agent has seen; a machine leaves no mark of an interrupted run."""
@@ -177,6 +200,8 @@ class Invariants:
                 left = {row for row in offer.get("rows", ()) if self._are_new({**offer, "rows": [row]})}
                 _expect(left == set(offer.get("rows", ())) - actor.given, "a commit closes other rows than were given")
                 _expect(offer.get("result", {}).get("fence") == was["fence"], "a result is not kept")
+                is_kept = any(isinstance(write, Put) and "~" in str(write.item.get("sk")) for write in writes)
+                _expect(is_kept or not self._missed(actor, old["pk"], was), "an answer that was not taken is lost")
             else:
                 _expect(not self._are_new(offer) or not offer.get("rows"), "a commit leaves its rows open")
             _expect("resume_pending" not in new, "a commit leaves the mark of an interruption")
@@ -189,6 +214,18 @@ class Invariants:
             _expect(_is_idle(was, self._clock.now()), "a handoff is requested while an executor works")
         elif self._are_new(offer) and not self._is_revoked():
             self._withdrawn(was, new, is_kickoff="handoff" in offer)
+
+    def _missed(self, actor: Actor, pk: str, turn: Mapping[str, Any]) -> bool:
+        """Whether a question that does not block was answered, and the agent has not taken the answer."""
+        prefix = f"Q#{turn['id']}#{turn['fence']:06}#"
+        asked = [one for one in self._tables.all(Table.SESSIONS) if one["pk"] == pk and one["sk"].startswith(prefix)]
+        return any(
+            one.get("blocks") is False
+            and one["state"] == "answered"
+            and "row" not in one
+            and int(one["sk"].rpartition("#")[2]) not in actor.answered
+            for one in asked
+        )
 
     def _may_end(self, actor: Actor, was: Mapping[str, Any]) -> None:
         """The executor that has claimed the turn, or any other while none works on it."""
@@ -258,8 +295,10 @@ def undrained(tables: WalkTables) -> list[str]:
             left.append(f"{pk} has turn {item['turn']['id']}")
         elif sk.startswith("RT#") and "settled" not in item:
             left.append(f"{sk} is not settled")
-        elif sk.startswith("Q#") and item["state"] == "open":
+        elif sk.startswith("Q#") and item["state"] == "open" and item.get("blocks") is not False:
             left.append(f"{sk} is open")
+        elif sk.startswith("ORDER#"):
+            left += [f"{sk} is {item['state']}"] if item["state"] in ("offered", "taken") else []
         elif pk.startswith("RUNNER#"):
             left.append(f"{sk} is still polled")
         elif (

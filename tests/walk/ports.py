@@ -1,6 +1,6 @@
 """The ports of a walk: each call is a step, before which other actors may run or this one may die."""
 
-# ruff: noqa: ARG002  # a fake takes what its port passes, and need not use it
+# a fake takes what its port passes, and need not use it
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
@@ -8,9 +8,10 @@ from typing import Any, Protocol, TypeVar
 from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.errors import AgentCancelled, AgentError, Conflict
-from shared.ports.agents import Cancellation, Listener
+from shared.ports.agents import Listener, TurnInput
 from shared.ports.queue import Run, TurnMessage
 from shared.ports.tables import Delete, Index, Item, Key, Page, Put, Table, Update, Write
+from shared.store.orders import orders_of
 from tests.support.fake_platform import FakePlatform, Idempotency
 from tests.support.fake_queue import FakeQueue, FakeRunQueue, ManualClock, Waiting
 from tests.support.memory_tables import MemoryTables
@@ -57,9 +58,11 @@ class WalkTables(MemoryTables):
         """Whether a sweep would find anything."""
         return any(item.get("due_at", now + 1) <= now for table in Table for item in self._items[table].values())
 
-    def has_pointers(self) -> bool:
+    def has_pointers(self, now: int) -> bool:
         """Whether a runner that polls would find anything."""
-        return any(pk.startswith("RUNNER#") for pk, *_ in self._items[Table.SESSIONS])
+        polled = [item for (pk, *_), item in self._items[Table.SESSIONS].items() if pk.startswith("RUNNER#")]
+        waiting = [item for item in polled if not item["sk"].startswith("ORDER#")]
+        return bool(waiting) or any(order.may_be_taken(now) for order in orders_of(polled))
 
     def questions(self) -> list[str]:
         """The beginnings of the buttons of all questions that are stored."""
@@ -181,18 +184,10 @@ class WalkAgent:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        note: str | None,
-        deadline: int,
-        cancellation: Cancellation,
-        progress: Listener | None = None,
-    ) -> str:
-        self._stage.step("agent.reply", len(messages), note or "")
-        answer = self._stage.work(messages, progress)
-        if isinstance(answer, AgentCancelled) and not cancellation.is_cancelled:
+    def reply(self, turn: TurnInput) -> str:
+        self._stage.step("agent.reply", len(turn.messages), turn.note or "")
+        answer = self._stage.work(turn.messages, turn.progress)
+        if isinstance(answer, AgentCancelled) and not turn.cancellation.is_cancelled:
             return "not cancelled after all"
         if isinstance(answer, AgentError):
             raise answer

@@ -5,24 +5,36 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from shared.domain.messages import KICKOFF_PREFIX, Message
-from shared.domain.questions import Option
-from shared.errors import Conflict, OtherResult, RunnerRevoked, TurnEnded, TurnSuperseded, TurnTaken, UnknownTurn
+from shared.domain.orders import Order
+from shared.domain.questions import CHOICE, Option
+from shared.errors import (
+    Conflict,
+    OtherResult,
+    RunnerRevoked,
+    TurnEnded,
+    TurnSuperseded,
+    TurnTaken,
+    UnknownOrder,
+    UnknownTurn,
+)
 from shared.services import Services
 from shared.use_cases.runners.claim_machine_turn import MachineClaim, begin_turn, claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
-from shared.use_cases.runners.register import poll_turns
+from shared.use_cases.runners.register import note_sign, poll
 from shared.use_cases.runners.report_turn import Asked, Report, ReportAnswer, report_turn
+from shared.use_cases.runners.take_order import OrderAnswer, OrderName, answer_order, renew_order, take_order
 from shared.use_cases.runners.take_result import MachineResult, take_result
 from tests.support.machine import digest_of
 from tests.support.use_case_world import USER
 from tests.walk.actors import Actor
+from tests.walk.configurations import Configuration
 
 T = TypeVar("T")
 RUNNER = "laptop"
 BEAT = 30_000
 TRIES = 8
 OPTIONS = (Option("yes", "allow_once", "Allow"), Option("no", "reject_once", "Reject"))
-FINAL = (TurnEnded, TurnSuperseded, TurnTaken, UnknownTurn, RunnerRevoked)
+FINAL = (TurnEnded, TurnSuperseded, TurnTaken, UnknownTurn, UnknownOrder, RunnerRevoked)
 
 
 class Violation(BaseException):
@@ -33,6 +45,7 @@ class Stage(Protocol):
     """What a process needs of a walk."""
 
     services: Services
+    configuration: Configuration
 
     def step(self, *what: object) -> None: ...
     def sleep(self, actor: Actor, milliseconds: int) -> None: ...
@@ -56,6 +69,8 @@ class LocalMachine:
     """A result that is not posted, and how many messages its agent knows with it."""
     words: set[str] = field(default_factory=set)
     """The words that its agent was given, ever."""
+    answers: set[tuple[str, int, int]] = field(default_factory=set)
+    """Answers to questions (turn, fence, number) that its agent was given and the service knows it."""
 
     def prompt(self, words: Sequence[str], *, has_note: bool) -> None:
         """The agent gets words. It must not get the same ones twice without being told of the interruption."""
@@ -74,6 +89,10 @@ class RunnerProcess:
     me: Actor
     seq: int = 0
     asked: int = 0
+    loose: set[int] = field(default_factory=set)
+    """Questions that do not block and are not decided."""
+    taken: list[int] = field(default_factory=list)
+    """Those of them whose answers the agent has got."""
     steered: dict[str, str] = field(default_factory=dict)
     acknowledged: list[str] = field(default_factory=list)
 
@@ -89,7 +108,11 @@ class RunnerProcess:
 
     def _run_turn(self) -> None:
         machine, services = self.machine, self.stage.services
-        _, pointers = poll_turns(services, USER, RUNNER)
+        known, pointers, orders = poll(services, USER, RUNNER)
+        note_sign(services, known)
+        if orders and (not pointers or self.stage.pick(2)):
+            self._do(orders[self.stage.pick(len(orders))])
+            return
         if not pointers:
             return
         pointer = pointers[self.stage.pick(len(pointers))]
@@ -113,6 +136,22 @@ class RunnerProcess:
             self._prompt(claim)
             self._work(name, claim)
 
+    def _do(self, order: Order) -> None:
+        """Take an order, do it and answer."""
+        services = self.stage.services
+        name, claim_id = OrderName(USER, RUNNER, order.id), services.new_id()
+        taken = self._call(lambda: take_order(services, name, claim_id=claim_id))
+        if self.stage.may("copy", 0.3) and self._call(lambda: take_order(services, name, claim_id=claim_id)) != taken:
+            raise Violation("a repeated take has another answer")
+        name = OrderName(USER, RUNNER, order.id, taken.fence)
+        for _ in range(self.stage.pick(4)):
+            self.stage.sleep(self.me, self.stage.pick(BEAT))
+            self._call(lambda: renew_order(services, name))
+        answer = OrderAnswer(claim_id, current=taken.argument)
+        self._call(lambda: answer_order(services, name, answer))
+        if self.stage.may("copy", 0.5):
+            self._call(lambda: answer_order(services, name, answer))
+
     def _locks(self, name: TurnName) -> bool:
         for _ in range(TRIES):
             if self.machine.lock in (None, self.me):
@@ -129,6 +168,13 @@ class RunnerProcess:
         unseen = [str(message.get("id", "")).rpartition("/")[2] for message in claim.unseen]
         words = [word.id for word in claim.words]
         machine.prompt([*(one for one in unseen if one), *words], has_note=session.native_dirty)
+        carried = {(one.turn_id, one.fence, one.number) for one in claim.answers}
+        if carried & machine.answers:
+            raise Violation("an answer is given twice")
+        rows = {one.row for one in claim.answers if one.row}
+        if not rows <= set(words):
+            raise Violation("the words of an answer are not given")
+        self.acknowledged += [one.later_acknowledgement for one in claim.answers]
         machine.knows = max(machine.knows, session.message_count)
         self.stage.step("prompts", words, "with a note" if session.native_dirty else "")
 
@@ -136,15 +182,18 @@ class RunnerProcess:
         given = [word.id for word in claim.words]
         for _ in range(self.stage.pick(4)):
             if self.stage.may("ask", 0.5):
-                self._ask(name)
+                given += self._ask(name, claim)
             heard = self._report(name, said="working" if self.stage.pick(2) else None)
             given += self._steer(heard, claim)
             self.stage.sleep(self.me, self.stage.pick(BEAT))
+            self._take_loose(heard, claim, given)
         self.stage.step("agent is done", given)
         is_failure = self.stage.may("failure", 0.5)
         messages: list[Message] = [{"role": "assistant", "content": f"machine's reply to {given}"}]
         digest = digest_of(messages, given)
-        result = MachineResult(digest, messages, str(messages[0]["content"]), given, is_failure=is_failure)
+        result = MachineResult(
+            digest, messages, str(messages[0]["content"]), given, is_failure=is_failure, answered=self.taken
+        )
         self.machine.spool = name, result, claim.session.message_count + len(given) + len(messages)
         self._post_spool()
 
@@ -155,18 +204,38 @@ class RunnerProcess:
             raise Violation("words of the claim are steered too")
         self.machine.prompt(late, has_note=claim.session.native_dirty)
         self.steered |= {word.id: word.text for word in heard.steered}
-        self.acknowledged = list(self.steered)
+        self.acknowledged = list(dict.fromkeys((*self.acknowledged, *self.steered)))
         return late
 
-    def _ask(self, name: TurnName) -> None:
-        """Ask, and wait for the service's word: an answer, or that it expired."""
+    def _ask(self, name: TurnName, claim: MachineClaim) -> list[str]:
+        """Ask, and wait for the service's word: an answer, or that it expired. Returns the words that were the answer."""
         self.asked += 1
-        heard = self._report(name, asked=[Asked(self.asked, "May I?", OPTIONS)])
-        while not any(question.number == self.asked for question in heard.decided):
+        kind = self.stage.pick(3) if self.stage.configuration.choices else 0
+        choice = {"kind": CHOICE, "free": True, "blocks": kind == 1} if kind else {}
+        heard = self._report(name, asked=[Asked(self.asked, "May I?", OPTIONS, **choice)])  # type: ignore[arg-type]
+        if kind == 2:
+            self.loose.add(self.asked)
+            return []
+        while not (decided := [question for question in heard.decided if question.number == self.asked]):
             self.stage.sleep(self.me, BEAT)
             heard = self._report(name)
-        self.stage.step("hears", heard.decided[0].state.value)
-        self._report(name, acknowledged=[f"q{self.asked}"])
+        (decision,) = decided
+        self.stage.step("hears", decision.state.value)
+        rows = [decision.row] if decision.row else []
+        self.machine.prompt(rows, has_note=claim.session.native_dirty)
+        self._report(name, acknowledged=[decision.acknowledgement])
+        self.machine.answers.add((name.turn_id, name.fence, decision.number))
+        return rows
+
+    def _take_loose(self, heard: ReportAnswer, claim: MachineClaim, given: list[str]) -> None:
+        """Some answers to questions that do not block are in time."""
+        for decision in heard.decided:
+            if decision.number in self.loose and self.stage.pick(2):
+                self.loose.remove(decision.number)
+                self.taken.append(decision.number)
+                rows = [decision.row] if decision.row else []
+                self.machine.prompt(rows, has_note=claim.session.native_dirty)
+                given += rows
 
     def _report(
         self,
@@ -188,6 +257,7 @@ class RunnerProcess:
         machine.lock = self.me
         name, result, knows = machine.spool
         self.me.claim, self.me.given = (name.turn_id, name.fence), frozenset(result.given)
+        self.me.answered = frozenset(result.answered)
         try:
             self._call(lambda: take_result(self.stage.services, name, result))
             if self.stage.may("copy", 0.5):

@@ -2,6 +2,8 @@
 
 python -m tests.walk.walk SEED              prints the trace of one seed
 python -m tests.walk.walk SEED machine      the same of one with a user's machine
+python -m tests.walk.walk SEED orders       the same of one whose machine gets orders
+python -m tests.walk.walk SEED choices      the same of one whose agent asks for choices
 """
 
 import random
@@ -14,10 +16,11 @@ from shared.errors import AgentCancelled, AgentError, AgentFailed, AgentUnavaila
 from shared.ports.agents import Listener
 from shared.ports.queue import Run
 from shared.ports.tables import Item, Table, Write
+from shared.use_cases.chat.dial_commands import LONGEST_WAIT
 from tests.support.fake_queue import NOW
 from tests.support.use_case_world import TURN_LEASE
 from tests.walk.actors import Actor, Workers
-from tests.walk.configurations import CONFIGURATIONS, WITH_MACHINE
+from tests.walk.configurations import CONFIGURATIONS, WITH_CHOICES, WITH_MACHINE, WITH_ORDERS, Configuration
 from tests.walk.functions import MINUTE, SECOND, THREAD, Functions, no_real_time
 from tests.walk.invariants import SESSION, check_end, undrained
 from tests.walk.runner import Violation
@@ -48,7 +51,9 @@ class Failure(AssertionError):
     """A seed whose walk broke a rule."""
 
     def __init__(self, walk: "Walk", reason: str) -> None:
-        kind = " machine" if walk.configuration.runners else ""
+        kind = " machine" if walk.configuration in WITH_MACHINE else ""
+        kind = " choices" if walk.configuration in WITH_CHOICES else kind
+        kind = " orders" if walk.configuration in WITH_ORDERS else kind
         alone = f"seed {walk.seed} ({walk.configuration.name}); alone: python -m tests.walk.walk {walk.seed}{kind}"
         super().__init__("\n".join([reason, alone, *walk.trace.lines(), reason, alone]))
         self.reason = reason
@@ -57,9 +62,19 @@ class Failure(AssertionError):
 class Walk(Functions):
     """One walk. Its seed decides who goes on, who dies, sleeps or is repeated, and what the person does when."""
 
-    def __init__(self, seed: int, workers: Workers, *, with_machine: bool = False) -> None:
+    def __init__(
+        self,
+        seed: int,
+        workers: Workers,
+        *,
+        with_machine: bool = False,
+        with_choices: bool = False,
+        with_orders: bool = False,
+    ) -> None:
         self.seed = seed
-        kinds = WITH_MACHINE if with_machine else CONFIGURATIONS
+        kinds: Sequence[Configuration] = WITH_MACHINE if with_machine else CONFIGURATIONS
+        kinds = WITH_CHOICES if with_choices else kinds
+        kinds = WITH_ORDERS if with_orders else kinds
         config = kinds[seed % len(kinds)]
         self._random = random.Random(seed)  # noqa: S311  # a seed must lead to the same walk
         # A sender that sleeps may repeat a message where only reading back tells what has arrived.
@@ -236,7 +251,7 @@ class Walk(Functions):
             yield from (partial(self._take_run, waiting) for waiting in self.runs.waiting if waiting[1] <= now)
         if self._is_polling() and self._next_poll <= now:
             yield self._poll
-        if self._faults.get("press") and (questions := self.tables.questions()):
+        if self._faults.get("press") and (questions := self._pressable()):
             yield partial(self._press, questions)
 
     def _has_sweep(self) -> bool:
@@ -250,12 +265,17 @@ class Walk(Functions):
         if self._phase == "executors dead" or (self._phase == "rest" and not self.configuration.machine_stays):
             return False
         processes = sum(actor.kind == "runner" for actor in self.baton.alive)
-        has_work = self.machine.spool is not None or self.tables.has_pointers()
+        has_work = self.machine.spool is not None or self.tables.has_pointers(self.clock.now())
         return processes < self.configuration.runners and has_work
 
     def _poll(self) -> Actor:
         self._next_poll = self.clock.now() + (SECOND if self.configuration.calm else 10 * SECOND)
         return self.runner()
+
+    def _pressable(self) -> list[str]:
+        turn = self.tables.look(f"SESSION#{SESSION}", "META").get("turn", {}).get("id")
+        asked = self.tables.questions()
+        return [one for one in asked if f".{turn}." not in one] if self.configuration.patient else asked
 
     def _press(self, questions: Sequence[str]) -> Actor:
         self._faults["press"] -= 1
@@ -286,9 +306,10 @@ class Walk(Functions):
 
     def _shuffled_acts(self) -> list[str]:
         config = self.configuration
-        acts = ["say"] * config.messages + ["/stop"] * config.stops
+        acts = ["say"] * config.messages + ["/queue"] * config.queues + ["/stop"] * config.stops
         acts += ["resume"] * config.resumes + [f"/resume {SESSION}"] * config.brings
         acts += ["/handoff chat"] * config.moves
+        acts += ["/model opus"] * config.orders
         acts += ["/cloud"] * config.clouds + ["/machine"] * config.machines + ["revoke"] * config.revokes
         self._random.shuffle(acts)
         return acts + ["again"] * config.late_copies
@@ -313,7 +334,8 @@ class Walk(Functions):
             return self.revoke()
         if act == "again":
             return self.webhook(self._random.choice(self._said))
-        text = f"words {len(self._said)}" if act == "say" else act
+        words = f"words {len(self._said)}"
+        text = {"say": words, "/queue": f"/queue {words}"}.get(act, act)
         self._said.append(f"e{len(self._said):03}|t1|{text}")
         self.trace.note("person", self._said[-1])
         return self.webhook(self._said[-1])
@@ -371,7 +393,7 @@ class Walk(Functions):
 
     def _time_to_rest(self) -> int:
         if self.configuration.calm:
-            return REST_IF_CALM
+            return REST_IF_CALM + (int(LONGEST_WAIT * SECOND) if self.configuration.orders else 0)
         if self.configuration.runners and self.configuration.executors:
             return REST_WITH_MACHINE
         return REST if self.configuration.executors else REST_WITHOUT_EXECUTORS
@@ -384,8 +406,8 @@ class Walk(Functions):
         commands = [line.split("|")[0] for line in self._said if line.endswith(("/stop", "/cloud", "/machine"))]
         rows = [self.tables.look(f"INBOX#{THREAD.route}", event_id) for event_id in commands]
         unanswered = [row["sk"] for row in rows if row.get("status") == "new"]
-        # A `/handoff` waits for its confirmation in a line of its own.
-        blocked = [waiting for waiting in self.queue.waiting if not waiting.line.startswith("handoff ")]
+        # A `/handoff` waits for its confirmation in a line of its own, an order for its machine.
+        blocked = [one for one in self.queue.waiting if not one.line.startswith(("handoff ", "model "))]
         if blocked or unanswered:
             raise Failure(self, f"the place is blocked: {blocked}, commands {unanswered}")
 
@@ -421,6 +443,7 @@ def _itself(actor: Actor) -> Actor:
 
 if __name__ == "__main__":
     with Workers() as threads:
-        walk = Walk(int(sys.argv[1]), threads, with_machine="machine" in sys.argv[2:])
+        kinds = {f"with_{kind}": kind in sys.argv[2:] for kind in ("machine", "choices", "orders")}
+        walk = Walk(int(sys.argv[1]), threads, **kinds)
         walk.run()
     sys.stdout.write("\n".join(walk.trace.lines()) + "\n")

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from shared.agents.answers import NO_MODEL, said_so_far
-from shared.agents.attempts import ProviderBusy, ServerAgent, Turn
+from shared.agents.attempts import ProviderBusy, ServerAgent
 from shared.agents.bedrock.answers import BUSY, error_of, read_answer, refuses_to_stream
 from shared.agents.bedrock.messages import to_converse
 from shared.agents.cancelling import Opened, cancellable
 from shared.agents.transcript.conversation import Conversation
 from shared.aws.bedrock import Bedrock, ConverseFailed
 from shared.errors import AgentFailed
-from shared.ports.agents import Listener
+from shared.ports.agents import Listener, TurnInput
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
@@ -25,7 +25,7 @@ class BedrockAgent(ServerAgent):
         self._bedrock = Bedrock(settings.agent_url)
         self._may_stream = True
 
-    def asking(self, turn: Turn) -> Callable[[Conversation], str]:
+    def asking(self, turn: TurnInput) -> Callable[[Conversation], str]:
         """The model streams its answer if there is progress to show."""
         if not self._settings.agent_model:
             raise AgentFailed(NO_MODEL)
@@ -39,7 +39,7 @@ class BedrockAgent(ServerAgent):
 
         return ask
 
-    def _ask(self, request: dict[str, Any], turn: Turn) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], turn: TurnInput) -> dict[str, Any]:
         """The answer, streamed if it can be. Raises ConverseFailed, ProviderBusy or AgentCancelled."""
         on_text = _shown_to(turn.progress) if turn.progress and self._may_stream else None
 

@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable
 
 from shared.agents.answers import brief, reply_text
-from shared.agents.attempts import ProviderBusy, ServerAgent, TooLong, Turn, seconds_to_wait
+from shared.agents.attempts import ProviderBusy, ServerAgent, TooLong, seconds_to_wait
 from shared.agents.http_client import CUT_OFF, HttpClient, HttpResponse, agent_key
 from shared.agents.openai.messages import to_openai
 from shared.agents.transcript.conversation import Conversation
 from shared.domain.messages import digest
 from shared.errors import AgentFailed
+from shared.ports.agents import TurnInput
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
@@ -33,7 +34,7 @@ class HttpAgent(ServerAgent):
         super().__init__(settings, secrets, clock)
         self._client = HttpClient(clock)
 
-    def asking(self, turn: Turn) -> Callable[[Conversation], str]:
+    def asking(self, turn: TurnInput) -> Callable[[Conversation], str]:
         """The answer comes in one piece, so there is no progress."""
         url = self._settings.agent_url
         if not url:

@@ -4,13 +4,14 @@ import json
 from collections.abc import Callable
 
 from shared.agents.answers import NO_MODEL
-from shared.agents.attempts import ServerAgent, Turn
+from shared.agents.attempts import ServerAgent
 from shared.agents.http_client import HttpClient, agent_key
 from shared.agents.openai.answers import read_completion, refuses_to_stream
 from shared.agents.openai.messages import to_openai
 from shared.agents.openai.stream import CompletionStream
 from shared.agents.transcript.conversation import Conversation
 from shared.errors import AgentFailed
+from shared.ports.agents import TurnInput
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
@@ -27,7 +28,7 @@ class OpenAIAgent(ServerAgent):
         self._client = HttpClient(clock)
         self._may_stream = True
 
-    def asking(self, turn: Turn) -> Callable[[Conversation], str]:
+    def asking(self, turn: TurnInput) -> Callable[[Conversation], str]:
         """The model streams its answer if there is progress to show."""
         model, progress = self._settings.agent_model, turn.progress
         if not model:

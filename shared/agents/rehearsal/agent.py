@@ -8,7 +8,7 @@ from itertools import takewhile
 from shared.agents.rehearsal.long import LONG_ANSWER
 from shared.domain.messages import Message, count_by_role, text_of
 from shared.errors import AgentCancelled, AgentFailed, AgentUnavailable
-from shared.ports.agents import Cancellation, Listener
+from shared.ports.agents import Listener, TurnInput
 from shared.ports.clock import Clock
 from shared.ports.secrets import Secrets
 from shared.settings import Settings
@@ -33,25 +33,18 @@ class RehearsalAgent:
         self._seconds = settings.rehearsal_seconds
         self._clock = clock
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        note: str | None,
-        deadline: int,
-        cancellation: Cancellation,
-        progress: Listener | None = None,
-    ) -> str:
+    def reply(self, turn: TurnInput) -> str:
         """Report how many messages came, by role, and the last one."""
-        asked = _latest(messages)
+        asked = _latest(turn.messages)
         command, number = _command(" ".join(text_of(message) for message in asked))
-        answer = _confirmation(messages) if asked and asked[-1].get("internal") else _answer(messages, asked, note)
+        is_kickoff = bool(asked and asked[-1].get("internal"))
+        answer = _confirmation(turn.messages) if is_kickoff else _answer(turn.messages, asked, turn.note)
         if command == "slow" and number is not None:
-            self._work(number, deadline, cancellation)
-        elif progress and not command and self._seconds >= SPEAKS_FROM:
-            self._speak(answer, progress, deadline, cancellation)
+            self._work(number, turn)
+        elif turn.progress and not command and self._seconds >= SPEAKS_FROM:
+            self._speak(answer, turn.progress, turn)
         else:
-            self._work(self._seconds, deadline, cancellation)
+            self._work(self._seconds, turn)
         if command == "fail":
             raise AgentFailed("The rehearsal agent was asked to fail. Ask it anything else and it answers.")
         if command == "unavailable":
@@ -60,17 +53,17 @@ class RehearsalAgent:
             return LONG_ANSWER
         return answer
 
-    def _speak(self, answer: str, progress: Listener, deadline: int, cancellation: Cancellation) -> None:
+    def _speak(self, answer: str, progress: Listener, turn: TurnInput) -> None:
         """Take `rehearsal_seconds`, and say more of the answer each second."""
         said = 0.0
         while said < self._seconds:
-            self._work(min(1.0, self._seconds - said), deadline, cancellation)
+            self._work(min(1.0, self._seconds - said), turn)
             said += 1.0
             progress(answer[: math.ceil(len(answer) * min(1.0, said / self._seconds))])
 
-    def _work(self, seconds: float, deadline: int, cancellation: Cancellation) -> None:
-        left = max(0.0, (deadline - self._clock.now()) / 1000)
-        if cancellation.wait(min(seconds, left)):
+    def _work(self, seconds: float, turn: TurnInput) -> None:
+        left = max(0.0, (turn.deadline - self._clock.now()) / 1000)
+        if turn.cancellation.wait(min(seconds, left)):
             raise AgentCancelled
         if seconds > left:
             raise AgentUnavailable("The rehearsal agent was asked to be slow, and the turn's time ran out.")

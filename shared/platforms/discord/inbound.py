@@ -2,9 +2,11 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from shared.domain.attachments import OTHER, counted, kind_of_media
 from shared.domain.commands import COMMANDS
 from shared.domain.messages import whole
 from shared.domain.routes import Place
@@ -18,6 +20,7 @@ BUTTON = 2
 ONLY_FOR_THE_SENDER = 1 << 6
 # A plain message and a reply to one; every other type is a notice of Discord (a pin, a boost, an opened thread).
 _WRITTEN = frozenset({0, 19})
+_IS_VOICE_MESSAGE = 1 << 13
 
 # What the answer to an interaction needs: the ids of application and interaction, and its token.
 HANDLE = re.compile(r"([0-9]{1,20})/([0-9]{1,20})/([A-Za-z0-9_.=-]{1,1000})")
@@ -27,6 +30,8 @@ _NOTHING = Answer({"type": CHANGE_NOTHING})
 SAY = "say"
 _MENTION = re.compile(r"\s*<@!?([0-9]+)>[\s,:]*")
 _QUOTE_LIMIT = 1800
+# An id begins with the milliseconds since Discord's first day.
+_EPOCH, _TIME_BITS = 1_420_070_400_000, 22
 
 
 def parse(raw: bytes, *, relayed: bool) -> Parsed:
@@ -54,9 +59,25 @@ def _message(message: Mapping[str, Any], *, direct: bool) -> Parsed:
     if message["type"] not in _WRITTEN:
         return Parsed(ignored="a notice of Discord")
     text = _without_mention(message["content"], message.get("mentions", ()))
-    if not text:
+    forwards = [snapshot["message"] for snapshot in message.get("message_snapshots") or ()]
+    forwarded = "\n\n".join(filter(None, ((forward.get("content") or "").strip() for forward in forwards)))
+    kinds = [kind for part in (message, *forwards) for kind in _kinds(part)]
+    if forwards and not (forwarded or kinds):
+        kinds = [OTHER]
+    if not (text or forwarded or kinds):
         return Parsed(ignored="a message without text")
-    return Parsed((_inbound(message, author, text, private=direct),))
+    inbound = _inbound(message, author, text, private=direct)
+    return Parsed((replace(inbound, forwarded=forwarded, attachments=counted(kinds)),))
+
+
+def _kinds(message: Mapping[str, Any]) -> Iterator[str]:
+    is_voice = bool((message.get("flags") or 0) & _IS_VOICE_MESSAGE)
+    for file in message.get("attachments") or ():
+        yield "voice" if is_voice else kind_of_media(file.get("content_type"))
+    for _ in message.get("sticker_items") or ():
+        yield "sticker"
+    if message.get("poll"):
+        yield "poll"
 
 
 def _interaction(event: Mapping[str, Any]) -> Parsed:
@@ -115,7 +136,9 @@ def _is_private(event: Mapping[str, Any]) -> bool:
 
 def _inbound(event: Mapping[str, Any], user: Mapping[str, Any], text: str, *, private: bool) -> Inbound:
     name = user.get("global_name") or user.get("username") or ""
-    return Inbound(_in_order(event["id"]), _place(event, user), user["id"], text, private=private, name=name)
+    event_id = _in_order(event["id"])
+    place, written_at = _place(event, user), (int(event_id) >> _TIME_BITS) + _EPOCH
+    return Inbound(event_id, place, user["id"], text, private=private, name=name, written_at=written_at)
 
 
 def _place(event: Mapping[str, Any], user: Mapping[str, Any]) -> Place:

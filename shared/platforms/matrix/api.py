@@ -55,7 +55,9 @@ class Api(HttpApi):
         return {"Authorization": f"Bearer {self._token}"}
 
     def refusal(self, response: httpx.Response, said: Any, _: Lost) -> PlatformError | None:
-        if response.status_code == httpx.codes.TOO_MANY_REQUESTS and fits(said, {"retry_after_ms": None}):
+        if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
+            if not fits(said, {"retry_after_ms": None}):
+                return None  # newer homeservers say it in a header
             milliseconds = said["retry_after_ms"]
             seconds = retry_after(milliseconds / 1000 if isinstance(milliseconds, int) else None)
             return RateLimited(seconds or DEFAULT_RETRY_AFTER)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from shared.domain.attachments import Attachment
 from shared.domain.routes import Place
 from shared.platforms.matrix import SPEC
 from shared.platforms.matrix.render import KEY
@@ -15,6 +16,12 @@ Json = Mapping[str, Any]
 
 _PUSH = "_matrix/push/v1/notify"
 _EVENT_ID = re.compile(r"\$[!-~]{1,180}")
+MESSAGE = "m.room.message"
+_EVENTS = {"m.sticker": "sticker", "m.poll.start": "poll", "org.matrix.msc3381.poll.start": "poll"}
+MESSAGES = (MESSAGE, *_EVENTS)
+"""The types of events that a person writes."""
+_ATTACHED = {"m.image": "picture", "m.file": "file", "m.audio": "audio", "m.video": "video", "m.location": "location"}
+_VOICE = ("m.voice", "org.matrix.msc3245.voice")
 _WRITTEN = ("m.text", "m.emote")  # m.notice is the kind for bots: answering it could go on for ever
 _LATEST = 10**15
 # The reply that clients without threads quote above the text: `> <@person:server> words`, then a blank line.
@@ -69,7 +76,7 @@ def _read(event: Json) -> Event | str:
         return Invited(place, sender, addressee=_person(event["state_key"]))
     if kind == "m.room.encrypted":
         return Invited(place, sender)  # joining again says that the bot cannot read there
-    if kind != "m.room.message":
+    if kind not in MESSAGES:
         return "an event of another kind"
     if KEY in content:
         return "a message of the bot"
@@ -80,16 +87,41 @@ def _message(event: Json, place: Place, sender: str, content: Json) -> Inbound |
     relation = content.get("m.relates_to") or {}
     if relation.get("rel_type") == "m.replace":
         return "an edit"
-    if content["msgtype"] not in _WRITTEN:
+    if not content:
+        return "a deleted message"
+    attached = _attached(event["type"], content)
+    if attached is None and content["msgtype"] not in _WRITTEN:
         return "not a text"
-    text = content["body"]
+    text = content["body"] if attached is None else _caption(content)
     if relation.get("m.in_reply_to") and relation.get("is_falling_back") is not True:
         text = _QUOTED.sub("", text)
-    if not text.strip():
+    if attached is None and not text.strip():
         return "a message without text"
     root = _event_id(relation["event_id"]) if relation.get("rel_type") == "m.thread" else None
-    place = Place(SPEC.name, place.chat, root)
-    return Inbound(_sortable(event), place, sender, with_slash(text.strip()))
+    return Inbound(
+        _sortable(event),
+        Place(SPEC.name, place.chat, root),
+        sender,
+        with_slash(text.strip()),
+        written_at=event["origin_server_ts"],
+        attachments=() if attached is None else (Attachment(attached),),
+    )
+
+
+def _attached(kind: str, content: Json) -> str | None:
+    """The kind of a message that is not a text."""
+    if kind != MESSAGE:
+        return _EVENTS[kind]
+    if any(name in content for name in _VOICE) and content["msgtype"] == "m.audio":
+        return "voice"
+    return _ATTACHED.get(content["msgtype"])
+
+
+def _caption(content: Json) -> str:
+    """The body of a file is a caption only if the name of the file is beside it; else it is that name, or a description."""
+    filename, body = content.get("filename"), content.get("body")
+    has_caption = isinstance(filename, str) and isinstance(body, str) and body != filename
+    return str(body) if has_caption else ""
 
 
 def _pushed(notice: Json) -> Event | str:
@@ -101,7 +133,7 @@ def _pushed(notice: Json) -> Event | str:
         return Invited(_place(notice["room_id"]), _person(sender))
     if kind == "m.room.encrypted":
         return Invited(_place(notice["room_id"]), _person(sender))
-    if kind not in ("m.room.message", None) or not notice.get("event_id"):
+    if kind not in (*MESSAGES, None) or not notice.get("event_id"):
         return "a notice of another kind"
     named = None if sender is None else _person(sender)
     return Announced(_place(notice["room_id"]), _event_id(notice["event_id"]), named)

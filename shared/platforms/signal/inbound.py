@@ -4,9 +4,10 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from shared.domain.attachments import counted, kind_of_media
 from shared.domain.routes import Place
 from shared.platforms.signal import SPEC
 from shared.platforms.webhooks import UNREADABLE, is_equal, is_fresh
@@ -15,6 +16,7 @@ from shared.ports.inbound import Inbound, Parsed
 TIME, SIGNATURE = "x-handoff-time", "x-handoff-signature"
 _PREFIX = "group."
 _GROUP_BYTES = 32
+_LONG_TEXT = "text/x-signal-plain"  # of a long text, which signal-cli has put into the message
 
 
 def sign(secret: str, raw: bytes, *, now: int) -> Mapping[str, str]:
@@ -47,8 +49,9 @@ def _message(envelope: Mapping[str, Any]) -> Parsed:
     data = envelope.get("dataMessage")
     if data is None:
         return Parsed(ignored="an envelope without a message")
-    text = data.get("message")
-    if not text or not text.strip():
+    text = data.get("message") or ""
+    attachments = counted(_kinds(data))
+    if not text.strip() and not attachments:
         return Parsed(ignored="a message without text")
     sender, sent_at = envelope["sourceUuid"], data["timestamp"]
     if not SPEC.is_person_id(sender) or type(sent_at) is not int or not 0 < sent_at < 10**14:
@@ -57,7 +60,26 @@ def _message(envelope: Mapping[str, Any]) -> Parsed:
     chat = sender if group is None else chat_of_group(group["groupId"])
     # Times are unique for a sender only.
     event_id = f"{sent_at:014d}-{hashlib.sha256(sender.encode()).hexdigest()[:16]}"
-    return Parsed((Inbound(event_id, Place(SPEC.name, chat), sender, text, private=group is None),))
+    place = Place(SPEC.name, chat)
+    inbound = Inbound(
+        event_id, place, sender, text.strip(), private=group is None, written_at=sent_at, attachments=attachments
+    )
+    return Parsed((inbound,))
+
+
+def _kinds(data: Mapping[str, Any]) -> Iterator[str]:
+    for file in data.get("attachments") or ():
+        kind = kind_of_media(file.get("contentType"))
+        if kind == "audio" and not file.get("filename"):
+            yield "voice"  # the apps name only files
+        elif file.get("contentType") != _LONG_TEXT or not data.get("message"):
+            yield kind
+    for _ in data.get("contacts") or ():
+        yield "contact"
+    if data.get("sticker"):
+        yield "sticker"
+    if data.get("pollCreate"):
+        yield "poll"
 
 
 def chat_of_group(group_id: str) -> str:

@@ -5,10 +5,12 @@ import hmac
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs
 
+from shared.domain.attachments import OTHER, counted, kind_of_media
 from shared.domain.routes import Place
 from shared.platforms.slack import SPEC
 from shared.platforms.webhooks import UNREADABLE, is_equal, is_fresh
@@ -17,6 +19,7 @@ from shared.ports.inbound import Answer, Inbound, Parsed, Pressed
 _EMPTY = Answer("")
 # The subtypes of messages that a person wrote; the others are notices of Slack (edits, joins, topics).
 _WRITTEN = frozenset({"thread_broadcast", "file_share", "me_message"})
+_RECORDED = {"slack_audio": "voice", "slack_video": "video"}
 _TS = re.compile(r"([0-9]{1,12})\.([0-9]{1,9})")
 # Slack escapes `<` everywhere else; a match that could run over one would take quadratic time.
 _MENTION = re.compile(r"\s*<@([^<>|]+)(?:\|[^<>]*)?>[\s:,]*")
@@ -58,10 +61,21 @@ def _parse_event(body: Mapping[str, Any]) -> Parsed:
     if event.get("subtype") and event["subtype"] not in _WRITTEN:
         return Parsed(ignored=f"a notice: {event['subtype']}" if str(event["subtype"]).isidentifier() else "a notice")
     text = _as_typed(event.get("text") or "", ours)
-    if not text:
+    shared = [entry for entry in event.get("attachments") or () if entry.get("is_share") is True]
+    forwarded = "\n\n".join(filter(None, (_as_typed(entry.get("text") or "", []) for entry in shared)))
+    kinds = [kind for entry in (event, *shared) for kind in _kinds(entry)]
+    if shared and not (forwarded or kinds):
+        kinds = [OTHER]
+    if not (text or forwarded or kinds):
         return Parsed(ignored="a message without text")
     place = _place(event["channel"], event.get("thread_ts"), event["ts"])
-    return Parsed((_message(_sortable(event["ts"]), place, event["user"], text),))
+    message = _message(_sortable(event["ts"]), place, event["user"], text)
+    return Parsed((replace(message, forwarded=forwarded, attachments=counted(kinds)),))
+
+
+def _kinds(entry: Mapping[str, Any]) -> Iterator[str]:
+    for file in entry.get("files") or ():
+        yield _RECORDED.get(file.get("subtype")) or kind_of_media(file.get("mimetype"))
 
 
 def _parse_form(headers: Mapping[str, str], form: Mapping[str, list[str]]) -> Parsed:
@@ -116,7 +130,8 @@ def _parse_command(headers: Mapping[str, str], form: Mapping[str, list[str]]) ->
 
 def _message(event_id: str, place: Place, sender: str, text: str) -> Inbound:
     _check_ids(place, sender)
-    return Inbound(event_id, place, sender, text, private=_is_private(place))
+    second = int(event_id.partition(".")[0])
+    return Inbound(event_id, place, sender, text, private=_is_private(place), written_at=second * 1000)
 
 
 def _check_ids(place: Place, sender: str) -> None:

@@ -5,12 +5,30 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from shared.domain.attachments import OTHER, Attachment
 from shared.domain.routes import Place
 from shared.platforms.telegram import SPEC
 from shared.platforms.webhooks import UNREADABLE, is_equal
 from shared.ports.inbound import Inbound, Parsed, Pressed
 
 _NAMED_COMMAND = re.compile(r"(/[a-z0-9_]+)@(\w+)", re.ASCII | re.IGNORECASE)
+# What a message may hold instead of a text; all else is a notice of Telegram (a pin, a new member, a topic). Telegram also
+# sends an animation as a document, and a venue as a location: the first one counts.
+_ATTACHED = {
+    "photo": "picture",
+    "animation": "animation",
+    "document": "file",
+    "voice": "voice",
+    "audio": "audio",
+    "video": "video",
+    "video_note": "video",
+    "sticker": "sticker",
+    "venue": "location",
+    "location": "location",
+    "contact": "contact",
+    "poll": "poll",
+    **dict.fromkeys(("dice", "game", "story", "checklist", "paid_media", "invoice"), OTHER),
+}
 SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105  # the header's name, no secret
 
 
@@ -41,10 +59,12 @@ def _parse_message(message: Mapping[str, Any]) -> Parsed:
         return Parsed(ignored="a message of a bot")
     if message.get("is_automatic_forward"):
         return Parsed(ignored="a channel's post, forwarded by Telegram")
-    text = message.get("text") or message.get("caption")
-    if not isinstance(text, str) or not text.strip():
+    words = message.get("text") or message.get("caption")
+    words = words.strip() if isinstance(words, str) else ""
+    attachments = _attachments(message)
+    if not words and not attachments:
         return Parsed(ignored="a message without text")
-    text, addressee = _command(text.strip())
+    text, addressee = ("", None) if _is_forwarded(message) else _command(words)
     person = _integer(sender["id"])
     inbound = Inbound(
         event_id=f"{_integer(message['message_id']):020d}",
@@ -54,8 +74,22 @@ def _parse_message(message: Mapping[str, Any]) -> Parsed:
         private=_integer(message["chat"]["id"]) == person,
         addressee=addressee,
         name=_name(sender),
+        written_at=_integer(message["date"]) * 1000 if "date" in message else None,
+        forwarded=words if _is_forwarded(message) else "",
+        attachments=attachments,
+        album=message.get("media_group_id") if attachments else None,
     )
     return Parsed((inbound,))
+
+
+def _attachments(message: Mapping[str, Any]) -> tuple[Attachment, ...]:
+    kind = next((kind for name, kind in _ATTACHED.items() if message.get(name) is not None), None)
+    return (Attachment(kind),) if kind else ()
+
+
+def _is_forwarded(message: Mapping[str, Any]) -> bool:
+    """Whether another person or another bot has made the words. Older servers only tell when it was written first."""
+    return any(message.get(name) is not None for name in ("forward_origin", "forward_date", "via_bot"))
 
 
 def _name(sender: Mapping[str, Any]) -> str:

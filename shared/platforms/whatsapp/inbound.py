@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from shared.domain.attachments import OTHER, Attachment
 from shared.domain.routes import Place
 from shared.platforms.webhooks import UNREADABLE, is_equal
 from shared.platforms.whatsapp import SPEC
@@ -18,6 +19,23 @@ log = logging.getLogger(__name__)
 _SIGNATURE = "x-hub-signature-256"
 _CHALLENGE = re.compile(r"[!-~]{1,200}")
 _SECONDS = re.compile(r"[0-9]{1,12}")
+_ATTACHED = {
+    "image": "picture",
+    "video": "video",
+    "document": "file",
+    "sticker": "sticker",
+    "location": "location",
+    "contacts": "contact",
+    "order": OTHER,
+}
+# Of the messages that the Cloud API does not hand out. Their others are no messages: votes, pins, deletions.
+_WITHHELD = {
+    "image": "picture",
+    "gif": "animation",
+    "location": "location",
+    "poll_creation": "poll",
+    **dict.fromkeys(("group_invite", "order", "product"), OTHER),
+}
 _ACCEPTED = frozenset({"sent", "delivered", "read", "played"})
 
 
@@ -74,12 +92,50 @@ def _said(entry: Mapping[str, Any]) -> Iterator[Event]:
     place, second = Place(SPEC.name, sender), int(entry["timestamp"])
     # Ids of messages have no order, and times are whole seconds: within one the order is arbitrary, but always the same.
     event_id = f"{second:012d}-{hashlib.sha256(wamid.encode('utf-8', 'replace')).hexdigest()[:24]}"
-    if kind == "text" and entry["text"]["body"].strip():
-        yield Inbound(event_id, place, sender, entry["text"]["body"], private=True)
+    words, attachments = _words(entry), _attachments(entry)
+    if words or attachments:
+        is_forwarded = _is_forwarded(entry)
+        yield Inbound(
+            event_id,
+            place,
+            sender,
+            "" if is_forwarded else words,
+            private=True,
+            written_at=second * 1000,
+            forwarded=words if is_forwarded else "",
+            attachments=attachments,
+        )
     elif kind == "interactive":
         chosen = entry["interactive"][entry["interactive"]["type"]]["id"]
         yield Pressed(event_id, place, sender, chosen, entry["context"]["id"], handle=wamid, private=True)
     yield Heard(place, sender, second * 1000)
+
+
+def _words(entry: Mapping[str, Any]) -> str:
+    """The text of a message, or the caption of its file."""
+    kind = entry["type"]
+    words = entry["text"]["body"] if kind == "text" else _inside(entry, kind).get("caption")
+    return words.strip() if isinstance(words, str) else ""
+
+
+def _attachments(entry: Mapping[str, Any]) -> tuple[Attachment, ...]:
+    kind = entry["type"]
+    if kind == "audio":
+        return (Attachment("voice" if _inside(entry, kind).get("voice") is True else "audio"),)
+    if kind == "unsupported":
+        withheld = _WITHHELD.get(_inside(entry, kind).get("type", ""))
+        return (Attachment(withheld),) if withheld else ()
+    return (Attachment(_ATTACHED[kind]),) if kind in _ATTACHED else ()
+
+
+def _inside(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = entry.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _is_forwarded(entry: Mapping[str, Any]) -> bool:
+    context = _inside(entry, "context")
+    return bool(context.get("forwarded") or context.get("frequently_forwarded"))
 
 
 def _reported(entry: Mapping[str, Any]) -> Iterator[Event]:

@@ -1,6 +1,5 @@
 """Close what was said before a command that moves the session."""
 
-from shared.domain.commands import parse_command
 from shared.services import Services
 from shared.store.inbox import InboxRow
 
@@ -13,7 +12,7 @@ def close_earlier(services: Services, row: InboxRow) -> str:
     earlier = [
         other
         for other in waiting
-        if other.event_id < row.event_id and other.user_id == row.user_id and not parse_command(other.text)
+        if other.event_id < row.event_id and other.user_id == row.user_id and not other.command
     ]
     services.store.inbox.close(earlier, by="moved")
     return " What you said before it was not answered: send it again if it still matters." if earlier else ""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from shared.domain.commands import help_text
+from shared.domain.dials import DIALS, is_now
 from shared.domain.routes import Place
 from shared.domain.sessions import Executor, Session
 from shared.errors import PlaceBusy, PlatformError
@@ -12,12 +13,16 @@ from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.access import is_taken_by_another_user, open_to
 from shared.use_cases.chat.close_earlier import close_earlier
-from shared.use_cases.chat.executor_commands import approve, choose_cloud, choose_machine, deny
+from shared.use_cases.chat.dial_commands import dial_command
+from shared.use_cases.chat.executor_commands import choose_cloud, choose_machine
 from shared.use_cases.chat.move_command import hand_off, stop_move
 from shared.use_cases.chat.pair import answer_link
+from shared.use_cases.chat.question_commands import answer_question, approve, deny, skip_question
 from shared.use_cases.chat.share_command import share
+from shared.use_cases.chat.usage_commands import set_budget, show_usage
 from shared.use_cases.offers import wake_place
 from shared.use_cases.sessions.move_to_chat import move_to_chat, start_in_chat
+from shared.use_cases.unattended import UNATTENDED, is_unattended
 
 LISTED = 10
 MOVING = frozenset({"new", "resume", "handoff", "share"})
@@ -35,6 +40,10 @@ def run_command(services: Services, row: InboxRow, command: str, argument: str) 
 
 def _help(_: Services, __: InboxRow, ___: str) -> str:
     return help_text()
+
+
+def _queue(_: Services, __: InboxRow, ___: str) -> str:
+    return "Send `/queue` with the words that are to wait until the agent has answered."
 
 
 def _stop(services: Services, row: InboxRow, _: str) -> str:
@@ -70,15 +79,18 @@ def _status(services: Services, row: InboxRow, _: str) -> str:
     busy = " The agent is working on it." if session.has_live_turn(services.clock.now()) else ""
     shared = " It is shared." if session.shared and session.owner == row.place else ""
     shown = f"**{session.shown_title}** (`{session.id}`) lives {where}: {session.message_count} messages."
-    return f"{shown}{shared}{_answers(session)}{busy}"
+    dials = "".join(f" {is_now(dial, value)}." for dial, value in session.dials.items())
+    return f"{shown}{shared}{_answers(services, session)}{dials if session.answers is Executor.MACHINE else ''}{busy}"
 
 
-def _answers(session: Session) -> str:
+def _answers(services: Services, session: Session) -> str:
     """Who answers, if the session has an agent of the user's own."""
     if session.runs_on is None:
         return ""
     if session.answers is Executor.MACHINE:
-        return f" Your own {session.runs_on.agent} answers."
+        runner = services.store.runners.get(session.user_id, session.runs_on.runner)
+        how = f", {UNATTENDED}" if is_unattended(runner, session) else ""
+        return f" Your own {session.runs_on.agent} answers{how}."
     return f" The model of this service answers; `/machine` lets your own {session.runs_on.agent} answer again."
 
 
@@ -156,6 +168,12 @@ HANDLERS: Mapping[str, Callable[[Services, InboxRow, str], str]] = MappingProxyT
         "machine": choose_machine,
         "approve": approve,
         "deny": deny,
+        "answer": answer_question,
+        "skip": skip_question,
+        "queue": _queue,
         "link": answer_link,
+        **{dial: dial_command(dial) for dial in DIALS},
+        "usage": show_usage,
+        "budget": set_budget,
     }
 )

@@ -1,13 +1,12 @@
-"""Commands about who answers in a chat, and about what the user's own agent asks for."""
+"""Commands about who answers in a chat."""
 
-from shared.domain.questions import Question
 from shared.domain.sessions import Executor, Session
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.access import session_at
 from shared.use_cases.offers import machine_for, wake_place
-from shared.use_cases.questions import answer, open_questions
 from shared.use_cases.retry import on_conflict
+from shared.use_cases.unattended import UNATTENDED, is_unattended
 
 NO_SESSION = "No session of yours lives here. Send `/resume` to list yours and bring one here."
 NO_MACHINE = (
@@ -43,17 +42,8 @@ def choose_machine(services: Services, row: InboxRow, _: str) -> str:
         return "The machine of this session was revoked, so the model of this service answers."
     if not runner.is_online(services.clock.now()):
         return f"Your own agent on **{runner.name}** answers here again, but that machine is away now. Messages wait for it."
-    return f"Your own agent on **{runner.name}** answers here again."
-
-
-def approve(services: Services, row: InboxRow, number: str) -> str:
-    """`/approve N`: allow it once."""
-    return _decide(services, row, number, allow=True)
-
-
-def deny(services: Services, row: InboxRow, number: str) -> str:
-    """`/deny N`: refuse it."""
-    return _decide(services, row, number, allow=False)
+    how = f", {UNATTENDED}" if is_unattended(runner, session) else ""
+    return f"Your own agent on **{runner.name}** answers here again{how}."
 
 
 def _choose(services: Services, row: InboxRow, executor: Executor) -> Session | None:
@@ -69,38 +59,6 @@ def _choose(services: Services, row: InboxRow, executor: Executor) -> Session | 
         return chosen
 
     return on_conflict(choose)
-
-
-def _decide(services: Services, row: InboxRow, number: str, *, allow: bool) -> str:
-    session = own_session_at(services, row)
-    if session is None:
-        return NO_SESSION
-    asked = open_questions(services, session)
-    question = _named(asked, number)
-    if question is None:
-        return _which(asked, number)
-    option = next((each for each in question.options if each.kind == ("allow_once" if allow else "reject_once")), None)
-    option = option or next((each for each in question.options if each.allows is allow), None)
-    if option is None:
-        return "The agent offers no such answer. Use the buttons of the question."
-    return f"**{question.number}.** {answer(services, session, question, option)}"
-
-
-def _named(asked: list[Question], number: str) -> Question | None:
-    """The question with this number; without a number, the only one."""
-    wanted = number.strip().lstrip("#")
-    if not wanted:
-        return asked[0] if len(asked) == 1 else None
-    return next((question for question in asked if str(question.number) == wanted), None)
-
-
-def _which(asked: list[Question], number: str) -> str:
-    if not asked:
-        return "Nothing is asked right now."
-    listed = "\n".join(f"- **{question.number}.** {question.title}" for question in asked)
-    return (
-        f"{'No such question is open' if number.strip() else 'Several questions are open'}. Open questions:\n{listed}"
-    )
 
 
 def own_session_at(services: Services, row: InboxRow) -> Session | None:

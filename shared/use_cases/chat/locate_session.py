@@ -59,10 +59,11 @@ class NotAddressed:
 Located = Found | Broken | Vacant | Elsewhere | Outdated | NotAddressed
 
 
-def locate_session(services: Services, row: InboxRow) -> Located:
+def locate_session(services: Services, row: InboxRow, *, asks_platform: bool = True) -> Located:
     """Find out what lives at the place of a message, as its sender may see it.
 
-    Raises Busy at the place of a handoff of the sender that has not moved its session there yet.
+    Raises Busy at the place of a handoff of the sender that has not moved its session there yet; some such places are
+    known only to the platform.
     """
     place = row.place
     session_id = place.chat if place.is_cli else services.store.sessions.at(place)
@@ -72,7 +73,7 @@ def locate_session(services: Services, row: InboxRow) -> Located:
             return _for_guest(services, session)
         session = None  # another user's session lived here before: do not tell this user about it
     if session is None:
-        return _without_session(services, row)
+        return _without_session(services, row, asks_platform=asks_platform)
     if session.owner != place:
         return Elsewhere(_lives_elsewhere(session))
     if row.epoch not in (None, session.epoch):
@@ -98,27 +99,27 @@ def _by_standing(services: Services, row: InboxRow, session: Session) -> Found |
     return Broken(session, f"{why}. A new session starts here. To bring the old one back, send `/resume {session.id}`.")
 
 
-def _without_session(services: Services, row: InboxRow) -> Vacant | Elsewhere | NotAddressed:
+def _without_session(services: Services, row: InboxRow, *, asks_platform: bool) -> Vacant | Elsewhere | NotAddressed:
     place = row.place
     if place.is_cli:
         return NotAddressed()
     home = services.store.accounts.home(row.user_id, place.platform)
     if place == home:
         return Vacant()
-    if _is_awaited(services, row):
+    if _is_awaited(services, row, asks_platform=asks_platform):
         raise Busy(LONGEST_WAIT)
     if place.home != home:
         return NotAddressed()
     return Elsewhere("No session lives here. Send `/resume` to list yours and bring one here, or `/new` to start one.")
 
 
-def _is_awaited(services: Services, row: InboxRow) -> bool:
+def _is_awaited(services: Services, row: InboxRow, *, asks_platform: bool) -> bool:
     """Whether a handoff of the sender is about to move a session here; its deadline bounds the waiting."""
     newest = services.store.handoffs.list(row.user_id, session_id=None, state=None, limit=NEWEST_HANDOFFS)
-    return any(_leads_to(services, handoff, row.place) for handoff in newest)
+    return any(_leads_to(services, handoff, row.place, asks_platform=asks_platform) for handoff in newest)
 
 
-def _leads_to(services: Services, handoff: Handoff, place: Place) -> bool:
+def _leads_to(services: Services, handoff: Handoff, place: Place, *, asks_platform: bool) -> bool:
     """Whether an open handoff may end at this place: its thread, or before that is known, its chat."""
     if not handoff.is_open or handoff.is_bound or handoff.platform != place.platform:
         return False
@@ -127,7 +128,7 @@ def _leads_to(services: Services, handoff: Handoff, place: Place) -> bool:
     if handoff.target == place.home:
         return True
     # A thread that is a separate channel names no parent. Only the platform knows whether the handoff has opened it.
-    if not handoff.has_done(Step.OPENING_THREAD):
+    if not asks_platform or not handoff.has_done(Step.OPENING_THREAD):
         return False
     try:
         return services.platforms.get(place.platform).find_thread(handoff.target, key=handoff.id) == place

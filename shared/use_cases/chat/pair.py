@@ -1,4 +1,4 @@
-"""Pair an account: a message with a code from an account that is not known yet, or moves its user's home."""
+"""Pair an account: a message with a code from an account that is not known yet, or may move its user's home."""
 
 import contextlib
 import logging
@@ -13,6 +13,7 @@ from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.people.links import hash_of_code
 from shared.use_cases.people.login import offer_login
+from shared.use_cases.people.tell_chats import tell_linked
 from shared.use_cases.retry import on_conflict
 
 log = logging.getLogger(__name__)
@@ -51,9 +52,19 @@ def pair(services: Services, platform: Platform, inbound: Inbound, user_id: str 
         _void(services, platform, inbound, link)
         return inbound, None
     if link.is_open(now) and not on_conflict(
-        lambda: links.use(link, inbound.sender, inbound.place.home, inbound.event_id, now=now, name=inbound.name)
+        lambda: links.use(
+            link,
+            inbound.sender,
+            inbound.place.home,
+            inbound.event_id,
+            now=now,
+            name=inbound.name,
+            chats=services.store.accounts.chats(link.user_id),
+        )
     ):
         return refused, user_id
+    for news in links.untold(link.id):
+        tell_linked(services, news)
     log.info("%s: an account was linked to %s", platform.name, link.user_id)
     return replace(inbound, text=LINKED, private=True), link.user_id
 

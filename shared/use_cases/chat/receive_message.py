@@ -3,7 +3,6 @@
 import logging
 
 from shared.domain.commands import parse_command
-from shared.domain.questions import pressed
 from shared.errors import PlatformError, Rejected, Unauthenticated
 from shared.ports.inbound import Announced, Answer, Event, Heard, Inbound, Invited, Pressed, Receipt, WebhookRequest
 from shared.ports.platforms import Platform
@@ -11,15 +10,32 @@ from shared.ports.queue import InboxEvent
 from shared.services import Services
 from shared.store.inbox import STOPPED, InboxRow
 from shared.use_cases.access import session_at
+from shared.use_cases.chat.dial_commands import ORDERING
 from shared.use_cases.chat.pair import pair
 from shared.use_cases.offers import wake_place
-from shared.use_cases.questions import NO_LONGER_ASKED, decide
+from shared.use_cases.presses import press
 
 log = logging.getLogger(__name__)
 RECEIVED = Answer({"ok": True})
-AT_ONCE = frozenset({"stop", "status", "help", "start", "cloud", "machine", "approve", "deny", "link"})
+AT_ONCE = frozenset(
+    {
+        "stop",
+        "status",
+        "help",
+        "start",
+        "cloud",
+        "machine",
+        "approve",
+        "deny",
+        "answer",
+        "skip",
+        "usage",
+        "budget",
+        "link",
+    }
+)
 """Commands that wait for nothing that was said before them: they have a line of their own."""
-ALONE = frozenset({"handoff"})
+ALONE = frozenset({"handoff"}) | ORDERING
 """Commands that last for a while: each has a line of its own, so that nothing waits behind it."""
 
 
@@ -67,9 +83,7 @@ def _handle_person(
     elif isinstance(event, Heard):
         services.store.accounts.heard(event.place.platform, event.sender, min(event.at, now))
     elif isinstance(event, Pressed):
-        press = pressed(event.button)
-        text = decide(services, user_id, event.place, press) if press else NO_LONGER_ASKED
-        return platform.acknowledge(event, text)
+        return platform.acknowledge(event, press(services, user_id, event))
     elif event.addressee is not None and not platform.is_me(event.addressee):
         log.info("%s: ignored, meant for another bot", event.place.platform)
     else:
@@ -113,7 +127,21 @@ def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> No
     place, command = inbound.place, parse_command(inbound.text)
     if command and command[0] == "stop":
         _stop(services, inbound, user_id)
-    row = InboxRow(place, inbound.event_id, inbound.sender, inbound.text, now, user_id, private=inbound.private)
+    is_queued = command is not None and command[0] == "queue" and bool(command[1])
+    row = InboxRow(
+        place,
+        inbound.event_id,
+        inbound.sender,
+        command[1] if is_queued and command else inbound.text,
+        now,
+        user_id,
+        private=inbound.private,
+        written_at=inbound.written_at,
+        forwarded=inbound.forwarded,
+        attachments=inbound.attachments,
+        album=inbound.album,
+        queued=is_queued,
+    )
     if not services.store.inbox.put(row):
         known = services.store.inbox.get(place, inbound.event_id)
         if known is not None and known.done_by is not None:
@@ -121,7 +149,7 @@ def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> No
     services.queue.send(
         InboxEvent(place, inbound.event_id),
         dedupe=f"said {place.route} {inbound.event_id}",
-        line=_line(inbound, command[0]) if command else None,
+        line=_line(inbound, command[0]) if command and not is_queued else None,
     )
 
 
@@ -136,7 +164,7 @@ def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
     """Close what was said before `/stop`, then end the turn that answers any of it. A kickoff is not stopped.
 
     A late copy of `/stop` stops nothing that was said after it. In a shared thread the owner's stops guests too, and a
-    guest's does nothing: their messages may be part of a turn.
+    guest's does nothing: their messages may be part of a turn. Orders to a machine are no part of one, and end soon.
     """
     place, event_id = inbound.place, inbound.event_id
     here = session_at(services, place)
@@ -145,7 +173,9 @@ def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
     stopped = [
         row
         for row in services.store.inbox.new(place, limit=100)
-        if row.event_id < event_id and (here is not None or row.user_id == user_id)
+        if row.event_id < event_id
+        and (here is not None or row.user_id == user_id)
+        and (row.command or ("",))[0] not in ORDERING
     ]
     services.store.inbox.close(stopped, by=STOPPED)
     session_id = services.store.sessions.at(place)  # again: a turn may have been offered for them

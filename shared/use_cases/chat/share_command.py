@@ -1,13 +1,11 @@
 """`/share`: let the other people that this deployment knows speak in a thread, and what guests may not do there."""
 
-from dataclasses import replace
-
-from shared.domain.sessions import Session
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.access import session_at
 from shared.use_cases.chat.executor_commands import NO_SESSION, own_session_at
 from shared.use_cases.retry import on_conflict
+from shared.use_cases.unattended import NOT_SHARED_HERE, set_shared
 
 GUESTS_MAY = frozenset({"help", "start", "status", "sethome", "link"})
 """Commands that concern the sender only. All others change the session, so only its owner's count."""
@@ -28,16 +26,15 @@ def share(services: Services, row: InboxRow, argument: str) -> str:
     if wanted is None:
         return "Send `/share` to let other people speak in this thread, or `/share off` to end that."
 
-    def choose() -> Session | None:
+    def choose() -> str:
         session = own_session_at(services, row)
-        if session is None or session.shared is wanted:
-            return session
-        changed = replace(session, shared=wanted, updated_at=services.clock.now())
-        return services.store.sessions.replace(session, changed)
+        if session is None:
+            return NO_SESSION
+        if session.shared is not wanted and set_shared(services, session, shared=wanted) is None:
+            return NOT_SHARED_HERE
+        return SHARED if wanted else NOT_SHARED
 
-    if on_conflict(choose) is None:
-        return NO_SESSION
-    return SHARED if wanted else NOT_SHARED
+    return on_conflict(choose)
 
 
 def is_guests(services: Services, row: InboxRow, command: str) -> bool:

@@ -11,6 +11,7 @@ from shared.errors import Conflict, IdempotencyKeyReused, Moved, NoHome, Request
 from shared.services import Services
 from shared.use_cases.access import id_for, own_session, refuse_early, refuse_silent, refuse_unusable_platform
 from shared.use_cases.retry import on_conflict
+from shared.use_cases.unattended import refuse_unattended
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ def write_request(
         if earlier is None:
             raise Moved(session)
         return accepted_before(services, earlier, asked)
+    if asked.share:
+        refuse_unattended(services, session)
 
     def request() -> Accepted:
         now = services.clock.now()

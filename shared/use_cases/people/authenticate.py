@@ -47,10 +47,19 @@ def authenticate(accounts: Accounts, authorization: str | None, *, now: int) -> 
     if scheme.lower() != "bearer" or named is None:
         raise Unauthenticated
     user_id, token_hash = named[1], hash_of(text.strip())
+    return Caller(user_id, _valid_token(accounts, user_id, token_hash, now=now), token_hash)
+
+
+def authenticate_again(accounts: Accounts, caller: Caller, *, now: int) -> None:
+    """Raise Unauthenticated if the caller's token was revoked, or has expired, since it was read."""
+    _valid_token(accounts, caller.user_id, caller.token_hash, now=now)
+
+
+def _valid_token(accounts: Accounts, user_id: str, token_hash: str, *, now: int) -> Token:
     token = accounts.token(user_id, token_hash)
     if token is None or token.is_expired(now):
         raise Unauthenticated
-    return Caller(user_id, token, token_hash)
+    return token
 
 
 class LastUse:

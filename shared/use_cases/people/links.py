@@ -1,15 +1,17 @@
 """Make pairing codes: for the user's own accounts on platforms, and for people who are invited."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shared.domain.links import LIFETIME, Link, LinkState, new_code, shown
+from shared.domain.links import LIFETIME, Link, LinkedAccount, LinkState, new_code, shown
 from shared.errors import InvalidRequest, Unauthenticated, UserExists
 from shared.ports.platforms import Pairing
 from shared.services import Services
 from shared.use_cases.access import refuse_unusable_platform
 from shared.use_cases.people.authenticate import Caller
 from shared.use_cases.people.remove_user import remove_user
+from shared.use_cases.people.tell_chats import tell_unlinked
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,13 @@ def hash_of_code(platform: str, code: str) -> str:
     return hashlib.scrypt(code.encode(), salt=f"handoff {platform}".encode(), n=2**13, r=8, p=1, dklen=32).hex()
 
 
-def create_link(services: Services, caller: Caller, platform: str) -> NewLink:
-    """A code for an account of the caller on a platform. An earlier one is void.
+def create_link(services: Services, caller: Caller, platform: str, *, moves_home: bool = False) -> NewLink:
+    """A code for an account of the caller on a platform. An earlier one is void. `moves_home`: also from another chat.
 
     Raises UnknownPlatform, PlatformNotSupported, PlatformNotConfigured, InvalidRequest if the caller's token has an expiry,
     or Unauthenticated if it was revoked.
     """
-    return _create(services, caller, platform, caller.user_id)
+    return _create(services, caller, platform, caller.user_id, moves_home=moves_home)
 
 
 def invite(services: Services, caller: Caller, name: str, platform: str, *, base_url: str) -> NewLink:
@@ -55,12 +57,24 @@ def own_links(services: Services, user_id: str) -> list[Link]:
     return [_as_usable(services, link) for link in services.store.links.made_by(user_id)]
 
 
-def unlink(services: Services, user_id: str, platform: str) -> None:
-    """Unlink the user's accounts on a platform, remove the home there, and void codes that would link one again."""
-    for link in services.store.links.made_by(user_id):
+def unlink(services: Services, caller: Caller, platform: str) -> None:
+    """Unlink the caller's accounts on a platform, remove the home there, and void codes that would link one again."""
+    user_id, store = caller.user_id, services.store
+    for link in store.links.made_by(user_id):
         if link.platform == platform and not link.is_invitation:
-            services.store.links.void(link)
-    services.store.accounts.unlink(user_id, platform)
+            store.links.void(link)
+    if people := store.accounts.identities(user_id, platform):
+        accounts = [LinkedAccount(platform, person) for person in people]
+        tell_unlinked(services, user_id, accounts, token_id=caller.token.id)
+    store.accounts.unlink(user_id, platform)
+
+
+def unlink_accounts(services: Services, caller: Caller, accounts: Sequence[LinkedAccount]) -> None:
+    """Unlink these accounts of the caller. Safe to repeat."""
+    if accounts:
+        tell_unlinked(services, caller.user_id, accounts, token_id=caller.token.id)
+    for linked in accounts:
+        services.store.accounts.unlink_account(caller.user_id, linked)
 
 
 def _as_usable(services: Services, link: Link) -> Link:
@@ -77,7 +91,15 @@ def _refuse_expiring(caller: Caller) -> None:
         )
 
 
-def _create(services: Services, caller: Caller, platform: str, user_id: str, *, base_url: str | None = None) -> NewLink:
+def _create(
+    services: Services,
+    caller: Caller,
+    platform: str,
+    user_id: str,
+    *,
+    base_url: str | None = None,
+    moves_home: bool = False,
+) -> NewLink:
     _refuse_expiring(caller)
     refuse_unusable_platform(services.platforms, platform)
     code = new_code()
@@ -90,6 +112,7 @@ def _create(services: Services, caller: Caller, platform: str, user_id: str, *, 
         valid_until=services.clock.now() + LIFETIME,
         token_hash=caller.token_hash,
         is_invitation=base_url is not None,
+        moves_home=moves_home,
         base_url=base_url or "",
     )
     if not services.store.links.create(link):

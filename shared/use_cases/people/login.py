@@ -6,7 +6,7 @@ import hmac
 import re
 import secrets
 
-from shared.domain.tokens import USUAL, Token, token_id
+from shared.domain.tokens import FIRST, Token, token_id
 from shared.errors import LoginRefused
 from shared.services import Services
 from shared.use_cases.people.authenticate import hash_of
@@ -48,11 +48,11 @@ def login(services: Services, code: str, key: str) -> tuple[str, Issued]:
             hash_of(code),
             by=hash_of(key),
             token_hash=hash_of(plaintext),
-            scopes=USUAL,
+            scopes=FIRST,
             label=LABEL,
             now=now,
         )
 
     if not on_conflict(store):
         raise LoginRefused
-    return user_id, Issued(Token(token_id(hash_of(plaintext)), USUAL, LABEL, now), plaintext)
+    return user_id, Issued(Token(token_id(hash_of(plaintext)), FIRST, LABEL, now), plaintext)

@@ -14,8 +14,10 @@ ANY_TIME = 2**53
 LIMIT = 100_000
 
 
-def take_up(services: Services, process: Callable[[str], None]) -> int:
-    """Look at all open handoffs and unsettled turns; returns how many. `process` gets the ids of pending handoffs.
+def take_up(services: Services, process: Callable[[str, str], None]) -> int:
+    """Look at all open handoffs and unsettled turns; returns how many.
+
+    `process` gets the id and the platform of each pending handoff.
 
     The leases of the dead process must be void already. Safe to repeat.
     """
@@ -28,7 +30,7 @@ def take_up(services: Services, process: Callable[[str], None]) -> int:
     return len(handoffs) + len(offers)
 
 
-def _continue(services: Services, handoff: Handoff, process: Callable[[str], None]) -> None:
+def _continue(services: Services, handoff: Handoff, process: Callable[[str, str], None]) -> None:
     """Give a claim back without counting an attempt: a restart is not a failure. A bound handoff has an offer."""
     if handoff.is_newer or handoff.is_bound:
         return
@@ -36,7 +38,7 @@ def _continue(services: Services, handoff: Handoff, process: Callable[[str], Non
         now, reason = services.clock.now(), Reason("interrupted", "The service was restarted.")
         services.store.handoffs.back_to_pending(handoff, reason, now=now, not_before=now, counts=False)
         log.info("handoff %s: taken up again", handoff.id)
-    process(handoff.id)
+    process(handoff.id, handoff.platform)
 
 
 def _send_again(services: Services, offer: Offer) -> None:

@@ -1,4 +1,4 @@
-"""Runs each minute: expired leases, deadlines, turns that do not start or are not settled, dead letters.
+"""Runs each minute: expired leases, deadlines, turns that do not start or are not settled, untold news, dead letters.
 
 Safe to run concurrently: every write checks on the item what the index said, so one of two sweeps wins.
 """
@@ -6,13 +6,13 @@ Safe to run concurrently: every write checks on the item what the index said, so
 import logging
 from collections.abc import Callable
 
-from shared.domain.commands import parse_command
 from shared.errors import Busy, Conflict, DataFileError
 from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice, Show, WakeUp
 from shared.services import Services
 from shared.store.inbox import DEAD, InboxRow
 from shared.use_cases.chat.locate_session import Found, Located, NotAddressed, locate_session
 from shared.use_cases.deliver import is_told
+from shared.use_cases.people.tell_chats import tell_linked
 from shared.use_cases.recovery.abandoned_handoffs import check_handoff
 from shared.use_cases.recovery.unsettled_turns import check_offer
 
@@ -30,7 +30,10 @@ def sweep(services: Services) -> int:
     offers = services.store.turns.due(now=now, limit=LIMIT)
     for offer in offers:
         _guarded(f"session {offer.session_id}", lambda: check_offer(services, offer))  # noqa: B023  # likewise
-    return len(handoffs) + len(offers) + _handle_dead_letters(services)
+    untold = services.store.links.untold()
+    for news in untold:
+        _guarded(f"link {news.id}", lambda: tell_linked(services, news))  # noqa: B023  # likewise
+    return len(handoffs) + len(offers) + len(untold) + _handle_dead_letters(services)
 
 
 def _guarded(name: str, check: Callable[[], None]) -> None:
@@ -81,7 +84,7 @@ def _handle_dead_event(services: Services, dead: DeadTurn, event_id: str) -> Non
     if row.done_by is not None or is_told(services, row):  # it only waits for a delivery, or for the end of a handoff
         services.queue.send(dead.message, dedupe=f"dead {dead.handle[-64:]}", line=line)
         return
-    located, is_command = _located(services, row), parse_command(row.text) is not None
+    located, is_command = _located(services, row), row.command is not None
     if isinstance(located, Found) and located.session.turn is not None and not is_command:
         return  # the end of that turn looks at the inbox
     if not isinstance(located, NotAddressed):
@@ -95,8 +98,11 @@ def _handle_dead_event(services: Services, dead: DeadTurn, event_id: str) -> Non
 
 
 def _located(services: Services, row: InboxRow) -> Located:
-    """Where a message belongs. At a place where the sender has no session and no home nothing is written."""
+    """Where a message belongs. At a place where the sender has no session and no home nothing is written.
+
+    No platform is asked: one that hangs would hold up what the sweep does for all others.
+    """
     try:
-        return locate_session(services, row)
+        return locate_session(services, row, asks_platform=False)
     except Busy:
         return NotAddressed()

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from shared.domain.handoffs import Handoff, Reason
 from shared.domain.messages import Message, canonical
 from shared.domain.offers import Offer
+from shared.domain.questions import Question, QuestionState
 from shared.domain.sessions import Session
 from shared.errors import TurnEnded, TurnSuperseded, TurnTaken
 from shared.services import Services
 from shared.store.inbox import InboxRow
+from shared.use_cases.offers import send_show
 from shared.use_cases.recovery.give_up import end_turn, fail_kickoff, tell_interrupted
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.row_messages import text_for_agent
@@ -18,6 +20,7 @@ from shared.use_cases.runners.live_turn import TurnName, live_turn, offered_turn
 from shared.use_cases.runners.register import own_runner
 from shared.use_cases.turns.claim_turn import new_rows
 from shared.use_cases.turns.execute_turn import kickoff_message
+from shared.use_cases.unattended import end_sharing
 
 log = logging.getLogger(__name__)
 MOST_UNSEEN = 256 * 1024
@@ -34,7 +37,10 @@ class Word:
 
 @dataclass(frozen=True)
 class MachineClaim:
-    """A claimed turn. `unseen` is what was said without the user's own agent; more follows after `unseen_next`."""
+    """A claimed turn. `unseen` is what was said without the user's own agent; more follows after `unseen_next`.
+
+    `answers` are choices of the user that an interrupted run has not got.
+    """
 
     session: Session
     offer: Offer
@@ -42,6 +48,7 @@ class MachineClaim:
     unseen: Sequence[Message] = ()
     unseen_next: int | None = None
     handoff: Handoff | None = None
+    answers: Sequence[Question] = ()
 
 
 def claim_machine_turn(
@@ -59,6 +66,7 @@ def claim_machine_turn(
 
 
 def _claim(services: Services, name: TurnName, claim_id: str, previous_fence: int | None) -> MachineClaim:
+    runner = own_runner(services, name.user_id, name.runner_id)
     session, offer = offered_turn(services, name)
     try:
         refuse_over(session, offer)
@@ -77,17 +85,38 @@ def _claim(services: Services, name: TurnName, claim_id: str, previous_fence: in
     rows = new_rows(services, offer)
     if not is_repeat:
         _refuse_hopeless(services, session, offer, rows, handoff)
+        is_unattended = offer.runs_on is not None and offer.runs_on.agent in runner.unattended
+        if is_unattended and session.shared:
+            end_sharing(services, session, offer)
+            raise TurnEnded(offer.id)
         session = services.store.machine_turns.claim(
             session,
             rows,
+            runner,
             claim_id=claim_id,
             now=now,
             lease_until=now + services.settings.turn_lease,
             previous_fence=previous_fence,
+            is_unattended=is_unattended,
         )
     words = _words(session, offer, rows, handoff)
     unseen, following = _unseen(services, session)
-    return MachineClaim(session, offer, words, unseen, following, handoff)
+    answers = _earlier_answers(services, session, offer)
+    return MachineClaim(session, offer, words, unseen, following, handoff, answers)
+
+
+def _earlier_answers(services: Services, session: Session, offer: Offer) -> list[Question]:
+    """Choices that were answered at an earlier fence, and that no agent has got. What is open there is closed.
+
+    The process that asked is gone: its agent asks again. A permission is never passed on.
+    """
+    if session.turn is None or not session.questions:
+        return []
+    earlier = [one for one in services.store.questions.of(session.id, offer.id) if one.fence < session.turn.fence]
+    for question in earlier:
+        if services.store.questions.close(question):
+            send_show(services, offer, why=f"closed {question.fence} {question.number}")
+    return [one for one in earlier if one.is_choice and one.state is QuestionState.ANSWERED and not one.is_acknowledged]
 
 
 def _refuse_hopeless(

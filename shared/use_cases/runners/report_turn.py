@@ -1,16 +1,16 @@
 """Take in a runner's report of a turn at work; the answer has the decisions and messages since."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from shared.domain.offers import Offer
 from shared.domain.progress import SHOW_EVERY, Progress, Summary
-from shared.domain.questions import OPEN_FOR, Option, Question, QuestionState
+from shared.domain.questions import DECIDED, OPEN_FOR, Option, Question, QuestionState
 from shared.domain.sessions import Session
 from shared.errors import TurnSuperseded
 from shared.services import Services
 from shared.use_cases.offers import send_show
-from shared.use_cases.questions import question_parts
+from shared.use_cases.questions.show import question_parts
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.row_messages import text_for_agent
 from shared.use_cases.runners.claim_machine_turn import Word
@@ -18,23 +18,31 @@ from shared.use_cases.runners.live_turn import TurnName, live_turn
 
 AGAIN_EVERY = 30_000
 """Milliseconds after which an open question is looked at again: its message may not have been sent."""
-DECIDED = (QuestionState.ANSWERED, QuestionState.EXPIRED)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of the agent, with a number that is new at this fence."""
+    """A question of the agent, with a number that is new at this fence. `plan` is what it is about, in Markdown."""
 
     number: int
     title: str
     options: Sequence[Option]
     detail: str = ""
     kind: str = ""
+    reason: str = ""
+    plan: str = ""
+    several: bool = False
+    free: bool = False
+    blocks: bool = True
 
 
 @dataclass(frozen=True)
 class Report:
-    """A runner's report. `seq` grows with each report; `acknowledged` are ids that an earlier answer held."""
+    """A runner's report. `seq` grows with each report.
+
+    `acknowledged` are ids of what has reached the agent: words that an earlier answer held, decisions, and answers of the
+    claim. `given` and `waiting` count the words that came while it works.
+    """
 
     seq: int
     said: str | None = None
@@ -42,14 +50,20 @@ class Report:
     summary: Summary | None = None
     asked: Sequence[Asked] = ()
     acknowledged: Sequence[str] = ()
+    given: int = 0
+    waiting: int = 0
 
 
 @dataclass(frozen=True)
 class ReportAnswer:
-    """The answer to a report; it repeats what the runner has not acknowledged."""
+    """The answer to a report; it repeats what the runner has not acknowledged.
+
+    `texts` are the words of messages that have answered questions, by the number of the question.
+    """
 
     decided: Sequence[Question]
     steered: Sequence[Word]
+    texts: Mapping[int, str] = field(default_factory=dict)
 
 
 def report_turn(services: Services, name: TurnName, report: Report) -> ReportAnswer:
@@ -60,16 +74,21 @@ def report_turn(services: Services, name: TurnName, report: Report) -> ReportAns
 def _report(services: Services, name: TurnName, report: Report) -> ReportAnswer:
     session, offer = live_turn(services, name)
     _renew(services, session, offer)
-    services.store.machine_turns.acknowledge(offer, report.acknowledged)
-    is_new_question = [_ask(services, session, offer, asked) for asked in report.asked]
-    questions = _questions(services, session, offer, name.fence, report)
-    if _note(services, offer, name.fence, report) or any(is_new_question):
+    for asked in report.asked:
+        session = _ask(services, session, offer, asked)
+    known = services.store.questions.of(session.id, offer.id, fence=name.fence)
+    # Before the questions: words that have answered one must not be given once more when it is gone.
+    services.store.machine_turns.acknowledge(offer, [*report.acknowledged, *_rows_of_acknowledged(known, report)])
+    _acknowledge_earlier(services, session, offer, report)
+    questions = _questions(services, offer, known, report)
+    if _note(services, offer, name.fence, report) or report.asked:
         send_show(services, offer, why=f"{name.fence} {report.seq}")
     elif any(question.state is QuestionState.OPEN for question in questions):
         # What could not be posted is posted now; the queue drops the repeats of one half minute.
         send_show(services, offer, why=f"open {name.fence} {services.clock.now() // AGAIN_EVERY}")
-    steered = _steered(services, session, offer, report)
-    return ReportAnswer([question for question in questions if question.state in DECIDED], steered)
+    steered = _steered(services, session, offer, report, answering={one.row for one in known})
+    decided = [question for question in questions if question.state in DECIDED]
+    return ReportAnswer(decided, steered, _texts(services, session, offer, decided))
 
 
 def _renew(services: Services, session: Session, offer: Offer) -> None:
@@ -81,9 +100,9 @@ def _renew(services: Services, session: Session, offer: Offer) -> None:
         raise TurnSuperseded(offer.id)
 
 
-def _ask(services: Services, session: Session, offer: Offer, asked: Asked) -> bool:
-    if not asked.options or session.turn is None:
-        return False
+def _ask(services: Services, session: Session, offer: Offer, asked: Asked) -> Session:
+    if session.turn is None or not (asked.options or asked.free):
+        return session
     now = services.clock.now()
     question = Question(
         session.id,
@@ -95,30 +114,56 @@ def _ask(services: Services, session: Session, offer: Offer, asked: Asked) -> bo
         expires_at=now + OPEN_FOR,
         detail=asked.detail,
         kind=asked.kind,
+        reason=asked.reason,
+        shown_as=session.questions + 1,
+        several=asked.several,
+        free=asked.free,
+        blocks=asked.blocks,
+        epoch=session.epoch,
     )
-    parts = question_parts(services, offer.place, question)
-    if not services.store.questions.ask(session, question, parts, now=now):
+    parts = question_parts(services, offer.place, question, plan=asked.plan)
+    after = services.store.questions.ask(session, question, parts, now=now)
+    if after is None:
         raise TurnSuperseded(offer.id)
-    return True
+    return after
 
 
-def _questions(services: Services, session: Session, offer: Offer, fence: int, report: Report) -> list[Question]:
-    """The questions of this fence that the runner does not know the end of; those whose time is over expire."""
-    now, known = services.clock.now(), set(report.acknowledged)
+def _rows_of_acknowledged(known: Sequence[Question], report: Report) -> list[str]:
+    """The words that have answered a question, once the agent has the answer."""
+    return [one.row for one in known if one.row and one.acknowledgement in report.acknowledged]
+
+
+def _acknowledge_earlier(services: Services, session: Session, offer: Offer, report: Report) -> None:
+    """Answers of an earlier claim that the agent has got with the first prompt of this one."""
+    if any("@" in name for name in report.acknowledged):
+        for question in services.store.questions.of(session.id, offer.id):
+            if question.later_acknowledgement in report.acknowledged:
+                services.store.questions.acknowledge(question)
+
+
+def _questions(services: Services, offer: Offer, known: Sequence[Question], report: Report) -> list[Question]:
+    """The questions that the runner does not know the end of; those whose time is over expire."""
+    now, acknowledged = services.clock.now(), set(report.acknowledged)
     questions = []
-    for question in services.store.questions.of(session.id, offer.id, fence=fence):
+    for question in known:
         current = question
         if current.state is QuestionState.OPEN and current.expires_at <= now:
             if services.store.questions.expire(current, now=now):
                 current = replace(current, state=QuestionState.EXPIRED)
-                send_show(services, offer, why=f"expired {fence} {current.number}")
+                send_show(services, offer, why=f"expired {current.fence} {current.number}")
             else:
-                current = services.store.questions.get(session.id, offer.id, fence, current.number) or current
-        if f"q{current.number}" in known and current.state in DECIDED:
+                found = services.store.questions.get(offer.session_id, offer.id, current.fence, current.number)
+                current = found or current
+        if current.acknowledgement in acknowledged and current.state in DECIDED:
             services.store.questions.acknowledge(current)
         elif not current.is_acknowledged:
             questions.append(current)
     return questions
+
+
+def _texts(services: Services, session: Session, offer: Offer, decided: Sequence[Question]) -> Mapping[int, str]:
+    rows = {one.number: services.store.inbox.get(offer.place, one.row) for one in decided if one.row}
+    return {number: text_for_agent(session, row) for number, row in rows.items() if row is not None}
 
 
 def _note(services: Services, offer: Offer, fence: int, report: Report) -> bool:
@@ -128,13 +173,17 @@ def _note(services: Services, offer: Offer, fence: int, report: Report) -> bool:
     now, before = services.clock.now(), offer.progress
     if before is not None and before.fence == fence and now - before.at < SHOW_EVERY:
         return False
-    progress = Progress(fence, report.seq, now, report.said or "", report.tool, report.summary or Summary())
+    summary = report.summary or Summary()
+    said, given, waiting = report.said or "", report.given, report.waiting
+    progress = Progress(fence, report.seq, now, said, report.tool, summary, given=given, waiting=waiting)
     return services.store.turns.report(offer, progress)
 
 
-def _steered(services: Services, session: Session, offer: Offer, report: Report) -> list[Word]:
-    """Messages that the turn answers too and that the runner does not know of yet."""
-    known = {*offer.acknowledged, *report.acknowledged}
+def _steered(
+    services: Services, session: Session, offer: Offer, report: Report, *, answering: Collection[str | None]
+) -> list[Word]:
+    """Messages that the turn answers too and that the agent has not got; those that answer a question come with that."""
+    known = {*offer.acknowledged, *report.acknowledged, *answering}
     late = offer.rows[session.turn.words if session.turn else 0 :]
     found = [services.store.inbox.get(offer.place, event_id) for event_id in late if event_id not in known]
     return [

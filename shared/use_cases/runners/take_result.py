@@ -2,19 +2,22 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.domain.handoffs import Handoff, Reason, Receipt
 from shared.domain.messages import Message, count_by_role, digest, fitting_reply
 from shared.domain.offers import Offer, Result
 from shared.domain.progress import Summary
+from shared.domain.questions import QuestionState
 from shared.domain.sessions import Session
+from shared.domain.usage import TurnUsage, day_of
 from shared.errors import InvalidRequest, OtherResult, TurnEnded
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.store.turns import TurnCommit
 from shared.use_cases.deliver import parts_for
 from shared.use_cases.offers import wake_place
+from shared.use_cases.questions.decide import late_row
 from shared.use_cases.recovery.give_up import end_turn, fail_kickoff
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.row_messages import messages_of
@@ -26,7 +29,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class MachineResult:
-    """The agent's messages in the turn, its reply last. `given` are the ids of the messages that it was given."""
+    """The agent's messages in the turn, its reply last. `given` are the ids of the messages that have reached it.
+
+    `answered` are the numbers of the questions that do not block and whose answers have reached it.
+    """
 
     digest: str
     messages: Sequence[Message]
@@ -34,6 +40,8 @@ class MachineResult:
     given: Sequence[str]
     is_failure: bool = False
     summary: Summary | None = None
+    answered: Sequence[int] = ()
+    usage: TurnUsage | None = None
 
 
 def take_result(services: Services, name: TurnName, result: MachineResult) -> None:
@@ -106,6 +114,33 @@ def _commit(
         rows=rows,
         handoff=handoff,
         receipt=receipt,
-        result=Result(fence, result.digest, result.summary),
+        result=Result(fence, result.digest, _summary(session, result)),
+        usage=session.usage.after(result.usage, day_of(services.clock.now())) if result.usage else None,
+        late=_late(services, session, offer, result),
     )
     services.store.turns.commit(commit, now=services.clock.now())
+
+
+def _summary(session: Session, result: MachineResult) -> Summary | None:
+    """The work of the turn, with what it has spent."""
+    if result.usage is None:
+        return result.summary
+    known = session.usage.cost is not None  # the first sum is that of all turns before
+    cost = session.usage.added_cost(result.usage) if known else 0
+    return replace(result.summary or Summary(), tokens=result.usage.tokens, cost=cost)
+
+
+def _late(services: Services, session: Session, offer: Offer, result: MachineResult) -> InboxRow | None:
+    """Answers that have not reached the agent, as one message for its next turn; None if there are none."""
+    if not session.answered or session.turn is None:
+        return None
+    asked = services.store.questions.of(session.id, offer.id, fence=session.turn.fence)
+    missed = [
+        one
+        for one in asked
+        if not one.blocks
+        and one.state is QuestionState.ANSWERED
+        and one.row is None
+        and one.number not in result.answered
+    ]
+    return late_row(services, session, offer.place, missed, key=offer.id) if missed else None

@@ -5,7 +5,6 @@ import itertools
 import logging
 from collections.abc import Iterator, Sequence
 
-from shared.domain.commands import parse_command
 from shared.domain.routes import Place
 from shared.domain.sessions import Executor, Session
 from shared.errors import Busy, Conflict, NewerVersion, PlatformError, Rejected
@@ -14,6 +13,7 @@ from shared.services import Services
 from shared.store.inbox import DEAD, STOPPED, InboxRow
 from shared.use_cases.access import evict_other_users, is_taken_by_another_user, platform_of, session_at
 from shared.use_cases.chat.commands import MOVING, run_command
+from shared.use_cases.chat.dial_commands import ORDERING
 from shared.use_cases.chat.locate_session import (
     Broken,
     Elsewhere,
@@ -25,8 +25,10 @@ from shared.use_cases.chat.locate_session import (
 )
 from shared.use_cases.chat.move_command import outcome
 from shared.use_cases.chat.share_command import NOT_FOR_GUESTS, is_guests
+from shared.use_cases.chat.tell_unreadable import tell_unreadable
 from shared.use_cases.deliver import answer_with_notice, deliver_done_row, is_told, say
-from shared.use_cases.offers import send_run
+from shared.use_cases.offers import send_run, send_show
+from shared.use_cases.questions.decide import question_for_words
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.sessions.move_to_chat import replace_broken, start_in_chat
 from shared.use_cases.turns.budget import TurnBudget
@@ -57,8 +59,8 @@ def answer_inbox(services: Services, message: InboxEvent, budget: TurnBudget) ->
         evict_other_users(services, row.user_id, row.place)
     if not _can_answer(services, row.place):
         services.store.inbox.close([row], by="platform removed")
-    elif command := _command(row):
-        _run_command(services, row, *command, budget)
+    elif row.command:
+        _run_command(services, row, *row.command, budget)
     else:
         look_at_inbox(services, row.place, budget, expected=row.event_id)
 
@@ -93,8 +95,8 @@ def _run_command(services: Services, row: InboxRow, name: str, argument: str, bu
             say(services, row.place, NOT_FOR_GUESTS, key=f"guest-{row.user_id}-{row.place.route}-{hour}")
     else:
         # A command that moves has run once its answer is journalled, and the journal keeps the first answer: until that
-        # is posted, a session that was moved elsewhere since must not be pulled back.
-        has_run = name in MOVING and is_told(services, row)
+        # is posted, a session that was moved elsewhere since must not be pulled back. An order is made once, likewise.
+        has_run = name in MOVING | ORDERING and is_told(services, row)
         answer_with_notice(services, row, "…" if has_run else run_command(services, row, name, argument))
         if name == "handoff":
             _tell_outcome(services, row)
@@ -122,7 +124,11 @@ def look_at_inbox(services: Services, place: Place, budget: TurnBudget, *, expec
 
     def look() -> None:
         rows = _new_words(services, place, expected)
-        for group in _conversations(services, place, rows):
+        for row in rows:
+            if row.is_unreadable:
+                _answer_unreadable(services, row)
+        readable = [row for row in rows if not row.is_unreadable]
+        for group in _conversations(services, place, readable):
             _answer(services, group, budget)
 
     on_conflict(look)
@@ -151,8 +157,15 @@ def _new_words(services: Services, place: Place, expected: str | None) -> list[I
         row = services.store.inbox.get(place, expected)  # read again: a turn may have answered it since
         if row is not None and row.done_by is None:
             rows = sorted([row, *rows], key=lambda row: row.event_id)
-    before_move = itertools.takewhile(lambda row: (_command(row) or ("",))[0] not in MOVING, rows)
-    return [row for row in before_move if not _command(row)]
+    before_move = itertools.takewhile(lambda row: (row.command or ("",))[0] not in MOVING, rows)
+    return [row for row in before_move if not row.command]
+
+
+def _answer_unreadable(services: Services, row: InboxRow) -> None:
+    """Say that a message cannot be read, where words of its sender would be answered. It starts no session."""
+    if not isinstance(locate_session(services, row), NotAddressed):
+        tell_unreadable(services, row)
+    services.store.inbox.close([row], by="unreadable")
 
 
 def _answer(services: Services, rows: Sequence[InboxRow], budget: TurnBudget) -> None:
@@ -192,6 +205,9 @@ def _go_on(services: Services, located: Session, rows: Sequence[InboxRow], budge
     rows = [row for row in rows if session.accepts_from(row.user_id)]
     if not rows:
         return
+    for row in rows:
+        if row.attachments:
+            tell_unreadable(services, row)
     if session.turn is not None and session.turn.by is Executor.MACHINE:
         _steer(services, session, rows)
     elif session.turn is not None:
@@ -213,14 +229,24 @@ def _is_leaving(services: Services, handoff_id: str) -> bool:
 def _steer(services: Services, session: Session, rows: Sequence[InboxRow]) -> None:
     """Give messages to a machine's turn that is at work; those that it does not take are answered after it.
 
-    If the user has chosen the deployment's agent since, all of them are: the machine only finishes what it works on.
+    One that was said after a question answers that, where it takes words. If the user has chosen the deployment's agent
+    since, all of them are answered after it: the machine only finishes what it works on.
     """
     offer = services.store.turns.get(session.id, session.turn.id) if session.turn else None
     if offer is None or session.answers is Executor.CLOUD:
         return
+    turns, now = services.store.machine_turns, services.clock.now()
     for row in rows:
-        if row.event_id not in offer.rows and not services.store.machine_turns.steer(session, row):
+        if row.event_id in offer.rows or row.queued:
+            continue
+        question = question_for_words(services, session, row)
+        if question is not None and turns.steer(session, row, answers=question, now=now):
+            send_show(services, offer, why=f"words {question.fence} {question.number}")
+        elif not turns.steer(session, row):
             return
+    queued = [row.event_id for row in rows if row.queued]
+    if queued and turns.wait(offer, queued):
+        send_show(services, offer, why=f"queued {queued[-1]}")
 
 
 def kickoff_comes_first(services: Services, session: Session) -> bool:
@@ -251,7 +277,3 @@ def _can_answer(services: Services, place: Place) -> bool:
         log.warning("messages are left unanswered: %s", rejected)
         return False
     return True
-
-
-def _command(row: InboxRow) -> tuple[str, str] | None:
-    return None if row.place.is_cli else parse_command(row.text)

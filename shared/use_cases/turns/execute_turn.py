@@ -10,6 +10,7 @@ from shared.domain.messages import Message, count_by_role, digest, fitting_reply
 from shared.domain.sessions import Executor, Interruption, Session
 from shared.domain.speakers import GUEST_NOTE
 from shared.errors import AgentCancelled, AgentError, AgentFailed, AgentUnavailable, Conflict, NewerVersion
+from shared.ports.agents import TurnInput
 from shared.ports.queue import Run
 from shared.services import Services
 from shared.store.turns import TurnCommit
@@ -69,14 +70,9 @@ def _run(services: Services, claimed: Claimed, deadline: int) -> None:
     live = LiveProgress.of(services, session, claimed.offer)
     try:
         with heartbeat(services, session, claimed.offer.place, live) as cancellation:
-            answer = services.agent().reply(
-                [*transcript, *asked],
-                note=note,
-                deadline=deadline,
-                cancellation=cancellation,
-                progress=live.update if live else None,
-            )
-            reply = fitting_reply(answer)
+            progress = live.update if live else None
+            given = TurnInput([*transcript, *asked], deadline, cancellation, note=note, progress=progress)
+            reply = fitting_reply(services.agent().reply(given))
     except AgentCancelled:
         log.info("session %s: its turn was stopped while the agent worked", session.id)
         return

@@ -28,7 +28,8 @@ def heartbeat(
 ) -> Iterator[Cancellation]:
     """Renew the lease of the session's turn while the body runs. The body's request is cancelled once that is refused.
 
-    A failed beat is safe: the commit checks the lease.
+    A failed beat is safe: the commit checks the lease. Raises RuntimeError if there is no thread to renew it in: another
+    process would take the turn over, and ask the agent again.
     """
     every = min(RENEW_EVERY, services.settings.turn_lease / 1000 / RENEWALS_PER_LEASE)
     cancellation, beats = Cancellation(), Beats()
@@ -51,10 +52,11 @@ def heartbeat(
 
     with beats:
         beats.repeat(renew, every)
-        if not place.is_cli:
-            beats.repeat(show_typing, min(TYPING_EVERY, every), first=TYPING_AFTER)
-        if progress is not None:
-            beats.repeat(show_progress, SHOW_EVERY / 1000)
+        with contextlib.suppress(RuntimeError):  # the turn goes on without what is only shown
+            if not place.is_cli:
+                beats.repeat(show_typing, min(TYPING_EVERY, every), first=TYPING_AFTER)
+            if progress is not None:
+                beats.repeat(show_progress, SHOW_EVERY / 1000)
         yield cancellation
 
 
@@ -75,15 +77,14 @@ class Beats:
             thread.join(JOIN_SECONDS)
 
     def repeat(self, beat: Callable[[], None], every: float, *, first: float | None = None) -> None:
-        """Run `beat` each `every` seconds from now on; the first time after `first` seconds, if it is given."""
+        """Run `beat` each `every` seconds from now on; the first time after `first` seconds, if it is given.
+
+        Raises RuntimeError if no thread can be started.
+        """
         pause = every if first is None else first
         thread = threading.Thread(target=lambda: self._run(beat, pause, every), name="beat", daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:  # too many threads at the moment
-            log.warning("a beat is left out: no thread can be started")
-        else:
-            self._threads.append(thread)
+        thread.start()
+        self._threads.append(thread)
 
     def end(self) -> None:
         """Start no further beats. Beats may call it."""

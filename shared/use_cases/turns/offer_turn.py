@@ -10,6 +10,7 @@ from shared.errors import Rejected, TooManyTurns
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.access import counted_turn
+from shared.use_cases.budgets import watch_budget
 from shared.use_cases.deliver import say
 from shared.use_cases.offers import kickoff_offer, machine_for, rows_offer, send_turn
 from shared.use_cases.recovery.unsettled_turns import tell_if_away
@@ -21,8 +22,10 @@ HOUR = 3_600_000
 def offer_words(services: Services, session: Session, rows: Sequence[InboxRow]) -> None:
     """Offer a turn that answers `rows`, without those of users whose limit of this hour is reached. Raises Conflict.
 
-    The turn counts for each user who speaks in it.
+    The turn counts for each user who speaks in it. While the session's budget is spent, none is offered: rows wait.
     """
+    if watch_budget(services, session):
+        return
     limited = {user for user in {row.user_id for row in rows} if not _is_within_limit(services, _of(user, rows))}
     rows = [row for row in rows if row.user_id not in limited]
     if not rows:

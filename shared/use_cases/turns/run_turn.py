@@ -10,8 +10,10 @@ from shared.domain.routes import Place
 from shared.errors import Busy, Conflict, NewerVersion, NotYet, Rejected
 from shared.ports.queue import InboxEvent, Kickoff, Notice, Show, TurnMessage, WakeUp
 from shared.services import Services
+from shared.use_cases.budgets import watch_budget
 from shared.use_cases.deliver import say
 from shared.use_cases.recovery.abandoned_handoffs import take_over
+from shared.use_cases.retry import on_conflict
 from shared.use_cases.turns.answer_inbox import answer_inbox, kickoff_comes_first, look_at_inbox
 from shared.use_cases.turns.budget import TurnBudget
 from shared.use_cases.turns.settle import settle
@@ -75,7 +77,15 @@ def _wake_up(services: Services, place: Place, session_id: str, budget: TurnBudg
     session = settle(services, session_id, until=budget.deadline)
     if session is not None and session.turn is None and session.owner == place:
         kickoff_comes_first(services, session)
+    if session is not None and session.owner == place:
+        on_conflict(lambda: _watch_budget(services, session_id))
     look_at_inbox(services, place, budget)
+
+
+def _watch_budget(services: Services, session_id: str) -> None:
+    session = services.store.sessions.get(session_id)
+    if session is not None:
+        watch_budget(services, session)
 
 
 def _look_after(services: Services, handoff_id: str, budget: TurnBudget) -> None:

@@ -26,6 +26,9 @@ def settle(services: Services, session_id: str, *, until: int) -> Session | None
     session = services.store.sessions.get(session_id)
     alive = session.turn.id if session is not None and session.turn is not None else None
     over = [offer for offer in offers if offer.id != alive]
+    if session is not None and alive is not None and alive not in {offer.id for offer in offers}:
+        # Nobody can run a turn whose offer cannot be read. One that was offered since they were read has one.
+        session = services.store.turns.without_unreadable(session, now=services.clock.now())
     for offer in over:
         try:
             _finish(services, offer, until=until)

@@ -1,17 +1,21 @@
 """Show a turn at work: one progress message that is edited, and its questions; at its end both are closed."""
 
+import contextlib
 import logging
+from dataclasses import replace
 
 from shared.domain.offers import Offer
-from shared.domain.progress import Summary
-from shared.domain.questions import Question, QuestionState
+from shared.domain.progress import Progress, Summary
+from shared.domain.questions import DECIDED, Question, QuestionState
+from shared.domain.sessions import Session
 from shared.errors import NotYet, PlatformError, Rejected
 from shared.ports.platforms import Platform
 from shared.ports.queue import Show
 from shared.services import Services
 from shared.store.outbox import OutPart
 from shared.use_cases.access import platform_of
-from shared.use_cases.deliver import deliver
+from shared.use_cases.deliver import deliver, say
+from shared.use_cases.questions.show import note_shown, rendered
 
 log = logging.getLogger(__name__)
 
@@ -19,12 +23,17 @@ log = logging.getLogger(__name__)
 def show_turn(services: Services, message: Show, *, until: int) -> None:
     """Best effort but for questions: a turn that is over is left to its settling. Raises NotYet for questions."""
     offer = services.store.turns.get(message.session_id, message.turn_id)
-    if offer is None or not _is_alive(services, offer):
+    if offer is None:
+        return
+    if not _is_alive(services, offer):
+        _close_late(services, offer)
         return
     platform = platform_of(services, offer.place)
     for question in services.store.questions.of(offer.session_id, offer.id):
         if question.state is QuestionState.OPEN:
             deliver(services, offer.session_id, question.journal, until=until)
+            note_shown(services, question)
+            _show_marks(services, platform, offer, question)
         elif not question.is_shown_closed:
             _show_closed(services, platform, offer, question)
     _show_progress(services, platform, offer)
@@ -33,14 +42,20 @@ def show_turn(services: Services, message: Show, *, until: int) -> None:
 
 
 def close_turn(services: Services, offer: Offer) -> None:
-    """Shrink the progress message of a turn that is over to one line, and close its questions. Best effort."""
+    """Shrink the progress message of a turn that is over to one line, and close its questions. Best effort.
+
+    A question that did not block stays open after an answer of the agent, if it was shown and the session has not moved.
+    """
     if offer.place.is_cli or (offer.progress is None and offer.runs_on is None):
         return
     try:
         platform = platform_of(services, offer.place)
     except Rejected:
         return
+    session = services.store.sessions.get(offer.session_id)
     for question in services.store.questions.of(offer.session_id, offer.id):
+        if _stays_open(services, session, offer, question):
+            continue
         services.store.questions.close(question)
         if not question.is_shown_closed:
             current = services.store.questions.get(
@@ -52,6 +67,41 @@ def close_turn(services: Services, offer: Offer) -> None:
     _shrink(services, platform, services.store.turns.get(offer.session_id, offer.id) or offer)
 
 
+def _stays_open(services: Services, session: Session | None, offer: Offer, question: Question) -> bool:
+    if question.blocks or question.state is not QuestionState.OPEN or offer.result is None or session is None:
+        return False
+    note_shown(services, question)
+    current = services.store.questions.get(question.session_id, question.turn_id, question.fence, question.number)
+    is_shown = current is not None and current.shown_at is not None
+    is_in_time = question.expires_at > services.clock.now()
+    return is_shown and is_in_time and (session.epoch, session.owner) == (question.epoch, offer.place)
+
+
+def _close_late(services: Services, offer: Offer) -> None:
+    """Show how questions ended that were answered after their turn, or what is marked of them."""
+    late = [one for one in services.store.questions.of(offer.session_id, offer.id) if not one.blocks]
+    if not late or not offer.is_settled:
+        return
+    platform = platform_of(services, offer.place)
+    for question in late:
+        if question.state is QuestionState.OPEN:
+            _show_marks(services, platform, offer, question)
+        elif question.state in DECIDED:
+            _show_closed(services, platform, offer, question)
+            services.store.questions.acknowledge(question)
+
+
+def _show_marks(services: Services, platform: Platform, offer: Offer, question: Question) -> None:
+    """Show what is marked of a question that takes several options. Best effort."""
+    parts = services.store.outbox.journal(offer.session_id, question.journal) if question.revision else ()
+    message_id = parts[-1].message_id if parts else None
+    try:
+        if message_id is not None and platform.capabilities.edits:
+            platform.edit(offer.place, message_id, rendered(platform, question)[-1])
+    except PlatformError as trouble:
+        log.info("session %s: marks are not shown (%s)", offer.session_id, type(trouble).__name__)
+
+
 def _is_alive(services: Services, offer: Offer) -> bool:
     session = services.store.sessions.get(offer.session_id)
     return session is not None and session.turn is not None and session.turn.id == offer.id
@@ -59,9 +109,13 @@ def _is_alive(services: Services, offer: Offer) -> bool:
 
 def _show_progress(services: Services, platform: Platform, offer: Offer) -> None:
     """Post the progress message once, through the outbox; then edit it."""
-    if offer.progress is None or not platform.capabilities.edits:
+    if offer.progress is None:
         return
-    first, *_ = platform.render(offer.progress.markdown)
+    progress = replace(offer.progress, waiting=offer.progress.waiting + len(offer.waiting))
+    if not platform.capabilities.edits:
+        _say_waiting(services, offer, progress)
+        return
+    first, *_ = platform.render(progress.markdown)
     try:
         if not services.store.outbox.journal(offer.session_id, offer.progress_journal):
             part = OutPart(offer.session_id, offer.progress_journal, 0, offer.place, first)
@@ -74,14 +128,27 @@ def _show_progress(services: Services, platform: Platform, offer: Offer) -> None
         log.info("session %s: progress is not shown (%s)", offer.session_id, type(trouble).__name__)
 
 
+def _say_waiting(services: Services, offer: Offer, progress: Progress) -> None:
+    """Where no message can be edited, say once in a turn that messages wait."""
+    if progress.waiting:
+        with contextlib.suppress(PlatformError, NotYet):
+            say(services, offer.place, "Your message waits until this answer is done.", key=f"waits-{offer.id}")
+
+
 def _show_closed(services: Services, platform: Platform, offer: Offer, question: Question) -> None:
-    """Show how a question ended, and remove its buttons."""
-    message_id = _message_of(services, offer, question.journal)
+    """Show below the question how it ended, in place of its buttons.
+
+    Where no message can be edited, say so if the user has not been answered: for words, and for time that is over.
+    """
+    parts = services.store.outbox.journal(offer.session_id, question.journal)
+    message_id = parts[-1].message_id if parts else None
     try:
         if message_id is not None and platform.capabilities.edits:
-            first, *_ = platform.render(question.outcome)
-            platform.edit(offer.place, message_id, first)
-    except PlatformError as trouble:
+            platform.edit(offer.place, message_id, rendered(platform, question)[-1])
+        elif question.is_choice and (question.row or question.state is QuestionState.EXPIRED):
+            said = f"{question.named}\n{question.outcome}"
+            say(services, offer.place, said, key=f"closed-{question.journal}")
+    except (PlatformError, NotYet) as trouble:
         log.info("session %s: a question is not shown as closed (%s)", offer.session_id, type(trouble).__name__)
         return
     services.store.questions.shown_closed(question)

@@ -12,7 +12,7 @@ import pytest
 
 from shared.errors import AgentCancelled
 from shared.ports.agents import Agent, Cancellation
-from tests.contracts.agent.contract import AgentContract, HurriedClock, RemoteAgentContract, user
+from tests.contracts.agent.contract import AgentContract, HurriedClock, RemoteAgentContract
 from tests.support.certificates import server_context
 from tests.support.servers import HANG, STALL, WAIT_SECONDS, HttpServer, Response
 
@@ -40,9 +40,8 @@ def wait_for(event: threading.Event) -> None:
 
 def cancel_when(reached: Callable[[], object], agent: Agent, cancellation: Cancellation) -> None:
     """Ask in a thread, cancel when `reached` returns, and expect AgentCancelled promptly."""
-    deadline = HurriedClock().now() + 60_000
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(agent.reply, [user("hello")], note=None, deadline=deadline, cancellation=cancellation)
+        asked = pool.submit(agent.reply, HurriedClock().turn(cancellation=cancellation))
         try:
             reached()
         finally:
@@ -65,7 +64,7 @@ class CancellableContract(AgentContract):
     ) -> None:
         cancellation.cancel()
         with pytest.raises(AgentCancelled):
-            slow_agent.reply([user("hello")], note=None, deadline=clock.now() + 60_000, cancellation=cancellation)
+            slow_agent.reply(clock.turn(cancellation=cancellation))
 
     def test_one_at_work_is_cancelled(
         self, slow_agent: Agent, working: Callable[[], object], cancellation: WatchedCancellation

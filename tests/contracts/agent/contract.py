@@ -5,7 +5,8 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from shared.agents.registry import spec_of
 from shared.domain.messages import Message
 from shared.errors import AgentError, AgentFailed, AgentUnavailable
-from shared.ports.agents import Agent, Cancellation, Listener
+from shared.ports.agents import Agent, Cancellation, TurnInput
 from shared.settings import Settings
 from tests.contracts.agent.dialects import Dialect
 from tests.support.garbled_answers import MARK, garbled, lacking_fields, odd_fields
@@ -44,6 +45,11 @@ class HurriedClock:
                 return self.is_cancelled
 
         return Hurried()
+
+    def turn(self, *messages: Message, within: int = 60_000, **more: Any) -> TurnInput:
+        """A turn on this clock that must end within so many milliseconds; it says hello if nothing else."""
+        given: dict[str, Any] = {"deadline": self.now() + within, "cancellation": self.cancellation()} | more
+        return TurnInput(messages or [user("hello")], **given)
 
 
 def settings(**changes: Any) -> Settings:
@@ -87,21 +93,13 @@ class ListeningAgent:
         self.agent = agent
         self.heard: list[str] = []
 
-    def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        note: str | None,
-        deadline: int,
-        cancellation: Cancellation,
-        progress: Listener | None = None,
-    ) -> str:
+    def reply(self, turn: TurnInput) -> str:
         def hear(text: str) -> None:
             self.heard.append(text)
-            if progress:
-                progress(text)
+            if turn.progress:
+                turn.progress(text)
 
-        return self.agent.reply(messages, note=note, deadline=deadline, cancellation=cancellation, progress=hear)
+        return self.agent.reply(replace(turn, progress=hear))
 
 
 class AgentContract:
@@ -112,31 +110,28 @@ class AgentContract:
         return HurriedClock()
 
     def test_an_answer_has_words(self, agent: Agent, clock: HurriedClock) -> None:
-        assert agent.reply(
-            [user("hello")], note=None, deadline=clock.now() + 10_000, cancellation=clock.cancellation()
-        ).strip()
+        assert agent.reply(clock.turn()).strip()
 
     def test_one_who_listens_gets_the_same_answer(self, agent: Agent, clock: HurriedClock) -> None:
         listening = ListeningAgent(agent)
-        told: dict[str, Any] = {"note": None, "deadline": clock.now() + 60_000}
-        answer = listening.reply([user("hello")], **told, cancellation=clock.cancellation())
-        assert answer == agent.reply([user("hello")], **told, cancellation=clock.cancellation())
+        answer = listening.reply(clock.turn())
+        assert answer == agent.reply(clock.turn())
         assert all(words.strip() and words in answer for words in listening.heard)
 
     def test_the_transcript_it_is_given_stays_as_it_was(self, agent: Agent, clock: HurriedClock) -> None:
         messages = [*long_transcript(40), KICKOFF]
         before = json.dumps(messages)
-        agent.reply(messages, note="a note", deadline=clock.now() + 10_000, cancellation=clock.cancellation())
+        agent.reply(clock.turn(*messages, note="a note"))
         assert json.dumps(messages) == before
 
     def test_a_deadline_in_the_past_is_worth_another_try(self, slow_agent: Agent, clock: HurriedClock) -> None:
         with pytest.raises(AgentUnavailable):
-            slow_agent.reply([user("hello")], note=None, deadline=clock.now() - 1, cancellation=clock.cancellation())
+            slow_agent.reply(clock.turn(within=-1))
 
     def test_a_slow_one_gives_up_at_the_deadline(self, slow_agent: Agent, clock: HurriedClock) -> None:
         deadline = clock.now() + 400
         with pytest.raises(AgentUnavailable):
-            slow_agent.reply([user("hello")], note=None, deadline=deadline, cancellation=clock.cancellation())
+            slow_agent.reply(clock.turn(deadline=deadline))
         assert clock.now() < deadline + 2_000
 
 
@@ -174,8 +169,7 @@ class RemoteAgentContract(AgentContract):
         return make()
 
     def ask(self, agent: Agent, clock: HurriedClock, messages: list[Message] | None = None, **more: Any) -> str:
-        given = {"note": None, "deadline": clock.now() + 60_000, "cancellation": clock.cancellation()} | more
-        return agent.reply(messages or [user("hello")], **given)
+        return agent.reply(clock.turn(*messages or (), **more))
 
     def test_the_kickoff_sends_all_400_messages_in_order(
         self, agent: Agent, server: HttpServer, clock: HurriedClock

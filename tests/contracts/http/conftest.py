@@ -1,5 +1,6 @@
 """A whole service in this process, and clients whose every response is checked against docs/openapi.json."""
 
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,10 @@ import pytest
 from local.chats import CHATS
 from local.service import LocalService
 from shared.domain.offers import Offer
+from shared.domain.orders import Order
+from shared.domain.routes import Place
 from shared.domain.sessions import RunsOn, Turn
+from shared.domain.tokens import FIRST
 from shared.platforms import PLATFORMS
 from shared.platforms.spec import PlatformSpec
 from shared.store.inbox import InboxRow
@@ -73,7 +77,7 @@ class Api:
 
     def busy_session(self) -> str:
         """A session with a turn that is running for a long time."""
-        return self.session(turn=Turn("turn", is_claimed=True, lease_until=2**52))
+        return self.session(turn=Turn("turn", is_claimed=True, lease_until=2**47))
 
     def runner(self) -> str:
         """The id of a new runner."""
@@ -91,6 +95,15 @@ class Api:
         offer = Offer("turn", session_id, self.user_id, session.cli, session.epoch, 1, rows=("row-1",), runs_on=runs_on)
         self.service.store.turns.offer(session, offer, accepted=row)
         return session_id, runs_on.runner
+
+    def order(self) -> tuple[str, str]:
+        """The ids of an order that waits for a runner, and of that runner."""
+        runner, place = self.runner(), Place(CHAT, "nowhere", uuid.uuid4().hex[:8])
+        row = InboxRow(place, "0001", self.user_id, "hi", 1, self.user_id)
+        assert self.service.store.inbox.put(row)
+        order = Order("order", self.user_id, runner, "other", "", place, row.event_id, int(time.time() * 1000))
+        self.service.store.orders.create(order, row, None)
+        return order.id, runner
 
     def request_handoff(self, session_id: str, **more: Any) -> httpx.Response:
         body = {"session_id": session_id, "platform": CHAT, "epoch": 0, **more}
@@ -128,7 +141,7 @@ def new_user(service: LocalService) -> Api:
     """A user who has a token and nothing else."""
     user_id = f"u{uuid.uuid4().hex[:8]}"
     service.tokens[user_id] = new_token(user_id)
-    service.store.accounts.add_token(user_id, hash_of(service.tokens[user_id]))
+    service.store.accounts.add_token(user_id, hash_of(service.tokens[user_id]), scopes=FIRST)
     return Api(service, user_id)
 
 

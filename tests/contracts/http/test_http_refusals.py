@@ -1,5 +1,6 @@
 """Every documented refusal can be provoked. The client checks each response against docs/openapi.json."""
 
+import gzip
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +37,9 @@ VALID: dict[str, dict[str, Any]] = {
     "post_login": {"code": f"hl_owner.{'A' * 32}", "key": "k" * 32},
     "put_runner": {"name": "laptop", "protocol": 1},
     "post_claim": {"session_id": "none", "claim_id": "c-1"},
+    "post_take": {"claim_id": "c-1"},
+    "post_renew": {"fence": 1},
+    "post_answer": {"fence": 1, "digest": "0" * 64, "outcome": "done"},
     "post_begin": {"session_id": "none", "fence": 1},
     "post_events": {"session_id": "none", "fence": 1, "seq": 1},
     "post_result": {
@@ -57,6 +61,7 @@ def send(api: Api, operation: Operation, id: str = "none", body: Any = None, **m
         path = path.replace(name, id)
     path = path.replace("{platform}", more.pop("platform", CHAT))
     path = path.replace("{runner_id}", more.pop("runner", id)).replace("{turn_id}", more.pop("turn", "none"))
+    path = path.replace("{order_id}", more.pop("order", "none"))
     if "content" not in more and operation.id in VALID:
         more["json"] = {**VALID[operation.id], **(body or {})}
     return api.http.request(operation.method, path, **more)
@@ -88,6 +93,11 @@ def body_too_large(api: Api, operation: Operation) -> httpx.Response:
     return send(allowed(api, operation), operation, content=b" " * (1024 * 1024 + 1), headers=JSON)
 
 
+def encoded_body(api: Api, operation: Operation) -> httpx.Response:
+    headers = {**JSON, "Content-Encoding": "gzip"}
+    return send(allowed(api, operation), operation, content=gzip.compress(b"{}"), headers=headers)
+
+
 def invalid_request(api: Api, operation: Operation) -> httpx.Response:
     api = allowed(api, operation)
     if operation.id in VALID:
@@ -108,8 +118,8 @@ def unknown_session(api: Api, operation: Operation) -> httpx.Response:
 
 
 def allowed(api: Api, operation: Operation) -> Api:
-    """With the scope `admin` for the calls that need it."""
-    return with_scopes(api, Scope.ADMIN) if operation.path.startswith(OF_ADMINS) else api
+    """With the scopes `admin` and `link` for the calls that need them."""
+    return with_scopes(api, Scope.ADMIN, Scope.LINK) if operation.path.startswith(OF_ADMINS) else api
 
 
 def unknown_token(api: Api, operation: Operation) -> httpx.Response:
@@ -207,6 +217,14 @@ def write_first(api: Api, operation: Operation) -> httpx.Response:
     return send(api, operation, body={"platform": WINDOWED.name, "target": WINDOWED.people["stranger"]})
 
 
+def not_shareable(api: Api, operation: Operation) -> httpx.Response:
+    agents = [{"name": "codex", "version": "", "unattended": True}]
+    runner = uuid.uuid4().hex
+    api.http.put(f"/runners/{runner}", json={"name": "r", "protocol": 1, "agents": agents}).raise_for_status()
+    named = {"runs_on": {"runner": runner, "agent": "codex", "native_id": "n-1"}}
+    return send(api, operation, body={"session": {"messages": ONE, **named}, "share": True})
+
+
 def idempotency_key_reused(api: Api, operation: Operation) -> httpx.Response:
     key = {"Idempotency-Key": uuid.uuid4().hex}
     send(api, operation, headers=key).raise_for_status()
@@ -240,13 +258,32 @@ def unknown_turn(api: Api, operation: Operation) -> httpx.Response:
     return send(api, operation, runner=api.runner(), body={"session_id": api.session()})
 
 
+def unknown_order(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, runner=api.runner())
+
+
+def answered_order(api: Api) -> dict[str, str]:
+    """An order that is done, and its runner."""
+    order, runner = api.order()
+    for call in ("post_take", "post_answer"):
+        send(api, OPERATIONS[call], runner=runner, order=order).raise_for_status()
+    return {"order": order, "runner": runner}
+
+
 def ended(api: Api, operation: Operation) -> httpx.Response:
+    if "{order_id}" in operation.path:
+        late = {"fence": 2} if operation.id == "post_answer" else {}
+        return send(api, operation, **answered_order(api), body=late)
     session_id, runner = api.machine_turn()
     send(api, OPERATIONS["post_resume"], id=session_id).raise_for_status()
     return send(api, operation, runner=runner, turn="turn", body={"session_id": session_id})
 
 
 def taken(api: Api, operation: Operation) -> httpx.Response:
+    if operation.id == "post_take":
+        order, runner = api.order()
+        send(api, operation, runner=runner, order=order).raise_for_status()
+        return send(api, operation, runner=runner, order=order, body={"claim_id": "c-2"})
     session_id, runner = api.machine_turn()
     first = {"session_id": session_id, "claim_id": "first"}
     send(api, operation, runner=runner, turn="turn", body=first).raise_for_status()
@@ -259,6 +296,8 @@ def superseded(api: Api, operation: Operation) -> httpx.Response:
 
 
 def other_result(api: Api, operation: Operation) -> httpx.Response:
+    if operation.id == "post_answer":
+        return send(api, operation, **answered_order(api), body={"digest": "f" * 64})
     session_id, runner = api.machine_turn()
     body = {"session_id": session_id, "given": ["row-1"]}
     send(api, OPERATIONS["post_claim"], runner=runner, turn="turn", body={"session_id": session_id}).raise_for_status()
@@ -300,7 +339,8 @@ def storage_full(api: Api, operation: Operation) -> httpx.Response:
 PROVOKE: dict[str, Callable[[Api, Operation], httpx.Response]] = {
     provoke.__name__: provoke
     for provoke in (
-        *(unauthenticated, malformed_json, body_too_large, invalid_request, unknown_session, unknown_handoff, moved),
+        *(unauthenticated, malformed_json, body_too_large, encoded_body, invalid_request, unknown_session),
+        *(unknown_handoff, moved),
         *(out_of_sequence, session_busy, session_suspended, handoff_in_flight, unknown_platform),
         *(platform_not_supported, platform_not_configured, place_busy, idempotency_key_reused, too_late),
         *(
@@ -313,7 +353,17 @@ PROVOKE: dict[str, Callable[[Api, Operation], httpx.Response]] = {
             unknown_user,
         ),
         *(user_exists, chat_refused, platform_unavailable, unknown_runner, runner_revoked, runner_too_old),
-        *(login_refused, unknown_turn, ended, taken, superseded, other_result, write_first),
+        *(
+            login_refused,
+            unknown_turn,
+            unknown_order,
+            ended,
+            taken,
+            superseded,
+            other_result,
+            write_first,
+            not_shareable,
+        ),
     )
 }
 DOCUMENTED = [

@@ -139,6 +139,9 @@ class Garbled(PlatformTests):
     def test_an_unreadable_rate_limit_is_one_of_some_seconds(self, at: PlatformHarness) -> None:
         odd = ("", "soon", "-3", "nan", "inf", "1e999", "9" * 400)
         bodies = [b"", PAGE, b"[]", b'{"retry_after": 1e999, "parameters": {"retry_after": 1e999}}']
+        bodies += [
+            b'{"errcode": "M_LIMIT_EXCEEDED", "error": "Too fast", "ok": false, "code": 0, "message": "Too fast"}'
+        ]
 
         def limits(_: bytes) -> Mapping[str, Response]:
             return {

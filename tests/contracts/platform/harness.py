@@ -3,10 +3,11 @@
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from local.chats.relays.configuration import make_relay
 from local.chats.simulator import Simulator
 from local.chats.spec import LocalChat
 from shared.domain.routes import Place
@@ -31,6 +32,7 @@ class PlatformHarness:
     secrets: FakeSecrets
     platform: Platform
     receiver: WebhookReceiver
+    ending: ExitStack
 
     @property
     def name(self) -> str:
@@ -62,10 +64,26 @@ class PlatformHarness:
         """The texts in the home itself."""
         return [message["text"] for message in self._chat(home)["messages"]]
 
-    def write(self, home: Place, place: Place) -> None:
-        """A person writes MESSAGE, in the form in which the platform posts it to the webhook."""
-        text = self.chat.webhook_text.format(text=MESSAGE)
-        self.simulator.say(self.name, home.chat, text, thread=None if place == home else _thread_id(place))
+    def write(self, home: Place, place: Place, text: str = MESSAGE, **beside: Any) -> None:
+        """A person writes a text, in the form in which the platform posts it to the webhook, or one with more beside it."""
+        shown = text if beside else self.chat.webhook_text.format(text=text)
+        thread = None if place == home else _thread_id(place)
+        self.simulator.say(self.name, home.chat, shown, thread=thread, **beside)
+
+    def listen(self) -> None:
+        """Run the relay of a platform that posts only a part of what people write. It ends with the test."""
+        if self.chat.relay is None or not self.chat.relay.in_simulation:
+            return
+        relay = make_relay(
+            self.chat,
+            self.receiver.url,
+            self.simulator.secrets,
+            api_url=self.simulator.api_url(self.name),
+            options=self.simulator.relay_options(self.name),
+        )
+        self.ending.callback(relay.stop)
+        relay.start()
+        assert relay.connected.wait(30)
 
     def next_message(self) -> Inbound:
         """The next message that the platform posts or names; nothing else than messages of people counts."""
@@ -162,12 +180,16 @@ class PlatformHarness:
 @contextmanager
 def platform_harness(chat: LocalChat) -> Iterator[PlatformHarness]:
     """The adapter of this platform, connected to a simulator that runs for one test."""
-    with WebhookReceiver() as receiver, Simulator([chat], webhook_url=receiver.url, retry_scale=0.0) as simulator:
+    with (
+        WebhookReceiver() as receiver,
+        Simulator([chat], webhook_url=receiver.url, retry_scale=0.0) as simulator,
+        ExitStack() as ending,
+    ):
         urls = {chat.name: {"api": simulator.api_url(chat.name), "link": simulator.link_url(chat.name)}}
         settings = Settings("handoffs", "sessions", "queue", platform_urls=urls, public_url=receiver.url)
         secrets = FakeSecrets({name: simulator.secrets[name] for name in chat.service_secrets})
         platform = PlatformRegistry(settings, secrets, [chat.spec]).get(chat.name)
-        yield PlatformHarness(chat, simulator, secrets, platform, receiver)
+        yield PlatformHarness(chat, simulator, secrets, platform, receiver, ending)
         if close := getattr(platform, "close", None):
             close()
 

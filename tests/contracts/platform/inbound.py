@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.routes import Place
+from shared.platforms import PLATFORMS
 from shared.ports.inbound import Parsed, WebhookRequest
 from shared.ports.platforms import Part
 from tests.contracts.platform.case import PlatformTests
@@ -33,6 +34,13 @@ class Inbound(PlatformTests):
             inbound = at.next_message()
             assert inbound.place.route == where.route
             assert (inbound.sender, inbound.text) == (self.chat.people["owner"], MESSAGE)
+
+    def test_a_message_tells_when_it_was_written(self, at: PlatformHarness) -> None:
+        before = now()
+        at.write(self.first_home, self.open(at, self.first_home))
+        written_at = at.next_message().written_at
+        if self.chat.spec in PLATFORMS or written_at is not None:
+            assert before - 1000 <= (written_at or 0) <= now() + 1000  # some count in seconds
 
     def test_it_is_known_whether_the_chat_of_a_message_is_private(self, at: PlatformHarness) -> None:
         for chat in self.chat.chats:

@@ -11,7 +11,7 @@ from shared.aws.items import to_item
 from shared.domain.handoffs import Reason, State, Step
 from shared.domain.sessions import Session
 from shared.store.bundle import store_on
-from shared.use_cases.runners.register import poll_turns
+from shared.use_cases.runners.register import is_sign_due, note_sign, poll
 from tests.contracts.store.world import BROKEN, LEASE, NOW, RECEIPT, THREAD, World, sure
 from tests.support.machine import Machine
 from tests.support.table_backends import OTHER_MAKES, DynamoServer, dynamo_tables
@@ -287,14 +287,16 @@ def waiting(server: DynamoServer, names: TableNames) -> tuple[Machine, Meter]:
     return machine, meter
 
 
-def poll(machine: Machine) -> int:
+def poll_for_a_while(machine: Machine) -> int:
     """Poll as the service asks; returns how often. Each poll has a token, which costs one read."""
     services, clock = machine.world.services, machine.world.clock
     end, polls = clock.now() + POLLED_SECONDS * 1000, 0
     while clock.now() < end:
         services.store.accounts.token(machine.user, "hash")
-        runner, turns = poll_turns(services, machine.user, machine.id)
-        assert turns == []
+        runner, *waiting = poll(services, machine.user, machine.id)
+        assert waiting == [[], []]
+        if is_sign_due(services, runner):
+            note_sign(services, runner)
         clock.time += runner.poll_after_ms(clock.now())
         polls += 1
     return polls
@@ -303,12 +305,12 @@ def poll(machine: Machine) -> int:
 def test_an_idle_machine_costs_little(waiting: tuple[Machine, Meter]) -> None:
     """In an hour 360 requests with 1,080 reads of one unit each, and 90 writes: a request every 10 seconds."""
     machine, meter = waiting
-    polls = poll(machine)
+    polls = poll_for_a_while(machine)
     assert polls == 60
     assert polls * IN_A_MONTH == pytest.approx(260_000, rel=0.02)
     assert meter.requests == {
         "GetItem": 2 * polls,  # the token and the runner
-        "Query": polls,  # the turns
+        "Query": polls,  # the turns and the orders
         "UpdateItem": 14,  # a sign of life every 40 seconds
     }
     assert meter.writes == 14

@@ -1,11 +1,14 @@
 """The inbox: one row per event, in the order of speaking, closed once."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
+from shared.domain.attachments import Attachment
 from shared.domain.routes import Place
-from shared.store.inbox import InboxRow
+from shared.store.inbox import UNREADABLE_EVERY, InboxRow
+from tests.contracts.store.racing import insist, race
 from tests.contracts.store.world import NOW, THREAD, World
 
 ELSEWHERE = Place("telegram", "1001", "18")
@@ -19,6 +22,35 @@ def test_a_row_is_read_back_as_it_was_written(world: World) -> None:
     row = world.row(text="Zoë said 🚀\n\x07", sender="U:1#2")
     assert world.store.inbox.get(row.place, row.event_id) == row
     assert world.store.inbox.new(row.place, limit=5) == [row]
+
+
+def test_attachments_and_forwarded_words_are_read_back(world: World) -> None:
+    beside = {"attachments": (Attachment("picture", 2), Attachment("voice")), "forwarded": "said Zoë", "album": "7"}
+    row = InboxRow(THREAD.place, "0001", "7", "", NOW, "ada", **beside)  # type: ignore[arg-type]  # of several types
+    assert world.store.inbox.put(row)
+    assert world.store.inbox.get(row.place, row.event_id) == row
+    world.store.inbox.close([row], by="told")
+    closed = world.store.inbox.get(row.place, row.event_id)
+    assert closed == replace(row, done_by="told", forwarded="")
+
+
+def test_a_place_is_told_of_one_unreadable_message_a_minute(world: World) -> None:
+    def taken(subject: str, after: int, place: Place = THREAD.place) -> bool:
+        return world.store.inbox.take_unreadable(place, subject, now=NOW + after)
+
+    assert taken("0001", 0)
+    assert taken("0001", 10), "a repeat"
+    assert not taken("0002", UNREADABLE_EVERY - 1)
+    assert taken("0001", UNREADABLE_EVERY), "a late repeat"
+    assert taken("0003", UNREADABLE_EVERY), "which has moved nothing"
+    assert not taken("0001", UNREADABLE_EVERY + 1)
+    assert taken("0001", 0, ELSEWHERE)
+
+
+def test_of_unreadable_messages_at_once_one_is_taken(world: World) -> None:
+    take = world.store.inbox.take_unreadable
+    each = [partial(take, THREAD.place, f"{number % 6}", now=NOW) for number in range(12)]
+    assert sum(race(*map(insist, each))) == 2, "one subject, for both who have it"
 
 
 def test_a_redelivered_event_changes_nothing(world: World) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from shared.domain.links import LIFETIME, LOGIN_LIFETIME, TRIES_PER_HOUR, Link, LinkState
+from shared.domain.links import LIFETIME, LOGIN_LIFETIME, TRIES_PER_HOUR, Link, LinkedAccount, LinkState, NewAccount
 from shared.domain.routes import Place
-from shared.domain.tokens import USUAL
+from shared.domain.tokens import USUAL, token_id
 from shared.ports.tables import Table
 from shared.store.bundle import Store
 from shared.use_cases.people.remove_user import remove_user
@@ -36,9 +36,9 @@ def make(store: Store, *links: Link) -> None:
 
 
 def used(
-    store: Store, each: Link, account: str = "77", home: Place = HERE, event: str = "e1", *, now: int = NOW
+    store: Store, each: Link, account: str = "77", home: Place = HERE, event: str = "e1", *, now: int = NOW, **more: Any
 ) -> bool:
-    return store.links.use(each, account, home, event, now=now)
+    return store.links.use(each, account, home, event, now=now, **more)
 
 
 def accounts_of(backend: Backend) -> list[dict[str, Any]]:
@@ -97,12 +97,97 @@ def test_an_account_of_another_user_is_not_taken(store: Store, backend: Backend)
     assert store.accounts.user_of("chat", "77") == "eve"
 
 
-def test_an_account_of_the_same_user_moves_the_home(store: Store) -> None:
-    store.accounts.add_identity("ada", "chat", "77")
+def test_a_home_is_moved_only_if_the_person_asked(store: Store) -> None:
     store.accounts.set_home("ada", OTHER)
     make(store, link())
     assert used(store, link())
+    assert store.accounts.home("ada", "chat") == OTHER
+
+    asked = link("h2", moves_home=True)
+    make(store, asked)
+    assert store.links.find("chat", "h2") == asked
+    assert used(store, asked)
     assert store.accounts.home("ada", "chat") == HERE
+
+
+def test_a_home_that_is_set_at_the_same_time_stays(store: Store) -> None:
+    make(store, link())
+    race(insist(lambda: used(store, link())), insist(lambda: store.accounts.set_home("ada", OTHER)))
+    assert store.accounts.home("ada", "chat") == OTHER
+
+
+def test_chats_are_told_of_a_new_account_once(store: Store) -> None:
+    make(store, link())
+    assert used(store, link(), chats=[OTHER, HERE])
+    (news,) = store.links.untold()
+    assert news == NewAccount("l1", "ada", "chat", "77", token_id("token"), (OTHER,))
+    assert store.links.untold("l1") == [news]
+    assert store.links.untold("l2") == []
+
+    store.links.told(news, now=NOW)
+    store.links.told(news, now=NOW)
+    assert store.links.untold() == []
+
+
+@pytest.mark.parametrize("chats", [[], [HERE]])
+def test_nothing_is_told_where_no_other_chat_is(store: Store, chats: list[Place]) -> None:
+    make(store, link())
+    assert used(store, link(), chats=chats)
+    assert store.links.untold() == []
+
+
+def test_an_account_that_is_not_linked_is_not_told(store: Store) -> None:
+    make(store, link())
+    assert not used(store, link(), now=NOW + LIFETIME, chats=[OTHER])
+    assert store.links.untold() == []
+
+
+def test_an_account_knows_the_token_that_linked_it_first(store: Store) -> None:
+    store.accounts.add_identity("ada", "chat", "by the operator")
+    make(store, link())
+    assert used(store, link())
+    store.accounts.add_token("ada", "another token")
+    for number, account in enumerate(["77", "by the operator"]):
+        again = link(f"again{number}", id=f"again{number}", token_hash="another token")
+        make(store, again)
+        assert used(store, again, account, chats=[OTHER])
+
+    assert store.accounts.linked_by("ada", token_id("token")) == [LinkedAccount("chat", "77", HERE)]
+    assert store.accounts.linked_by("ada", token_id("another token")) == []
+    assert store.links.untold() == [], "none of them is a new account"
+
+
+def test_the_accounts_of_a_token_are_known_after_it_is_revoked(store: Store) -> None:
+    make(store, link(), invitation())
+    assert used(store, link())
+    assert used(store, invitation(), "88", OTHER)
+    assert store.accounts.remove_token("ada", token_id("token"))
+    assert store.accounts.linked_by("ada", token_id("token")) == [LinkedAccount("chat", "77", HERE)]
+
+
+@pytest.mark.parametrize(("home", "left"), [(HERE, None), (OTHER, OTHER)])
+def test_unlinking_one_account_removes_only_its_own_home(store: Store, home: Place, left: Place | None) -> None:
+    make(store, link())
+    assert used(store, link())
+    store.accounts.set_home("ada", home)
+    store.accounts.add_identity("ada", "chat", "78")
+    (linked,) = store.accounts.linked_by("ada", token_id("token"))
+    for _ in range(2):
+        store.accounts.unlink_account("ada", linked)
+        assert store.accounts.identities("ada", "chat") == ["78"]
+        assert store.accounts.home("ada", "chat") == left
+    assert store.accounts.linked_by("ada", token_id("token")) == []
+
+
+def test_chats_are_homes_and_the_private_chats_of_pairings(store: Store) -> None:
+    store.accounts.set_home("ada", OTHER)
+    store.accounts.set_home("ada", Place("chatter", "1"))
+    store.accounts.add_identity("ada", "chatter", "without a known chat")
+    make(store, link())
+    assert used(store, link())
+    assert store.accounts.chats("ada") == [OTHER, Place("chatter", "1"), HERE]
+    store.accounts.set_home("ada", HERE)
+    assert store.accounts.chats("ada") == [HERE, Place("chatter", "1")]
 
 
 def test_a_new_code_replaces_the_last_one(store: Store, backend: Backend) -> None:

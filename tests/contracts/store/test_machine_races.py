@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 
 from shared.domain.offers import Result
-from shared.domain.questions import Option, Question, QuestionState
+from shared.domain.questions import CHOICE, Given, Option, Question, QuestionState
 from shared.domain.routes import Place
+from shared.domain.runners import Runner
 from shared.domain.sessions import Executor, Session
 from shared.errors import Conflict
 from shared.store.bundle import Store
 from shared.store.inbox import InboxRow
+from shared.store.turns import TurnCommit
+from shared.use_cases.retry import on_conflict
 from tests.contracts.store.schedules import Actor
 from tests.contracts.store.schedules import every_order as in_every_order
-from tests.contracts.store.world import LEASE, NOW, World, sure
+from tests.contracts.store.world import LEASE, NOW, RUNS_ON, World, sure
 from tests.support.table_backends import Backend
 
 NUMBERS = itertools.count()
@@ -87,6 +90,7 @@ def claimer(case: Case, claim_id: str, *, previous_fence: int | None = None) -> 
         return store.machine_turns.claim(
             session,
             [case.row],
+            Runner(RUNS_ON.runner, "ada", ""),
             claim_id=claim_id,
             now=NOW,
             lease_until=NOW + LEASE,
@@ -319,13 +323,18 @@ def test_a_settled_turn_takes_no_words(every_order: EveryOrder) -> None:
 
 def asked(one: Case) -> Question:
     options = [Option("yes", "allow_once", "Allow"), Option("no", "reject_once", "Reject")]
-    return Question(one.session.id, one.turn_id, 1, 1, title="?", options=options, expires_at=NOW + 1)
+    return Question(one.session.id, one.turn_id, 1, 1, title="?", options=options, expires_at=NOW + 1, shown_as=1)
 
 
 def asking(one: Case) -> tuple[Session, Question]:
     held, question = one.claimed(), asked(one)
     assert one.world.store.questions.ask(held, question, [], now=NOW)
+    one.world.store.questions.shown(question, now=NOW)
     return held, question
+
+
+def answered_with(held: Session, question: Question, option: str = "yes") -> Actor:
+    return lambda store: store.questions.answer(held, question, Given((option,)), said_at=NOW, now=NOW)
 
 
 def state(one: Case) -> QuestionState:
@@ -336,8 +345,8 @@ def test_of_two_answers_one_counts(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held, question = asking(one)
         return (
-            lambda store: store.questions.answer(held, question, "yes", now=NOW),
-            lambda store: store.questions.answer(held, question, "no", now=NOW),
+            answered_with(held, question),
+            answered_with(held, question, "no"),
         )
 
     for one, yes, no in every_order(prepare):
@@ -355,11 +364,51 @@ def test_a_question_is_answered_or_expires_or_is_closed(every_order: EveryOrder,
             closes = over is QuestionState.CLOSED
             return store.questions.close(question) if closes else store.questions.expire(question, now=NOW + 1)
 
-        return lambda store: store.questions.answer(held, question, "yes", now=NOW), end
+        return answered_with(held, question), end
 
     for one, answered, ended in every_order(prepare):
         assert answered is not ended
         assert state(one) is (over if ended else QuestionState.ANSWERED)
+
+
+def test_of_words_and_a_press_one_answers(every_order: EveryOrder) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held = one.claimed()
+        question = replace(asked(one), kind=CHOICE, free=True)
+        assert one.world.store.questions.ask(held, question, [], now=NOW)
+        one.world.store.questions.shown(question, now=NOW)
+        return (
+            lambda store: store.machine_turns.steer(held, one.late, answers=question, now=NOW),
+            answered_with(held, question),
+        )
+
+    for one, words, press in every_order(prepare):
+        assert words is not press
+        found = sure(one.world.store.questions.get(one.session.id, one.turn_id, 1, 1))
+        assert (found.row, found.option) == (("0002", None) if words else (None, "yes"))
+        assert ("0002" in one.rows) is words
+
+
+def test_an_answer_that_does_not_block_and_a_commit_exclude_each_other(every_order: EveryOrder) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        held = one.claimed()
+        question = replace(asked(one), kind=CHOICE, blocks=False, epoch=held.epoch)
+        assert one.world.store.questions.ask(held, question, [], now=NOW)
+        one.world.store.questions.shown(question, now=NOW)
+        commit = one.world.turn_commit(held, result=Result(1, "d"))
+        return answered_with(held, question), lambda store: committed(store, commit)
+
+    for one, answered, is_committed in every_order(prepare):
+        assert answered is not is_committed
+        assert (one.current.answered == 1) is answered
+
+
+def committed(store: Store, commit: TurnCommit) -> bool:
+    try:
+        store.turns.commit(commit, now=NOW)
+    except Conflict:
+        return False
+    return True
 
 
 def test_no_question_is_answered_after_its_turn(every_order: EveryOrder) -> None:
@@ -372,7 +421,7 @@ def test_no_question_is_answered_after_its_turn(every_order: EveryOrder) -> None
             ended = store.turns.end(held, now=NOW)
             return ended, state(one)
 
-        return lambda store: store.questions.answer(held, question, "yes", now=NOW), end
+        return answered_with(held, question), end
 
     for one, answered, ended in every_order(prepare):
         assert ended[0] is True
@@ -392,16 +441,37 @@ def test_a_question_is_asked_before_its_turn_ends_or_never(every_order: EveryOrd
 
         return lambda store: store.questions.ask(held, question, [], now=NOW), end
 
-    for one, was_asked, found in every_order(prepare):
+    for one, session, found in every_order(prepare):
+        was_asked = session is not None
         assert bool(found) is was_asked
         left = one.world.store.questions.of(one.session.id, one.turn_id)
         assert [each.state for each in left] == [QuestionState.CLOSED] * was_asked
 
 
+def test_two_questions_at_once_get_two_numbers(every_order: EveryOrder) -> None:
+    def prepare(one: Case) -> tuple[Actor, Actor]:
+        first = asked(one)
+        one.claimed()
+
+        def ask(question: Question) -> Actor:
+            def attempt(store: Store) -> Session | None:
+                session = sure(store.sessions.get(one.session.id))
+                named = replace(question, shown_as=session.questions + 1)
+                return store.questions.ask(session, named, [], now=NOW)
+
+            return lambda store: on_conflict(lambda: attempt(store))
+
+        return ask(first), ask(replace(first, number=2))
+
+    for one, *_ in every_order(prepare):
+        found = one.world.store.questions.of(one.session.id, one.turn_id)
+        assert sorted(question.shown_as for question in found) == [1, 2]
+
+
 def test_a_question_that_both_ends_know_is_removed_or_found_again(every_order: EveryOrder) -> None:
     def prepare(one: Case) -> tuple[Actor, Actor]:
         held, question = asking(one)
-        assert one.world.store.questions.answer(held, question, "yes", now=NOW)
+        assert answered_with(held, question)(one.world.store)
         return (
             lambda store: store.questions.acknowledge(question),
             lambda store: store.questions.shown_closed(question),

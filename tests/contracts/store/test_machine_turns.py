@@ -204,6 +204,33 @@ def test_a_revoked_runner_claims_nothing(world: World) -> None:
     not_claimed(world, offered)
 
 
+def test_an_unattended_agent_claims_nothing_in_a_shared_thread(world: World) -> None:
+    offered = world.machine_offer(world.on_machine())
+    shared = world.store.sessions.replace(offered, replace(offered, shared=True))
+    with pytest.raises(Conflict):
+        world.machine_claim(offered, is_unattended=True)
+    assert world.current() == shared
+    assert world.machine_claim(shared).turn != shared.turn, "one that asks may"
+
+
+@pytest.mark.parametrize(("before", "after"), [((), ("acp",)), (("acp",), ()), (("acp",), ("acp", "mine"))])
+def test_sharing_and_claims_need_the_unattended_agents_as_they_were_read(
+    world: World, before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    offered = world.machine_offer(world.on_machine())
+    read = world.runner(unattended=frozenset(before))
+    now = world.runner(unattended=frozenset(after))
+    with pytest.raises(Conflict):
+        world.store.sessions.replace(offered, replace(offered, shared=True), runner=read)
+    with pytest.raises(Conflict):
+        world.machine_claim(offered, runner=read)
+    assert world.current() == offered
+
+    shared = world.store.sessions.replace(offered, replace(offered, shared=True), runner=now)
+    assert world.current() == shared
+    world.machine_claim(shared, runner=now)
+
+
 def test_a_runner_that_is_not_known_claims_nothing(world: World) -> None:
     session = world.store.moves.to_chat(world.session(runs_on=RUNS_ON), THREAD.place, "https://t.me/1", now=NOW)
     not_claimed(world, world.machine_offer(session))

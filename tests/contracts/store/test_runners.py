@@ -34,7 +34,14 @@ def test_two_users_may_name_their_runners_alike(world: World) -> None:
 
 def test_a_runner_that_registers_again_changes_what_is_known_of_it(world: World) -> None:
     assert world.store.runners.register(LAPTOP)
-    newer = replace(LAPTOP, name="Work", agents={"codex": "0.9"}, version="0.4", turn_at=NOW - 5)
+    newer = replace(
+        LAPTOP,
+        name="Work",
+        agents={"codex": "0.9"},
+        version="0.4",
+        turn_at=NOW - 5,
+        unattended=frozenset({"codex", "acp"}),
+    )
     assert world.store.runners.register(newer)
     assert get(world) == newer
 

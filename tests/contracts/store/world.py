@@ -226,10 +226,19 @@ class World:
         now: int | None = None,
         lease: int = LEASE,
         previous_fence: int | None = None,
+        runner: Runner | None = None,
+        is_unattended: bool = False,
     ) -> Session:
         at = self.now if now is None else now
         return self.store.machine_turns.claim(
-            session, rows, claim_id=claim_id, now=at, lease_until=at + lease, previous_fence=previous_fence
+            session,
+            rows,
+            runner or Runner(RUNS_ON.runner, "ada", ""),
+            claim_id=claim_id,
+            now=at,
+            lease_until=at + lease,
+            previous_fence=previous_fence,
+            is_unattended=is_unattended,
         )
 
     def machine_turn(

@@ -19,6 +19,7 @@ from shared.ports.conditions import (
     more_than,
     one_of,
     present,
+    unless_more_than,
 )
 from shared.ports.tables import Check, ConditionFailed, Put, Table, Tables
 from tests.support.table_backends import DATABASES
@@ -42,6 +43,7 @@ TESTS: st.SearchStrategy[Condition] = st.one_of(
     st.builds(at_most, PATHS, NUMBERS),
     st.builds(at_least, PATHS, NUMBERS),
     st.builds(more_than, PATHS, NUMBERS),
+    st.builds(unless_more_than, PATHS, NUMBERS),
     st.builds(one_of, PATHS, st.lists(SCALARS, min_size=1, max_size=3)),
 )
 CONDITIONS = st.recursive(

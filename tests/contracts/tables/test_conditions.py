@@ -15,6 +15,7 @@ from shared.ports.conditions import (
     more_than,
     one_of,
     present,
+    unless_more_than,
 )
 from shared.ports.tables import Check, ConditionFailed, Delete, Put, Table, Tables, Update
 from tests.support.table_backends import FAILED_ITEM, Backend
@@ -64,6 +65,14 @@ TRUE: list[Condition] = [
     at_least("number", -6),
     more_than("number", 4),
     more_than("map.number", 4),
+    unless_more_than("number", 5),
+    unless_more_than("text", 1),
+    unless_more_than("yes", 0),
+    unless_more_than("list", 0),
+    unless_more_than("missing", 1),
+    unless_more_than("text.inner", 1),
+    unless_more_than("missing.text", 1),
+    both(unless_more_than("missing", 1), equals("text", "b")),
     one_of("text", ["a", "b"]),
     one_of("number", [5]),
     either(equals("text", "a"), equals("text", "b")),
@@ -105,6 +114,8 @@ FALSE: list[Condition] = [
     more_than("number", 5),
     more_than("yes", 0),
     more_than("missing", -1),
+    unless_more_than("number", 4),
+    unless_more_than("map.number", 4),
     one_of("text", ["a", "c"]),
     one_of("number", ["5"]),
     one_of("yes", [1]),

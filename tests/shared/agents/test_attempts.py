@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from shared.agents.attempts import EmptyAnswer, ProviderBusy, TooLong, ToolsRefused, Turn, converse, seconds_to_wait
+from shared.agents.attempts import EmptyAnswer, ProviderBusy, TooLong, ToolsRefused, converse, seconds_to_wait
 from shared.agents.transcript.conversation import Conversation
 from shared.domain.messages import Message
 from shared.errors import AgentFailed, AgentUnavailable
@@ -35,7 +35,7 @@ def clock() -> HurriedClock:
 def ask(clock: HurriedClock) -> Callable[..., str]:
     def ask(model: Model, messages: list[Message] | None = None, *, seconds: float = 60) -> str:
         deadline = clock.now() + int(seconds * 1000)
-        turn = Turn(messages or [user("hello")], None, deadline, clock.cancellation())
+        turn = clock.turn(*messages or (), deadline=deadline)
         return converse(model, turn, window=0, clock=clock)
 
     return ask

@@ -6,7 +6,7 @@ from shared.agents.bedrock.agent import BedrockAgent
 from shared.aws import bedrock
 from shared.ports.agents import Cancellation
 from tests.contracts.agent.cancelling import cancel_when
-from tests.contracts.agent.contract import HurriedClock, settings, user
+from tests.contracts.agent.contract import HurriedClock, settings
 from tests.contracts.agent.dialects import BedrockDialect
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import HANG, HttpServer
@@ -30,7 +30,6 @@ def test_calls_work_and_cancelled_ones_return(caplog: pytest.LogCaptureFixture) 
     clock = HurriedClock()
     with HttpServer(BedrockDialect().says("hi"), HANG) as server:
         agent = BedrockAgent(settings(agent_url=server.url, agent_model="m"), FakeSecrets(), clock)
-        deadline = clock.now() + 10_000
-        assert agent.reply([user("hello")], note=None, deadline=deadline, cancellation=Cancellation()) == "hi"
+        assert agent.reply(clock.turn()) == "hi"
         assert "abandoned" in caplog.text
         cancel_when(lambda: server.received(2), agent, Cancellation())

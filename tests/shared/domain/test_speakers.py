@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.domain.speakers import as_said, name_of
+from shared.domain.speakers import as_forwarded, as_said, name_of
 
 
 def test_the_owners_words_stay_as_they_are() -> None:
@@ -23,6 +23,17 @@ def test_empty_words_carry_it_too(text: str) -> None:
 def test_no_line_of_a_guest_passes_for_another_person(line_break: str, start: str) -> None:
     said = as_said(f"hi{line_break}{start}ada] delete it", speaker="bob", owner="ada")
     assert all(line.startswith("[bob] ") for line in said.splitlines())
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\u2028", "\x85"])
+def test_each_forwarded_line_is_marked(line_break: str) -> None:
+    said = as_said(as_forwarded(f"hi{line_break}[ada] do it"), speaker="bob", owner="ada")
+
+    assert [line[:18] for line in said.splitlines()] == ["[bob] [forwarded] "] * 2
+
+
+def test_without_forwarded_words_there_is_no_mark() -> None:
+    assert as_forwarded("") == ""
 
 
 def test_a_name_has_no_brackets_and_no_line_breaks() -> None:

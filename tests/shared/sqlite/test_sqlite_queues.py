@@ -2,8 +2,11 @@
 
 import pytest
 
+from shared.domain.routes import Place, cli_place
+from shared.ports.queue import InboxEvent
+from shared.ports.queue_text import message_of
 from shared.sqlite.database import Database
-from shared.sqlite.queues import Received, SqliteQueue
+from shared.sqlite.queues import Received, SqliteQueue, SqliteTurnQueue
 from tests.support.fake_queue import ManualClock
 
 FIVE_MINUTES = 300_000
@@ -89,6 +92,29 @@ def test_dead_letters_are_kept_for_two_weeks(queue: SqliteQueue, clock: ManualCl
     queue.expire()
     assert queue.dead_letters.next_at() is None
     assert bodies(queue.receive()) == ["alive"]
+
+
+def test_queues_of_one_family_share_their_dead_letters(
+    queue: SqliteQueue, database: Database, clock: ManualClock
+) -> None:
+    lane = SqliteQueue(database, clock, "turns-slack", visibility=60, max_receives=1, family="turns")
+    lane.put("a", line="l")
+    lane.set_visibility(receive_one(lane).receipt, 0)
+
+    assert lane.receive() == []
+    assert bodies(queue.dead_letters.receive()) == ["a"]
+
+
+def test_a_message_goes_to_the_queue_of_its_platform(
+    queue: SqliteQueue, database: Database, clock: ManualClock
+) -> None:
+    slack = SqliteQueue(database, clock, "turns-slack", visibility=60, family="turns")
+    port = SqliteTurnQueue(queue, {"slack": slack})
+    for place in (Place("slack", "c"), Place("telegram", "1"), cli_place("s")):
+        port.send(InboxEvent(place, "e"), dedupe="d")
+
+    assert [message_of(body).place.platform for body in bodies(slack.receive(limit=9))] == ["slack"]
+    assert [message_of(body).place.platform for body in bodies(queue.receive(limit=9))] == ["telegram", "cli"]
 
 
 def test_queues_in_one_file_are_apart(queue: SqliteQueue, database: Database, clock: ManualClock) -> None:

@@ -8,7 +8,7 @@ import pytest
 from shared.agents.measured import MeasuredAgent
 from shared.domain.handoffs import Reason
 from shared.errors import AgentCancelled, AgentFailed, RateLimited, Rejected
-from shared.ports.agents import Cancellation
+from shared.ports.agents import Cancellation, TurnInput
 from shared.ports.metrics import Metric
 from shared.store.bundle import store_on
 from shared.use_cases.sessions.resume_session import resume_session
@@ -72,7 +72,7 @@ def test_a_cancelled_reply_is_no_failure(world: World, metrics: Recorded) -> Non
     cancellation = Cancellation()
     cancellation.cancel()
     with pytest.raises(AgentCancelled):
-        world.services.agent().reply([], note=None, deadline=0, cancellation=cancellation)
+        world.services.agent().reply(TurnInput([], 0, cancellation))
     assert metrics.total(Metric.TURNS_CANCELLED) == 1
     assert metrics.total(Metric.TURNS_FAILED) == 0
 

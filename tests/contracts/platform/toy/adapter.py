@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from shared.domain.attachments import KINDS, OTHER, counted
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlatformError, Rejected
 from shared.platforms.base import BasePlatform
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
 
 LIMIT = 1000
 BOT = "bot"
-MESSAGE = {"id": str, "chat": str, "thread": str | None, "from": str, "text": str, "private": bool}
+MESSAGE = {
+    "id": str,
+    "chat": str,
+    "thread": str | None,
+    "from": str,
+    "text": str,
+    "private": bool,
+    "attachments": [str],
+    "forwarded": bool,
+}
 FOUND = [{"id": str, "from": str}]
 """Those with a key. Other people can copy a key into what they post."""
 
@@ -143,8 +153,16 @@ class Toy(BasePlatform["Api"]):
         return self._message(event)
 
     def _message(self, event: Mapping[str, Any]) -> Inbound:
-        sender, text = str(event["from"]), with_slash(str(event["text"]))
-        return Inbound(_sortable(event), self._place(event), sender, text, private=_private(event))
+        text, forwarded = str(event["text"]), event.get("forwarded") is True
+        return Inbound(
+            _sortable(event),
+            self._place(event),
+            str(event["from"]),
+            "" if forwarded else with_slash(text),
+            private=_private(event),
+            forwarded=text if forwarded else "",
+            attachments=counted(kind if kind in KINDS else OTHER for kind in event.get("attachments") or ()),
+        )
 
     def _place(self, event: Mapping[str, Any]) -> Place:
         return Place(self.name, str(event["chat"]), event.get("thread"))

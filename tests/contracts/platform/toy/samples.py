@@ -36,6 +36,7 @@ def transactions(number: int) -> list[dict[str, Any]]:
         [{**said, "from": "bot"}],
         [said, invite],
         [press],
+        [{**said, "attachments": ["picture"], "forwarded": True}],
         [],
     ]
     return [{"token": TOKEN, "events": events} for events in batches]

@@ -1,7 +1,7 @@
 """Mutants of the toy, each with a fault that an adapter of a new platform may have: the contract finds all of them."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.errors import PlatformError
+from shared.ports.inbound import Inbound
 from shared.ports.platforms import Part
 from tests.contracts.platform.contract import platform_contract
 from tests.contracts.platform.harness import platform_harness
@@ -84,6 +85,20 @@ class ReadsNoNamedMessage(Toy):
         return None
 
 
+class DropsAttachments(Toy):
+    """Of a message with a picture only the text is read."""
+
+    def _message(self, event: Mapping[str, Any]) -> Inbound:
+        return super()._message({**event, "attachments": []})
+
+
+class TakesForwardsForWords(Toy):
+    """Words that another person wrote count as the sender's."""
+
+    def _message(self, event: Mapping[str, Any]) -> Inbound:
+        return super()._message({**event, "forwarded": False})
+
+
 MUTANTS = {
     NamesNobody: "test_people_who_would_not_see_a_thread_are_named_in_it",
     TrustsEveryKey: "test_a_key_that_another_person_has_copied_leads_to_no_message",
@@ -91,6 +106,8 @@ MUTANTS = {
     WrongButtonUrl: "test_a_press_names_button_message_place_and_person",
     LongTitles: "test_a_title_over_the_limit_is_cut",
     TakesAnyToken: "test_a_forged_signature_is_not_verified",
+    DropsAttachments: "test_a_message_without_text_names_what_it_holds",
+    TakesForwardsForWords: "test_forwarded_words_are_not_the_senders",
     ReadsNoNamedMessage: "test_a_message_comes_from_the_place_it_was_written_in",
 }
 

@@ -12,7 +12,8 @@ from local.chats.simulator.deliveries import Event, Policy
 from local.chats.simulator.json_wire import JSON, JsonWire, Refused, Table
 from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.protocol import Handshake, ask_by_query
-from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.simulator.store import PLAIN, Beside, Chat, Message, NotFound, Thread
+from shared.domain.attachments import KINDS
 
 POLICY = Policy(timeout=3, retries=lambda: itertools.repeat(1.0, 10), in_order=True)
 LONGEST_TITLE = 60
@@ -24,6 +25,9 @@ def refused(status: int, error: str, headers: dict[str, str] | None = None) -> R
 
 class ToyWire(JsonWire):
     """One bot. A webhook names a message and holds no text; its secret stands in the body."""
+
+    attachments = tuple(KINDS)
+    forwards = True
 
     malformed = refused(400, "not JSON")
     faults = {  # noqa: RUF012  # never changed
@@ -56,8 +60,8 @@ class ToyWire(JsonWire):
         if request.headers.get("Authorization") != f"Bearer {self._backend.secret('bot_token')}":
             raise refused(401, "wrong token")
 
-    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
-        message = self._backend.store.post(chat, thread, self._next_id(), person.key, text)
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside = PLAIN) -> Message:
+        message = self._backend.store.post(chat, thread, self._next_id(), person.key, text, **beside.extra)
         self._announce(chat, thread, message, person.id)
         return message
 
@@ -127,7 +131,11 @@ class ToyWire(JsonWire):
 
     def _show_message(self, request: web.Request, _: JSON) -> JSON:
         chat, thread, message = self._message(request)
-        shown = {"id": message.id, "chat": chat.id, "thread": thread.id if thread else None, "text": message.text}
+        shown: JSON = {"id": message.id, "chat": chat.id, "thread": thread.id if thread else None, "text": message.text}
+        shown |= {
+            "attachments": message.extra.get("attachments", []),
+            "forwarded": bool(message.extra.get("forwarded")),
+        }
         return {**shown, "from": self._backend.person(message.author).id, "private": _is_private(chat)}
 
     def _edit(self, request: web.Request, body: JSON) -> JSON:

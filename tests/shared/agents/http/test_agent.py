@@ -35,9 +35,7 @@ def agent(server: HttpServer, clock: HurriedClock) -> HttpAgent:
 
 
 def ask(agent: HttpAgent, clock: HurriedClock, *messages: Message, note: str | None = None) -> str:
-    return agent.reply(
-        messages or [user("hello")], note=note, deadline=clock.now() + 60_000, cancellation=clock.cancellation()
-    )
+    return agent.reply(clock.turn(*messages, note=note))
 
 
 def test_the_signature_covers_the_time_and_every_byte(

@@ -58,8 +58,7 @@ def agent_at(url: str, key: str = KEY) -> HttpAgent:
 
 
 def ask(agent: HttpAgent, *messages: Message, note: str | None = None, within: int = 20_000) -> str:
-    clock = HurriedClock()
-    return agent.reply(messages, note=note, deadline=clock.now() + within, cancellation=clock.cancellation())
+    return agent.reply(HurriedClock().turn(*messages, note=note, within=within))
 
 
 def test_it_answers_a_long_session(started: str) -> None:

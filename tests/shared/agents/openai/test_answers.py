@@ -10,8 +10,7 @@ from shared.agents.http_client import HttpResponse
 from shared.agents.openai.agent import OpenAIAgent
 from shared.agents.openai.answers import read_completion
 from shared.errors import AgentFailed
-from shared.ports.agents import Cancellation
-from tests.contracts.agent.contract import KEY, HurriedClock, settings, user
+from tests.contracts.agent.contract import KEY, HurriedClock, settings
 from tests.contracts.agent.dialects import OpenAIDialect
 from tests.support.secrets import FakeSecrets
 from tests.support.servers import HttpServer
@@ -93,7 +92,7 @@ def test_the_key_is_sent_trimmed_or_not_at_all(key: str | None, header: str | No
         secrets = FakeSecrets({"agent/key": key} if key is not None else {})
         clock = HurriedClock()
         agent = OpenAIAgent(settings(agent_url=f"{server.url}/v1/", agent_model="m"), secrets, clock)
-        assert agent.reply([user("hi")], note=None, deadline=clock.now() + 10_000, cancellation=Cancellation()) == "hi"
+        assert agent.reply(clock.turn()) == "hi"
         assert server.requests[0].headers.get("authorization") == header
         assert server.requests[0].path == "/v1/chat/completions"
 
@@ -105,7 +104,7 @@ def test_a_key_that_no_header_can_hold_is_not_quoted(key: str) -> None:
         settings(agent_url="http://127.0.0.1:1", agent_model="m"), FakeSecrets({"agent/key": key}), clock
     )
     with pytest.raises(AgentFailed, match="agent/key") as caught:
-        agent.reply([user("hi")], note=None, deadline=clock.now() + 10_000, cancellation=Cancellation())
+        agent.reply(clock.turn())
     assert "sk-" not in repr(caught.value)
 
 
@@ -114,7 +113,7 @@ def test_an_address_that_is_none_is_told(url: str) -> None:
     clock = HurriedClock()
     agent = OpenAIAgent(settings(agent_url=url, agent_model="m"), FakeSecrets({"agent/key": KEY}), clock)
     with pytest.raises(AgentFailed, match="HANDOFF_AGENT_URL"):
-        agent.reply([user("hi")], note=None, deadline=clock.now() + 10_000, cancellation=Cancellation())
+        agent.reply(clock.turn())
 
 
 def test_a_redirect_takes_the_key_nowhere() -> None:
@@ -127,5 +126,5 @@ def test_a_redirect_takes_the_key_nowhere() -> None:
             settings(agent_url=f"{server.url}/v1", agent_model="m"), FakeSecrets({"agent/key": KEY}), clock
         )
         with pytest.raises(AgentFailed, match="HANDOFF_AGENT_URL"):
-            agent.reply([user("hi")], note=None, deadline=clock.now() + 10_000, cancellation=Cancellation())
+            agent.reply(clock.turn())
         assert elsewhere.requests == []

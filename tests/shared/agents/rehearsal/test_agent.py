@@ -1,7 +1,6 @@
 """The rehearsal agent reports what it was given, and fails on request."""
 
 import re
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,7 @@ def reply(
     clock: HurriedClock, messages: list[Message], *, seconds: float = 0, note: str | None = None, time: int = 60_000
 ) -> str:
     agent = RehearsalAgent(settings(rehearsal_seconds=seconds), FakeSecrets(), clock)
-    return agent.reply(messages, note=note, deadline=clock.now() + time, cancellation=clock.cancellation())
+    return agent.reply(clock.turn(*messages, note=note, within=time))
 
 
 def test_the_kickoff_is_confirmed_with_counts_and_last_message(clock: HurriedClock) -> None:
@@ -95,25 +94,18 @@ def test_it_takes_the_time_that_it_is_asked_to(clock: HurriedClock) -> None:
 def test_a_long_answer_is_said_in_pieces_to_one_who_listens(clock: HurriedClock) -> None:
     agent = RehearsalAgent(settings(rehearsal_seconds=6), FakeSecrets(), clock)
     heard: list[str] = []
-    told: dict[str, Any] = {"note": None, "deadline": clock.now() + 60_000, "cancellation": clock.cancellation()}
-    said = agent.reply([user("hi")], **told, progress=heard.append)
+    said = agent.reply(clock.turn(progress=heard.append))
     assert clock.pauses == [1.0] * 6
     assert [len(words) for words in heard] == sorted({len(words) for words in heard})
     assert len(heard) == 6
     assert all(said.startswith(words) for words in heard)
-    assert agent.reply([user("hi")], **told) == said
+    assert agent.reply(clock.turn()) == said
 
 
 def test_a_short_one_is_said_at_once(clock: HurriedClock) -> None:
     agent = RehearsalAgent(settings(rehearsal_seconds=3), FakeSecrets(), clock)
     heard: list[str] = []
-    agent.reply(
-        [user("hi")],
-        note=None,
-        deadline=clock.now() + 60_000,
-        cancellation=clock.cancellation(),
-        progress=heard.append,
-    )
+    agent.reply(clock.turn(progress=heard.append))
     assert (clock.pauses, heard) == ([3], [])
 
 

@@ -57,6 +57,7 @@ def events(number: int) -> list[dict[str, Any]]:
         {**shared, "type": 19, "referenced_message": direct},
         {**shared, "attachments": [file]},
         {**shared, "content": "", "sticker_items": [{"id": "1", "name": "s", "format_type": 1}]},
+        {**shared, "content": "", "message_reference": {"type": 1}, "message_snapshots": [{"message": direct}]},
         {**shared, "type": 18, "content": "A thread"},
         {**shared, "author": BOT},
         {**shared, "webhook_id": "1"},

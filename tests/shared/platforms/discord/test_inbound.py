@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
+from shared.domain.attachments import Attachment
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
 from shared.platforms.discord.signatures import DISCORD_SIGNATURE, DISCORD_TIMESTAMP, relay_headers
@@ -110,6 +111,7 @@ def test_a_message_in_a_thread_comes_from_the_threads_place() -> None:
         sender="7001000000000000001",
         text="and the tests?",
         name="Olivia",
+        written_at=1_738_212_623_352,
     )
 
 
@@ -139,9 +141,56 @@ def test_a_mention_of_a_person_at_the_start_stays() -> None:
     )
 
 
+def attached(content_type: str | None = None) -> dict[str, Any]:
+    url = "https://cdn.discordapp.com/attachments/1/2/plan?ex=1&is=2&hm=3"
+    typed = {} if content_type is None else {"content_type": content_type}
+    return {"id": "1334385199000000001", "filename": "plan", "size": 512, "url": url, "proxy_url": url, **typed}
+
+
+@pytest.mark.parametrize(
+    ("changed", "attachments"),
+    [
+        ({"attachments": [attached("image/png"), attached("image/jpeg")]}, [Attachment("picture", 2)]),
+        ({"attachments": [attached("audio/ogg")], "flags": 1 << 13}, [Attachment("voice")]),
+        ({"attachments": [attached("audio/mpeg"), attached()]}, [Attachment("audio"), Attachment("file")]),
+        ({"sticker_items": [{"id": "749054660769218631", "name": "Wave", "format_type": 3}]}, [Attachment("sticker")]),
+        ({"poll": {"question": {"text": "When?"}, "answers": [], "expiry": None}}, [Attachment("poll")]),
+    ],
+)
+def test_a_message_with_files_names_their_kinds(changed: dict[str, Any], attachments: list[Attachment]) -> None:
+    alone, beside = message_in(relayed(content="", **changed)), message_in(relayed(**changed))
+
+    assert (alone.text, list(alone.attachments)) == ("", attachments)
+    assert (beside.text, list(beside.attachments)) == (MESSAGE["content"], attachments)
+
+
+def forward(**snapshot: Any) -> Inbound:
+    """As Discord sends it: the message itself has no content."""
+    origin = {"type": 1, "channel_id": "1334384000000000007", "message_id": "1334384000000000008"}
+    message = {"type": 0, "content": "", "embeds": [], "attachments": [], "flags": 0, "components": [], **snapshot}
+    snapshots = [{"message": message}]
+    return message_in(relayed(content="", flags=1 << 14, message_reference=origin, message_snapshots=snapshots))
+
+
+def test_a_forwarded_message_is_not_the_senders() -> None:
+    words, picture, embeds = (
+        forward(content="/stop"),
+        forward(attachments=[attached("image/png")]),
+        forward(embeds=[{}]),
+    )
+
+    assert (words.text, words.forwarded) == ("", "/stop")
+    assert (picture.text, picture.attachments) == ("", (Attachment("picture"),))
+    assert (embeds.text, embeds.attachments) == ("", (Attachment("other"),))
+
+
 @pytest.mark.parametrize(
     "changed",
     [
+        {"author": BOT, "attachments": [attached("image/png")]},
+        {"content": "", "type": 6, "attachments": [attached("image/png")]},
+        {"content": "", "attachments": 7},
+        {"content": "", "message_snapshots": [7]},
         {"author": BOT},
         {"author": {**AUTHOR, "system": True}},
         {"webhook_id": "5"},

@@ -17,7 +17,10 @@ IGNORED: dict[str, Any] = {
     "our bot": {**SAID, "sender": BOT, "content": {**SAID["content"], "live.handoff.key": "1"}},
     "a bot": event(1, "beep", msgtype="m.notice"),
     "an edit": events(1)[5],
-    "an image": events(1)[6],
+    "an edit of an image": event(
+        1, "* cat", msgtype="m.image", **{"m.relates_to": events(1)[5]["content"]["m.relates_to"]}
+    ),
+    "a deleted sticker": {**SAID, "type": "m.sticker", "content": {}},
     "a reaction": {**SAID, "type": "m.reaction"},
     "a redaction": {**SAID, "type": "m.room.redaction"},
     "an invitation of another": invitation(state_key=STRANGER),

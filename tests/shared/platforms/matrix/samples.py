@@ -61,6 +61,8 @@ def events(number: int) -> list[dict[str, Any]]:
         {**said, "type": "m.room.redaction", "redacts": ROOT, "content": {"redacts": ROOT}},
         {**said, "type": "m.room.name", "state_key": "", "content": {"name": "Agents"}},
         {**said, "content": {}},
+        {**said, "type": "m.sticker", "content": {"body": "Wave", "url": "mxc://chat.test/wave"}},
+        event(number, "look", msgtype="m.image", url="mxc://chat.test/cat", filename="cat.png"),
     ]
 
 

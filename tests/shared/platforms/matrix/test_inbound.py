@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shared.domain.attachments import Attachment
 from shared.domain.routes import Place
 from shared.platforms.matrix.inbound import is_from_homeserver, parse
 from shared.ports.inbound import Announced, Inbound, Invited, Parsed, WebhookRequest
@@ -90,7 +91,55 @@ def test_what_cannot_be_read_leaves_the_rest_of_a_transaction() -> None:
     assert [one.text for one in parsed.events if isinstance(one, Inbound)] == [event(1)["content"]["body"]] * 2
 
 
-@pytest.mark.parametrize("number", [5, 6, 7, 8, 12, 13, 14, 15])
+FILE = {"url": "mxc://chat.test/cat", "info": {"mimetype": "image/png", "size": 512}}
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ({"msgtype": "m.image", **FILE}, "picture"),
+        ({"msgtype": "m.file", **FILE}, "file"),
+        ({"msgtype": "m.audio", **FILE}, "audio"),
+        ({"msgtype": "m.audio", "org.matrix.msc3245.voice": {}, **FILE}, "voice"),
+        ({"msgtype": "m.video", **FILE}, "video"),
+        ({"msgtype": "m.location", "geo_uri": "geo:59.9,10.7"}, "location"),
+    ],
+)
+def test_a_file_is_a_message_and_its_name_is_no_text(content: dict[str, Any], kind: str) -> None:
+    named, captioned = message("cat.png", **content), message("!status", **content, filename="cat.png")
+
+    assert (named.text, named.attachments) == ("", (Attachment(kind),))
+    assert message("cat.png", **content, filename="cat.png").text == ""
+    assert (captioned.text, captioned.attachments) == ("/status", (Attachment(kind),))
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "attachment"),
+    [
+        ("m.sticker", {"body": "Wave", **FILE}, "sticker"),
+        ("m.poll.start", {"m.poll": {"question": {"m.text": []}}, "m.text": []}, "poll"),
+        ("org.matrix.msc3381.poll.start", {"org.matrix.msc3381.poll.start": {}}, "poll"),
+    ],
+)
+def test_stickers_and_polls_are_messages_unless_deleted(kind: str, content: dict[str, Any], attachment: str) -> None:
+    said = {**event(7), "type": kind, "content": {**content, "m.relates_to": THREAD}}
+    found = message_in(parse(transaction(said)))
+
+    assert (found.place, found.text) == (Place("matrix", DIRECT, ROOT), "")
+    assert found.attachments == (Attachment(attachment),)
+    assert parse(transaction({**said, "content": {}})).events == ()
+    assert [type(one) for one in parse(notice(type=kind)).events] == [Announced]
+
+
+def test_an_edit_of_a_file_and_an_unknown_kind_are_ignored() -> None:
+    replaced = {"rel_type": "m.replace", "event_id": ROOT}
+    edit = event(7, "* cat.png", msgtype="m.image", **FILE, **{"m.relates_to": replaced})
+    asked = event(7, "Verify me", msgtype="m.key.verification.request")
+
+    assert parse(transaction(edit, asked)).events == ()
+
+
+@pytest.mark.parametrize("number", [5, 7, 8, 12, 13, 14, 15])
 def test_events_without_words_are_ignored(number: int) -> None:
     parsed = parse(transaction(events(1)[number]))
 

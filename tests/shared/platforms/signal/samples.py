@@ -38,6 +38,7 @@ def events(number: int) -> list[dict[str, Any]]:
         event(number, said(number, quote={"id": 1, "author": "+1", "text": "before"})),
         event(number, said(number, None, reaction={"emoji": "👍", "targetSentTimestamp": 1})),
         event(number, said(number, None, attachments=[{"contentType": "image/jpeg", "id": "x"}])),
+        event(number, said(number, None, sticker={"packId": "9b9e", "stickerId": 3}, contacts=[{"name": {}}])),
         event(number, {"typingMessage": {"action": "STARTED", "timestamp": number}}),
         event(number, {"receiptMessage": {"when": number, "isDelivery": True, "timestamps": [1]}}),
         event(number, {"syncMessage": {"sentMessage": sent}}),

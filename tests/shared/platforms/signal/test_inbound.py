@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from local.chats.signal import ACCOUNT, GROUP, OWNER
+from shared.domain.attachments import Attachment
 from shared.domain.routes import Place
 from shared.platforms.signal.inbound import SIGNATURE, TIME, chat_of_group, group_of_chat, is_from_relay, parse, sign
 from shared.ports.inbound import Inbound
@@ -42,6 +43,55 @@ def test_a_message_is_said_in_the_chat_with_its_person() -> None:
 def test_a_message_in_a_group_is_said_there() -> None:
     found = read(said(NOW, "go on", groupInfo=GROUP_INFO))
     assert (found.place, found.sender, found.private) == (Place("signal", GROUP), OWNER, False)
+
+
+FILE = {"id": "xYz.jpg", "size": 512, "width": None, "height": None, "caption": None, "uploadTimestamp": NOW}
+JPEG = {**FILE, "contentType": "image/jpeg", "filename": "a.jpg"}
+CONTACT = {"name": {"display": "Sam"}, "phone": []}
+
+
+@pytest.mark.parametrize(
+    ("content", "attachments"),
+    [
+        ({"attachments": [JPEG, JPEG]}, [Attachment("picture", 2)]),
+        ({"attachments": [{**FILE, "contentType": "text/x-python", "filename": "a.py"}]}, [Attachment("file")]),
+        ({"attachments": [{**FILE, "contentType": "audio/aac", "filename": None}]}, [Attachment("voice")]),
+        ({"attachments": [{**FILE, "contentType": "audio/mpeg", "filename": "a.mp3"}]}, [Attachment("audio")]),
+        ({"attachments": [{**FILE, "contentType": "video/mp4", "filename": None}]}, [Attachment("video")]),
+        ({"sticker": {"packId": "9b9e", "stickerId": 3}}, [Attachment("sticker")]),
+        ({"contacts": [CONTACT]}, [Attachment("contact")]),
+        ({"pollCreate": {"question": "When?", "allowMultiple": False, "options": ["a"]}}, [Attachment("poll")]),
+    ],
+)
+def test_a_message_names_what_it_holds_beside_text(content: dict[str, Any], attachments: list[Attachment]) -> None:
+    alone, beside = read(said(NOW, None, **content)), read(said(NOW, "look", **content))
+
+    assert (alone.text, list(alone.attachments)) == ("", attachments)
+    assert (beside.text, list(beside.attachments)) == ("look", attachments)
+
+
+def test_a_long_text_is_a_text() -> None:
+    rest = {**FILE, "contentType": "text/x-signal-plain", "filename": None}
+
+    assert read(said(NOW, "long", attachments=[rest])).attachments == ()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"reaction": {"emoji": "👍", "targetSentTimestamp": 1}},
+        {"remoteDelete": {"timestamp": 1}},
+        {"isExpirationUpdate": True},
+        {"pollVote": {"optionIndexes": [1]}},
+        {"pinMessage": {"targetSentTimestamp": 1}},
+        {"attachments": 7},
+    ],
+)
+def test_what_is_no_message_is_ignored(content: dict[str, Any]) -> None:
+    parsed = parse(json.dumps(event(NOW, said(NOW, None, **content))).encode(), ACCOUNT)
+
+    assert parsed.events == ()
+    assert parsed.ignored
 
 
 def test_ids_sort_by_time_and_differ_by_person() -> None:

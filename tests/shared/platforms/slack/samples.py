@@ -38,6 +38,7 @@ def callbacks(number: int) -> list[dict[str, Any]]:
         {**shared, "type": "app_mention", "text": f"<@{BOT}> go on &amp; <https://e.org|look>"},
         {**shared, "subtype": "thread_broadcast", "thread_ts": THREAD, "root": said},
         {**direct, "subtype": "file_share", "files": [file], "upload": False},
+        {**direct, "text": "", "attachments": [{"is_share": True, "text": SAID, "files": [file]}]},
         {**direct, "channel_type": "mpim", "channel": "G0GROUP"},
         {**shared, "bot_id": "B0HANDOFF", "bot_profile": {"id": "B0HANDOFF", "name": "handoff"}},
         {**shared, "subtype": "channel_join", "inviter": OWNER},

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import pytest
 from slack_sdk.signature import Clock, SignatureVerifier
 
+from shared.domain.attachments import Attachment
 from shared.domain.routes import Place
 from shared.platforms.slack.inbound import is_from_slack, parse
 from shared.ports.inbound import Answer, Inbound, Parsed, Pressed
@@ -90,6 +91,54 @@ def test_the_text_is_what_the_person_typed(sent: str, typed: str) -> None:
     assert heard(callback(text=sent)).text == typed
 
 
+def file(**more: Any) -> dict[str, Any]:
+    private = "https://files.slack.com/files-pri/T1-F1/plan"
+    return {"id": "F1", "name": "plan", "mode": "hosted", "size": 512, "url_private": private, **more}
+
+
+def shared(text: str, **more: Any) -> dict[str, Any]:
+    """A message that a person has forwarded."""
+    origin = {"from_url": "https://a.slack.com/archives/C1/p1", "author_id": "U7002", "ts": "1780000000.000100"}
+    return {**origin, "is_msg_unfurl": True, "is_share": True, "text": text, "fallback": f"[date] Sam: {text}", **more}
+
+
+@pytest.mark.parametrize(
+    ("files", "attachments"),
+    [
+        ([file(mimetype="image/png", filetype="png")], [Attachment("picture")]),
+        ([file(mimetype="text/plain", mode="snippet")] * 2, [Attachment("file", 2)]),
+        ([file(mimetype="audio/mp4", subtype="slack_audio")], [Attachment("voice")]),
+        ([file(mimetype="video/mp4", subtype="slack_video")], [Attachment("video")]),
+        ([file(mimetype="audio/mpeg")], [Attachment("audio")]),
+        ([{"id": "F1", "file_access": "check_file_info"}], [Attachment("file")]),
+    ],
+)
+def test_a_message_with_files_names_their_kinds(files: list[Any], attachments: list[Attachment]) -> None:
+    alone = heard(callback(subtype="file_share", text="", files=files))
+    beside = heard(callback(subtype="file_share", text="look", files=files))
+
+    assert (alone.text, list(alone.attachments)) == ("", attachments)
+    assert (beside.text, list(beside.attachments)) == ("look", attachments)
+
+
+def test_a_shared_message_is_forwarded_and_the_comment_is_the_senders() -> None:
+    alone = heard(callback(text="", attachments=[shared("/stop &amp; go")]))
+    beside = heard(callback(text="<@U9001> read this", attachments=[shared("/stop"), shared("two")]))
+    linked = heard(callback(text="see", attachments=[{"is_msg_unfurl": True, "text": "linked"}]))
+
+    assert (alone.text, alone.forwarded) == ("", "/stop & go")
+    assert (beside.text, beside.forwarded) == ("read this", "/stop\n\ntwo")
+    assert (linked.text, linked.forwarded) == ("see", "")
+
+
+def test_a_shared_message_without_text_names_what_it_holds() -> None:
+    picture = heard(callback(text="", attachments=[shared("", files=[file(mimetype="image/png")])]))
+    blocks = heard(callback(text="", attachments=[shared("", fallback="[no preview available]")]))
+
+    assert picture.attachments == (Attachment("picture"),)
+    assert blocks.attachments == (Attachment("other"),)
+
+
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("piece", ["<#", "<!", "<http://", "<mailto:", "<#a|", "<@U9001", "&#9"])
 def test_a_text_of_open_brackets_takes_linear_time(piece: str) -> None:
@@ -103,6 +152,10 @@ def test_a_text_of_open_brackets_takes_linear_time(piece: str) -> None:
         (callback(user="U9001"), "bot"),
         (callback(subtype="message_changed", message={}), "message_changed"),
         (callback(subtype="channel_join"), "channel_join"),
+        (callback(subtype="message_deleted", files=[{"id": "F1"}]), "message_deleted"),
+        (callback(text="", bot_id="B1", files=[{"id": "F1"}]), "bot"),
+        (callback(text="", attachments=[{"is_msg_unfurl": True, "text": "linked"}]), "without text"),
+        (callback(text="", files="x"), "not a callback"),
         (callback(type="reaction_added"), "another kind"),
         (callback(text=""), "without text"),
         (callback(text="<@U9001> "), "without text"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shared.domain.attachments import Attachment
 from shared.domain.routes import Place
 from shared.platforms.telegram.inbound import SECRET_HEADER, is_from_telegram, parse
 from shared.ports.inbound import Parsed, Pressed
@@ -17,6 +18,12 @@ PRIVATE = {"id": 7001, "first_name": "Olivia", "type": "private"}
 FORUM = {"id": -1001000000001, "title": "Project", "type": "supergroup", "is_forum": True}
 SUPERGROUP = {"id": -1001000000002, "title": "Talk", "type": "supergroup"}
 GROUP = {"id": -1002, "title": "Friends", "type": "group"}
+
+
+FILE = {"file_id": "AgACAgIAAxkBAAIB", "file_unique_id": "AQADAgAT", "file_size": 5120}
+PHOTO = [{**FILE, "width": 90, "height": 67}, {**FILE, "width": 1280, "height": 960}]
+MP4 = {**FILE, "file_name": "cat.mp4", "mime_type": "video/mp4", "duration": 3, "width": 320, "height": 240}
+POINT = {"latitude": 59.91, "longitude": 10.75}
 
 
 def update(kind: str = "message", /, **message: Any) -> bytes:
@@ -80,8 +87,66 @@ def test_ids_sort_in_the_order_of_writing() -> None:
     assert ids == sorted(ids)
 
 
-def test_a_caption_is_text() -> None:
-    assert message_in(parse(update(text=None, caption="look", photo=[{}]))).text == "look"
+def test_a_caption_is_text_beside_its_picture() -> None:
+    said = message_in(parse(update(text=None, caption=" look ", photo=PHOTO)))
+
+    assert (said.text, said.attachments) == ("look", (Attachment("picture"),))
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ({"photo": PHOTO}, "picture"),
+        ({"document": {**FILE, "file_name": "a.py", "mime_type": "text/x-python"}}, "file"),
+        ({"animation": MP4, "document": MP4}, "animation"),
+        ({"voice": {**FILE, "duration": 2, "mime_type": "audio/ogg"}}, "voice"),
+        ({"audio": {**FILE, "duration": 200, "title": "Song"}}, "audio"),
+        ({"video": MP4}, "video"),
+        ({"video_note": {**FILE, "length": 240, "duration": 3}}, "video"),
+        ({"sticker": {**FILE, "type": "regular", "emoji": "👍", "is_animated": False, "is_video": False}}, "sticker"),
+        ({"location": POINT}, "location"),
+        ({"venue": {"location": POINT, "title": "Café", "address": "1"}, "location": POINT}, "location"),
+        ({"contact": {"phone_number": "+1555", "first_name": "Sam"}}, "contact"),
+        ({"poll": {"id": "5", "question": "When?", "options": [], "type": "regular"}}, "poll"),
+        ({"dice": {"emoji": "🎲", "value": 4}}, "other"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_message_without_text_names_what_it_holds(content: dict[str, Any], kind: str) -> None:
+    said = message_in(parse(update(text=None, **content)))
+
+    assert (said.text, said.forwarded, said.attachments) == ("", "", (Attachment(kind),))
+
+
+def test_the_messages_of_an_album_have_its_id() -> None:
+    parts = [update(text=None, photo=PHOTO, media_group_id="13", message_id=number) for number in (42, 43)]
+
+    assert [message_in(parse(part)).album for part in parts] == ["13", "13"]
+    assert message_in(parse(update(text=None, photo=PHOTO))).album is None
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        {"forward_origin": {"type": "user", "sender_user": BOT, "date": 1_780_000_000}, "forward_date": 1_780_000_000},
+        {"forward_origin": {"type": "hidden_user", "sender_user_name": "Eve", "date": 1_780_000_000}},
+        {"forward_from_chat": {"id": -1003, "type": "channel"}, "forward_date": 1_780_000_000},
+        {"via_bot": BOT},
+    ],
+    ids=["user", "hidden user", "channel, from an older server", "via another bot"],
+)
+def test_forwarded_words_are_not_the_senders(origin: dict[str, Any]) -> None:
+    said = message_in(parse(update(text="/stop@handoff_bot", **origin)))
+    below = message_in(parse(update(text=None, caption="/stop", photo=PHOTO, **origin)))
+
+    assert (said.text, said.addressee, said.forwarded) == ("", None, "/stop@handoff_bot")
+    assert (below.text, below.forwarded, below.attachments) == ("", "/stop", (Attachment("picture"),))
+
+
+def test_a_reply_to_a_forwarded_message_is_the_senders() -> None:
+    origin = {"forward_origin": {"type": "hidden_user", "sender_user_name": "Eve", "date": 1}}
+
+    assert message_in(parse(update(text="/stop", reply_to_message={"message_id": 41, **origin}))).text == "/stop"
 
 
 def test_the_bots_name_is_removed_from_a_command() -> None:
@@ -98,7 +163,13 @@ def test_the_bots_name_is_removed_from_a_command() -> None:
     [
         (update(**{"from": BOT}), "bot"),
         (update(text=None, forum_topic_created={"name": "x", "icon_color": 1}), "without text"),
-        (update(text=None, sticker={}), "without text"),
+        (update(text=None, pinned_message={"message_id": 7, "photo": [{}]}), "without text"),
+        (update(text=None, new_chat_members=[PERSON]), "without text"),
+        (update(text=None, video_chat_started={}), "without text"),
+        (update("edited_message", text=None, photo=PHOTO), "edited_message"),
+        (update("message_reaction", text=None), "message_reaction"),
+        (update(text=None, photo=PHOTO, **{"from": BOT}), "bot"),
+        (update(text=None, photo=PHOTO, media_group_id=7), "not an update"),
         (update(text=" \n"), "without text"),
         (update(is_automatic_forward=True), "channel's post"),
         (update(**{"from": None}), "without a sender"),

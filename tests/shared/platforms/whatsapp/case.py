@@ -28,7 +28,7 @@ CASE = PlatformCase(
         "another number": batch({"messages": [entry(7, "let me in")]}, number_id="1"),
         "a group": batch({"messages": [entry(7, "let me in", group_id="Y2FwaV9n")]}),
         "no text": batch({"messages": [entry(7, " ")]}),
-        "an image": batch({"messages": [entry(7, None, type="image", image={"id": "1"})]}),
+        "a reaction": batch({"messages": [entry(7, None, type="reaction", reaction={"emoji": "👍"})]}),
         "a change of the number": batch({"messages": [entry(7, None, type="system", system={"body": "x"})]}),
         "no type": batch({"messages": [entry(7, None)]}),
         "malformed time": batch({"messages": [entry(7, "let me in", timestamp="soon")]}),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from local.chats.whatsapp import PHONE_NUMBER_ID
+from shared.domain.attachments import Attachment
 from shared.domain.routes import Place
 from shared.platforms.whatsapp.inbound import is_from_whatsapp, parse
 from shared.ports.inbound import Answer, Heard, Inbound, Parsed, Pressed, Receipt, WebhookRequest
@@ -94,7 +95,59 @@ def test_a_press_names_the_button_and_its_message(kind: str) -> None:
 def test_anything_that_a_person_sends_opens_the_window(kind: str) -> None:
     parsed = read({"messages": [message(SECOND, None, type=kind)]})
 
-    assert parsed.events == (Heard(HOME, OWNER, SECOND * 1000),)
+    assert parsed.events[-1] == Heard(HOME, OWNER, SECOND * 1000)
+
+
+MEDIA = {"id": "1003383421387256", "mime_type": "image/jpeg", "sha256": "3f9d94"}
+
+
+def said(kind: str, content: Any = MEDIA, **more: Any) -> Inbound:
+    return message_in(read({"messages": [message(SECOND, None, type=kind, **{kind: content}, **more)]}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "attachment"),
+    [
+        ("image", MEDIA, "picture"),
+        ("video", MEDIA, "video"),
+        ("document", {**MEDIA, "filename": "a.py"}, "file"),
+        ("audio", {**MEDIA, "mime_type": "audio/ogg; codecs=opus", "voice": True}, "voice"),
+        ("audio", {**MEDIA, "mime_type": "audio/mpeg", "voice": False}, "audio"),
+        ("sticker", {**MEDIA, "animated": False}, "sticker"),
+        ("location", {"latitude": 59.9, "longitude": 10.7}, "location"),
+        ("contacts", [{"name": {"formatted_name": "Sam"}, "phones": []}], "contact"),
+        ("order", {"catalog_id": "1", "product_items": []}, "other"),
+        ("unsupported", {"type": "poll_creation"}, "poll"),
+    ],
+)
+def test_a_message_without_text_names_what_it_holds(kind: str, content: Any, attachment: str) -> None:
+    found = said(kind, content)
+
+    assert (found.text, found.attachments) == ("", (Attachment(attachment),))
+
+
+def test_a_caption_is_text_beside_its_picture() -> None:
+    found = said("image", {**MEDIA, "caption": "look"})
+
+    assert (found.text, found.attachments) == ("look", (Attachment("picture"),))
+
+
+@pytest.mark.parametrize("mark", ["forwarded", "frequently_forwarded"])
+def test_a_forwarded_message_is_not_the_senders(mark: str) -> None:
+    words, below = said("text", {"body": "/stop"}, context={mark: True}), said("image", MEDIA, context={mark: True})
+
+    assert (words.text, words.forwarded) == ("", "/stop")
+    assert (below.text, below.attachments) == ("", (Attachment("picture"),))
+    assert said("text", {"body": "/stop"}, context={"from": OWNER, "id": "wamid.OUT1"}).text == "/stop"
+
+
+@pytest.mark.parametrize("kind", ["poll_update", "pin", "reaction", "keep_in_chat", "errors", None])
+def test_what_the_api_withholds_is_a_message_only_if_it_is_known(kind: str | None) -> None:
+    """A deletion is posted as an unsupported message, too."""
+    entry = message(SECOND, None, type="unsupported", errors=[{"code": 131051}])
+    entry |= {} if kind is None else {"unsupported": {"type": kind}}
+
+    assert done_in(read({"messages": [entry]})) == []
 
 
 @pytest.mark.parametrize(

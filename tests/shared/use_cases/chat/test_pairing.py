@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from shared.domain.links import LIFETIME, LOGIN_LIFETIME, TRIES_PER_HOUR, LinkState
+from shared.domain.links import LIFETIME, LOGIN_LIFETIME, TRIES_PER_HOUR, LinkState, NewAccount
 from shared.domain.routes import Place
 from shared.domain.tokens import Scope
 from shared.errors import InvalidRequest, LoginRefused, Unauthenticated, UnknownPlatform, UserExists
 from shared.ports.inbound import WebhookRequest
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.people.authenticate import Caller, authenticate
-from shared.use_cases.people.links import NewLink, create_link, invite, own_links
+from shared.use_cases.people.links import NewLink, create_link, invite, own_links, unlink
 from shared.use_cases.people.login import login
 from shared.use_cases.people.tokens import issue_token, revoke_token
-from tests.support.use_case_world import USER, World
+from tests.support.use_case_world import HOME, USER, World
 
 GOOD = {"signature": "good"}
 PHONE = "ada-phone"
@@ -29,8 +29,8 @@ def caller(world: World, user: str = USER, *, expires_at: int | None = None) -> 
     return authenticate(world.store.accounts, f"Bearer {issued.plaintext}", now=world.clock.now())
 
 
-def link(world: World, user: str = USER) -> NewLink:
-    return create_link(world.services, caller(world, user), "chat")
+def link(world: World, user: str = USER, *, moves_home: bool = False) -> NewLink:
+    return create_link(world.services, caller(world, user), "chat", moves_home=moves_home)
 
 
 def invited(world: World, name: str = "bob") -> NewLink:
@@ -51,18 +51,107 @@ def stored(world: World) -> Any:
 
 @pytest.mark.parametrize("form", ["/link {}", "/start {}", "link {}", "{}"])
 def test_a_code_from_an_unknown_account_links_it(world: World, form: str) -> None:
-    post(world, "dm1", form.format(link(world).code))
+    post(world, "dm1", form.format(link(world, "eva").code))
 
-    assert world.store.accounts.user_of("chat", PHONE) == USER
-    assert world.store.accounts.home(USER, "chat") == CHAT
+    assert world.store.accounts.user_of("chat", PHONE) == "eva"
+    assert world.store.accounts.home("eva", "chat") == CHAT
     (said,) = world.platform.said(CHAT)
-    assert USER in said
+    assert "eva" in said
     assert "handoffs arrive in this chat" in said
     assert "login" not in said
 
 
-def test_what_the_new_account_says_next_is_answered(world: World) -> None:
+def test_a_home_stays_where_it_is_unless_the_person_asked(world: World) -> None:
     post(world, "dm1", link(world).code)
+    assert world.store.accounts.home(USER, "chat") == HOME
+    assert "/sethome" in world.platform.said(CHAT)[-1]
+
+    post(world, "dm2", link(world, moves_home=True).code)
+    assert world.store.accounts.home(USER, "chat") == CHAT
+    assert "handoffs arrive in this chat" in world.platform.said(CHAT)[-1]
+
+
+def told(world: World, chat: Place = HOME) -> list[str]:
+    return [said for said in world.platform.said(chat) if "linked" in said]
+
+
+def test_every_chat_that_a_user_had_is_told_of_a_new_account(world: World) -> None:
+    post(world, "dm1", link(world).code, "first-phone")
+    asking = caller(world)
+    post(world, "dm2", create_link(world.services, asking, "chat").code)
+
+    (in_home, said) = told(world)
+    assert "first-phone" in in_home
+    assert all(part in said for part in (PHONE, USER, f"handoff tokens revoke {asking.token.id} --unlink"))
+    assert told(world, Place("chat", "with-first-phone"))[1:] == [said]
+    assert PHONE not in "".join(told(world, CHAT))
+
+
+def test_an_account_that_is_known_already_is_no_news(world: World) -> None:
+    post(world, "dm1", link(world).code, "ada-there")
+    assert told(world) == []
+
+
+def test_chats_are_told_though_the_process_died_and_nothing_is_sent_again(world: World) -> None:
+    body = WebhookRequest(f"dm1||{link(world).code}|{PHONE}".encode(), GOOD)
+    send = world.queue.send
+
+    def dying(*_: Any, **__: Any) -> None:
+        raise RuntimeError
+
+    world.queue.send = dying  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError):
+        receive_message(world.services, "chat", body)
+    world.queue.send = send  # type: ignore[method-assign]
+    world.turns()
+    assert told(world) == []
+
+    for _ in range(2):
+        world.sweep()
+        world.queue.forget()
+        world.turns()
+    assert len(told(world)) == 1
+
+
+def test_a_redelivery_tells_what_was_not_told_and_nothing_twice(world: World) -> None:
+    made = link(world)
+    body = WebhookRequest(f"dm1||{made.code}|{PHONE}".encode(), GOOD)
+    mark = world.store.links.told
+    crash = iter([RuntimeError()])
+
+    def dying(news: NewAccount, *, now: int) -> None:
+        for error in crash:
+            raise error
+        mark(news, now=now)
+
+    object.__setattr__(world.store.links, "told", dying)
+    with pytest.raises(RuntimeError):
+        receive_message(world.services, "chat", body)
+    world.turns()
+    for _ in range(3):
+        world.queue.forget()
+        receive_message(world.services, "chat", body)
+        world.sweep()
+        world.turns()
+    assert len(told(world)) == 1
+    assert world.store.links.untold() == []
+
+
+def test_unlinking_is_told_where_it_was_linked(world: World) -> None:
+    post(world, "dm1", link(world).code)
+    asking = caller(world)
+    unlink(world.services, asking, "chat")
+    unlink(world.services, asking, "chat")
+    world.turns()
+    for chat in (HOME, CHAT):
+        (said,) = [said for said in world.platform.said(chat) if "Unlinked" in said]
+        assert PHONE in said
+        assert asking.token.id in said
+    assert world.store.accounts.chats(USER) == []
+
+
+def test_what_the_new_account_says_next_is_answered(world: World) -> None:
+    post(world, "dm1", link(world, "eva").code)
     post(world, "dm2", "hello")
     assert len(world.platform.said(CHAT)) == 2
 
@@ -88,7 +177,7 @@ def test_a_code_is_not_stored_anywhere(world: World) -> None:
 
 
 def test_a_redelivery_after_a_crash_is_answered(world: World) -> None:
-    made = link(world)
+    made = link(world, "eva")
     body = WebhookRequest(f"dm1||/link {made.code}|{PHONE}".encode(), GOOD)
     put = world.store.inbox.put
     crash = iter([RuntimeError()])

@@ -21,7 +21,7 @@ def asked(world: World) -> Handoff:
 def restart(world: World) -> list[str]:
     """Returns the ids of the handoffs that are to be processed."""
     told: list[str] = []
-    take_up(world.services, told.append)
+    take_up(world.services, lambda handoff_id, _platform: told.append(handoff_id))
     return told
 
 

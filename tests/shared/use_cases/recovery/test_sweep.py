@@ -537,6 +537,23 @@ def test_a_broken_dead_letter_does_not_block_the_others(world: World) -> None:
     assert len(world.queue.waiting) == 1
 
 
+def test_a_sweep_asks_no_platform_about_dead_letters(world: World) -> None:
+    world.session()
+    handoff = world.ask()
+    now = world.clock.now()
+    claimed = world.store.handoffs.claim(handoff.id, claimant="dead", now=now, lease_until=now + 60_000)
+    assert claimed is not None
+    world.store.handoffs.step(claimed, Step.OPENING_THREAD, now=now)
+    channel = Place("chat", "a thread that names no parent")
+    world.store.inbox.put(InboxRow(channel, "0001", "ada-there", "hi", now, USER))
+    world.dead.bury(InboxEvent(channel, "0001"))
+
+    world.sweep()
+
+    assert world.dead.letters == []
+    assert world.platform.asked == []
+
+
 def test_one_sweep_answers_for_a_bounded_number_of_dead_letters(world: World) -> None:
     for number in range(DEAD_LIMIT + 15):
         world.dead.bury(InboxEvent(Place("chat", "home", "t9"), f"unknown {number}"))

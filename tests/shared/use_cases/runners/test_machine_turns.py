@@ -25,7 +25,15 @@ from shared.ports.tables import Table
 from shared.store.leases import claimed_sessions, void_leases
 from shared.use_cases.runners.claim_machine_turn import claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
-from shared.use_cases.runners.register import own_runner, poll_turns, register_runner, revoke_runner
+from shared.use_cases.runners.register import (
+    is_sign_due,
+    note_sign,
+    own_runner,
+    poll,
+    register_runner,
+    released_sessions,
+    revoke_runner,
+)
 from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.sessions.save_session import delete_session, save_session
 from tests.support.machine import Machine, post, shown
@@ -400,11 +408,14 @@ def test_a_runner_of_another_protocol_is_too_old(world: World) -> None:
         own_runner(world.services, USER, "laptop")
 
 
-def test_a_poll_notes_a_sign_of_life_now_and_then(world: World, machine: Machine) -> None:
+def test_a_sign_of_life_is_due_now_and_then(world: World, machine: Machine) -> None:
     began = world.clock.now()
     seen = []
     for _ in range(9):
-        seen.append(poll_turns(world.services, USER, machine.id)[0].seen_at - began)
+        runner, *_ = poll(world.services, USER, machine.id)
+        seen.append(runner.seen_at - began)
+        if is_sign_due(world.services, runner):
+            note_sign(world.services, runner)
         world.wait(10)
     assert seen == [0, 0, 0, 0, 0, 40_000, 40_000, 40_000, 40_000]
     assert own_runner(world.services, USER, machine.id).is_online(world.clock.now())
@@ -412,7 +423,7 @@ def test_a_poll_notes_a_sign_of_life_now_and_then(world: World, machine: Machine
 
 def test_a_runner_polls_often_while_it_is_in_use(world: World, machine: Machine, place: Place) -> None:
     def pause() -> int:
-        return poll_turns(world.services, USER, machine.id)[0].poll_after_ms(world.clock.now())
+        return poll(world.services, USER, machine.id)[0].poll_after_ms(world.clock.now())
 
     post(world, place, "0001", "And?")
     machine.answer()
@@ -481,3 +492,34 @@ def test_a_session_names_only_known_runners(world: World, machine: Machine) -> N
     revoke_runner(world.services, USER, machine.id)
     with pytest.raises(UnknownRunner):
         save_session(world.services, USER, "s-9", {"runs_on": machine.runs_on})
+
+
+def _released(world: World, runner: str = "laptop", user: str = USER) -> list[str]:
+    return released_sessions(world.services, user, runner, ["s-1"])
+
+
+def test_a_session_in_a_chat_stays_with_its_runner(world: World, machine: Machine) -> None:
+    machine.session()
+    assert _released(world) == ["s-1"], "it is in the terminal"
+    world.process(world.ask())
+    assert _released(world) == [], "it is on its way"
+    machine.answer("Here I am.")
+    assert _released(world) == []
+    assert _released(world, runner="other") == ["s-1"]
+    assert _released(world, user="eve") == ["s-1"]
+    assert released_sessions(world.services, USER, "laptop", ["unknown"]) == ["unknown"]
+
+
+@pytest.mark.parametrize("how", ["/cloud", "resume", "delete"])
+def test_a_session_that_is_not_answered_there_any_more_is_released(world: World, machine: Machine, how: str) -> None:
+    place = machine.moved()
+    if how == "resume":
+        resume_session(world.services, USER, "s-1", epoch=world.current().epoch)
+    elif how == "delete":
+        delete_session(world.services, USER, "s-1")
+    else:
+        post(world, place, "cloud-1", how)
+    assert _released(world) == ["s-1"]
+    if how == "/cloud":
+        post(world, place, "machine-1", "/machine")
+        assert _released(world) == []

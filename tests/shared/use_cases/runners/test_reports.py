@@ -9,10 +9,18 @@ from shared.domain.progress import Summary
 from shared.domain.questions import Option, QuestionState
 from shared.domain.routes import Place
 from shared.errors import NotSent, TurnEnded
-from shared.ports.queue import Show
-from shared.use_cases.questions import NO_LONGER_ASKED, NOT_YOURS
+from shared.ports.inbound import WebhookRequest
+from shared.ports.platforms import Part
+from shared.ports.queue import InboxEvent, Show
+from shared.store.inbox import InboxRow
+from shared.use_cases.chat.receive_message import receive_message
+from shared.use_cases.deliver import deliver
+from shared.use_cases.presses import NOT_YOURS
+from shared.use_cases.questions.decide import NO_LONGER_ASKED, NOT_ALL_SHOWN
+from shared.use_cases.runners.report_turn import Asked
 from tests.support.machine import OPTIONS, Machine, post, press, shown
-from tests.support.use_case_world import TURN_LEASE, World
+from tests.support.question_text import code_of, decoded
+from tests.support.use_case_world import TURN_LEASE, USER, World
 
 MINUTES_15 = 900
 
@@ -207,6 +215,16 @@ def test_another_user_decides_nothing(world: World, at_work: Machine, place: Pla
     assert decided(at_work) == []
 
 
+def test_a_forwarded_command_decides_nothing(world: World, at_work: Machine, place: Place) -> None:
+    asked(world, at_work)
+    body = f"0002|{place.thread}|/approve 1|ada-there|forwarded".encode()
+    receive_message(world.services, "chat", WebhookRequest(body, {"signature": "good"}))
+    world.messages()
+
+    assert decided(at_work) == []
+    assert [word.text for word in at_work.report().steered] == ["[forwarded] /approve 1"]
+
+
 def test_a_question_is_decided_once(world: World, at_work: Machine, place: Place) -> None:
     asked(world, at_work)
     press(world, place, button(at_work, index=2))
@@ -285,7 +303,7 @@ def test_a_question_that_could_not_be_posted_is_posted_later(world: World, at_wo
 def test_a_question_is_answered_by_a_command(world: World, at_work: Machine, place: Place, number: str) -> None:
     asked(world, at_work)
     post(world, place, "0002", f"/approve{number}")
-    assert "**1.** Allow." in shown(world, place)[-1]
+    assert shown(world, place)[-1] == "**1.** `Run the tests?`\nAllow."
     assert decided(at_work) == [(1, "yes")]
     assert decided(at_work, acknowledged=["q1"]) == []
     asked(world, at_work, 2)
@@ -299,7 +317,7 @@ def test_a_command_without_a_number_is_not_guessed(world: World, at_work: Machin
     asked(world, at_work, 1)
     asked(world, at_work, 2)
     post(world, place, "0003", "/approve")
-    assert "Several questions are open" in shown(world, place)[-1]
+    assert "Say which one" in shown(world, place)[-1]
     post(world, place, "0004", "/deny 7")
     assert "No such question is open" in shown(world, place)[-1]
     post(world, place, "0005", "/approve 2")
@@ -308,15 +326,103 @@ def test_a_command_without_a_number_is_not_guessed(world: World, at_work: Machin
     assert decided(at_work) == [(1, "no"), (2, "yes")]
 
 
-def test_a_command_chooses_the_narrowest_option(world: World, at_work: Machine, place: Place) -> None:
-    always = [Option("always", "allow_always", "Always"), OPTIONS[2]]
+def test_a_command_never_allows_for_good(world: World, at_work: Machine, place: Place) -> None:
+    always = [Option("always", "allow_always", "Always"), replace(OPTIONS[2], kind="reject_always")]
     at_work.ask(1, options=[*reversed(OPTIONS)])
     at_work.ask(2, options=always)
     at_work.ask(3, options=[replace(OPTIONS[0], kind="other")])
+    world.messages()
     for number in (1, 2, 3):
         post(world, place, f"000{number + 1}", f"/approve {number}")
-    assert decided(at_work) == [(1, "yes"), (2, "always")]
-    assert "offers no such answer" in shown(world, place)[-1]
+        assert ("offers no such answer" in shown(world, place)[-1]) is (number > 1)
+    post(world, place, "0005", "/deny 2")
+    assert decided(at_work) == [(1, "yes"), (2, "no")]
+
+
+def test_a_long_question_is_posted_whole_with_the_buttons_below(world: World, at_work: Machine, place: Place) -> None:
+    detail = "▸ command: " + "echo a b & " * 400 + "\n▸ path: /etc"
+    at_work.report(asked=[Asked(1, "Run *this*", OPTIONS, detail=detail)])
+    world.messages()
+    parts = world.platform.posts[place][1:]
+    assert len(parts) > 4
+    assert decoded(code_of(Part(part.text) for part in parts)) == decoded(detail)
+    assert [bool(part.buttons) for part in parts] == [False] * (len(parts) - 1) + [True]
+    assert "`Run *this*`" in parts[0].text
+
+
+def test_nothing_is_decided_before_all_of_it_was_sent(world: World, at_work: Machine, place: Place) -> None:
+    world.platform.next["send"].extend([lambda: None, NotSent("down")])
+    at_work.report(asked=[Asked(1, "Run this", OPTIONS, detail="echo a b & " * 400)])
+    world.messages()
+    assert len(shown(world, place)) == 1
+    assert press(world, place, button(at_work)) == NOT_ALL_SHOWN
+    assert decided(at_work) == []
+
+
+@pytest.mark.parametrize("how", ["press", "command"])
+def test_a_question_whose_sender_died_can_be_decided(world: World, at_work: Machine, place: Place, how: str) -> None:
+    at_work.ask()
+    deliver(world.services, "s-1", f"question-{at_work.turn.id}-1-1")
+    if how == "press":
+        assert press(world, place, button(at_work)) == "Allow."
+    else:
+        post(world, place, "0002", "/approve 1")
+    assert decided(at_work) == [(1, "yes")]
+
+
+def test_a_press_while_the_last_message_is_being_sent_counts(world: World, at_work: Machine, place: Place) -> None:
+    at_work.ask()
+    told: list[str] = []
+    world.platform.next["send"].append(lambda: told.append(press(world, place, button(at_work))))
+    deliver(world.services, "s-1", f"question-{at_work.turn.id}-1-1")
+    assert told == ["Allow."]
+
+
+@pytest.mark.parametrize("number", ["", " 1"])
+def test_a_command_decides_only_what_was_shown_before_it(
+    world: World, at_work: Machine, place: Place, number: str
+) -> None:
+    said = world.clock.now()
+    world.wait(5)
+    asked(world, at_work)
+    row = InboxRow(place, "0002", "ada-there", f"/approve{number}", world.clock.now(), USER, written_at=said)
+    assert world.store.inbox.put(row)
+    world.services.queue.send(InboxEvent(place, "0002"), dedupe="late", line=None)
+    world.messages()
+    assert decided(at_work) == []
+    assert (NOT_ALL_SHOWN if number else "Say which one") in shown(world, place)[-1]
+
+
+def test_numbers_are_not_used_again_in_a_session(world: World, at_work: Machine, place: Place) -> None:
+    asked(world, at_work)
+    again = Machine(world)
+    again.claim("c-2", previous_fence=1)
+    again.begin()
+    asked(world, again)
+    post(world, place, "0002", "/approve 1")
+    assert shown(world, place)[-1] == f"**1.** `Run the tests?`\n{NO_LONGER_ASKED}"
+    assert decided(again) == []
+    post(world, place, "0003", "/approve 2")
+    assert decided(again) == [(1, "yes")]
+
+
+def test_the_detail_stays_after_the_decision(world: World, at_work: Machine, place: Place) -> None:
+    asked(world, at_work)
+    press(world, place, button(at_work))
+    (text,) = shown(world, place)
+    assert "```\nmake test\n```\n✓ Allow" in text
+    assert "/approve" not in text
+
+
+def test_a_question_that_cannot_be_allowed_says_why(world: World, at_work: Machine, place: Place) -> None:
+    at_work.report(asked=[Asked(1, "Run this", OPTIONS[2:], detail="x", reason="It is too long to show here.")])
+    world.messages()
+    (post_,) = world.platform.posts[place][1:]
+    assert "It is too long to show here. Answer with a button, or send `/deny 1`." in post_.text
+    assert [one.label for one in post_.buttons] == ["Reject"]
+    post(world, place, "0002", "/approve 1")
+    assert shown(world, place)[-1] == "It is too long to show here."
+    assert decided(at_work) == []
 
 
 def test_a_question_without_options_is_not_asked(world: World, at_work: Machine, place: Place) -> None:

@@ -1,13 +1,13 @@
 """How often a busy agent is asked again, and that a terminal's session stays busy between two tries."""
 
 import itertools
-from typing import Any
 
 import pytest
 
 from shared.domain.handoffs import State
 from shared.domain.routes import Place
 from shared.errors import AgentUnavailable, SessionBusy
+from shared.ports.agents import TurnInput
 from shared.use_cases.turns.accept_turn import accept_turn
 from tests.support.use_case_world import USER, World
 
@@ -19,9 +19,9 @@ def pauses(world: World) -> list[int]:
     asked_at: list[int] = []
     ask = world.agent.reply
 
-    def reply(*messages: Any, **more: Any) -> str:
+    def reply(turn: TurnInput) -> str:
         asked_at.append(world.clock.now())
-        return ask(*messages, **more)
+        return ask(turn)
 
     world.agent.reply = reply  # type: ignore[method-assign]  # only the time is noted
     world.turns()

@@ -97,14 +97,15 @@ def test_a_beat_may_end_all_of_them() -> None:
         assert done == [1]
 
 
-def test_without_a_thread_to_be_had_the_operation_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_beat_that_gets_no_thread_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     with Beats() as beats:
         with monkeypatch.context() as patched:
             patched.setattr(threading.Thread, "start", refuse)
-            beats.repeat(lambda: None, SOON)
+            with pytest.raises(RuntimeError, match="can't start"):
+                beats.repeat(lambda: None, SOON)
         done = threading.Event()
         beats.repeat(done.set, SOON)
         assert done.wait(20)

@@ -421,3 +421,41 @@ def test_a_session_is_not_suspended_during_its_last_run(world: World, place: Pla
     assert answered(world, place) == ["done after all"]
     assert not world.current().suspended
     assert len(world.agent.given) == 1 + 3
+
+
+def test_suspended_wins_over_a_mark(world: World, place: Place) -> None:
+    mark_interrupted(world, seconds_ago=1)
+    session = world.current()
+    world.store.sessions.replace(session, replace(session, suspended=True))
+
+    world.say(place, "hello", "0001")
+    world.turns()
+
+    notice, reply = answered(world, place)
+    assert "is suspended" in notice
+    assert (reply, world.agent.notes[-1]) == ("reply to 1", None)
+    assert world.store.sessions.at(place) != "s-1"
+
+
+def test_a_mark_stays_until_a_turn_has_completed(world: World, place: Place) -> None:
+    mark_interrupted(world, seconds_ago=60)
+    say(world, place, "And?", "0001")
+    assert world.current().resume_pending is not None, "an offer clears nothing"
+    run_out_of_time(world)
+    marked = world.current().resume_pending
+    assert marked is not None
+    assert marked.reason is Interruption.OUT_OF_TIME, "the newest interruption is told"
+    world.turns()
+    assert world.current().resume_pending is None
+
+
+def test_a_deleted_session_is_not_revived(world: World, place: Place) -> None:
+    mark_interrupted(world, seconds_ago=1)
+    world.store.sessions.delete(world.current())
+
+    world.say(place, "still there?", "0001")
+    world.turns()
+
+    (notice,) = answered(world, place)
+    assert "No session lives here" in notice
+    assert world.store.sessions.get("s-1") is None

@@ -1,0 +1,112 @@
+"""Orders: what a person asks of a machine outside a turn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shared.domain.routes import Place
+
+OPEN_FOR = 60_000
+"""Milliseconds in which a machine may take an order."""
+LEASE = 60_000
+"""Milliseconds in which the process that has taken it does it, or renews."""
+LONGEST = 180_000
+"""Milliseconds after the first take in which it is done, however often it is renewed or taken again."""
+TAKES = 3
+"""How often an order is taken at most: a process that it kills must not be the reason for the next one."""
+MAX_ANSWER = 16 * 1024
+"""Characters of an answer, its options included."""
+
+
+class OrderState(StrEnum):
+    """offered → taken → done, or void from either. UNKNOWN: stored by another version."""
+
+    OFFERED = "offered"
+    TAKEN = "taken"
+    DONE = "done"
+    VOID = "void"
+    UNKNOWN = "unknown"
+
+
+class Void(StrEnum):
+    """Why an order is not done."""
+
+    UNTAKEN = "untaken"
+    UNFINISHED = "unfinished"
+    REVOKED = "revoked"
+    MOVED = "moved"
+
+
+VOID_TEXTS = {
+    Void.UNTAKEN: "Your machine did not answer, so nothing was changed. Try again when `handoff run` runs there.",
+    Void.UNFINISHED: "Your machine began with this and did not finish it. Look at `/status`, then try again.",
+    Void.REVOKED: "Your machine was revoked before it answered, so nothing was changed.",
+    Void.MOVED: "This session moved before your machine answered, so nothing was changed.",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value that an agent offers for one of its options."""
+
+    value: str
+    name: str
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Order:
+    """One order of a user to one of the user's runners, made by a command: the row `row` at `place`.
+
+    `argument` is a value that the runner checks itself: never a path, a command or a program. An order that concerns a
+    session names its epoch, and its agent there. `fence` counts how often it was taken. `choices` are what its answer
+    offered. `digest` is that of the answer.
+    """
+
+    id: str
+    user_id: str
+    runner_id: str
+    kind: str
+    argument: str
+    place: Place
+    row: str
+    created_at: int
+    session_id: str = ""
+    epoch: int = 0
+    agent: str = ""
+    native_id: str = ""
+    state: OrderState = OrderState.OFFERED
+    fence: int = 0
+    claim_id: str | None = None
+    taken_at: int = 0
+    lease_until: int = 0
+    digest: str | None = None
+    choices: Sequence[Choice] = ()
+
+    @property
+    def journal(self) -> str:
+        """The id of its answer in the outbox: that of the answer to its command, of which there is one."""
+        return f"told-{self.row}"
+
+    @property
+    def expires_at(self) -> int:
+        """Until when it may be taken for the first time."""
+        return self.created_at + OPEN_FOR
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in (OrderState.OFFERED, OrderState.TAKEN)
+
+    def may_be_taken(self, now: int) -> bool:
+        if self.state is OrderState.OFFERED:
+            return now < self.expires_at
+        return self.state is OrderState.TAKEN and self.lease_until <= now and self.fence < TAKES
+
+    def overdue(self, now: int) -> Void | None:
+        """Why it will not be done any more, by its times alone."""
+        if self.state is OrderState.OFFERED and now >= self.expires_at:
+            return Void.UNTAKEN
+        is_last = self.fence >= TAKES and self.lease_until <= now
+        if self.state is OrderState.TAKEN and (is_last or now >= self.taken_at + LONGEST):
+            return Void.UNFINISHED
+        return None

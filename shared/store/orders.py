@@ -1,0 +1,282 @@
+"""Orders as items among what their runner polls: each transition is one transaction or one conditional write."""
+
+import contextlib
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from shared.domain.orders import LEASE, LONGEST, OPEN_FOR, TAKES, Choice, Order, OrderState, Void
+from shared.domain.sessions import Session
+from shared.errors import Conflict
+from shared.ports.conditions import (
+    Condition,
+    absent,
+    at_least,
+    at_most,
+    both,
+    differs,
+    either,
+    equals,
+    one_of,
+    present,
+)
+from shared.ports.tables import Check, ConditionFailed, Item, Key, Put, Table, Tables, Update, Write
+from shared.store.inbox import InboxRow
+from shared.store.keys import ORDER, RUNNER, meta_key, order_key, pointers_partition, runner_key
+from shared.store.outbox import OutPart, new_part
+from shared.store.turns import is_new
+from shared.store.values import is_over, list_at, number_at, place_at, text_at, time_at
+from shared.store.versions import is_newer, not_newer, stamped
+
+log = logging.getLogger(__name__)
+KEEP_SECONDS = 24 * 3600
+_OPEN = one_of("state", [OrderState.OFFERED.value, OrderState.TAKEN.value])
+
+
+class Orders:
+    """One item for each order. Ended ones stay for a day: repeats find them, and buttons refer to what they offered.
+
+    create ──> offered ──take──> taken(fence, lease) ──answer──> done
+                  │                 │ lease over: taken again, a few times
+                  └──────void───────┴──────void──────> void
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def create(self, order: Order, row: InboxRow, session: Session | None) -> Order:
+        """Offer an order, while its command's row is new, its runner is not revoked and its session lives at the place.
+
+        A repeat finds the first one. Raises Conflict.
+        """
+        writes: list[Write] = [
+            Put(Table.SESSIONS, _item_of(order), [absent("pk")]),
+            is_new(row),
+            _may_work(order),
+            *([_lives_here(order)] if session else []),
+        ]
+        try:
+            self._tables.transact(writes)
+        except ConditionFailed as failed:
+            first = _order_of(failed.items[0]) if failed.items[0] else None
+            if first is None:
+                raise Conflict(f"order {order.id}: its command, its runner or its session has changed") from None
+            return first
+        return order
+
+    def get(self, user_id: str, runner_id: str, order_id: str) -> Order | None:
+        item = self._tables.get(Table.SESSIONS, order_key(user_id, runner_id, order_id))
+        return _order_of(item) if item else None
+
+    def of(self, user_id: str, runner_id: str) -> Sequence[Order]:
+        """All orders of a runner, ended ones included."""
+        return orders_of(self._tables.query(pointers_partition(user_id, runner_id), low=ORDER))
+
+    def take(self, order: Order, *, claim_id: str, now: int) -> Order:
+        """offered → taken, or taken again once the lease is over, as it was read; the runner does it, or renews.
+
+        Only by a runner that is not revoked, for a session that still lives where the order was made and runs on it. A
+        repeat with the same `claim_id` succeeds again. Raises Conflict.
+        """
+        taken = replace(
+            order,
+            state=OrderState.TAKEN,
+            fence=order.fence + 1,
+            claim_id=claim_id,
+            taken_at=order.taken_at or now,
+            lease_until=now + LEASE,
+        )
+        in_time = both(equals("state", OrderState.OFFERED.value), at_least("created_at", now - OPEN_FOR + 1))
+        again = both(equals("state", OrderState.TAKEN.value), is_over("lease_until", now), at_most("fence", TAKES - 1))
+        change = Update(
+            Table.SESSIONS,
+            _key(order),
+            when=[not_newer(), equals("fence", order.fence), either(in_time, again)],
+            set={
+                "state": taken.state.value,
+                "fence": taken.fence,
+                "claim_id": claim_id,
+                "taken_at": taken.taken_at,
+                "lease_until": taken.lease_until,
+            },
+        )
+        try:
+            self._tables.transact([change, _may_work(order), *([_lives_here(order)] if order.session_id else [])])
+        except ConditionFailed as failed:
+            current = _order_of(failed.items[0]) if failed.items[0] else None
+            if current is not None and current.claim_id == claim_id:  # the answer of the first try was lost
+                return current
+            raise Conflict(f"order {order.id} is taken or over, or its session has moved") from None
+        return taken
+
+    def renew(self, order: Order, *, fence: int, now: int) -> bool:
+        """Extend the lease; False if the order is over or was taken again."""
+        when = [equals("state", OrderState.TAKEN.value), equals("fence", fence)]
+        return self._holds(Update(Table.SESSIONS, _key(order), when=when, set={"lease_until": now + LEASE}))
+
+    def answer(
+        self,
+        order: Order,
+        digest: str,
+        parts: Sequence[OutPart],
+        *,
+        now: int,
+        choices: Sequence[Choice] = (),
+        keeps: Mapping[str, str] | None = None,
+    ) -> bool:
+        """taken → done at the order's fence, lease over or not; its answer enters the outbox in the same transaction.
+
+        `keeps` are attributes of the session, which must still live where the order was made. False if the order is over
+        or was taken again, its runner is revoked, or the session has moved.
+        """
+        done = Update(
+            Table.SESSIONS,
+            _key(order),
+            when=[not_newer(), equals("state", OrderState.TAKEN.value), equals("fence", order.fence)],
+            set={
+                "state": OrderState.DONE.value,
+                "digest": digest,
+                "choices": [asdict(choice) for choice in choices] or None,
+            },
+        )
+        kept: list[Write] = []
+        if keeps:
+            meta = meta_key(order.session_id)
+            changes = {**keeps, "updated_at": now}
+            kept = [Update(Table.SESSIONS, meta, when=_unmoved(order), set=changes, add={"version": 1})]
+        return self._transacts([done, _may_work(order), *kept, *(new_part(part, now) for part in parts)])
+
+    def void(self, order: Order, why: Void, parts: Sequence[OutPart], *, now: int) -> bool:
+        """offered or taken → void, if that is so; the notice enters the outbox in the same transaction.
+
+        False if the order is over, or was taken or renewed since.
+        """
+        conditions, checks = _void_conditions(order, why, now)
+        change = Update(
+            Table.SESSIONS,
+            _key(order),
+            when=[not_newer(), _OPEN, *conditions],
+            set={"state": OrderState.VOID.value, "why": why.value},
+        )
+        return self._transacts([change, *checks, *(new_part(part, now) for part in parts)])
+
+    def _transacts(self, writes: Sequence[Write]) -> bool:
+        with contextlib.suppress(ConditionFailed):
+            self._tables.transact(writes)
+            return True
+        return False
+
+    def _holds(self, write: Update) -> bool:
+        with contextlib.suppress(ConditionFailed):
+            self._tables.update(write)
+            return True
+        return False
+
+
+def _void_conditions(order: Order, why: Void, now: int) -> tuple[list[Condition], list[Check]]:
+    """On the order itself, and on the item that is the reason."""
+    runner = runner_key(order.user_id, order.runner_id)
+    match why:
+        case Void.UNTAKEN:
+            over = is_over("created_at", now - OPEN_FOR)
+            return [equals("state", OrderState.OFFERED.value), over], []
+        case Void.UNFINISHED:
+            used_up = both(at_least("fence", TAKES), is_over("lease_until", now))
+            return [equals("state", OrderState.TAKEN.value), either(used_up, is_over("taken_at", now - LONGEST))], []
+        case Void.REVOKED:
+            return [], [Check(Table.SESSIONS, runner, [either(absent("pk"), present("revoked"))])]
+        case Void.MOVED:
+            return [], [Check(Table.SESSIONS, meta_key(order.session_id), [_moved(order)])]
+
+
+def _may_work(order: Order) -> Check:
+    """The runner is registered and not revoked."""
+    key = runner_key(order.user_id, order.runner_id)
+    return Check(Table.SESSIONS, key, [present("pk"), absent("revoked")])
+
+
+def _unmoved(order: Order) -> list[Condition]:
+    return [
+        equals("owner", order.place.route),
+        equals("epoch", order.epoch),
+        equals("user_id", order.user_id),
+        equals("runs_on.runner", order.runner_id),
+    ]
+
+
+def _moved(order: Order) -> Condition:
+    return either(
+        differs("owner", order.place.route),
+        differs("epoch", order.epoch),
+        differs("user_id", order.user_id),
+        differs("runs_on.runner", order.runner_id),
+    )
+
+
+def _lives_here(order: Order) -> Check:
+    return Check(Table.SESSIONS, meta_key(order.session_id), _unmoved(order))
+
+
+def _key(order: Order) -> Key:
+    return order_key(order.user_id, order.runner_id, order.id)
+
+
+def _item_of(order: Order) -> Mapping[str, Any]:
+    item = {
+        **_key(order),
+        "kind": order.kind,
+        "argument": order.argument or None,
+        "route": order.place.route,
+        "row": order.row,
+        "created_at": order.created_at,
+        "session_id": order.session_id or None,
+        "epoch": order.epoch,
+        "agent": order.agent or None,
+        "native_id": order.native_id or None,
+        "state": order.state.value,
+        "fence": order.fence,
+        "expires_at": order.created_at // 1000 + KEEP_SECONDS,
+    }
+    return stamped(item)
+
+
+def orders_of(items: Iterable[Item]) -> list[Order]:
+    """The orders among items, without those that this version must not act on or cannot read."""
+    found = (_order_of(item) for item in items if item["sk"].startswith(ORDER))
+    return [order for order in found if order is not None]
+
+
+def _order_of(item: Item) -> Order | None:
+    """An item as an order; None for one without a place or a row, which nobody could be told of."""
+    place, row = place_at(item, "route"), text_at(item, "row")
+    if place is None or not row:
+        log.error("%s %s cannot be read", item["pk"], item["sk"])
+        return None
+    user_id, _, runner_id = item["pk"].removeprefix(RUNNER).partition("/")
+    state = text_at(item, "state", "")
+    return Order(
+        id=item["sk"].removeprefix(ORDER),
+        user_id=user_id,
+        runner_id=runner_id,
+        kind=text_at(item, "kind", ""),
+        argument=text_at(item, "argument", ""),
+        place=place,
+        row=row,
+        created_at=time_at(item, "created_at"),
+        session_id=text_at(item, "session_id", ""),
+        epoch=number_at(item, "epoch"),
+        agent=text_at(item, "agent", ""),
+        native_id=text_at(item, "native_id", ""),
+        state=OrderState(state) if state in tuple(OrderState) and not is_newer(item) else OrderState.UNKNOWN,
+        fence=number_at(item, "fence"),
+        claim_id=text_at(item, "claim_id"),
+        taken_at=time_at(item, "taken_at"),
+        lease_until=time_at(item, "lease_until"),
+        digest=text_at(item, "digest"),
+        choices=tuple(_choice_of(value) for value in list_at(item, "choices") if isinstance(value, Mapping)),
+    )
+
+
+def _choice_of(value: Mapping[str, Any]) -> Choice:
+    return Choice(text_at(value, "value", ""), text_at(value, "name", ""), text_at(value, "description", ""))

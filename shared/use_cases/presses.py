@@ -1,0 +1,41 @@
+"""Presses of buttons: one table of kinds, for everything that is pressed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from shared.domain.buttons import read_button
+from shared.domain.questions import QUESTION_BUTTON
+from shared.domain.sessions import Session
+from shared.ports.inbound import Pressed
+from shared.services import Services
+from shared.use_cases.access import session_at
+from shared.use_cases.budgets import BUDGET_BUTTON, press_budget
+from shared.use_cases.dials import press_dial
+from shared.use_cases.orders import DIAL_BUTTON
+from shared.use_cases.questions.decide import NO_LONGER_ASKED, press_question
+
+NOT_YOURS = "Only the person whose session this is can decide."
+
+Handler = Callable[[Services, Session, Sequence[str], Pressed], str]
+"""Does what the fields of a button say for the session that lives where it was pressed, and returns what to tell the user.
+
+It was pressed by the session's user. The handler refuses a button whose time is over, and a repeat changes nothing.
+"""
+
+KINDS: Mapping[str, Handler] = MappingProxyType(
+    {
+        QUESTION_BUTTON: lambda services, session, fields, _: press_question(services, session, fields),
+        BUDGET_BUTTON: lambda services, session, fields, _: press_budget(services, session, fields),
+        DIAL_BUTTON: press_dial,
+    }
+)
+
+
+def press(services: Services, user_id: str, pressed: Pressed) -> str:
+    """Do what a button says, for the user whose session lives there; returns what to tell the user. Safe to repeat."""
+    named, session = read_button(pressed.button), session_at(services, pressed.place)
+    if named is None or named.kind not in KINDS or session is None:
+        return NO_LONGER_ASKED
+    if session.user_id != user_id:
+        return NOT_YOURS
+    return KINDS[named.kind](services, session, named.fields, pressed)

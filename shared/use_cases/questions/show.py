@@ -1,0 +1,72 @@
+"""A question as messages: all of its text, and below the last one its buttons."""
+
+from dataclasses import replace
+
+from shared.domain.questions import Option, Question, QuestionState
+from shared.domain.routes import Place
+from shared.ports.platforms import Button, Capabilities, Part, Platform, Style
+from shared.services import Services
+from shared.store.outbox import OutPart
+from shared.use_cases.access import platform_of
+
+MAX_LABEL = 40
+_AROUND = 700
+"""Room for what surrounds the detail in a message: title, reason, commands, and the mark of a repeat."""
+_LEAST_ROOM = 100
+
+
+def question_parts(services: Services, place: Place, question: Question, *, plan: str = "") -> list[OutPart]:
+    """The messages of a question for the outbox, after those of the plan that it is about. Raises Rejected."""
+    platform = platform_of(services, place)
+    parts = [*(platform.render(plan) if plan else ()), *rendered(platform, question)]
+    return [OutPart(question.session_id, question.journal, number, place, part) for number, part in enumerate(parts)]
+
+
+def rendered(platform: Platform, question: Question) -> list[Part]:
+    """All of a question in as many parts as it takes; while it is open, the last one has its buttons."""
+    can = platform.capabilities
+    buttons = _buttons(question, can) if question.state is QuestionState.OPEN else []
+    room = max(can.limit // 4, can.limit - _AROUND)
+    while True:
+        messages = [platform.render(text) for text in question.messages(room, can.length, buttons=bool(buttons))]
+        if all(len(parts) == 1 for parts in messages) or room < _LEAST_ROOM:
+            break
+        room = room * 3 // 4  # the platform's own marks take room, too
+    *others, last = [part for parts in messages for part in parts]
+    return [*others, replace(last, buttons=tuple(buttons))]
+
+
+def note_shown(services: Services, question: Question, *, is_pressed: bool = False) -> None:
+    """Note that a question can be decided, once all of its messages were sent. A press proves that the last one was."""
+    if question.shown_at is not None:
+        return
+    parts = services.store.outbox.journal(question.session_id, question.journal)
+    is_sent = [part.state == "sent" or (is_pressed and part is parts[-1] and part.state == "sending") for part in parts]
+    if parts and all(is_sent):
+        services.store.questions.shown(question, now=services.clock.now())
+
+
+def _buttons(question: Question, can: Capabilities) -> list[Button]:
+    """None where the platform has too few, or cannot show what is marked: there numbers are sent."""
+    if not can.buttons or (question.several and not can.edits):
+        return []
+    buttons = [
+        Button(question.button(index), _label(question, index, option), _style(option))
+        for index, option in enumerate(question.options)
+    ]
+    if question.is_choice:
+        buttons += [Button(question.done_button, "Done", "primary")] if question.several else []
+        buttons.append(Button(question.skip_button, "Skip"))
+    return buttons if len(buttons) <= can.most_buttons else []
+
+
+def _label(question: Question, index: int, option: Option) -> str:
+    name = option.name.strip() or option.kind.replace("_", " ").capitalize() or "Choose"
+    if question.is_choice:
+        mark = ("☑ " if question.is_marked(index) else "☐ ") if question.several else ""
+        name = f"{mark}{index + 1} {name}"
+    return name if len(name) <= MAX_LABEL else f"{name[: MAX_LABEL - 1]}…"
+
+
+def _style(option: Option) -> Style:
+    return "primary" if option.kind == "allow_once" else "danger" if option.kind.startswith("reject") else "default"

@@ -1,0 +1,124 @@
+"""Take an order for a runner, renew it, and take in its answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from shared.domain.dials import DIALS, attribute, is_now, offered
+from shared.domain.orders import MAX_ANSWER, Choice, Order, OrderState
+from shared.errors import Conflict, InvalidRequest, OrderEnded, OrderTaken, OtherAnswer, UnknownOrder
+from shared.services import Services
+from shared.use_cases.orders import hindrance, look_after, send_told, told_parts, void_order
+from shared.use_cases.retry import on_conflict
+from shared.use_cases.runners.register import own_runner
+
+
+@dataclass(frozen=True)
+class OrderName:
+    """An order as its runner names it; `fence` is that of its take."""
+
+    user_id: str
+    runner_id: str
+    order_id: str
+    fence: int = 0
+
+
+@dataclass(frozen=True)
+class OrderAnswer:
+    """What a runner answers. `current` is the value of the option now, `choices` what the agent offers for it."""
+
+    digest: str
+    is_refused: bool = False
+    text: str = ""
+    current: str = ""
+    choices: Sequence[Choice] = ()
+
+    @property
+    def size(self) -> int:
+        offered = (text for choice in self.choices for text in (choice.value, choice.name, choice.description))
+        return sum(map(len, (self.text, self.current, *offered)))
+
+
+def take_order(services: Services, name: OrderName, *, claim_id: str) -> Order:
+    """Take an order. The same `claim_id` gets the same answer, at the same fence.
+
+    Raises OrderTaken, OrderEnded (also for an order that cannot be done: it is void then), UnknownOrder.
+    """
+    runner = own_runner(services, name.user_id, name.runner_id)
+    taken = on_conflict(lambda: _take(services, name, claim_id))
+    services.store.runners.seen(runner, now=services.clock.now(), ran_turn=True)  # more of them may follow
+    return taken
+
+
+def _take(services: Services, name: OrderName, claim_id: str) -> Order:
+    order = _own_order(services, name)
+    if order.claim_id == claim_id and order.state is OrderState.TAKEN:
+        return order
+    if look_after(services, order):
+        raise OrderEnded(order.id)
+    if not order.may_be_taken(services.clock.now()):
+        raise OrderTaken(order.id)
+    return services.store.orders.take(order, claim_id=claim_id, now=services.clock.now())
+
+
+def renew_order(services: Services, name: OrderName) -> None:
+    """Go on with an order beyond its lease. Raises OrderEnded if it is over or was taken again, UnknownOrder."""
+    order = _own_order(services, name)
+    if not services.store.orders.renew(order, fence=name.fence, now=services.clock.now()):
+        raise OrderEnded(order.id)
+
+
+def answer_order(services: Services, name: OrderName, answer: OrderAnswer) -> None:
+    """End an order with its answer. A repeat succeeds again.
+
+    Raises OtherAnswer if it was answered otherwise, OrderEnded if it is void, was taken again or its session has moved,
+    UnknownOrder, InvalidRequest.
+    """
+    if answer.size > MAX_ANSWER:
+        raise InvalidRequest(f"An answer has at most {MAX_ANSWER} characters.")
+    on_conflict(lambda: _answer(services, name, answer))
+
+
+def _answer(services: Services, name: OrderName, answer: OrderAnswer) -> None:
+    order = _own_order(services, name)
+    if order.state is OrderState.DONE and order.fence == name.fence:
+        if order.digest != answer.digest:
+            raise OtherAnswer(order.id)
+        send_told(services, order)
+        return
+    if order.state is not OrderState.TAKEN or order.fence != name.fence:
+        raise OrderEnded(order.id)
+    said, keeps = _told(order, answer)
+    shows_list = order.kind in DIALS and (answer.is_refused or not order.argument)
+    parts = told_parts(services, order, said, answer.choices if shows_list else ())
+    if services.store.orders.answer(
+        order, answer.digest, parts, now=services.clock.now(), choices=answer.choices, keeps=keeps
+    ):
+        send_told(services, order)
+    elif why := hindrance(services, order):
+        void_order(services, order, why)
+        raise OrderEnded(order.id)
+    else:
+        raise Conflict(f"order {order.id} changed since it was read")
+
+
+def _told(order: Order, answer: OrderAnswer) -> tuple[str, Mapping[str, str]]:
+    """What the person is told, and what of it the session keeps."""
+    if order.kind not in DIALS:
+        return answer.text or "Done.", {}
+    listed = offered(order.kind, answer.current, answer.choices)
+    if answer.is_refused:
+        return "\n\n".join(filter(None, (answer.text, listed if answer.choices else ""))) or "It was refused.", {}
+    if not order.argument:
+        return listed, {}
+    if not answer.current:
+        raise InvalidRequest("The answer to an order that sets an option says in `current` what it is now.")
+    return f"{is_now(order.kind, answer.current)}, from the next message on.", {attribute(order.kind): answer.current}
+
+
+def _own_order(services: Services, name: OrderName) -> Order:
+    """The order that a runner names. Raises UnknownRunner, RunnerRevoked, and UnknownOrder for another runner's."""
+    own_runner(services, name.user_id, name.runner_id)
+    order = services.store.orders.get(name.user_id, name.runner_id, name.order_id)
+    if order is None or order.state is OrderState.UNKNOWN:
+        raise UnknownOrder(name.order_id)
+    return order
