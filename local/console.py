@@ -33,6 +33,20 @@ class Console:
             sys.stdout.write(json.dumps({"error": {"code": code, "message": problem}}, indent=2) + "\n")
         return FAILED
 
+    def note(self, text: str) -> None:
+        """A line to read before the end of a command."""
+        self._clear()
+        (sys.stderr if self._is_json else sys.stdout).write(f"{text}\n")
+
+    def ask(self, question: str) -> bool | None:
+        """Whether the operator agrees; None if there is no terminal to ask in."""
+        if not sys.stdin.isatty():
+            return None
+        stream = sys.stderr if self._is_json else sys.stdout
+        stream.write(question)
+        stream.flush()
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
     def progress(self, text: str) -> None:
         """A line that the next one replaces; only on a terminal, and not for what is quick."""
         if sys.stderr.isatty() and time.monotonic() - self._began > QUIET_SECONDS:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from shared.agents import AGENTS
+from shared.domain.usage import parse_amount
 
 PARAMETERS = {
     "HANDOFF_AGENT": "Agent",
@@ -15,6 +16,7 @@ PARAMETERS = {
     "HANDOFF_TURN_LEASE_SECONDS": "TurnLeaseSeconds",
     "HANDOFF_FRESHNESS_SECONDS": "FreshnessSeconds",
     "HANDOFF_STRIKES": "Strikes",
+    "HANDOFF_BUDGET": "SessionBudget",
     "LOG_LEVEL": "LogLevel",
 }
 SECRETS = {"HANDOFF_AGENT_KEY": "agent/key"}
@@ -45,5 +47,8 @@ def faults(environment: Mapping[str, str]) -> Iterator[str]:
     for variable in NUMBERS:
         if (value := environment.get(variable)) and not (value.isascii() and value.isdigit()):
             yield f"{variable}={value} is not a whole number."
+    for amount in filter(None, environment.get("HANDOFF_BUDGET", "").split(",")):
+        if parse_amount(amount) is None:
+            yield f"HANDOFF_BUDGET={amount.strip()} is not an amount such as 5 or 200k tokens."
     if (url := environment.get("HANDOFF_AGENT_URL")) and not url.startswith(("http://", "https://")):
         yield "HANDOFF_AGENT_URL must begin with http:// or https://."

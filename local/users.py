@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from local.chats.spec import LocalChat
 from shared.domain.routes import Place
+from shared.domain.tokens import FIRST
 from shared.store.bundle import Store
 from shared.use_cases.people.authenticate import hash_of, new_token
 
@@ -19,7 +20,7 @@ def seed_users(store: Store, simulated: Iterable[LocalChat]) -> dict[str, str]:
     """
     tokens = {user: new_token(user) for user in USERS}
     for user, token in tokens.items():
-        store.accounts.add_token(user, hash_of(token))
+        store.accounts.add_token(user, hash_of(token), scopes=FIRST)
     link_simulated(store, simulated)
     return tokens
 

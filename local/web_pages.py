@@ -15,7 +15,7 @@ def is_other_page(header: Callable[[str], str | None]) -> bool:
     """
     host, origin = header("host") or "", header("origin")
     return (
-        not is_loopback(host)
+        not names_this_machine(host)
         or (origin is not None and origin != f"http://{host}")
         or header("sec-fetch-site") in OTHER_SITES
     )
@@ -24,10 +24,10 @@ def is_other_page(header: Callable[[str], str | None]) -> bool:
 def is_link(header: Callable[[str], str | None]) -> bool:
     """Whether a person followed a link to this machine, as opposed to a page that requests or embeds something."""
     target = (header("sec-fetch-mode"), header("sec-fetch-dest"))
-    return is_loopback(header("host") or "") and header("origin") is None and target == ("navigate", "document")
+    return names_this_machine(header("host") or "") and header("origin") is None and target == ("navigate", "document")
 
 
-def is_loopback(host: str) -> bool:
+def names_this_machine(host: str) -> bool:
     """Whether a Host header names this machine."""
     name, _, port = host.rpartition(":")
     return host in LOOPBACK or (name in LOOPBACK and port.isdigit())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from local.web_pages import is_link, is_loopback, is_other_page
+from local.web_pages import is_link, is_other_page, names_this_machine
 
 OWN = {"host": "localhost:8788"}
 LINK = {**OWN, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
@@ -10,12 +10,12 @@ LINK = {**OWN, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "se
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::1]:80", "localhost:8787"])
 def test_names_of_this_machine(host: str) -> None:
-    assert is_loopback(host)
+    assert names_this_machine(host)
 
 
 @pytest.mark.parametrize("host", ["", ":80", "localhost:", "localhost:x", "localhost.example", "a@localhost"])
 def test_names_of_other_machines(host: str) -> None:
-    assert not is_loopback(host)
+    assert not names_this_machine(host)
 
 
 @pytest.mark.parametrize(

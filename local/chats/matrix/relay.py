@@ -10,6 +10,7 @@ import aiohttp
 
 from local.chats.relays.base import Relay, RetryLater, Target, Unusable
 from local.chats.relays.webhook import Backoff
+from shared.platforms.matrix.inbound import MESSAGES
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +18,7 @@ Json = Mapping[str, Any]
 
 _POSITION = "live.handoff.relay"
 _NOTHING: Json = {"types": []}
-_WANTED = ["m.room.message", "m.room.encrypted"]
+_WANTED = [*MESSAGES, "m.room.encrypted"]
 _MEMBER = "m.room.member"
 _PAGE = 100
 _MOST_PAGES = 20

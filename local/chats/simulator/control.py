@@ -11,7 +11,7 @@ from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import KINDS, OPERATIONS, SECONDS, Fault, Faults
 from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.protocol import Wire
-from local.chats.simulator.store import Chat, NotFound, Store, Thread
+from local.chats.simulator.store import Beside, Chat, NotFound, Store, Thread
 
 
 class Invalid(ValueError):
@@ -28,16 +28,16 @@ class Control:
         return snapshot.state(self._store, self._platforms)
 
     def say(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Write as `user` in a chat or in one of its threads."""
+        """Write as `user` in a chat or in one of its threads, send attachments there, or forward either."""
         backend, wire = self._platform(body)
-        text = body.get("text")
-        if not isinstance(text, str) or not text.strip():
-            raise Invalid("text is missing: give the message to write")
+        beside, text = _beside(wire, body), body.get("text", "")
+        if not isinstance(text, str) or not (text.strip() or beside.attachments):
+            raise Invalid("text is missing: give the message to write, or attachments")
         person = _person(backend, str(body.get("user", "owner")))
         thread_id = _thread_id(body)
         chat, thread = wire.place(str(body.get("chat", "")), thread_id)
         _check_presence(person, chat, thread)
-        message = wire.say(chat, thread, person, text)
+        message = wire.say(chat, thread, person, text, beside)
         return {"platform": backend.name, "chat": chat.id, "thread": thread_id, **snapshot.message_state(message)}
 
     def press(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,6 +118,15 @@ class Control:
 def _thread_id(body: Mapping[str, Any]) -> str | None:
     """A thread that is named as its chat is the chat itself."""
     return str(body["thread"]) if body.get("thread") not in (None, "", body.get("chat")) else None
+
+
+def _beside(wire: Wire, body: Mapping[str, Any]) -> Beside:
+    kinds, forwarded = body.get("attachments") or [], body.get("forwarded", False)
+    if not isinstance(kinds, list) or not all(kind in wire.attachments for kind in kinds):
+        raise Invalid(f"attachments must be a list of {', '.join(wire.attachments) or 'nothing'}")
+    if forwarded not in (True, False) or (forwarded and not wire.forwards):
+        raise Invalid("forwarded must be true or false, and true only where the platform tells it")
+    return Beside(tuple(kinds), forwarded)
 
 
 def _check_presence(person: Person, chat: Chat, thread: Thread | None) -> None:

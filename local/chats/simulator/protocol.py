@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from aiohttp import ClientError, ClientSession, ClientTimeout, web
 
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.people import Person
-from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.simulator.store import PLAIN, Beside, Chat, Message, NotFound, Thread
 
 TIMEOUT_SECONDS = 3.0
 
@@ -24,7 +24,13 @@ class Handshake:
 
 
 class Wire(ABC):
-    """A platform's protocol: it serves the bot's calls and sends it events."""
+    """A platform's protocol: it serves the bot's calls and sends it events.
+
+    `attachments` are the kinds that people can send there. `forwards`: the platform tells the bot what was forwarded.
+    """
+
+    attachments: Collection[str] = ()
+    forwards = False
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -34,8 +40,8 @@ class Wire(ABC):
         """The platform's API, under a path that begins with the platform's name."""
 
     @abstractmethod
-    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
-        """Store what a person writes and send the event for it."""
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside = PLAIN) -> Message:
+        """Store what a person writes and send the event for it, or several events where the platform makes several."""
 
     @abstractmethod
     async def verify(self) -> Handshake:

@@ -117,9 +117,11 @@ class Simulator:
         """The same as GET /state."""
         return self._call(self._running.control.state)
 
-    def say(self, platform: str, chat: str, text: str, *, thread: str | None = None, user: str = "owner") -> str:
+    def say(
+        self, platform: str, chat: str, text: str, *, thread: str | None = None, user: str = "owner", **beside: Any
+    ) -> str:
         """The same as POST /say; returns the message's id."""
-        body = {"platform": platform, "chat": chat, "thread": thread, "user": user, "text": text}
+        body = {"platform": platform, "chat": chat, "thread": thread, "user": user, "text": text, **beside}
         said: str = self._call(self._running.control.say, body)["id"]
         return said
 

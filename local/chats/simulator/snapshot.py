@@ -18,8 +18,9 @@ def instant(seconds: float) -> str:
 
 
 def message_state(message: Message) -> JSON:
-    """A message; `buttons`, and the answers to their presses, only where there are any."""
+    """A message; `buttons`, the answers to their presses, `attachments` and `forwarded` only where there are any."""
     result: JSON = {"id": message.id, "from": message.author, "text": message.text, "at": instant(message.at)}
+    result |= {name: message.extra[name] for name in ("attachments", "forwarded") if message.extra.get(name)}
     if message.buttons:
         result["buttons"] = [{"id": button["id"], "label": button["label"]} for button in message.buttons]
     if message.acknowledged:

@@ -19,7 +19,7 @@ class NotFound(LookupError):
 
 @dataclass
 class Message:
-    """`author` is a person's key; `extra` belongs to the platform's protocol.
+    """`author` is a person's key; `extra` belongs to the platform's protocol, but for what is of a `Beside`.
 
     `acknowledged` are the answers to presses of its buttons, each to one person.
     """
@@ -32,6 +32,26 @@ class Message:
     buttons: list[Button] = field(default_factory=list)
     acknowledged: list[dict[str, str]] = field(default_factory=list)  # the person's key, and the text
     extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What comes with a person's text: attachments by kind, as in shared/domain/attachments.py.
+
+    `forwarded`: the person did not write the text.
+    """
+
+    attachments: tuple[str, ...] = ()
+    forwarded: bool = False
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """What the store keeps of it."""
+        kept = {"attachments": list(self.attachments), "forwarded": self.forwarded}
+        return {name: value for name, value in kept.items() if value}
+
+
+PLAIN = Beside()
 
 
 @dataclass

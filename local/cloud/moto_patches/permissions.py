@@ -78,11 +78,13 @@ def _sqs(response: Any) -> Iterable[Permission]:
 
 def _ssm(response: Any) -> Iterable[Permission]:
     body = _body(response)
-    names = body.get("Names") or [body.get("Path") or body.get("Name") or "*"]
+    names = body.get("Names") or [body.get("Path") or body.get("Name") or body.get("ResourceId") or "*"]
+    # Who stores a parameter with tags must be allowed to set tags.
+    actions = [response._get_action(), *(["AddTagsToResource"] if body.get("Tags") else [])]
     for name in names:
         path = name if name.startswith("/") else f"/{name}"  # a trailing slash is significant, as in IAM
         arn = f"arn:aws:ssm:{response.region}:{response.current_account}:parameter{path}"
-        yield f"ssm:{response._get_action()}", arn
+        yield from ((f"ssm:{action}", arn) for action in actions)
 
 
 def _body(response: Any) -> dict[str, Any]:

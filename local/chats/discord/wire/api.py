@@ -18,7 +18,7 @@ from local.chats.simulator.faults import Fault
 from local.chats.simulator.json_wire import JSON, JsonWire, Refused, Table
 from local.chats.simulator.people import Person
 from local.chats.simulator.protocol import Handshake
-from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.simulator.store import PLAIN, Beside, Chat, Message, NotFound, Thread
 
 _PATH = "/discord/api/v10"
 _WITHOUT_TOKEN = (f"{_PATH}/interactions/", f"{_PATH}/webhooks/")  # their token is in the path
@@ -41,6 +41,9 @@ def _rate_limited(fault: Fault) -> Refused:
 
 class Discord(JsonWire):
     """One application in one server: its REST API, its Gateway, and the messages and commands of people."""
+
+    attachments = payloads.ATTACHED
+    forwards = True
 
     malformed = DiscordError(400, 50109, "The request body contains invalid JSON.")
     faults = {  # noqa: RUF012  # never changed
@@ -115,14 +118,14 @@ class Discord(JsonWire):
         except DiscordError:
             raise NotFound(f"discord has no channel or thread {thread_id or chat_id}") from None
 
-    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside = PLAIN) -> Message:
         """A text that begins with a registered command is an interaction, as in Discord's client."""
-        command = _COMMAND.fullmatch(text.strip())
+        command = _COMMAND.fullmatch(text.strip()) if beside == PLAIN else None
         if command and command[1] in self._commands.options:
             return self._interactions.use(chat, thread, person, command[1], (command[2] or "").strip())
         if chat.kind == "forum" and thread is None:
             raise NotFound(f"discord forum {chat.id} has posts, not messages: name one as the thread")
-        return self._backend.store.post(chat, thread, self._channels.next_id(), person.key, text)
+        return self._backend.store.post(chat, thread, self._channels.next_id(), person.key, text, **beside.extra)
 
     def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
         self._interactions.press(chat, thread, person, message, button)

@@ -10,7 +10,15 @@ from local.chats.simulator.store import Chat, Message, Thread
 JSON = dict[str, Any]
 TEXT, DM, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = 0, 1, 11, 12, 15
 TYPES = {"text": TEXT, "dm": DM, "forum": FORUM}
-HAS_THREAD, EPHEMERAL = 1 << 5, 1 << 6
+HAS_THREAD, EPHEMERAL, IS_VOICE_MESSAGE, HAS_SNAPSHOT = 1 << 5, 1 << 6, 1 << 13, 1 << 14
+MEDIA_TYPES = {
+    "picture": "image/png",
+    "file": "application/pdf",
+    "voice": "audio/ogg",
+    "audio": "audio/mpeg",
+    "video": "video/mp4",
+}
+ATTACHED = (*MEDIA_TYPES, "sticker", "poll")
 ALL_PERMISSIONS = str((1 << 50) - 1)
 
 
@@ -73,12 +81,52 @@ def message(item: Message, chat: Chat, thread: Thread | None, backend: Backend) 
         "mention_everyone": item.extra.get("mention_everyone", False),
         "tts": False,
     }
+    if item.extra.get("attachments") or item.extra.get("forwarded"):
+        result |= _with_beside(item, result)
     if item.extra.get("nonce") is not None:
         result["nonce"] = item.extra["nonce"]
     if thread is None and item.id in chat.threads:
         result["flags"] |= HAS_THREAD
         result["thread"] = thread_channel(chat, chat.threads[item.id], backend)
     return result
+
+
+def _with_beside(item: Message, plain: JSON) -> JSON:
+    """What a message with attachments has of its own. One that is forwarded is empty, and has them in a snapshot."""
+    kinds = item.extra.get("attachments") or []
+    content: JSON = {"attachments": [_file(number, kind) for number, kind in enumerate(kinds) if kind in MEDIA_TYPES]}
+    content["flags"] = IS_VOICE_MESSAGE if "voice" in kinds else 0
+    if "sticker" in kinds:
+        content["sticker_items"] = [{"id": "749054660769218631", "name": "Wave", "format_type": 3}]
+    if "poll" in kinds:
+        answers = [{"answer_id": 1, "poll_media": {"text": "now"}}]
+        content["poll"] = {
+            "question": {"text": "When?"},
+            "answers": answers,
+            "expiry": instant(2_000_000_000),
+            "allow_multiselect": False,
+            "layout_type": 1,
+            "results": {"is_finalized": False, "answer_counts": []},
+        }
+    if not item.extra.get("forwarded"):
+        return content
+    copied = ("type", "content", "mentions", "mention_roles", "embeds", "timestamp", "edited_timestamp", "components")
+    snapshot = {"message": {**{name: plain[name] for name in copied}, **content}}
+    origin = {"type": 1, "channel_id": "6005000000000000005", "message_id": "1334384000000000008"}
+    return {
+        "content": "",
+        "flags": HAS_SNAPSHOT,
+        "message_reference": {**origin, "guild_id": "8001000000000000001"},
+        "message_snapshots": [snapshot],
+    }
+
+
+def _file(number: int, kind: str) -> JSON:
+    url = f"https://cdn.discordapp.com/attachments/1/{number}/plan?ex=6a&is=6b&hm=6c"
+    more = {"duration_secs": 3.0, "waveform": "AAA="} if kind == "voice" else {}
+    more |= {"width": 640, "height": 480} if kind in ("picture", "video") else {}
+    named = {"id": str(1334385199000000001 + number), "filename": "plan", "size": 512, "url": url, "proxy_url": url}
+    return {**named, "content_type": MEDIA_TYPES[kind], **more}
 
 
 def channel(chat: Chat, backend: Backend) -> JSON:

@@ -5,7 +5,7 @@ from typing import Any
 from aiohttp import web
 
 from local.chats.matrix.wire.errors import FORBIDDEN, invalid, not_found, refused
-from local.chats.matrix.wire.posting import Posting
+from local.chats.matrix.wire.posting import ATTACHED, Posting
 from local.chats.matrix.wire.rooms import Rooms
 from local.chats.matrix.wire.transactions import Publishing
 from local.chats.simulator.backend import Backend
@@ -13,13 +13,15 @@ from local.chats.simulator.faults import Operation
 from local.chats.simulator.json_wire import JSON, JsonWire, Refused, Table
 from local.chats.simulator.people import Person
 from local.chats.simulator.protocol import Handshake
-from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.simulator.store import PLAIN, Beside, Chat, Message, NotFound, Thread
 
 _PATH = "/matrix/_matrix/client"
 
 
 class Homeserver(JsonWire):
     """One homeserver with one bot."""
+
+    attachments = tuple(ATTACHED)
 
     malformed = refused(400, "M_NOT_JSON", "Content not JSON.")
     faults = {  # noqa: RUF012  # never changed
@@ -68,8 +70,14 @@ class Homeserver(JsonWire):
         ]
         return [*self.served(_PATH, table), web.get(f"{_PATH}/v3/sync", self._sync)]
 
-    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
-        return self._posting.say(chat, thread, person.key, text)
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside = PLAIN) -> Message:
+        """Each attachment is a message of its own, of which the first has the caption."""
+        kinds: tuple[str | None, ...] = beside.attachments or (None,)
+        first, *_ = [
+            self._posting.say(chat, thread, person.key, "" if number else text, kind)
+            for number, kind in enumerate(kinds)
+        ]
+        return first
 
     def remove_thread(self, chat: Chat, thread_id: str) -> None:
         """The event of the message that started the thread stays, without content."""

@@ -15,6 +15,25 @@ from local.chats.simulator.store import Chat, Message, NotFound, Thread
 JSON = dict[str, Any]
 MAX_EVENT = 65_536
 _OVERHEAD = 1_000  # what the server adds: ids, hashes, signatures
+ATTACHED: dict[str, JSON] = {
+    "picture": {"msgtype": "m.image", "info": {"mimetype": "image/png", "size": 512, "w": 640, "h": 480}},
+    "file": {"msgtype": "m.file", "info": {"mimetype": "application/pdf", "size": 512}},
+    "voice": {
+        "msgtype": "m.audio",
+        "org.matrix.msc3245.voice": {},
+        "info": {"mimetype": "audio/ogg", "duration": 3000},
+    },
+    "audio": {"msgtype": "m.audio", "info": {"mimetype": "audio/mpeg", "duration": 200_000}},
+    "video": {"msgtype": "m.video", "info": {"mimetype": "video/mp4", "duration": 3000}},
+    "sticker": {"info": {"mimetype": "image/png", "w": 256, "h": 256}},
+    "location": {"msgtype": "m.location", "geo_uri": "geo:59.91,10.75"},
+    "poll": {
+        "org.matrix.msc3381.poll.start": {"question": {"org.matrix.msc1767.text": "When?"}, "answers": []},
+        "org.matrix.msc1767.text": "When?",
+    },
+}
+"""The content of an event for each kind of attachment, without its body."""
+_TYPES = {"sticker": "m.sticker", "poll": "org.matrix.msc3381.poll.start"}
 _EXISTING = re.compile(r"[0-8]")
 
 
@@ -32,12 +51,16 @@ class Posting:
             self._sent[room, transaction] = self._post(chat, content)
         return {"event_id": self._sent[room, transaction]}
 
-    def say(self, chat: Chat, thread: Thread | None, person: str, text: str) -> Message:
+    def say(self, chat: Chat, thread: Thread | None, person: str, text: str, attached: str | None = None) -> Message:
         content: JSON = {"msgtype": "m.text", "body": text, "m.mentions": {}}
+        beside: JSON = {}
+        if attached is not None:
+            kind, content = _attached(attached, text)
+            beside = {"type": kind, "attachments": [attached]}
         if thread is not None:
             falling_back = {"is_falling_back": True, "m.in_reply_to": {"event_id": thread.id}}
             content["m.relates_to"] = {"rel_type": "m.thread", "event_id": thread.id, **falling_back}
-        return self._add(chat, thread, person, text, content)
+        return self._add(chat, thread, person, text, content, **beside)
 
     def _post(self, chat: Chat, content: JSON) -> str:
         if len(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")) + _OVERHEAD > MAX_EVENT:
@@ -71,8 +94,10 @@ class Posting:
         self._published(self._rooms.as_event(chat, edit))
         return edit.id
 
-    def _add(self, chat: Chat, thread: Thread | None, author: str, text: str, content: JSON) -> Message:
-        message = self._backend.store.post(chat, thread, _new_id(), author, text, content=content, ts=self._now())
+    def _add(self, chat: Chat, thread: Thread | None, author: str, text: str, content: JSON, **beside: Any) -> Message:
+        message = self._backend.store.post(
+            chat, thread, _new_id(), author, text, content=content, ts=self._now(), **beside
+        )
         self._published(self._rooms.as_event(chat, message))
         return message
 
@@ -87,3 +112,14 @@ def _new_id() -> str:
     while not _EXISTING.search(made := f"${secrets.token_urlsafe(32)}"):
         continue
     return made
+
+
+def _attached(kind: str, caption: str) -> tuple[str, JSON]:
+    """The type and the content of the event for an attachment. Only a file has a caption; its name is then beside it."""
+    content = {**ATTACHED[kind], "m.mentions": {}}
+    if kind in _TYPES:
+        return _TYPES[kind], content if kind == "poll" else {**content, "body": "Wave", "url": "mxc://chat.test/wave"}
+    if kind == "location":
+        return "m.room.message", {**content, "body": "A place"}
+    named = {"body": caption, "filename": "plan"} if caption else {"body": "plan"}
+    return "m.room.message", {**content, **named, "url": "mxc://chat.test/plan"}

@@ -72,7 +72,7 @@ class Rooms:
 
     def as_event(self, chat: Chat, message: Message) -> JSON:
         return {
-            "type": "m.room.message",
+            "type": message.extra.get("type", "m.room.message"),
             "room_id": chat.id,
             "sender": self._backend.person(message.author).id,
             "event_id": message.id,

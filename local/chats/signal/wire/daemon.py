@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from aiohttp import web
@@ -12,10 +12,23 @@ from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import Operation
 from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.protocol import Handshake, Wire
-from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.simulator.store import PLAIN, Beside, Chat, Message, NotFound, Thread
 from shared.platforms.signal.inbound import chat_of_group, group_of_chat
 
 Params = dict[str, Any]
+_FILE = {"id": "xYz", "size": 512, "width": None, "height": None, "caption": None, "uploadTimestamp": 1_790_000_000_000}
+_FILES = {
+    "picture": {**_FILE, "contentType": "image/jpeg", "filename": "plan.jpg"},
+    "file": {**_FILE, "contentType": "application/pdf", "filename": "plan.pdf"},
+    "voice": {**_FILE, "contentType": "audio/aac", "filename": None},
+    "audio": {**_FILE, "contentType": "audio/mpeg", "filename": "song.mp3"},
+    "video": {**_FILE, "contentType": "video/mp4", "filename": "clip.mp4"},
+}
+_OTHERS: dict[str, Params] = {
+    "sticker": {"sticker": {"packId": "9b9e5d84", "stickerId": 3}},
+    "contact": {"contacts": [{"name": {"display": "Sam"}, "phone": [{"value": "+15550107"}]}]},
+    "poll": {"pollCreate": {"question": "When?", "allowMultiple": False, "options": ["now", "later"]}},
+}
 
 
 class RpcError(Exception):
@@ -28,6 +41,8 @@ class RpcError(Exception):
 
 class Daemon(Wire):
     """One account. Times of messages are their ids, so each is a millisecond after the last."""
+
+    attachments = (*_FILES, *_OTHERS)
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend)
@@ -51,11 +66,12 @@ class Daemon(Wire):
             web.get(f"{base}/check", _check),
         ]
 
-    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside = PLAIN) -> Message:
         sent_at = self._next_time()
-        message = self._backend.store.post(chat, thread, str(sent_at), person.key, text)
+        message = self._backend.store.post(chat, thread, str(sent_at), person.key, text, **beside.extra)
         group = group_of_chat(chat.id)
-        data: Params = {"timestamp": sent_at, "message": text, "expiresInSeconds": 0, "viewOnce": False}
+        data: Params = {"timestamp": sent_at, "message": text or None, "expiresInSeconds": 0, "viewOnce": False}
+        data |= _attached(beside.attachments)
         data |= {"groupInfo": {"groupId": group, "groupName": chat.title, "type": "DELIVER"}} if group else {}
         source = {"source": person.id, "sourceNumber": None, "sourceUuid": person.id, "sourceName": person.name}
         self._events.add({**source, "sourceDevice": 1, "timestamp": sent_at, "dataMessage": data})
@@ -172,6 +188,15 @@ class Daemon(Wire):
     def _next_time(self) -> int:
         self._last = max(int(self._backend.clock() * 1000), self._last + 1)
         return self._last
+
+
+def _attached(kinds: Sequence[str]) -> Params:
+    """What a message holds for these attachments."""
+    files = [_FILES[kind] for kind in kinds if kind in _FILES]
+    found: Params = {"attachments": files} if files else {}
+    for kind in kinds:
+        found |= _OTHERS.get(kind, {})
+    return found
 
 
 def _limited(seconds: int) -> RpcError:

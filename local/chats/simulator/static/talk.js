@@ -76,6 +76,8 @@ function bubble(scene, open, chat, message) {
       h("span", { class: "name" }, scene.people[message.from] ?? message.from),
       h("time", { datetime: message.at }, clock(message.at)),
       message.edited && h("span", { class: "note" }, "edited"),
+      message.forwarded && h("span", { class: "note" }, "forwarded"),
+      message.attachments && h("span", { class: "note" }, message.attachments.join(", ")),
       message.private && h("span", { class: "note" }, "only you can see this")),
     h("div", { class: "text" }, ...formatted(scene, open.platform, message)),
     message.buttons.length > 0 && h("div", { class: "buttons" }, message.buttons.map((button) =>

@@ -11,7 +11,8 @@ from local.chats.simulator.faults import Operation
 from local.chats.simulator.json_wire import HttpWire
 from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.protocol import Handshake
-from local.chats.simulator.store import Chat, Message, Thread
+from local.chats.simulator.store import PLAIN, Beside, Chat, Message, Thread
+from local.chats.slack.wire import payloads
 from local.chats.slack.wire.arguments import Arguments, SlackError, arguments_of
 from local.chats.slack.wire.conversations import Conversations
 from local.chats.slack.wire.events import Events
@@ -24,6 +25,9 @@ Call = Callable[[Arguments], dict[str, Any]]
 
 class Slack(HttpWire):
     """One app in one workspace: its Web API, its events, and the messages of people."""
+
+    attachments = tuple(payloads.ATTACHED)
+    forwards = True
 
     faults = {  # noqa: RUF012  # never changed
         "rate_limit": lambda fault: SlackError("ratelimited", 429, {"Retry-After": str(math.ceil(fault.seconds))}),
@@ -61,8 +65,8 @@ class Slack(HttpWire):
             web.get("/slack/link", self._sockets.accept),
         ]
 
-    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
-        return self._posting.say(chat, thread, person.key, text)
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside = PLAIN) -> Message:
+        return self._posting.say(chat, thread, person.key, text, **beside.extra)
 
     def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
         self._presses.press(chat, thread, person, message, button)

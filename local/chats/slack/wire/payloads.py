@@ -8,6 +8,14 @@ from local.chats.simulator.people import BOT
 from local.chats.simulator.store import Chat, Message, Thread
 
 JSON = dict[str, Any]
+ATTACHED: dict[str, JSON] = {
+    "picture": {"mimetype": "image/png", "filetype": "png"},
+    "file": {"mimetype": "application/pdf", "filetype": "pdf"},
+    "voice": {"mimetype": "audio/mp4", "filetype": "m4a", "subtype": "slack_audio"},
+    "audio": {"mimetype": "audio/mpeg", "filetype": "mp3"},
+    "video": {"mimetype": "video/mp4", "filetype": "mp4"},
+}
+"""What tells the kind of a file."""
 
 
 def escaped(text: str, backend: Backend) -> str:
@@ -41,6 +49,11 @@ def message(item: Message, backend: Backend, *, thread: Thread | None = None, me
     else:
         result |= {"client_msg_id": item.extra["client_msg_id"], "text": escaped(item.text, backend)}
     result["blocks"] = item.extra.get("blocks") or [_rich_text(result["text"])]
+    files = [_file(number, kind, person.id) for number, kind in enumerate(item.extra.get("attachments") or ())]
+    if item.extra.get("forwarded"):
+        result |= {"text": "", "attachments": [_shared(result["text"], files, backend)]}
+    elif files:
+        result |= {"subtype": "file_share", "files": files, "upload": False}
     if item.edited_at is not None:
         result["edited"] = {"user": person.id, "ts": f"{item.edited_at:.6f}"}
     if metadata and item.extra.get("metadata"):
@@ -48,6 +61,30 @@ def message(item: Message, backend: Backend, *, thread: Thread | None = None, me
     if thread is not None:
         result |= _in_thread(item, thread, backend)
     return result
+
+
+def _file(number: int, kind: str, owner: str) -> JSON:
+    url = f"https://files.slack.com/files-pri/T1-F{number}/plan"
+    named = {"id": f"F{number:010}", "name": "plan", "title": "plan", "mode": "hosted", "size": 512, "user": owner}
+    return {**named, **ATTACHED[kind], "url_private": url, "url_private_download": f"{url}/download"}
+
+
+def _shared(text: str, files: list[JSON], backend: Backend) -> JSON:
+    """A message of another channel, as it is shown below the comment of the person who forwards it."""
+    author = backend.person("stranger")
+    return {
+        "id": 1,
+        "ts": "1780000000.000100",
+        "channel_id": "C0GENERAL",
+        "author_id": author.id,
+        "author_name": author.name,
+        "from_url": "https://handoff.slack.com/archives/C0GENERAL/p1780000000000100",
+        "is_msg_unfurl": True,
+        "is_share": True,
+        "text": text,
+        "fallback": f"[May 28th, 2026] {author.handle}: {text}" if text else "[no preview available]",
+        **({"files": files} if files else {}),
+    }
 
 
 def _in_thread(item: Message, thread: Thread, backend: Backend) -> JSON:

@@ -11,7 +11,7 @@ from local.chats.simulator.faults import Fault, Operation
 from local.chats.simulator.json_wire import HttpWire, Refused
 from local.chats.simulator.people import Person
 from local.chats.simulator.protocol import Handshake
-from local.chats.simulator.store import Chat, Message, Thread
+from local.chats.simulator.store import PLAIN, Beside, Chat, Message, Thread
 from local.chats.telegram.wire import payloads
 from local.chats.telegram.wire.arguments import Arguments, TelegramError, arguments_of
 from local.chats.telegram.wire.buttons import Presses
@@ -29,6 +29,9 @@ def _rate_limited(fault: Fault) -> Refused:
 
 class Telegram(HttpWire):
     """One bot on Telegram: its HTTP API, and the messages of people."""
+
+    attachments = tuple(payloads.ATTACHED)
+    forwards = True
 
     faults = {  # noqa: RUF012  # never changed
         "rate_limit": _rate_limited,
@@ -61,10 +64,24 @@ class Telegram(HttpWire):
         path = "/telegram/bot{token}/{method}"
         return [web.get(path, self._call), web.post(path, self._call)]
 
-    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
-        message = self._backend.store.post(chat, thread, self._bot.next_id(chat), person.key, text)
-        self._updates.add("message", payloads.message(message, chat, thread, self._backend))
-        return message
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside = PLAIN) -> Message:
+        """Several attachments are an album: messages of their own, of which the first has the caption."""
+        first = self._post(chat, thread, person, text, Beside(beside.attachments[:1], beside.forwarded))
+        album = f"1{first.id:0>16}" if len(beside.attachments) > 1 else None
+        first.extra["album"] = album
+        others = [
+            self._post(chat, thread, person, "", Beside((kind,), beside.forwarded), album=album)
+            for kind in beside.attachments[1:]
+        ]
+        for message in (first, *others):
+            self._updates.add("message", payloads.message(message, chat, thread, self._backend))
+        return first
+
+    def _post(
+        self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside, **extra: Any
+    ) -> Message:
+        number = self._bot.next_id(chat)
+        return self._backend.store.post(chat, thread, number, person.key, text, **beside.extra, **extra)
 
     def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:
         self._presses.press(chat, thread, person, message, button)

@@ -9,6 +9,46 @@ from local.chats.simulator.store import Chat, Message, Thread
 
 JSON = dict[str, Any]
 ICON_COLOR = 7322096
+_FILE = {"file_id": "AgACAgIAAxkBAAIB", "file_unique_id": "AQADAgAT", "file_size": 5120}
+_MOVING = {**_FILE, "width": 320, "height": 240, "duration": 3}
+_POLL: JSON = {
+    "id": "5420114811",
+    "question": "When?",
+    "options": [
+        {"persistent_id": str(number), "text": text, "voter_count": 0} for number, text in enumerate(("now", "later"))
+    ],
+    "total_voter_count": 0,
+    "is_closed": False,
+    "is_anonymous": True,
+    "type": "regular",
+    "allows_multiple_answers": False,
+    "allows_revoting": False,
+    "members_only": False,
+}
+ATTACHED: dict[str, JSON] = {
+    "picture": {"photo": [{**_FILE, "width": 90, "height": 67}, {**_FILE, "width": 1280, "height": 960}]},
+    "file": {"document": {**_FILE, "file_name": "plan.pdf", "mime_type": "application/pdf"}},
+    "voice": {"voice": {**_FILE, "duration": 3, "mime_type": "audio/ogg"}},
+    "audio": {"audio": {**_FILE, "duration": 200, "title": "Song", "mime_type": "audio/mpeg"}},
+    "video": {"video": {**_MOVING, "mime_type": "video/mp4"}},
+    "animation": {"animation": _MOVING, "document": {**_FILE, "mime_type": "video/mp4"}},
+    "sticker": {
+        "sticker": {
+            **_FILE,
+            "type": "regular",
+            "width": 512,
+            "height": 512,
+            "is_animated": False,
+            "is_video": False,
+            "emoji": "👍",
+        }
+    },
+    "location": {"location": {"latitude": 59.91, "longitude": 10.75}},
+    "contact": {"contact": {"phone_number": "+15550107", "first_name": "Sam"}},
+    "poll": {"poll": _POLL},
+    "other": {"dice": {"emoji": "🎲", "value": 4}},
+}
+"""What a message holds for each kind of attachment."""
 _COMMAND = re.compile(r"(?<!\S)/[a-z0-9_]{1,32}(?:@\w+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -74,13 +114,24 @@ def message(item: Message, where: Chat, thread: Thread | None, backend: Backend)
         result |= {"message_thread_id": int(thread.id), "is_topic_message": True}
         if where.kind == "forum":
             result["reply_to_message"] = topic_created(where, thread, backend)
-    result["text"] = item.text
-    entities = item.extra.get("entities") or commands(item.text)
-    if entities:
-        result["entities"] = entities
+    result |= _content(item)
+    if item.extra.get("forwarded"):
+        origin = {"type": "hidden_user", "sender_user_name": "Eve", "date": 1_780_000_000}
+        result |= {"forward_origin": origin, "forward_date": origin["date"]}
     if item.extra.get("keyboard"):
         result["reply_markup"] = {"inline_keyboard": item.extra["keyboard"]}
     return result
+
+
+def _content(item: Message) -> JSON:
+    """The text of a message, or what it holds instead with the text as a caption."""
+    kinds = item.extra.get("attachments") or []
+    text, formats = ("caption", "caption_entities") if kinds else ("text", "entities")
+    entities = item.extra.get("entities") or commands(item.text)
+    result: JSON = dict(ATTACHED[kinds[0]]) if kinds else {}
+    result |= {text: item.text} if item.text or not kinds else {}
+    result |= {formats: entities} if entities else {}
+    return result | ({"media_group_id": item.extra["album"]} if item.extra.get("album") else {})
 
 
 def topic_created(where: Chat, thread: Thread, backend: Backend) -> JSON:

@@ -10,7 +10,8 @@ from local.chats.simulator.backend import Backend
 from local.chats.simulator.json_wire import JSON, JsonWire, Table
 from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.protocol import Handshake, ask_by_query
-from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.simulator.store import PLAIN, Beside, Chat, Message, NotFound, Thread
+from local.chats.whatsapp.wire.attachments import KINDS, attached
 from local.chats.whatsapp.wire.content import content_of
 from local.chats.whatsapp.wire.errors import BROKEN, RIGHTS, TOKEN, UNDELIVERABLE, busy, missing, no_number
 from local.chats.whatsapp.wire.events import DISPLAYED, Events
@@ -21,6 +22,9 @@ CHALLENGE = "1158201444"
 
 class WhatsApp(JsonWire):
     """Messages to the bot and back. Each message that it accepts is reported to the webhook as sent and delivered."""
+
+    attachments = KINDS
+    forwards = True
 
     malformed = missing("messaging_product")
     faults = {  # noqa: RUF012  # never changed
@@ -47,10 +51,18 @@ class WhatsApp(JsonWire):
         if (number := request.match_info["number"]) != self._backend.secret("phone_number_id"):
             raise no_number(number)
 
-    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str) -> Message:
-        message = self._backend.store.post(chat, thread, self._next_id(chat.id), person.key, text)
-        self._from_person(chat, person, message.id, {"type": "text", "text": {"body": text}})
-        return message
+    def say(self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside = PLAIN) -> Message:
+        """Each attachment is a message of its own, of which the first has the caption."""
+        context = {"context": {"forwarded": True}} if beside.forwarded else {}
+        contents = [attached(kind, "" if number else text) for number, kind in enumerate(beside.attachments)]
+        posted = []
+        for number, content in enumerate(contents or [{"type": "text", "text": {"body": text}}]):
+            one = Beside(beside.attachments[number : number + 1], beside.forwarded)
+            shown = "" if number else text
+            message = self._backend.store.post(chat, thread, self._next_id(chat.id), person.key, shown, **one.extra)
+            self._from_person(chat, person, message.id, {**context, **content})
+            posted.append(message)
+        return posted[0]
 
     def press(self, chat: Chat, thread: Thread | None, person: Person, message: Message, button: str) -> None:  # noqa: ARG002  # there are no threads
         (label,) = [shown["label"] for shown in message.buttons if shown["id"] == button]

@@ -1,6 +1,7 @@
 """Events on the disk until the service has stored them."""
 
 import asyncio
+import os
 import resource
 import stat
 from collections.abc import Iterator
@@ -10,17 +11,50 @@ from pathlib import Path
 import pytest
 
 from local.chats.signal import OWNER
-from local.chats.signal.spool import Spool
+from local.chats.signal import spool as spool_module
+from local.chats.signal.spool import LEAST_WASTE, Spool
 from local.chats.simulator import Simulator
 from tests.local.chats.relays.under_test import relay_for, running, texts
 from tests.support.webhook_receiver import WebhookReceiver
 
+EVENTS = 600
 
-def first_of(path: Path) -> bytes:
-    async def read() -> bytes:
-        return await Spool(path).first()
+
+def event(number: int) -> bytes:
+    return f"event {number:04d}".encode().ljust(1000, b".")
+
+
+def left_in(path: Path) -> list[bytes]:
+    """What the next relay forwards."""
+    is_filled = path.exists
+
+    async def read() -> list[bytes]:
+        spool, lines = Spool(path), list[bytes]()
+        while is_filled():
+            lines.append(await spool.first())
+            spool.done()
+        return lines
 
     return asyncio.run(read())
+
+
+class Written:
+    """Counts what a spool writes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.bytes = self.flushes = 0
+        write, flush = spool_module._write, os.fsync
+
+        def count(file: int, content: bytes) -> int:
+            self.bytes += len(content)
+            return write(file, content)
+
+        def count_flush(file: int) -> None:
+            self.flushes += 1
+            flush(file)
+
+        monkeypatch.setattr(spool_module, "_write", count)
+        monkeypatch.setattr(os, "fsync", count_flush)
 
 
 def test_events_outlive_the_relay_in_their_order(tmp_path: Path) -> None:
@@ -35,8 +69,66 @@ def test_events_outlive_the_relay_in_their_order(tmp_path: Path) -> None:
 
     asyncio.run(fill())
 
-    assert first_of(path) == b"two"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert left_in(path) == [b"two", b"three"]
+
+
+def test_a_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "events"
+    path.write_bytes(b"one\ntwo\n")
+
+    assert left_in(path) == [b"one", b"two"]
+
+
+def test_an_event_is_written_once_however_many_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written, path = Written(monkeypatch), tmp_path / "events"
+
+    async def pass_through() -> None:
+        spool = Spool(path)
+        for number in range(EVENTS):
+            spool.add(event(number))
+        for number in range(EVENTS):
+            assert await spool.first() == event(number)
+            spool.done()
+
+    asyncio.run(pass_through())
+
+    assert written.bytes <= 2 * EVENTS * len(event(0))
+    assert written.flushes <= EVENTS + 2
+
+
+def test_a_spool_that_is_never_empty_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written, path, waiting = Written(monkeypatch), tmp_path / "events", 20
+    sizes = list[int]()
+
+    async def pass_through() -> None:
+        spool = Spool(path)
+        for number in range(EVENTS):
+            spool.add(event(number))
+            if number >= waiting:
+                spool.done()
+            sizes.append(path.stat().st_size)
+
+    asyncio.run(pass_through())
+
+    assert max(sizes) < LEAST_WASTE + 2 * waiting * len(event(0)) < EVENTS * len(event(0))
+    assert written.bytes <= 2 * EVENTS * len(event(0))
+    assert left_in(path) == [event(number) for number in range(EVENTS - waiting, EVENTS)]
+
+
+def test_a_file_that_cannot_be_written_anew_stays(tmp_path: Path) -> None:
+    path = tmp_path / "events"
+    path.with_suffix(".new").mkdir()
+
+    async def pass_through() -> None:
+        spool = Spool(path)
+        for number in range(EVENTS):
+            spool.add(event(number))
+        for _ in range(EVENTS - 2):
+            spool.done()
+
+    asyncio.run(pass_through())
+    assert left_in(path) == [event(EVENTS - 2), event(EVENTS - 1)]
 
 
 @contextmanager
@@ -60,13 +152,34 @@ def test_an_event_that_did_not_fit_damages_no_other(tmp_path: Path) -> None:
             spool.add(b"two")
         assert path.read_bytes() == b"one\ntw"
         spool.add(b"three")
-        assert path.read_bytes() == b"one\nthree\n"
+        assert path.read_bytes() == b"one\ntwo\nthree\n", "it was kept in memory"
         spool.done()
-        assert await spool.first() == b"two", "it was kept in memory"
+        assert await spool.first() == b"two"
 
     asyncio.run(fill())
 
-    assert path.read_bytes() == b"two\nthree\n"
+    assert left_in(path) == [b"two", b"three"]
+
+
+def test_events_that_did_not_fit_are_done_in_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "events"
+
+    async def fill() -> None:
+        spool = Spool(path)
+        spool.add(b"one")
+        with files_end_at(len(b"one\n")):
+            with pytest.raises(OSError, match="large"):
+                spool.add(b"two")
+            with pytest.raises(OSError, match="large"):
+                spool.done()
+            with pytest.raises(OSError, match="large"):
+                spool.add(b"three")
+        assert path.read_bytes() == b"one\n"
+        spool.done()
+
+    asyncio.run(fill())
+
+    assert left_in(path) == [b"three"]
 
 
 def test_a_torn_end_is_cut(tmp_path: Path) -> None:
@@ -81,7 +194,7 @@ def test_a_torn_end_is_cut(tmp_path: Path) -> None:
 
     asyncio.run(go_on())
 
-    assert path.read_bytes() == b"three\n"
+    assert left_in(path) == [b"three"]
 
 
 def test_a_full_disk_keeps_what_is_done_and_loses_nothing(tmp_path: Path) -> None:
@@ -98,8 +211,8 @@ def test_a_full_disk_keeps_what_is_done_and_loses_nothing(tmp_path: Path) -> Non
 
     asyncio.run(fill())
 
-    assert path.read_bytes() == b"one\ntwo\nthree\n"
     assert list(tmp_path.iterdir()) == [path]
+    assert left_in(path) == [b"two", b"three"]
 
 
 def test_an_event_that_cannot_be_kept_is_forwarded(

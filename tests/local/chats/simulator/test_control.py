@@ -26,6 +26,13 @@ def test_the_state_has_exactly_the_documented_shape(simulator: Simulator) -> Non
     assert message["at"].endswith("Z")
 
 
+def test_a_message_shows_what_is_beside_its_text(simulator: Simulator) -> None:
+    body = {"platform": "telegram", "chat": "7001", "attachments": ["picture"], "forwarded": True}
+    answer = httpx.post(f"{simulator.url}/say", json=body).json()
+
+    assert (answer["text"], answer["attachments"], answer["forwarded"]) == ("", ["picture"], True)
+
+
 def test_say_returns_the_message_and_accepts_numeric_ids(simulator: Simulator) -> None:
     body = {"platform": "telegram", "chat": -1002, "user": "stranger", "text": "hi"}
     answer = httpx.post(f"{simulator.url}/say", content=json.dumps(body)).json()
@@ -41,6 +48,9 @@ def test_say_returns_the_message_and_accepts_numeric_ids(simulator: Simulator) -
         ("/say", {"platform": "telegram", "chat": "7001", "text": "x", "user": "stranger"}, 422, "cannot write there"),
         ("/say", {"platform": "telegram", "chat": "1", "text": "x"}, 404, "no chat 1"),
         ("/say", {"platform": "telegram", "chat": "7001", "thread": "9", "text": "x"}, 404, "no thread 9"),
+        ("/say", {"platform": "telegram", "chat": "7001", "attachments": ["song"]}, 422, "picture, file"),
+        ("/say", {"platform": "telegram", "chat": "7001", "attachments": "picture"}, 422, "a list of"),
+        ("/say", {"platform": "signal", "chat": "1", "text": "x", "forwarded": True}, 422, "only where the platform"),
         ("/say", ["x"], 400, "JSON object"),
         ("/faults", {"platform": "slack", "kind": "gremlins", "count": 1}, 422, "rate_limit"),
         ("/faults", {"platform": "slack", "kind": "reset", "count": -1}, 422, "whole number"),

@@ -23,6 +23,7 @@ from aiogram.types import (
 )
 
 from local.chats.simulator import Simulator
+from local.chats.telegram.wire.api import Telegram
 from tests.support.webhook_receiver import WebhookReceiver
 
 HOME, FORUM, GROUP, STRANGER = 7001, -1001000000001, -1002, 7002
@@ -99,6 +100,19 @@ def test_updates_match_aiograms_models(
     assert message.is_topic_message == (True if thread else None)
     assert [e.type for e in message.entities or []] == ["bot_command"]
     assert (message.reply_to_message is not None) == (in_topic and chat == FORUM)
+
+
+@pytest.mark.parametrize("kind", Telegram.attachments)
+def test_attachments_match_aiograms_models(simulator: Simulator, receiver: WebhookReceiver, kind: str) -> None:
+    simulator.webhook_url = receiver.url
+    simulator.say("telegram", str(HOME), "look", attachments=[kind], forwarded=True)
+    update = Update.model_validate(receiver.next().json)
+    message = update.message
+    assert message is not None
+    assert message.forward_origin is not None
+    assert message.content_type != "text"
+    assert (message.text, message.caption) == (None, "look")
+    assert unknown_fields(update) == []
 
 
 @pytest.mark.parametrize("in_topic", [True, False])
