@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 from functions.http.problems import CODES
 from functions.request import account_routes as request_accounts
 from functions.request import link_routes as links
+from functions.request import order_routes as orders
 from functions.request import routes as request
 from functions.request import runner_routes as runners
 from functions.status import account_routes as status_accounts
@@ -24,7 +25,7 @@ DESCRIPTION = "Move a live agent session from a terminal into a chat thread, and
 
 def document() -> dict[str, Any]:
     """One document for all HTTP functions. Equal code gives equal text."""
-    modules = (request, request_accounts, links, runners, status, status_accounts, webhook)
+    modules = (request, request_accounts, links, runners, orders, status, status_accounts, webhook)
     routes = [route for module in modules for route in module.router.routes if isinstance(route, APIRoute)]
     routes.sort(key=lambda route: (route.path, sorted(route.methods or ())))
     written = get_openapi(title="Handoff", version=__version__, description=DESCRIPTION, routes=routes)

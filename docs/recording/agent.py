@@ -42,6 +42,7 @@ class ScriptedAgent:
         return schema.PromptResponse(stop_reason="end_turn")
 
     async def _run(self) -> str:
+        await self._choose()
         command = {"command": story.COMMAND}
         call = schema.ToolCallUpdate(tool_call_id="c1", title=story.COMMAND, kind="execute", raw_input=command)
         answer = await self._client.request_permission(session_id=self._session, tool_call=call, options=_OPTIONS)
@@ -52,6 +53,13 @@ class ScriptedAgent:
         )
         await self._client.session_update(self._session, done)
         return story.DONE
+
+    async def _choose(self) -> None:
+        options = [schema.EnumOption(const=name, title=name) for name in story.PLACES]
+        field = schema.ElicitationStringPropertySchema(type="string", title=story.CHOICE, one_of=options)
+        asked = schema.ElicitationSchema(properties={"place": field})
+        form = schema.ElicitationFormSessionMode(session_id=self._session, tool_call_id="c0", requested_schema=asked)
+        await self._client.create_elicitation(message=story.CHOICE, mode=form)
 
     async def _say(self, text: str) -> None:
         await self._client.session_update(self._session, acp.update_agent_message_text(text))

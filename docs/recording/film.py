@@ -55,11 +55,11 @@ def film(played: Played) -> list[Frame]:
     drafts = [replace(chat, draft=" ".join(words[:count])) for count in range(1, len(words) + 1)]
     frames += [Frame(rest, story.FIRST_TERMINAL, draft) for draft in drafts]
     said = (*chat.messages, Bubble(story.ON_THE_TRAIN, is_person=True))
-    asked = bubbles(played.asked)
-    pressed = tuple(replace(one, pressed=one.buttons[0]) if one.buttons else one for one in asked)
+    chosen, asked = bubbles(played.chosen), bubbles(played.asked)
     talk = (
-        (SEND, said, False), (TYPING, said, True), (CONSIDER, asked, False), (PRESSED, pressed, False),
-        (TYPING, pressed, True), (READ, bubbles(played.answered), False),
+        (SEND, said, False), (TYPING, said, True), (CONSIDER, chosen, False), (PRESSED, _pressed(chosen), False),
+        (CONSIDER, asked, False), (PRESSED, _pressed(asked), False),
+        (TYPING, _pressed(asked), True), (READ, bubbles(played.answered), False),
     )  # fmt: skip
     for ms, messages, typing in talk:
         chat = replace(chat, messages=messages, typing=typing)
@@ -72,6 +72,10 @@ def film(played: Played) -> list[Frame]:
     frames.append(Frame(replace(last, ms=NOTICE), story.SECOND_TERMINAL, chat))
     frames.append(Frame(replace(last, ms=END), story.SECOND_TERMINAL, replace(chat, messages=bubbles(played.left))))
     return frames
+
+
+def _pressed(messages: tuple[Bubble, ...]) -> tuple[Bubble, ...]:
+    return tuple(replace(one, pressed=one.buttons[0]) if one.buttons else one for one in messages)
 
 
 def bubbles(thread: dict[str, Any]) -> tuple[Bubble, ...]:

@@ -164,11 +164,12 @@ def spans(screen: pyte.Screen, row: int) -> tuple[Span, ...]:
 
 @dataclass(frozen=True)
 class Played:
-    """The terminals at the desk and at home, the thread at four moments, and what no picture may show."""
+    """The terminals at the desk and at home, the thread at five moments, and what no picture may show."""
 
     desk: list[Shot]
     home: list[Shot]
     confirmed: dict[str, Any]
+    chosen: dict[str, Any]
     asked: dict[str, Any]
     answered: dict[str, Any]
     left: dict[str, Any]
@@ -181,7 +182,9 @@ def play() -> Played:
         desk.type(story.LEAVE, then="shell", read=1500)
         confirmed = _thread(service, story.CONFIRMED)
         service.simulator.say("telegram", FORUM, story.ON_THE_TRAIN, thread=confirmed["id"])
-        asked = _thread(service, "The agent asks")
+        chosen = _thread(service, story.CHOICE)
+        _press(service, chosen)
+        asked = _thread(service, story.COMMAND)
         _press(service, asked)
         _thread(service, story.DONE)
         _thread(service, "✓ Yes")
@@ -192,7 +195,7 @@ def play() -> Played:
         left = _thread(service, "went back to the terminal")
         ports = [url.rpartition(":")[2] for url in (service.url, service.simulator.url)]
         private = [*service.tokens.values(), *ports, environ["HOME"], str(ROOT), str(Path.home())]
-        return Played(desk.close(), home.close(), confirmed, asked, answered, left, private)
+        return Played(desk.close(), home.close(), confirmed, chosen, asked, answered, left, private)
 
 
 def _thread(service: LocalService, text: str) -> dict[str, Any]:
@@ -209,8 +212,8 @@ def _thread(service: LocalService, text: str) -> dict[str, Any]:
 
 
 def _press(service: LocalService, thread: dict[str, Any]) -> None:
-    """Allow what is asked."""
-    question = next(message for message in thread["messages"] if message.get("buttons"))
+    """Press the first button of what is asked last."""
+    question = next(message for message in reversed(thread["messages"]) if message.get("buttons"))
     where = {"platform": "telegram", "chat": FORUM, "thread": thread["id"], "user": "owner"}
     button = {"message": question["id"], "button": question["buttons"][0]["id"]}
     httpx.post(f"{service.simulator.url}/press", json={**where, **button}).raise_for_status()

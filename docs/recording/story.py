@@ -6,6 +6,8 @@ TITLE_OF_SESSION = "Nightly export"
 LEAVE = f'handoff send telegram --from claude-code --title "{TITLE_OF_SESSION}"'
 ON_THE_TRAIN = "On the train now. Run it for yesterday, and tell me how long it takes."
 COMMAND = "./export --day yesterday"
+CHOICE = "Where shall it write?"
+PLACES = ("Staging", "Production")
 BACK = "handoff resume nightly"
 
 SAID = (
@@ -29,8 +31,8 @@ TITLE = "A session of Claude Code moves from the terminal to Telegram and back"
 DESCRIPTION = (
     "In a terminal, a person hands the session of their own coding agent over to Telegram. The steps of the handoff appear, "
     "then a link. Beside the terminal a fresh thread opens, and the agent confirms there. The person asks it to run a "
-    "command; the agent asks for permission with two buttons, one is pressed, and the result arrives. In another terminal, "
-    "the command handoff resume brings the session back and says how to go on in the agent itself."
+    "command; the agent asks where to write, then for permission, each time with buttons; one is pressed, and the result "
+    "arrives. In another terminal, the command handoff resume brings the session back and says how to go on in the agent itself."
 )
 CAPTION = (
     "Drawn by “make recording”: the real command line, service and runner, a simulated Telegram, a scripted agent."

@@ -19,6 +19,7 @@ from local.chats.matrix.set_pusher import main as set_pusher
 from local.chats.relays.configuration import secret_names, variable
 from local.chats.simulator import Simulator
 from tests.local.operate.test_set_up import POSTING
+from tests.support.syntax import parse
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,10 +90,12 @@ ELSEWHERE = {
     "handoff invite NAME": _INVITED,
     "handoff invite NAME telegram": _INVITED,
     "handoff link": _LINKED,
+    "handoff link telegram --home": "tests/cli/test_link.py::test_a_home_stays_unless_the_person_asked",
     "handoff login": _INVITED,
     "handoff resume": "tests/cli/test_sessions.py::test_resume_shows_the_new_messages",
     "handoff run": "tests/cli/runner/test_turns.py::test_words_are_answered_by_the_agent_in_its_own_session",
     "handoff setup": _PAIRED,
+    "handoff tokens new": "tests/cli/test_tokens.py::test_a_token_is_created_listed_and_revoked",
     "handoff up --install": _UNIT,
     "handoff up --uninstall": _UNIT,
     "handoff up --public-url": _PUBLIC,
@@ -189,7 +192,7 @@ def test_a_new_command_is_found() -> None:
 def test_the_test_that_is_named_types_the_command(command: str, test: str) -> None:
     file, _, name = test.partition("::")
     text = (ROOT / file).read_text()
-    assert name in [node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    assert name in [node.name for node in ast.walk(parse(text)) if isinstance(node, ast.FunctionDef)]
     used = [
         ROOT / f"tests/support/{module}.py" for module in re.findall(r"^from tests\.support\.(\w+) import", text, re.M)
     ]

@@ -31,6 +31,19 @@ def test_paths_exist(page: Path) -> None:
 
 
 @pages
+def test_tests_exist(page: Path) -> None:
+    named = re.findall(r"(tests/[\w/]+\.py)::(\w+)", page.read_text())
+    assert [test for file, test in named if f"def {test}(" not in (ROOT / file).read_text()] == []
+
+
+def test_each_guarantee_names_a_test() -> None:
+    rows = re.findall(r"^\| .+ \|$", (ROOT / "docs/guarantees.md").read_text(), re.MULTILINE)
+    promises = [row for row in rows if not row.startswith(("| promise ", "| --- "))]
+    assert promises
+    assert [row for row in promises if "`tests/" not in row.rpartition(" | ")[2]] == []
+
+
+@pages
 def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []

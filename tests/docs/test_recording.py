@@ -62,10 +62,13 @@ def test_a_button_is_drawn_and_the_pressed_one_stands_out() -> None:
     assert drawn.count('class="pressed"') == drawn.count('class="button"') == 1
 
 
-def test_the_stored_picture_shows_a_tool_that_was_approved_in_the_chat() -> None:
+def test_the_stored_picture_shows_a_choice_and_a_tool_that_was_approved_in_the_chat() -> None:
     texts = " ".join(element.text or "" for element in fromstring((DOCS / "handoff.svg").read_text("utf-8")).iter())  # noqa: S314  # see above
     assert "The agent asks" in texts
     assert story.COMMAND in texts
+    assert story.CHOICE in texts
+    assert {f"{at} {name}" for at, name in enumerate(story.PLACES, start=1)} <= set(re.findall(r"\d \w+", texts))
+    assert f"✓ {story.PLACES[0]}" in texts
     assert "✓ Yes" in texts
     assert "claude --resume" in texts
 

@@ -33,7 +33,7 @@ def test_the_machine_confirms_answers_and_asks(user: ApiUser, machine: Machine, 
     if platform in EDITING:
         eventually(lambda: thread.replies("3 steps, 1 file, 4 s"), show=thread.bot_texts)
         eventually(lambda: thread.replies("✓ Allow"), show=thread.bot_texts)
-        assert thread.replies("The agent asks") == []
+        assert [text for text in thread.replies("The agent asks") if "touch it" not in text or "/approve" in text] == []
     assert thread.replies("Looking around") == []
     assert thread.is_answered("write the file")
     session = thread.session()
@@ -60,6 +60,43 @@ def test_a_button_decides_and_only_for_its_owner(owner: ApiUser, platform: str, 
     if platform in EDITING:
         eventually(lambda: not thread.questions(), show=thread.bot_texts)
     assert thread.is_answered("write the file")
+
+
+CHOICE = {
+    "title": "Which database?",
+    "kind": "choice",
+    "free": True,
+    "options": [{"id": name, "kind": "choice", "name": name} for name in ("SQLite", "Postgres", "DuckDB")],
+}
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_choices_are_made_from_the_thread(user: ApiUser, machine: Machine, platform: str) -> None:
+    thread = MachineThread(user, machine, platform)
+    thread.say("begin")
+    turn = machine.claim(thread.session_id).begin()
+    turn.report(ask=[{**CHOICE, "n": 1}, {**CHOICE, "n": 2, "several": True, "title": "Which ones?"}])
+    thread.wait_for("Which ones?")
+    if platform in BUTTONED:
+        first = next(one for one in thread.questions() if "Which database?" in one["text"])
+        label = next(button["label"] for button in first["buttons"] if "Postgres" in button["label"])
+        thread.press(first, label)
+    else:
+        thread.say("/answer 1 2")
+    thread.say("/answer 2 1 3")
+    decided = eventually(lambda: heard if len(heard := turn.report()["decided"]) == 2 else None)
+    assert [one["options"] for one in decided] == [["Postgres"], ["SQLite", "DuckDB"]]
+    turn.report(acknowledged=["q1", "q2"], ask=[{**CHOICE, "n": 3, "blocks": False, "title": "Which name?"}])
+    thread.wait_for("Which name?")
+    turn.reply("It is done").raise_for_status()
+    thread.wait_for("It is done")
+    thread.say("/answer 3 parser")
+    late = machine.claim(thread.session_id)
+    assert late.words == ["To your question “Which name?”: parser"]
+    late.begin().reply("parser it is").raise_for_status()
+    thread.wait_for("parser it is")
+    thread.say("/queue go on")
+    assert machine.claim(thread.session_id).words == ["go on"]
 
 
 def test_words_said_while_it_works_are_given_to_the_machine(user: ApiUser, machine: Machine) -> None:

@@ -166,4 +166,4 @@ def test_a_compressed_body_is_rejected(quiet: LocalService) -> None:
     headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
 
     for body in (gzip.compress(b"{}"), b"\x1f\x8b123"):
-        assert problem_code(user.http.post("/handoffs", content=body, headers=headers)) == "malformed_json"
+        assert problem_code(user.http.post("/handoffs", content=body, headers=headers)) == "encoded_body"

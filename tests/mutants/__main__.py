@@ -14,6 +14,7 @@ from tests.mutants.faults import FAULTS, Fault, NotApplicable
 ROOT = Path(__file__).resolve().parents[2]
 TIERS = ("fast", "test", "deep")
 """Of `make test` the fast tests run first, which notice most faults in seconds."""
+_NO_TEST = "exit"
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
 
 
@@ -28,7 +29,14 @@ def main() -> int:
     if options.list:
         _say("\n".join(fault.name for fault in wanted))
         return 0
-    results = {fault.name: _try(fault, options.tier or TIERS) for fault in wanted}
+    tiers = options.tier or TIERS
+    with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
+        _copy(tree := Path(directory) / "tree")
+        for tier in tiers:
+            if failed := _first_failure(tree, tier):
+                _say(f"make {tier} fails without any fault: {failed}")
+                return 1
+    results = {fault.name: _try(fault, tiers) for fault in wanted}
     _say("")
     for tier in TIERS:
         _say(f"{sum(caught == tier for caught in results.values())} caught by make {tier}")
@@ -49,23 +57,22 @@ def _try(fault: Fault, tiers: tuple[str, ...] | list[str]) -> str:
             _say(f"-      {error}. Mend tests/mutants/faults.py")
             return "-"
         for tier in tiers:
-            command = [
-                "make",
-                "--no-print-directory",
-                "--old-file=.venv/.ready",
-                tier,
-                "PYTESTFLAGS=-x -p no:cacheprovider --ignore=tests/mutants",
-            ]
-            done = subprocess.run(
-                command, cwd=tree, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                first = _FAILED.search(done.stdout)
-                by = first[1] if first else f"exit {done.returncode}: {(done.stdout + done.stderr).strip()[-300:]}"
+            if by := _first_failure(tree, tier):
                 _say(f"{tier:6} {fault.name} ({time.monotonic() - began:.0f} s): {by}")
-                return tier if first else "-"
+                return "-" if by.startswith(_NO_TEST) else tier
     _say(f"-      {fault.name} ({time.monotonic() - began:.0f} s): NOT CAUGHT")
     return "-"
+
+
+def _first_failure(tree: Path, tier: str) -> str:
+    """The first test of a tier that fails; empty if all pass."""
+    flags = "PYTESTFLAGS=-x -p no:cacheprovider --ignore=tests/mutants"
+    command = ["make", "--no-print-directory", "--old-file=.venv/.ready", tier, flags]
+    done = subprocess.run(command, cwd=tree, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if not done.returncode:
+        return ""
+    first = _FAILED.search(done.stdout)
+    return first[1] if first else f"{_NO_TEST} {done.returncode}: {(done.stdout + done.stderr).strip()[-300:]}"
 
 
 def _copy(tree: Path) -> None:

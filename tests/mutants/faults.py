@@ -34,10 +34,58 @@ class Fault:
 FAULTS = [
     # Store
     Fault(
+        "a commit misses an answer to a question that does not block",
+        "shared/store/turns.py",
+        'unless_more_than("answered", session.answered),',
+        "",
+    ),
+    Fault(
+        "a question is answered before all of it was shown",
+        "shared/store/questions.py",
+        'return [at_most("shown_ms", said_at), more_than("expires_ms", now)]',
+        'return [more_than("expires_ms", now)]',
+    ),
+    Fault(
+        "Done answers with what was marked since",
+        "shared/use_cases/questions/decide.py",
+        "if number_in(revision) != question.revision:",
+        "if number_in(revision) is None:",
+    ),
+    Fault(
+        "words that answer a question are steered too",
+        "shared/use_cases/runners/report_turn.py",
+        "known = {*offer.acknowledged, *report.acknowledged, *answering}",
+        "known = {*offer.acknowledged, *report.acknowledged}",
+    ),
+    Fault(
+        "a plan may be approved for good",
+        "cli/handoff_cli/runner/questions/plan.py",
+        'kinds = ("reject_once",) if reason else ("allow_once", "reject_once")',
+        'kinds = ("reject_once",) if reason else ("allow_always", "allow_once", "reject_once")',
+    ),
+    Fault(
+        "a form of an MCP server is asked in the thread",
+        "cli/handoff_cli/runner/questions/choice.py",
+        'or (mode.tool_call_id is None and delivery != "async")',
+        "",
+    ),
+    Fault(
         "a turn is written at any fence",
         "shared/store/turns.py",
         'return [*unmoved, equals("turn.id", turn.id), equals("turn.fence", turn.fence)]',
         'return [*unmoved, equals("turn.id", turn.id)]',
+    ),
+    Fault(
+        "each unreadable message gets a line",
+        "shared/store/inbox.py",
+        'is_due = both(at_most("at", now - UNREADABLE_EVERY), differs("subject", subject))',
+        'is_due = differs("subject", subject)',
+    ),
+    Fault(
+        "forwarded words on Telegram are the sender's",
+        "shared/platforms/telegram/inbound.py",
+        'for name in ("forward_origin", "forward_date", "via_bot")',
+        "for name in ()",
     ),
     Fault(
         "a claimed handoff is claimed again",
@@ -54,13 +102,13 @@ FAULTS = [
     Fault(
         "a reply is committed to a transcript that has grown",
         "shared/store/turns.py",
-        'when=[*is_at_fence(session), *mine, equals("message_count", session.message_count)],',
-        "when=[*is_at_fence(session), *mine],",
+        'equals("message_count", session.message_count),\n                unless',
+        "unless",
     ),
     Fault(
         "two senders send one part",
         "shared/store/outbox.py",
-        'abandoned = both(equals("state", "sending"), at_most("sending_until", now))',
+        'abandoned = both(equals("state", "sending"), is_over("sending_until", now))',
         'abandoned = equals("state", "sending")',
     ),
     Fault(
@@ -84,8 +132,8 @@ FAULTS = [
     Fault(
         "a decided question is decided again",
         "shared/store/questions.py",
-        "when=[_OPEN, *when], set=changes)",
-        "when=[*when], set=changes)",
+        'when=[_OPEN, *when], set={"state"',
+        'when=[*when], set={"state"',
     ),
     Fault(
         "a guest of an unshared thread is answered",
@@ -93,7 +141,43 @@ FAULTS = [
         'return [equals("shared", value=True)] if is_guests else []',
         "return []",
     ),
+    Fault(
+        "an order is answered by a process that lost it",
+        "shared/store/orders.py",
+        'when=[not_newer(), equals("state", OrderState.TAKEN.value), equals("fence", order.fence)],',
+        'when=[not_newer(), equals("state", OrderState.TAKEN.value)],',
+    ),
+    Fault(
+        "an order is taken for a session that has moved",
+        "shared/store/orders.py",
+        "self._tables.transact([change, _may_work(order), *([_lives_here(order)] if order.session_id else [])])",
+        "self._tables.transact([change, _may_work(order)])",
+    ),
+    Fault(
+        "an order is void while it may be done",
+        "shared/store/orders.py",
+        "when=[not_newer(), _OPEN, *conditions],",
+        "when=[not_newer(), _OPEN],",
+    ),
+    Fault(
+        "going on adds a limit with each press",
+        "shared/store/budgets.py",
+        'equals("budget.asked", asked), equals("budget.open", value=True)]',
+        'equals("budget.asked", asked)]',
+    ),
     # Use cases
+    Fault(
+        "turns are offered beyond the budget",
+        "shared/use_cases/turns/offer_turn.py",
+        "if watch_budget(services, session):",
+        "if watch_budget(services, session) and not rows:",
+    ),
+    Fault(
+        "an order is made for a machine that is away",
+        "shared/use_cases/chat/dial_commands.py",
+        "if not runner.is_online(services.clock.now()):",
+        "if runner.revoked:",
+    ),
     Fault(
         "a webhook is not verified",
         "shared/use_cases/chat/receive_message.py",
@@ -108,7 +192,7 @@ FAULTS = [
     ),
     Fault(
         "another user decides a question",
-        "shared/use_cases/questions.py",
+        "shared/use_cases/presses.py",
         "    if session.user_id != user_id:\n        return NOT_YOURS\n",
         "",
     ),
@@ -215,10 +299,9 @@ FAULTS = [
     ),
     Fault(
         "a question that expired counts as allowed",
-        "cli/handoff_cli/runner/work/exchange.py",
-        'allowed = decision.get("state") == "answered"',
-        'allowed = decision.get("state") in {"answered", "expired"}\n'
-        '                decision["option"] = decision.get("option") or "1"',
+        "cli/handoff_cli/runner/questions/permission.py",
+        'if decision["state"] != "answered":\n            return None\n',
+        'if decision["state"] == "expired":\n            return self.options[0].id\n',
     ),
     # CLI
     Fault(
@@ -226,5 +309,98 @@ FAULTS = [
         "cli/handoff_cli/handoff/upload.py",
         "        stored += len(piece)\n",
         "        stored += len(piece) - 1\n",
+    ),
+    # Nothing is run that was not shown
+    Fault(
+        "the number of a question is given twice",
+        "shared/use_cases/runners/report_turn.py",
+        "shown_as=session.questions + 1,",
+        "shown_as=asked.number,",
+    ),
+    Fault(
+        "a step whose secrets are masked can be allowed",
+        "cli/handoff_cli/runner/questions/shown.py",
+        'return detail, MASKED if is_masked else ""',
+        'return detail, ""',
+    ),
+    Fault(
+        "a step of which only the file is named can be allowed",
+        "cli/handoff_cli/runner/questions/shown.py",
+        "return entry.value not in _NOTHING and not entry.is_beside",
+        "return entry.value not in _NOTHING",
+    ),
+    Fault(
+        "a hidden character of a step is shown as it is",
+        "cli/handoff_cli/runner/questions/visible.py",
+        'return kind[0] in "CZ" or',
+        'return kind[0] in "Z" or',
+    ),
+    Fault(
+        "an agent that has stopped asking is left so",
+        "cli/handoff_cli/runner/acp/modes.py",
+        "            self._left.append((mode, asyncio.create_task(self._set_back())))\n",
+        "            self._current = mode\n",
+    ),
+    Fault(
+        "a process is prompted that does not know what was said in the terminal",
+        "cli/handoff_cli/runner/agent.py",
+        "            and (rest.file is None or rest.file.is_as_marked())\n",
+        "",
+    ),
+    Fault(
+        "words that an open process may have taken are repeated without a note",
+        "cli/handoff_cli/runner/work.py",
+        '{**self._claim, "native_dirty": True}',
+        "self._claim",
+    ),
+    Fault(
+        "an agent that asks between two turns stays open",
+        "cli/handoff_cli/runner/acp/client.py",
+        "        self.disturbed.set()\n        return None\n\n    async def choose",
+        "        return None\n\n    async def choose",
+    ),
+    Fault(
+        "an agent without a turn outlives a killed runner",
+        "cli/handoff_cli/runner/program.py",
+        "            for lock in session_locks(self._runner.state):\n",
+        "            for lock in []:\n",
+    ),
+    Fault(
+        "a session that another agent answers stays open",
+        "shared/use_cases/runners/register.py",
+        " and session.answers is Executor.MACHINE",
+        "",
+    ),
+    # HTTP
+    Fault(
+        "a compressed body is read",
+        "functions/http/guard.py",
+        'if headers.get("content-encoding", "identity").lower() != "identity":',
+        "if False:",
+    ),
+    Fault(
+        "any number of requests waits for a platform",
+        "local/server/http.py",
+        "if self._slots.locked() and is_full:",
+        "if False:",
+    ),
+    Fault(
+        "a body has no deadline",
+        "local/server/http_connections.py",
+        "            _Phase.BODY: limits.body_seconds,\n",
+        "",
+    ),
+    Fault(
+        "a token of any scope links an account",
+        "functions/http/dependencies.py",
+        "LinkingCaller = Annotated[Caller, Depends(_CallerWith(Scope.LINK))]",
+        "LinkingCaller = Annotated[Caller, Depends(_CallerWith(Scope.HANDOFF))]",
+    ),
+    # One machine
+    Fault(
+        "all platforms share the threads of handoffs",
+        "local/server/pool.py",
+        "            if lane not in self._pools:\n",
+        '            lane = "all"\n            if lane not in self._pools:\n',
     ),
 ]
