@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.messages import MAX_TEXT, whole
 from shared.domain.routes import Place
 
@@ -48,8 +49,9 @@ class Inbound:
     choose and change it. `written_at` is the platform's time of the message in ms, if it tells; some count in seconds.
 
     `text` are the sender's own words, also below a picture. `forwarded` are words that the platform says the sender did not
-    write: never a command. Both are made whole and cut to the length that can be stored. `attachments` is what the message
-    carries that is not text, and `album` is the same for messages that were sent as one.
+    write: never a command. Both are made whole and cut to the length that can be stored. `files` can be fetched,
+    `attachments` is what the message carries beside them that is not text, and `album` is the same for messages that were
+    sent as one.
     """
 
     event_id: str
@@ -63,6 +65,7 @@ class Inbound:
     forwarded: str = ""
     attachments: tuple[Attachment, ...] = ()
     album: str | None = None
+    files: tuple[ChatFile, ...] = ()
 
     def __post_init__(self) -> None:
         _check_ids(self.event_id, self.sender, self.place)

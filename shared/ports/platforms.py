@@ -1,10 +1,12 @@
 """Chat platforms: their capabilities, and the operations that each adapter implements."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args
 
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
+from shared.errors import Rejected
 from shared.ports.inbound import BUTTON_ID, Announced, Answer, Event, Parsed, Pressed, WebhookRequest
 
 MOST_BUTTONS = 25
@@ -21,7 +23,9 @@ class Capabilities:
     `receipts`: the webhook reports each message that the platform accepted, with its key (`Receipt`), so that a doubtful
     send waits for the report before it is repeated, marked. `buttons`: messages show the buttons of a part, `most_buttons`
     of them; elsewhere they are left out. `edits`: messages can be edited. `tells_private`: a message says
-    whether its chat is private; elsewhere `is_private` is asked.
+    whether its chat is private; elsewhere `is_private` is asked. `file_limit` is the largest file in bytes that the bot can
+    post, 0 if none; a picture over `picture_limit` is posted as a document. `caption_limit` is the longest text below a
+    file, in the units of `length`.
     """
 
     threads: bool
@@ -34,6 +38,9 @@ class Capabilities:
     most_buttons: int = MOST_BUTTONS
     edits: bool = True
     tells_private: bool = True
+    file_limit: int = 0
+    picture_limit: int = 0
+    caption_limit: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,6 +126,21 @@ class Platform(Protocol):
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         """Post one part and return the platform's id of the message."""
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:  # noqa: ARG002
+        """Post a file with a caption, a picture as a picture, and return the platform's id of the message.
+
+        Repeats are made safe as for `send`. Raises Rejected for a file that the platform refuses.
+        """
+        raise Rejected(f"{place.platform} takes no files from a bot")
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:  # noqa: ARG002
+        """The bytes of a person's file, streamed. Closing the iterator ends the request.
+
+        Only the platform's own addresses are asked, and its secrets are sent to no other. Raises Rejected, with a reason
+        for the person, for a file that is gone, of another form than announced, or longer than announced or `limit`.
+        """
+        raise Rejected(f"files of {place.platform} cannot be read")
 
     def find_message(self, place: Place, *, key: str) -> str | None:  # noqa: ARG002  # likewise
         """The message that an ambiguous `send` with this key posted; None where there is none or no way to know."""
