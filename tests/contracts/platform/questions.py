@@ -11,7 +11,7 @@ from acp import schema
 
 from functions.request.runner_bodies import AskBody, OptionBody
 from handoff_cli.runner.questions.request import Request
-from handoff_cli.runner.questions.shown import LONGEST_INPUT, TOO_LONG, Shown, shown
+from handoff_cli.runner.questions.shown import LONGEST_INPUT, MASKED, TOO_LONG, Shown, shown
 from handoff_cli.runner.questions.visible import visible
 from shared.domain.question_text import as_line
 from shared.domain.questions import CHOICE, Option, Question, QuestionState
@@ -126,6 +126,7 @@ class Questions(PlatformTests):
             assert all(_fits(platform, part) for part in parts)
             may_allow = any(option.allows for option in question.options)
             assert may_allow is not bool(found.reason)
+            assert found.reason != MASKED or "[redacted " in found.detail, f"seed {seed}"
             assert found.reason != TOO_LONG or size_of(request) > LONGEST_INPUT, f"seed {seed}"
             allowed += may_allow
             if may_allow:
