@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from handoff_cli.runner.questions.choice import Choice, Value
 from tests.cli.runner.conftest import Machine
 from tests.support.runner_service import Turn
 from tests.support.waiting import eventually
@@ -88,6 +89,13 @@ def press(turn: Turn, label: str) -> None:
 
 def content(machine: Machine, turn: Turn) -> Any:
     return json.loads(machine.answer(turn).removeprefix("Chosen: "))
+
+
+def test_a_text_that_is_too_long_is_marked_where_it_is_cut() -> None:
+    body = Choice("db", "Which?\n" * 10_000, (Value("a", "n" * 300, "d" * 2000), Value("b", "b", "d" * 1000))).body()
+    long, short = body["options"]
+    assert all(text.endswith("…") for text in (body["title"], body["detail"], long["name"], long["description"]))
+    assert short == {"id": "2", "kind": "choice", "name": "b", "description": "d" * 1000}
 
 
 def test_a_form_is_asked_question_by_question(machine: Machine, tmp_path: Path) -> None:

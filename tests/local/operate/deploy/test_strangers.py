@@ -125,6 +125,8 @@ def test_what_is_not_handoffs_stays_beside_its_stack(operator: Operator, aws: Em
     said = capsys.readouterr().out
     for name in (restored, theirs, "/handoff/database/password", "handoff/notes.txt"):
         assert name in said
+    for command, name in (("delete-table --table-name", restored), ("delete-queue --queue-url", theirs)):
+        assert f"{command} {name}" in said
 
 
 def test_a_mark_is_looked_at_again_before_each_delete(operator: Operator, aws: EmulatedAws) -> None:
