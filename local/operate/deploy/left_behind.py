@@ -1,6 +1,6 @@
 """Tables, queues, secrets and code that outlive a stack: found and deleted only where a mark shows that they are its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -107,17 +107,19 @@ class LeftBehind:
         for name, delete in deletions:
             try:
                 delete()
+            except _Unmarked:
+                failed.append(f"{name} (it does not carry the mark any more)")
             except ClientError as error:
                 if code_of(error) not in _GONE:
                     failed.append(f"{name} ({error})")
         return [*failed, *self._delete_code(left.code)]
 
     def _delete_table(self, table: str, made_by: str) -> None:
-        if (self._tags_of_table(table) or {}).get(_MADE_BY) == made_by:
+        if _has_mark(self._tags_of_table(table), made_by):
             self.account.dynamodb.delete_table(TableName=table)
 
     def _delete_queue(self, queue: str, made_by: str) -> None:
-        if (self._tags_of_queue(queue) or {}).get(_MADE_BY) == made_by:
+        if _has_mark(self._tags_of_queue(queue), made_by):
             self.account.sqs.delete_queue(QueueUrl=queue)
 
     def _delete_code(self, keys: list[str]) -> list[str]:
@@ -237,3 +239,16 @@ class LeftBehind:
             if code_of(error) in _GONE:
                 return None
             raise
+
+
+class _Unmarked(Exception):
+    """It was marked when it was listed."""
+
+
+def _has_mark(tags: Mapping[str, str] | None, made_by: str) -> bool:
+    """False if it is gone. Raises _Unmarked."""
+    if tags is None:
+        return False
+    if tags.get(_MADE_BY) != made_by:
+        raise _Unmarked
+    return True
