@@ -342,6 +342,30 @@ FAULTS = [
         "            self._current = mode\n",
     ),
     Fault(
+        "an agent is prompted before its mode is set back",
+        "cli/handoff_cli/runner/acp/connection.py",
+        "notes = [await self._client.modes.settle()]",
+        'notes = [""]',
+    ),
+    Fault(
+        "an agent that has stopped asking stays open",
+        "cli/handoff_cli/runner/acp/connection.py",
+        " and not self._client.modes.is_lost",
+        "",
+    ),
+    Fault(
+        "a plan shows no marks for what nobody sees",
+        "cli/handoff_cli/runner/questions/plan.py",
+        "    text = visible_in_markdown(text)\n",
+        "",
+    ),
+    Fault(
+        "a plan in which Markdown hides something is not shown as code",
+        "shared/use_cases/questions/show.py",
+        "if not may_hide(plan):",
+        "if True:",
+    ),
+    Fault(
         "a process is prompted that does not know what was said in the terminal",
         "cli/handoff_cli/runner/agent.py",
         "            and (rest.file is None or rest.file.is_as_marked())\n",
@@ -389,6 +413,18 @@ FAULTS = [
         "local/server/http_connections.py",
         "            _Phase.BODY: limits.body_seconds,\n",
         "",
+    ),
+    Fault(
+        "the bytes of answered requests are counted on",
+        "local/server/http_connections.py",
+        "        self._release(but=len(self.conn.trailing_data[0]))  # the next request may have come already\n",
+        "",
+    ),
+    Fault(
+        "a chat is not told that it is no home any more",
+        "shared/use_cases/people/set_home.py",
+        "if before is not None and before != home:",
+        "if False:",
     ),
     Fault(
         "a token of any scope links an account",
