@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 OTHER_FILES = 512
 """Descriptors for all but clients: the database, platforms, agents."""
 LEAST_CONNECTIONS = 64
+SMALL_CHUNK, SPARE_BYTES = 256, 128 * 1024
+"""Chunks of a body may be smaller on average by so many bytes in all. Each costs as much time as a large one, on the loop."""
 
 
 @dataclass(frozen=True)
@@ -156,10 +159,34 @@ class Traffic:
         return (each for order in (self._quiet, self._busy) for each in order if each is not new)
 
 
+class _Parser(h11.Connection):
+    """h11's parser, which refuses a body of very many small chunks."""
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__(h11.SERVER, limits.header_bytes)
+        self._spare = SPARE_BYTES
+
+    def start_next_cycle(self) -> None:
+        super().start_next_cycle()
+        self._spare = SPARE_BYTES
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        event = super().next_event()
+        if isinstance(event, h11.Data):
+            self._spare += len(event.data) - SMALL_CHUNK * event.chunk_start
+            if self._spare < 0:
+                raise h11.RemoteProtocolError("The chunks of the body are too small.")
+        return event
+
+
 class Connection(H11Protocol):
     """uvicorn's connection with deadlines. uvicorn itself has one for idle connections only."""
 
     _traffic: Traffic
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.conn = _Parser(self._traffic.limits)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
