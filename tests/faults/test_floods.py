@@ -131,7 +131,7 @@ def test_clients_without_a_token_hold_up_nobody(service: ServerProcess) -> None:
     assert most - before < MOST_GROWTH
     log = (service.data / "log").read_text()
     assert "Traceback" not in log
-    assert len(log) < 200_000
+    assert len(log) < 1_000_000  # a line for each refused request
 
 
 def calls(user: ApiUser) -> Iterator[float]:
