@@ -34,6 +34,7 @@ from shared.use_cases.runners.claim_machine_turn import begin_turn, claim_machin
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import register_runner
 from shared.use_cases.runners.take_result import MachineResult, take_result
+from shared.use_cases.service_models import NO_CHOICE
 from shared.use_cases.sessions.save_session import save_session
 from tests.runner_walk.processes import MODELS, Kernel, NativeSessions, starter
 from tests.runner_walk.service import RUNNER, LocalService, set_time
@@ -48,7 +49,7 @@ LENGTH = 18.0
 """Seconds in which things happen."""
 REST = 1800.0
 """Seconds in which everything must be answered once nothing more happens."""
-ORDER_ENDS = ("Model: ", "The model of this service", AWAY.partition("{}")[0], *VOID_TEXTS.values())
+ORDER_ENDS = ("Model: ", "Claude Code ended", NO_CHOICE.format("model"), AWAY.format("laptop"), *VOID_TEXTS.values())
 """What a person may be told of an order."""
 _LIFE: ContextVar["Life | None"] = ContextVar("life", default=None)
 
@@ -293,7 +294,9 @@ class Walk:
     def _told(self, session_id: str) -> list[str]:
         """The answers to `/model` in the session's thread."""
         said = self.world.platform.said(self.world.current(session_id).owner)
-        return [text for text in said if text.startswith(ORDER_ENDS)]
+        told = [text for text in said if text.startswith(ORDER_ENDS)]
+        # The same sentence alone is the reply of a turn.
+        return [text for text in told if not text.startswith("Claude Code") or text.endswith("Nothing was changed.")]
 
     def _heard(self, session_id: str, text: str) -> int:
         return sum(message["content"] == text for message in self.world.transcript(session_id))
