@@ -233,9 +233,10 @@ class Walk:
         self._post(self.world.current(session_id).owner, f"/model {self.random.choice(MODELS)}")
 
     def _foreign(self, session_id: str) -> None:
-        """Somebody speaks in the terminal, beside a process that is idle."""
+        """Somebody speaks in the terminal, beside a process that is idle: the runner knows that a turn is over, too."""
         native_id = f"n-{session_id[2:]}"
-        if self.world.current(session_id).turn is None:
+        is_at_work = any(entry.session_id == session_id for entry in Journal(self.state).all())
+        if self.world.current(session_id).turn is None and not is_at_work:
             self.note("in the terminal", native_id)
             self.native.write(native_id, "user", "in the terminal")
             self.native.write(native_id, "assistant", "heard")
