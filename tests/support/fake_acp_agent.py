@@ -301,6 +301,12 @@ class FakeAgent:
         await self._answer("That was it.")
         return None
 
+    async def _do_updates(self, path: str) -> None:
+        """Send the updates in this file, then answer."""
+        for update in json.loads(_read(path)):
+            self._update(update.pop("sessionUpdate"), **update)
+        await self._answer("That was it.")
+
     async def _do_mode(self, mode: str, how: str = "mode") -> str | None:
         """Change its mode by itself, and announce it in one of two ways; `stuck`: it cannot be set back."""
         self._is_stuck = how == "stuck"
