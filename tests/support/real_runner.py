@@ -43,7 +43,7 @@ class Thread:
         self.user.service.simulator.say(PLATFORM, str(self._found["chat"]), text, thread=str(self._found["id"]))
 
     def answer(self, text: str) -> None:
-        """Say something in the next second: platforms count in whole ones, and words that came before a question answer nothing."""
+        """Say something in the next second: platforms count in whole ones, and words before a question answer nothing."""
         now = int(time.time())
         eventually(lambda: int(time.time()) > now)
         self.say(text)
