@@ -77,7 +77,7 @@ lock: $(READY) ## compile the pinned requirements from pyproject.toml
 	@$(LOCK) --group functions -o requirements.txt
 	@$(LOCK) --group dev -o requirements-dev.txt
 	@$(LOCK) tests/real_synapse/requirements.in -o tests/real_synapse/requirements.txt
-	@$(LOCK) --constraint requirements-dev.txt --extra server pyproject.toml -o examples/docker/requirements.txt
+	@$(LOCK) --constraint requirements-dev.txt --extra server pyproject.toml -o requirements-server.txt
 
 bundle: $(READY) ## build the artefact of all functions into .build/
 	@$(BIN)/python -m local.operate.deploy.bundle
