@@ -67,6 +67,7 @@ FILES = {
     "tests/local/server/test_own_agent.py": "deep",
     "tests/local/server/test_restarts.py": "deep",
     "tests/local/server/test_slow_platform.py": "deep",
+    "tests/release": "deep",
     # Programs of other makers.
     "tests/local/chats/simulator/test_page.py": "real",
     "tests/local/run/test_other_pages.py": "real",
