@@ -49,6 +49,7 @@ FILES = {
     "tests/cli/test_interruptions.py": "deep",
     "tests/cli/test_up.py": "deep",
     "tests/cli/test_wheel.py": "deep",
+    "tests/docs/test_action.py": "deep",
     "tests/docs/test_commands_run.py": "deep",
     "tests/faults": "deep",
     "tests/faults/test_machine_kills.py": "deep soak",
