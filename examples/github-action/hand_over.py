@@ -23,7 +23,17 @@ def main(environ: Mapping[str, str]) -> int:
     """The exit code of `handoff send`. Likely secrets in the log are masked before it leaves the machine."""
     title = f"{environ.get('GITHUB_WORKFLOW', 'job')}: {environ.get('GITHUB_JOB', 'failed')}"
     program = Path(sys.executable).with_name("handoff")
-    command = [program, "send", environ["INPUT_PLATFORM"], "--transcript", "-", "--title", title, "--redact", "--yes"]
+    command: list[str | Path] = [
+        program,
+        "send",
+        environ["INPUT_PLATFORM"],
+        "--transcript",
+        "-",
+        "--title",
+        title,
+        "--redact",
+        "--yes",
+    ]
     if environ.get("INPUT_TO"):
         command += ["--to", environ["INPUT_TO"]]
     text = json.dumps([{"role": "user", "content": context(environ)}])
