@@ -1,6 +1,6 @@
 # Each target does its own set-up: `make run` or `make test` may be the first command in a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help up run demo fast test deep real check soak mutants coverage bench openapi template recording recording-inside commands site screenshots release format hooks lock bundle clean
+.PHONY: help up run demo fast test deep real check soak mutants coverage bench openapi template recording recording-inside commands scale site screenshots release format hooks lock bundle clean
 SHELL := /bin/bash
 
 PYTHON ?= python3
@@ -53,6 +53,9 @@ coverage: $(READY) ## run the tests and report which lines they reach
 
 bench: $(READY) ## measure start-up and handoffs; ARGS=--write renews docs/speed.md
 	@PYTHONPATH=.:cli $(BIN)/python -m bench $(ARGS)
+
+scale: $(READY) ## play a day on AWS in virtual time, and renew the tables of docs/scale.md
+	@PYTHONPATH=.:cli $(BIN)/python -m bench.scale
 
 openapi: $(READY) ## write docs/openapi.json from the routes
 	@PYTHONPATH=.:cli $(BIN)/python -m docs.openapi
