@@ -49,6 +49,7 @@ FILES = {
     "tests/cli/test_interruptions.py": "deep",
     "tests/cli/test_up.py": "deep",
     "tests/cli/test_wheel.py": "deep",
+    "tests/docs/test_action.py": "deep",
     "tests/docs/test_commands_run.py": "deep",
     "tests/faults": "deep",
     "tests/faults/test_machine_kills.py": "deep soak",
@@ -67,6 +68,7 @@ FILES = {
     "tests/local/server/test_own_agent.py": "deep",
     "tests/local/server/test_restarts.py": "deep",
     "tests/local/server/test_slow_platform.py": "deep",
+    "tests/release": "deep",
     # Programs of other makers.
     "tests/local/chats/simulator/test_page.py": "real",
     "tests/local/run/test_other_pages.py": "real",
@@ -79,6 +81,7 @@ FILES = {
     "tests/contracts/platform/toy/test_toy_contract.py": "test soak",
     "tests/contracts/platform/toy/test_toy_journey.py": "test real",
     "tests/contracts/tables": "test deep",
+    "tests/real_agents/test_last_moment.py": "soak",
     "tests/runner_walk/test_runner_walk.py": "test deep",
     "tests/shared/use_cases/handoffs/test_request_inline.py": "fast test",
     "tests/walk/test_walk.py": "test soak",
