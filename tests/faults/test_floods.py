@@ -17,7 +17,7 @@ from tests.support.api_user import ApiUser
 from tests.support.server_process import ServerProcess
 from tests.support.waiting import on_this_machine
 
-IDLE, SLOW, TINY, COMPRESSED = 1000, 64, 32, 4
+IDLE, SLOW, TINY, COMPRESSED = 1000, 64, 8, 4
 SECONDS = 2.0
 ROUNDS = 10
 MOST_GROWTH = 150
