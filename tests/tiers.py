@@ -49,6 +49,7 @@ FILES = {
     "tests/cli/test_interruptions.py": "deep",
     "tests/cli/test_up.py": "deep",
     "tests/cli/test_wheel.py": "deep",
+    "tests/docs/test_action.py": "deep",
     "tests/docs/test_commands_run.py": "deep",
     "tests/faults": "deep",
     "tests/faults/test_machine_kills.py": "deep soak",
@@ -67,6 +68,7 @@ FILES = {
     "tests/local/server/test_own_agent.py": "deep",
     "tests/local/server/test_restarts.py": "deep",
     "tests/local/server/test_slow_platform.py": "deep",
+    "tests/release": "deep",
     # Programs of other makers.
     "tests/local/chats/simulator/test_page.py": "real",
     "tests/local/run/test_other_pages.py": "real",

@@ -124,7 +124,7 @@ OF_ANY_PLATFORM = {
 }
 """Run by these tests for each platform, whether or not a page shows them."""
 NAMED = {**ELSEWHERE, **OF_ANY_PLATFORM}
-_COMPOSE = "docker compose -f examples/docker/compose.yaml"
+_COMPOSE = "docker compose"
 _PARAMETER = "aws ssm put-parameter --type SecureString --name /handoff/matrix"
 _LOGIN = '{"type":"m.login.password","identifier":{"type":"m.id.user","user":"handoff"},"password":"…"}'
 _DOCKER = "needs a container engine and its images; tests/infrastructure/test_containers.py checks the file"

@@ -163,7 +163,14 @@ class FakeAgent:
         if self._is_stuck:
             raise Refused(-32603, "Internal error", {})
         _log("mode", params["modeId"])
+        if leaves := os.environ.pop("FAKE_ACP_LEAVES", ""):
+            name, _, stuck = leaves.partition(" ")
+            self._is_stuck = bool(stuck)
+            asyncio.get_running_loop().call_soon(self._update_mode, name)
         return {}
+
+    def _update_mode(self, mode: str) -> None:
+        self._update("current_mode_update", currentModeId=mode)
 
     async def session_cancel(self, _: Json) -> None:
         _log("cancel", "")
