@@ -24,7 +24,8 @@ pytestmark = [pytest.mark.tier("soak"), pytest.mark.agents, pytest.mark.timeout(
 TRIES = int(os.environ.get("HANDOFF_TRIES") or 200)
 KILLED = 0.2
 LATEST = 1.6
-"""Seconds after the words in which the answer ends, or the runner dies: they reach a runner within one."""
+"""Seconds after the words in which the answer ends, or the runner dies: the words reach the runner within one, with the
+report of what the agent has begun to say."""
 
 
 def holding(call: Call) -> Answer:
