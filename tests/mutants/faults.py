@@ -167,6 +167,36 @@ FAULTS = [
     ),
     # Use cases
     Fault(
+        "a command that is run again answers the next question of a budget",
+        "shared/use_cases/budgets.py",
+        "if by and budget.by == by:",
+        "if False:",
+    ),
+    Fault(
+        "orders are polled in no order",
+        "shared/store/orders.py",
+        "key=lambda order: (order.created_at, order.id)",
+        "key=lambda order: order.id",
+    ),
+    Fault(
+        "an order opens an agent whose turn has ended",
+        "cli/handoff_cli/runner/order.py",
+        "if beside_turn and not agent.is_open:",
+        "if False:",
+    ),
+    Fault(
+        "words that an agent has heard and not answered are said again",
+        "cli/handoff_cli/runner/work.py",
+        'await self._is_said(word["text"])]',
+        "False]",
+    ),
+    Fault(
+        "a model that the operator does not list any more is asked",
+        "shared/use_cases/service_models.py",
+        "if session.service_model and is_listed else",
+        "if session.service_model else",
+    ),
+    Fault(
         "turns are offered beyond the budget",
         "shared/use_cases/turns/offer_turn.py",
         "if watch_budget(services, session):",

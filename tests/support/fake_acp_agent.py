@@ -239,9 +239,11 @@ class FakeAgent:
             self._write("user", f"To your question “Which colour?”: {content['question_0']}")
         await self._answer("I went on.")
 
-    async def _do_plan(self, size: str) -> str | None:
-        """Ask to carry out a plan."""
+    async def _do_plan(self, size: str, said: str = "") -> str | None:
+        """Ask to carry out a plan; with `said` after the size, say it before and end the answer by itself, as Codex does."""
         plan = "# Plan\n" + "\n".join(f"- step {number}" for number in range(int(size)))
+        if said:
+            await self._say(plan)
         kinds = ("allow_once", "allow_always", "allow_always", "reject_once")
         options = [{"optionId": f"o{at}", "kind": kind, "name": f"Option {at}"} for at, kind in enumerate(kinds)]
         call = {"toolCallId": "c1", "title": "Approve Plan", "kind": "switch_mode", "rawInput": {"plan": plan}}
@@ -250,7 +252,7 @@ class FakeAgent:
         chosen = answer["outcome"].get("optionId", "cancelled")
         _log("chosen", chosen)
         if chosen == "o3":
-            return "cancelled"
+            return None if said else "cancelled"
         await self._answer("I begin.")
         return None
 

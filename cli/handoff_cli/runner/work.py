@@ -17,7 +17,7 @@ from handoff_cli.runner.outcome import MAY_HAVE_FINISHED, Outcome, answered, con
 from handoff_cli.runner.prompts import already_given, said_by_user
 from handoff_cli.runner.questions.choice import Form
 from handoff_cli.runner.questions.permission import Option, Permission
-from handoff_cli.runner.questions.plan import KEEP_PLANNING, plan_of
+from handoff_cli.runner.questions.plan import Plan, plan_of
 from handoff_cli.runner.questions.shown import shown
 from handoff_cli.runner.results import result_body
 from handoff_cli.runner.runner import Runner
@@ -48,7 +48,7 @@ class Work:
         """Earlier answers in the first prompt: the agent has them once it does anything."""
         self._doubtful: dict[str, Json] = {}
         """Words that may have reached the agent: it did not say, or has not answered."""
-        self._refused_plan = ""
+        self._refused: Plan | None = None
 
     async def run(self) -> Outcome | Answer | None:
         """An outcome; the answer with which the service ended the turn; None if the next runner goes on with it.
@@ -127,7 +127,7 @@ class Work:
         request = self._record.request(call)
         if plan := plan_of(request, options):
             approved: str | None = await self._exchange.ask(plan)
-            self._refused_plan = "" if approved == plan.options.get("allow_once") else KEEP_PLANNING
+            self._refused = None if approved == plan.options.get("allow_once") else plan
             return approved
         seen = shown(request, titles_are_commands=self._agent.installed.spec.titles_are_commands)
         if seen is None:
@@ -158,7 +158,7 @@ class Work:
         finally:
             self._choices.end()
         await self._choices.look_what_was_taken(self._said)
-        return answered(self._record, stop, refused_plan=self._refused_plan)
+        return answered(self._record, stop, refused=self._refused)
 
     async def _begin(self) -> str:
         session = self._agent.session

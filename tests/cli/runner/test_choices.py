@@ -197,9 +197,9 @@ def test_a_plan_is_shown_whole_and_has_two_answers(machine: Machine) -> None:
     assert turn.thread.bot_texts("step 29")
 
 
-@pytest.mark.parametrize("size", [30, 3000])
-def test_a_plan_that_is_not_approved_or_too_long_goes_on(machine: Machine, size: int) -> None:
-    turn = machine.say(f"do: plan {size}")
+@pytest.mark.parametrize(("size", "how"), [(30, ""), (30, " said"), (3000, "")])
+def test_a_plan_that_is_not_approved_or_too_long_goes_on(machine: Machine, size: int, how: str) -> None:
+    turn = machine.say(f"do: plan {size}{how}")
     machine.start()
     press(turn, "Keep planning")
     assert machine.answer(turn) == "The plan was not approved. Say what to change."
