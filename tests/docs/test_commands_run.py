@@ -167,6 +167,7 @@ ELSEWHERE = {
     "make run": "tests/local/run/test_run.py::test_a_run_prints_events_and_stops_on_ctrl_c",
     "make up": _SERVED,
     'make up ARGS="--data DIR"': _SERVED,
+    "make site": "tests/docs/test_site.py::test_it_builds_strictly_and_loads_nothing_from_elsewhere",
     "pip install '.[server]'": _INSTALLED,
     "pip install 'handoff-live[server]'": _INSTALLED,
     "uv tool install 'handoff-live[deploy,server]'": _FOR_AWS,
