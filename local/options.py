@@ -9,6 +9,7 @@ PARAMETERS = {
     "HANDOFF_AGENT": "Agent",
     "HANDOFF_AGENT_URL": "AgentUrl",
     "HANDOFF_AGENT_MODEL": "AgentModel",
+    "HANDOFF_AGENT_MODELS": "AgentModels",
     "HANDOFF_AGENT_WINDOW": "AgentWindow",
     "HANDOFF_REHEARSAL_SECONDS": "RehearsalSeconds",
     "HANDOFF_DEADLINE_SECONDS": "DeadlineSeconds",
@@ -44,6 +45,8 @@ def faults(environment: Mapping[str, str]) -> Iterator[str]:
     for variable in local[agent].required if agent in local else ():
         if not environment.get(variable):
             yield f"HANDOFF_AGENT={agent} needs {variable} too. docs/agents.md has examples."
+    if environment.get("HANDOFF_AGENT_MODELS") and not environment.get("HANDOFF_AGENT_MODEL"):
+        yield "HANDOFF_AGENT_MODELS needs HANDOFF_AGENT_MODEL too: the model that answers until another is chosen."
     for variable in NUMBERS:
         if (value := environment.get(variable)) and not (value.isascii() and value.isdigit()):
             yield f"{variable}={value} is not a whole number."

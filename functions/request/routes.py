@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from functions.http.dependencies import AppServices, BaseUrl, IdempotencyKey, PathId, Writer
+from functions.http.dependencies import AppServices, BaseUrl, IdempotencyKey, PathId, Writer, WritingCaller
 from functions.http.problems import Json, refusals
 from functions.request.bodies import (
     HomeBody,
@@ -109,9 +109,9 @@ def post_resume(
 
 
 @router.put("/platforms/{platform}/home", responses=refusals(*BODY, *PLATFORM, "chat_refused", "platform_unavailable"))
-def put_home(platform: str, body: HomeBody, services: AppServices, user_id: Writer) -> HomeView:
-    """Set the chat where your handoffs to this platform arrive."""
-    home = set_home(services, user_id, Place(platform, body.chat))
+def put_home(platform: str, body: HomeBody, services: AppServices, caller: WritingCaller) -> HomeView:
+    """Set the chat where your handoffs to this platform arrive. The chat where they arrived before is told."""
+    home = set_home(services, caller, Place(platform, body.chat))
     return HomeView(platform=platform, chat=home.chat)
 
 

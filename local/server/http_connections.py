@@ -177,6 +177,7 @@ class Connection(H11Protocol):
             self._look()
 
     def on_response_complete(self) -> None:
+        self._release(but=len(self.conn.trailing_data[0]))  # the next request may have come already
         super().on_response_complete()
         self._look()
 
@@ -238,11 +239,10 @@ class Connection(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
         limits = self._traffic.limits
-        seconds = {
+        seconds = {  # uvicorn has its own for an idle connection
             _Phase.HEADERS: limits.header_seconds,
             _Phase.BODY: limits.body_seconds,
             _Phase.UNREAD: limits.body_seconds,
-            _Phase.IDLE: limits.idle_seconds,
             _Phase.CLOSING: limits.header_seconds,
         }.get(phase)
         unsent = self.transport.get_write_buffer_size()
@@ -254,9 +254,10 @@ class Connection(H11Protocol):
         else:
             self.drop()
 
-    def _release(self) -> None:
-        self._traffic.released(self.held)
-        self.held = 0
+    def _release(self, *, but: int = 0) -> None:
+        left = min(but, self.held)
+        self._traffic.released(self.held - left)
+        self.held = left
 
     def _forget(self) -> None:
         self._is_over = True

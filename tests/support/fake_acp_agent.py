@@ -163,7 +163,14 @@ class FakeAgent:
         if self._is_stuck:
             raise Refused(-32603, "Internal error", {})
         _log("mode", params["modeId"])
+        if leaves := os.environ.pop("FAKE_ACP_LEAVES", ""):
+            name, _, stuck = leaves.partition(" ")
+            self._is_stuck = bool(stuck)
+            asyncio.get_running_loop().call_soon(self._update_mode, name)
         return {}
+
+    def _update_mode(self, mode: str) -> None:
+        self._update("current_mode_update", currentModeId=mode)
 
     async def session_cancel(self, _: Json) -> None:
         _log("cancel", "")
@@ -300,6 +307,12 @@ class FakeAgent:
             _log("ran", wanted["step"])
         await self._answer("That was it.")
         return None
+
+    async def _do_updates(self, path: str) -> None:
+        """Send the updates in this file, then answer."""
+        for update in json.loads(_read(path)):
+            self._update(update.pop("sessionUpdate"), **update)
+        await self._answer("That was it.")
 
     async def _do_mode(self, mode: str, how: str = "mode") -> str | None:
         """Change its mode by itself, and announce it in one of two ways; `stuck`: it cannot be set back."""

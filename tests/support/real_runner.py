@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,6 +41,12 @@ class Thread:
 
     def say(self, text: str) -> None:
         self.user.service.simulator.say(PLATFORM, str(self._found["chat"]), text, thread=str(self._found["id"]))
+
+    def answer(self, text: str) -> None:
+        """Say something in the next second: platforms count in whole ones, and words before a question answer nothing."""
+        now = int(time.time())
+        eventually(lambda: int(time.time()) > now)
+        self.say(text)
 
     def shows(self, text: str) -> dict[str, Any]:
         """The first message of the bot that contains the text; waits for it."""

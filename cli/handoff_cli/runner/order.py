@@ -25,25 +25,31 @@ class Order:
 
     def __init__(self, runner: Runner, order_id: str) -> None:
         self._runner, self._id = runner, order_id
+        self._claim = {"claim_id": uuid.uuid4().hex}
 
-    async def run(self, agent: Agent) -> None:
-        """Take it, do it with this agent and answer. Never raises for what the service or the agent do."""
-        claim = {"claim_id": uuid.uuid4().hex}
-        taken = await self._repeat("take", lambda: self._runner.service.take_order(self._id, claim))
+    async def run(self, agent: Agent, *, beside_turn: bool = False) -> bool:
+        """Take it, do it with this agent and answer. Never raises for what the service or the agent do.
+
+        `beside_turn`: the agent is that of a turn at work, which may end it meanwhile. False then: it needs another agent.
+        """
+        taken = await self._repeat("take", lambda: self._runner.service.take_order(self._id, self._claim))
         if taken.verdict is not Verdict.GO_ON:
-            return
+            return True
+        if beside_turn and not agent.is_open:
+            return False
         fence, lease = taken.body["fence"], float(taken.body["lease_seconds"])
         renewing = asyncio.create_task(self._renew(fence, lease))
         try:
             async with asyncio.timeout(float(taken.body["ends_in"])):
                 body = await self._do(agent, str(taken.body["kind"]), str(taken.body["argument"]))
         except TimeoutError:
-            return
+            return True
         finally:
             renewing.cancel()
         said = {**body, "fence": fence}
         said["digest"] = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         await self._repeat("answer", lambda: self._runner.service.answer_order(self._id, said))
+        return True
 
     async def _do(self, agent: Agent, kind: str, argument: str) -> Json:
         try:
@@ -51,7 +57,7 @@ class Order:
                 await agent.open(lambda _: None)
             return await self._dial(agent, kind, argument)
         except AgentFailed as problem:
-            return {"outcome": "refused", "text": str(problem)}
+            return {"outcome": "refused", "text": f"{problem} Nothing was changed."}
 
     async def _dial(self, agent: Agent, kind: str, argument: str) -> Json:
         dial = agent.dial(kind) if kind in DIALS else None

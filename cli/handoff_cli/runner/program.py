@@ -28,7 +28,7 @@ _NO_ANSWER = "no-answer"
 STDIN = 0
 
 Key = tuple[str, str] | str
-"""A native session whose agent may run; or a turn whose result is all that is left of it."""
+"""A native session whose agent may run; a turn whose result is all that is left of it; or a session's orders."""
 
 
 class Program:
@@ -157,14 +157,25 @@ class Program:
         if session is None or known != (hint.get("agent"), hint.get("native_id"), self._runner.url):
             self._runner.report.once(session_id, "Ignored an order for a session that this machine did not hand over.")
             return
-        installed, order = self._agents.get(session.agent), Order(self._runner, order_id)
-        if installed is None or order_id in self._at_work:
+        installed, order, key = self._agents.get(session.agent), Order(self._runner, order_id), f"orders {session_id}"
+        if installed is None or key in self._at_work:
+            # One after the other: the last word of the user counts.
             return
         if agent := self._working.get(_key(session)):
             if agent.is_open:
-                self._begin(order_id, order.run(agent))
+                self._begin(key, self._beside_turn(session, installed, order, agent))
         elif _key(session) not in self._at_work:
             self._begin(_key(session), self._locked(session, installed, lambda agent: self._obeyed(order, agent)))
+
+    async def _beside_turn(self, session: HandedOver, installed: Installed, order: Order, agent: Agent) -> None:
+        """Obey with the agent of a turn at work; if it ends with its turn meanwhile, with another one."""
+        if not await order.run(agent, beside_turn=True):
+            while turn := self._at_work.get(_key(session)):
+                await asyncio.wait({turn})
+            work = self._locked(session, installed, lambda agent: self._obeyed(order, agent))
+            await asyncio.wait({self._begin(_key(session), work)})
+        # More of them may follow.
+        self._answered.set()
 
     async def _obeyed(self, order: Order, agent: Agent) -> None:
         try:
@@ -236,9 +247,10 @@ class Program:
         else:
             self._runner.journal.drop(entry.turn_id)
 
-    def _begin(self, key: Key, work: Coroutine[Any, Any, object]) -> None:
+    def _begin(self, key: Key, work: Coroutine[Any, Any, object]) -> "asyncio.Task[Any]":
         self._at_work[key] = task = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._at_work.pop(key, None))
+        return task
 
     async def _run(self, entry: Entry, agent: Agent | None) -> None:
         key = _key(agent.session) if agent else entry.turn_id

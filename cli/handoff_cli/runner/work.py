@@ -14,7 +14,7 @@ from handoff_cli.runner.exchange import Exchange, TurnOver
 from handoff_cli.runner.machine.journal import Entry
 from handoff_cli.runner.opening import opening
 from handoff_cli.runner.outcome import MAY_HAVE_FINISHED, Outcome, answered, confirmed, failed, stopped
-from handoff_cli.runner.prompts import said_by_user
+from handoff_cli.runner.prompts import already_given, said_by_user
 from handoff_cli.runner.questions.choice import Form
 from handoff_cli.runner.questions.permission import Option, Permission
 from handoff_cli.runner.questions.plan import KEEP_PLANNING, plan_of
@@ -46,8 +46,8 @@ class Work:
         self._choices = Choices(self._exchange)
         self._unheard = [answer["id"] for answer in claim.get("answers") or ()]
         """Earlier answers in the first prompt: the agent has them once it does anything."""
-        self._doubtful: set[str] = set()
-        """Words that may have reached the agent: it did not say."""
+        self._doubtful: dict[str, Json] = {}
+        """Words that may have reached the agent: it did not say, or has not answered."""
         self._refused_plan = ""
 
     async def run(self) -> Outcome | Answer | None:
@@ -55,6 +55,13 @@ class Work:
 
         In all cases but an outcome of its own the agent may still be at work.
         """
+        end = await self._until_over()
+        if isinstance(end, Outcome):
+            # What it has heard must not be said to it again, also where it did not answer.
+            self._given += [name for name, word in self._doubtful.items() if await self._is_said(word["text"])]
+        return end
+
+    async def _until_over(self) -> Outcome | Answer | None:
         self._runner.report.say(
             f"{self._name}: {self._agent.title} is at work ({self._claim.get('platform') or 'chat'})"
         )
@@ -141,8 +148,9 @@ class Work:
             await self._open()
             stop = await self._begin()
             while word := self._exchange.next_steered():
-                has_it = word["id"] in self._doubtful and await self._is_said(word["text"])
-                stop = stop if has_it else await self._prompt(word["text"])
+                if word["id"] not in self._doubtful or not await self._is_said(word["text"]):
+                    self._doubtful[word["id"]] = word
+                    stop = await self._prompt(word["text"])
                 self._reached(word)
         except AgentFailed as problem:
             self._runner.report.log("agent_failed", turn=self._entry.turn_id, kind=type(problem).__name__)
@@ -191,17 +199,18 @@ class Work:
             self._reached(word, amid=True)
             return True
         if is_injected is None:
-            self._doubtful.add(word["id"])
+            self._doubtful[word["id"]] = word
         self._exchange.put_back(word)
         return False
 
     def _reached(self, word: Json, *, amid: bool = False) -> None:
+        self._doubtful.pop(word["id"], None)
         self._given.append(word["id"])
         self._exchange.reached(word["id"], amid=amid)
 
     async def _is_said(self, text: str) -> bool:
-        """Whether words stand in the agent's own session."""
-        return any(text.strip() in said for said in await self._said() or ())
+        """Whether these are the last words in the agent's own session."""
+        return already_given([{"text": text}], await self._said() or []) == [True]
 
     async def _said(self) -> list[str] | None:
         session = self._agent.session

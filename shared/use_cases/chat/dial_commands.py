@@ -10,6 +10,7 @@ from shared.store.inbox import InboxRow
 from shared.use_cases.chat.executor_commands import NO_SESSION, own_session_at
 from shared.use_cases.offers import machine_for
 from shared.use_cases.orders import look_after, make_order, order_of
+from shared.use_cases.service_models import NO_CHOICE, choose_service_model
 
 ORDERING = frozenset(DIALS)
 """Commands whose answer is that of a machine. Each waits for it in a line of its own."""
@@ -39,7 +40,8 @@ def _ask_machine(services: Services, row: InboxRow, dial: str, value: str) -> st
             return NO_SESSION
         runner = machine_for(services, session)
         if runner is None or session.answers is Executor.CLOUD:
-            return f"The model of this service answers here, and it has no {dial} to choose."
+            is_model = dial == "model"
+            return choose_service_model(services, row, session, value) if is_model else NO_CHOICE.format(dial)
         if len(value) > MAX_VALUE:
             return f"No {dial} has such a long name. Send `/{dial}` for a list."
         if not runner.is_online(services.clock.now()):

@@ -19,6 +19,7 @@ from shared.use_cases.offers import wake_place
 from shared.use_cases.recovery.give_up import end_turn, fail_kickoff
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.row_messages import messages_of
+from shared.use_cases.service_models import service_model
 from shared.use_cases.turns.claim_turn import Claimed, claim_turn
 from shared.use_cases.turns.heartbeat import heartbeat
 from shared.use_cases.turns.live_progress import LiveProgress
@@ -71,7 +72,8 @@ def _run(services: Services, claimed: Claimed, deadline: int) -> None:
     try:
         with heartbeat(services, session, claimed.offer.place, live) as cancellation:
             progress = live.update if live else None
-            given = TurnInput([*transcript, *asked], deadline, cancellation, note=note, progress=progress)
+            model = service_model(services.settings, session) or None
+            given = TurnInput([*transcript, *asked], deadline, cancellation, note, progress, model)
             reply = fitting_reply(services.agent().reply(given))
     except AgentCancelled:
         log.info("session %s: its turn was stopped while the agent worked", session.id)

@@ -55,11 +55,13 @@ class Connection:
 
     async def prompt(self, text: str, audience: Audience) -> str:
         """Say this to the agent; returns its stop reason when it has answered. The audience stays until the next one."""
+        notes = [await self._client.modes.settle()]  # it may have left them since it has answered
         self._client.audience = audience
         said = self._acp.prompt(session_id=self._native_id, prompt=[acp.text_block(text)])
         self._prompt = asyncio.create_task(self._call(said))
         answer = await asyncio.shield(self._prompt)
-        if note := await self._client.modes.settle():
+        notes.append(await self._client.modes.settle())
+        for note in filter(None, notes):
             audience.hear(acp.update_agent_message_text(f"\n\n{note}"))
         if answer.usage is not None:
             audience.hear(answer.usage)
@@ -92,10 +94,10 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it runs, and has answered its last prompt."""
+        """Whether it runs, has answered its last prompt, and asks before each step."""
         prompt = self._prompt
         answered = prompt is not None and prompt.done() and not prompt.cancelled() and prompt.exception() is None
-        return answered and self._process.exit_code is None
+        return answered and self._process.exit_code is None and not self._client.modes.is_lost
 
     @property
     def heard(self) -> int:

@@ -41,6 +41,19 @@ def visible(text: str, *, also: str = "") -> str:
     return "".join(shown)
 
 
+def visible_in_markdown(text: str) -> str:
+    """Markdown with marks for characters that nobody sees. Its layout and emoji stay, and the marks cannot be undone."""
+    return "".join(_escape(character, 1) if _is_unseen(character) else character for character in text)
+
+
+def _is_unseen(character: str) -> bool:
+    if character.isascii():
+        return not character.isprintable() and character not in "\n\t"
+    kind = unicodedata.category(character)
+    is_emoji = character == "\ufe0f"
+    return kind[0] == "C" or kind in {"Zl", "Zp"} or character in _BLANK or (_is_selector(character) and not is_emoji)
+
+
 def _escape(character: str, count: int) -> str:
     return f"{OPEN}U+{ord(character):04X}{'' if count == 1 else f'×{count}'}{CLOSE}"
 
