@@ -75,6 +75,7 @@ FILES = {
     "tests/real_agents": "real",
     "tests/real_synapse": "real",
     "tests/soak": "soak",
+    "tests/soak/test_load.py": "soak deep",
     # A mark puts some of their tests or parameters into another tier.
     "tests/cli/inside/test_plugins.py": "test deep",
     "tests/contracts/platform/test_contract.py": "test soak",

@@ -35,14 +35,12 @@ def tables(template: Settings | None = None) -> str:
 def _tables(template: Settings) -> Iterator[str]:
     day = Day()
     plain = {limit.name: (limit, count) for limit, count in until(day, template)}
-    yield "| resource | needs at peak | the template has | full at messages a day | raised | full at messages a day | set by |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    yield "| resource | needs at peak | has, as the template is → raised | full at messages a day | set by |"
+    yield "| --- | --- | --- | --- | --- |"
     for limit, count in until(day, raised()):
         first, holds = plain[limit.name]
-        yield (
-            f"| {limit.name} | {limit.needs:,.0f} | {first.has:,.0f} | {_short(holds)} | {limit.has:,.0f} "
-            f"| {_short(count)} | {limit.set_by} |"
-        )
+        has = _change(f"{first.has:,.0f}", f"{limit.has:,.0f}")
+        yield f"| {limit.name} | {limit.needs:,.0f} | {has} | {_change(_short(holds), _short(count))} | {limit.set_by} |"
     bill = month(day)
     yield ""
     yield "| a month of such days | dollars |"
@@ -75,6 +73,10 @@ def write() -> Path:
     _, _, after = rest.partition(END)
     PAGE.write_text(f"{before}{BEGIN}\n{tables()}\n{END}{after}")
     return PAGE
+
+
+def _change(first: str, then: str) -> str:
+    return first if first == then else f"{first} → {then}"
 
 
 def _short(count: float) -> str:

@@ -56,9 +56,18 @@ SHOWN = Units(writes=2, due=0, reads=7, tables=8, sends=1, posts=1, calls=1, run
 """One update of the progress message; the first one of a turn costs about two. A deployment's model that streams has one each
 3 seconds."""
 FILE = Units(
-    writes=8, due=0, reads=4, tables=6, sends=1, posts=1, calls=2, runs={"agent": 1, "turn": 1}, kb=1, objects=2
+    writes=10,
+    due=3,
+    reads=11,
+    tables=16,
+    sends=4,
+    posts=0,
+    calls=1,
+    runs={"turn": 2, "agent": 1},
+    kb=1,
+    objects=2,
 )
-"""A file that a person sends, or gets: its item and what it counts, a fetch, one object written and read. An estimate."""
+"""What one file adds to the message with which it comes: a fetch, its item, one object written and read."""
 
 PROCESSOR = {"request": 0.00015, "process": 0.00035, "agent": 0.00065, "turn": 0.00025, "webhook": 0.00008}
 """Seconds of a processor in the use case of one run: `make bench ARGS=scale` prints what it measures beside."""

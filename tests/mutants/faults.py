@@ -469,4 +469,10 @@ FAULTS = [
         "            if lane not in self._pools:\n",
         '            lane = "all"\n            if lane not in self._pools:\n',
     ),
+    Fault(
+        "an address of this machine gets a QR code",
+        "cli/handoff_cli/ui/qr_code.py",
+        "terminal.can_draw and not is_loopback(link) and",
+        "terminal.can_draw and",
+    ),
 ]

@@ -68,6 +68,7 @@ def test_metadata_of_another_version_are_named() -> None:
 def test_the_installed_program_can_be_used_from_an_empty_home(wheel: Path, tmp_path: Path) -> None:
     person = FirstUse(install_wheel(wheel, tmp_path / "venv") / "handoff", tmp_path / "home")
     try:
+        assert person.type("--version") == f"handoff {__version__}\n"
         person.hands_over()
         person.lets_the_own_agent_answer()
     finally:
