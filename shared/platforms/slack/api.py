@@ -142,7 +142,7 @@ class Api:
         if origin_of(made["upload_url"]) not in self._source.origins:
             raise NotSent("Slack names an address for the file that is not its own")
         reader, timeout = FileReader(file), httpx.Timeout(UPLOAD_SECONDS, connect=_SECONDS)
-        form = {"file": (name, reader, reader.media_type)}
+        form: Any = {"file": (name, reader, reader.media_type)}
         try:
             answer = self._http.post(made["upload_url"], files=form, timeout=timeout, follow_redirects=False)
         except (httpx.HTTPError, httpx.InvalidURL):
@@ -168,9 +168,8 @@ class Api:
             except PlatformError:
                 return None
             for kind in ("public", "private"):
-                entries = (shares.get(kind) or {}).get(channel)
-                if fits(entries, [{"ts": str, "thread_ts?": str | None}]) and entries:
-                    return dict(entries[0])
+                if fits(shares.get(kind), {channel: [{"ts": str, "thread_ts?": str}]}) and shares[kind][channel]:
+                    return dict(shares[kind][channel][0])
         return None
 
     def fetch_file(self, file: ChatFile, *, limit: int) -> Iterator[bytes]:

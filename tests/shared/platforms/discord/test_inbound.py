@@ -16,7 +16,7 @@ from shared.platforms.discord.signatures import DISCORD_SIGNATURE, DISCORD_TIMES
 from shared.ports.inbound import Answer, Inbound, Parsed, Pressed, WebhookRequest
 from shared.settings import Settings
 from tests.support.secrets import FakeSecrets
-from tests.support.webhooks import message_in, press_in
+from tests.support.webhooks import held_by, message_in, press_in
 
 NOW = 1_790_000_000_000
 KEY = SigningKey(b"\x07" * 32)
@@ -160,8 +160,8 @@ def attached(content_type: str | None = None) -> dict[str, Any]:
 def test_a_message_with_files_names_their_kinds(changed: dict[str, Any], attachments: list[Attachment]) -> None:
     alone, beside = message_in(relayed(content="", **changed)), message_in(relayed(**changed))
 
-    assert (alone.text, list(alone.attachments)) == ("", attachments)
-    assert (beside.text, list(beside.attachments)) == (MESSAGE["content"], attachments)
+    assert (alone.text, list(held_by(alone))) == ("", attachments)
+    assert (beside.text, list(held_by(beside))) == (MESSAGE["content"], attachments)
 
 
 def forward(**snapshot: Any) -> Inbound:
@@ -180,8 +180,8 @@ def test_a_forwarded_message_is_not_the_senders() -> None:
     )
 
     assert (words.text, words.forwarded) == ("", "/stop")
-    assert (picture.text, picture.attachments) == ("", (Attachment("picture"),))
-    assert (embeds.text, embeds.attachments) == ("", (Attachment("other"),))
+    assert (picture.text, held_by(picture)) == ("", (Attachment("picture"),))
+    assert (embeds.text, held_by(embeds)) == ("", (Attachment("other"),))
 
 
 @pytest.mark.parametrize(

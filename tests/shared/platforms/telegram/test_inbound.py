@@ -10,7 +10,7 @@ from shared.domain.attachments import Attachment
 from shared.domain.routes import Place
 from shared.platforms.telegram.inbound import SECRET_HEADER, is_from_telegram, parse
 from shared.ports.inbound import Parsed, Pressed
-from tests.support.webhooks import message_in, press_in
+from tests.support.webhooks import held_by, message_in, press_in
 
 PERSON = {"id": 7001, "is_bot": False, "first_name": "Olivia", "language_code": "en"}
 BOT = {"id": 9001, "is_bot": True, "first_name": "Handoff", "username": "handoff_bot"}
@@ -90,7 +90,7 @@ def test_ids_sort_in_the_order_of_writing() -> None:
 def test_a_caption_is_text_beside_its_picture() -> None:
     said = message_in(parse(update(text=None, caption=" look ", photo=PHOTO)))
 
-    assert (said.text, said.attachments) == ("look", (Attachment("picture"),))
+    assert (said.text, held_by(said)) == ("look", (Attachment("picture"),))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_caption_is_text_beside_its_picture() -> None:
 def test_a_message_without_text_names_what_it_holds(content: dict[str, Any], kind: str) -> None:
     said = message_in(parse(update(text=None, **content)))
 
-    assert (said.text, said.forwarded, said.attachments) == ("", "", (Attachment(kind),))
+    assert (said.text, said.forwarded, held_by(said)) == ("", "", (Attachment(kind),))
 
 
 def test_the_messages_of_an_album_have_its_id() -> None:
@@ -140,7 +140,7 @@ def test_forwarded_words_are_not_the_senders(origin: dict[str, Any]) -> None:
     below = message_in(parse(update(text=None, caption="/stop", photo=PHOTO, **origin)))
 
     assert (said.text, said.addressee, said.forwarded) == ("", None, "/stop@handoff_bot")
-    assert (below.text, below.forwarded, below.attachments) == ("", "/stop", (Attachment("picture"),))
+    assert (below.text, below.forwarded, held_by(below)) == ("", "/stop", (Attachment("picture"),))
 
 
 def test_a_reply_to_a_forwarded_message_is_the_senders() -> None:

@@ -14,7 +14,7 @@ from shared.domain.routes import Place
 from shared.platforms.whatsapp.inbound import is_from_whatsapp, parse
 from shared.ports.inbound import Answer, Heard, Inbound, Parsed, Pressed, Receipt, WebhookRequest
 from tests.shared.platforms.whatsapp.samples import OWNER, STRANGER, batch, failed, message, pressed, report
-from tests.support.webhooks import done_in, message_in, press_in
+from tests.support.webhooks import done_in, held_by, message_in, press_in
 
 SECRET, TOKEN = "5d41402abc4b2a76b9719d911017c592", "a verify token"
 SECOND = 1_790_000_000
@@ -123,13 +123,13 @@ def said(kind: str, content: Any = MEDIA, **more: Any) -> Inbound:
 def test_a_message_without_text_names_what_it_holds(kind: str, content: Any, attachment: str) -> None:
     found = said(kind, content)
 
-    assert (found.text, found.attachments) == ("", (Attachment(attachment),))
+    assert (found.text, held_by(found)) == ("", (Attachment(attachment),))
 
 
 def test_a_caption_is_text_beside_its_picture() -> None:
     found = said("image", {**MEDIA, "caption": "look"})
 
-    assert (found.text, found.attachments) == ("look", (Attachment("picture"),))
+    assert (found.text, held_by(found)) == ("look", (Attachment("picture"),))
 
 
 @pytest.mark.parametrize("mark", ["forwarded", "frequently_forwarded"])
@@ -137,7 +137,7 @@ def test_a_forwarded_message_is_not_the_senders(mark: str) -> None:
     words, below = said("text", {"body": "/stop"}, context={mark: True}), said("image", MEDIA, context={mark: True})
 
     assert (words.text, words.forwarded) == ("", "/stop")
-    assert (below.text, below.attachments) == ("", (Attachment("picture"),))
+    assert (below.text, held_by(below)) == ("", (Attachment("picture"),))
     assert said("text", {"body": "/stop"}, context={"from": OWNER, "id": "wamid.OUT1"}).text == "/stop"
 
 
