@@ -10,6 +10,7 @@ import pytest
 from nacl.signing import SigningKey
 
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
 from shared.platforms.discord.signatures import DISCORD_SIGNATURE, DISCORD_TIMESTAMP, relay_headers
@@ -376,3 +377,10 @@ def test_an_odd_press_is_ignored(changed: dict[str, Any]) -> None:
         parsed = press(headers, **changed)
         assert parsed.events == ()
         assert parsed.ignored
+
+
+def test_a_file_is_known_by_its_message_and_its_id_and_never_by_its_address() -> None:
+    said = message_in(relayed(content="", attachments=[attached("image/png")]))
+
+    reference = f"{MESSAGE['id']}/1334385199000000001"
+    assert said.files == (ChatFile("picture", reference, "plan", "image/png", 512),)

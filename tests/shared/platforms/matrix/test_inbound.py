@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.matrix.inbound import is_from_homeserver, parse
 from shared.ports.inbound import Announced, Inbound, Invited, Parsed, WebhookRequest
@@ -205,3 +206,15 @@ def test_a_ping_is_answered() -> None:
 
     assert parsed.answer is not None
     assert (parsed.events, parsed.answer.status) == ((), 200)
+
+
+def test_a_file_is_known_by_its_server_and_id_unless_it_is_encrypted() -> None:
+    said = message("look", msgtype="m.image", **FILE, filename="cat.png")
+    encrypted = message("cat.png", msgtype="m.image", file={"url": "mxc://chat.test/cat", "key": {}}, info={})
+    odd = [
+        message("cat.png", msgtype="m.file", url=url) for url in ("https://a.example/x", "mxc://a/../b", "mxc://a", 7)
+    ]
+
+    assert (said.files, said.attachments) == ((ChatFile("picture", "chat.test/cat", "cat.png", "image/png", 512),), ())
+    assert (encrypted.files, encrypted.attachments) == ((), (Attachment("picture"),))
+    assert [(one.files, one.attachments) for one in odd] == [((), (Attachment("file"),))] * 4

@@ -7,6 +7,7 @@ import pytest
 
 from local.chats.signal import ACCOUNT, GROUP, OWNER
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.signal.inbound import SIGNATURE, TIME, chat_of_group, group_of_chat, is_from_relay, parse, sign
 from shared.ports.inbound import Inbound
@@ -107,3 +108,9 @@ def test_the_id_of_a_group_has_one_form() -> None:
     for odd in ("", "?", "QUJD", "x" * 44):
         with pytest.raises(ValueError):  # noqa: PT011  # of base64, or of the length
             chat_of_group(odd)
+
+
+def test_a_file_is_known_by_its_id() -> None:
+    assert read(said(NOW, None, attachments=[JPEG])).files == (
+        ChatFile("picture", "xYz.jpg", "a.jpg", "image/jpeg", 512),
+    )

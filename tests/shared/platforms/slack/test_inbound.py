@@ -9,6 +9,7 @@ import pytest
 from slack_sdk.signature import Clock, SignatureVerifier
 
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.slack.inbound import is_from_slack, parse
 from shared.ports.inbound import Answer, Inbound, Parsed, Pressed
@@ -316,3 +317,12 @@ def test_without_a_secret_nothing_is_accepted(unset: str | None) -> None:
     raw = callback()
 
     assert not is_from_slack(signed(raw), raw, unset, now=NOW)
+
+
+def test_a_file_is_known_by_its_id_unless_slack_only_links_it() -> None:
+    named = heard(callback(subtype="file_share", text="", files=[file(mimetype="image/png")]))
+    absent = [file(mode="external", mimetype="text/plain"), file(mode="tombstone"), {"mimetype": "text/plain"}]
+    linked = heard(callback(subtype="file_share", text="", files=absent))
+
+    assert (named.files, named.attachments) == ((ChatFile("picture", "F1", "plan", "image/png", 512),), ())
+    assert (linked.files, linked.attachments) == ((), (Attachment("file", 3),))

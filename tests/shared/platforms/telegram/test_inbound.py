@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.telegram.inbound import SECRET_HEADER, is_from_telegram, parse
 from shared.ports.inbound import Parsed, Pressed
@@ -214,3 +215,14 @@ def test_only_the_right_secret_is_accepted() -> None:
 def test_without_a_secret_nothing_is_accepted(unset: str | None) -> None:
     assert not is_from_telegram({SECRET_HEADER: ""}, unset)
     assert not is_from_telegram({}, unset)
+
+
+def test_a_file_is_known_by_its_id_and_a_picture_by_its_largest_size() -> None:
+    sizes = [{**FILE, "file_id": f"A{n}", "file_size": n, "width": n, "height": n} for n in (90, 320, 1280)]
+    picture = message_in(parse(update(text=None, photo=sizes, media_group_id="13")))
+    document = message_in(
+        parse(update(text=None, document={"file_id": "B1", "file_name": "a.py", "mime_type": "text/x-python"}))
+    )
+
+    assert (picture.files, picture.album) == ((ChatFile("picture", "A1280", "", "image/jpeg", 1280),), "13")
+    assert document.files == (ChatFile("file", "B1", "a.py", "text/x-python", None),)

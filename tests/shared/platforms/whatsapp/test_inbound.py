@@ -10,6 +10,7 @@ import pytest
 
 from local.chats.whatsapp import PHONE_NUMBER_ID
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.whatsapp.inbound import is_from_whatsapp, parse
 from shared.ports.inbound import Answer, Heard, Inbound, Parsed, Pressed, Receipt, WebhookRequest
@@ -194,3 +195,9 @@ def test_only_a_final_failure_is_a_refusal(
 @pytest.mark.parametrize("key", ["", " ", "é", "x" * 3000, 7, None, ["x"]])
 def test_an_odd_key_is_no_receipt(key: Any) -> None:
     assert read({"statuses": [report(7, biz_opaque_callback_data=key)]}).events == ()
+
+
+def test_a_file_is_known_by_its_id() -> None:
+    found = said("document", {**MEDIA, "id": "1003", "mime_type": "text/x-python", "filename": "a.py"})
+
+    assert (found.files, found.attachments) == ((ChatFile("file", "1003", "a.py", "text/x-python"),), ())
