@@ -17,6 +17,7 @@ RUNS = {
 FILES = {
     # No service, no other process, no moto.
     "tests/bench": "fast",
+    "tests/contracts/files": "fast test",
     "tests/contracts/store": "fast test deep",
     "tests/functions": "fast",
     "tests/mutants": "fast",

@@ -24,6 +24,7 @@ from shared.ports.tables import Item, Table
 from shared.services import Services
 from shared.settings import Settings
 from shared.sqlite.database import Database
+from shared.sqlite.files import DirectoryFiles
 from shared.sqlite.queues import SqliteDeadTurns, SqliteQueue, SqliteRunQueue, SqliteTurnQueue, SqliteVisibility
 from shared.sqlite.secrets import SqliteSecrets
 from shared.sqlite.tables import SqliteTables
@@ -115,6 +116,7 @@ class Engine:
     turns: Mapping[str, WatchedQueue]
     runs: WatchedQueue
     held_reads: HeldReads
+    files: DirectoryFiles
 
     @property
     def queues(self) -> list[SqliteQueue]:
@@ -141,6 +143,8 @@ class Engine:
             pass
         for queue in self.queues:
             queue.expire()
+        days = self.services.settings.file_days + 1  # a day later than their items: a net, as the bucket has
+        self.files.expire(before=self.services.clock.now() / 1000 - days * 86_400)
 
 
 def build_engine(
@@ -149,6 +153,7 @@ def build_engine(
     *,
     secrets: Mapping[str, str],
     on_handoff: Callable[[Item], None],
+    files: DirectoryFiles,
     platforms: Sequence[PlatformSpec] = PLATFORMS,
 ) -> Engine:
     """The services on an open file. `on_handoff` is called with each handoff that was written."""
@@ -188,13 +193,14 @@ def build_engine(
         dead_turns=SqliteDeadTurns(other_places.dead_letters),
         runs=SqliteRunQueue(runs.queue),
         platforms=DurablePlatforms(settings, known, platforms, database.sync),
+        files=files,
         agent=agent,
         agent_summary=summary(settings),
         new_id=lambda: uuid.uuid4().hex,
         metrics=metrics,
         changes=held_reads,
     )
-    return Engine(services, database, tables, turns, runs, held_reads)
+    return Engine(services, database, tables, turns, runs, held_reads, files)
 
 
 def settings_from(environment: Mapping[str, str], *, public_url: str, platform_urls: Mapping[str, Any]) -> Settings:

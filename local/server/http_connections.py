@@ -22,6 +22,12 @@ log = logging.getLogger(__name__)
 OTHER_FILES = 512
 """Descriptors for all but clients: the database, platforms, agents."""
 LEAST_CONNECTIONS = 64
+STREAMED_AT_LEAST = 1024 * 1024
+"""Bytes of a streamed body in `body_seconds`: as fast as other bodies must be."""
+
+
+STREAMED = "handoff.streamed"
+"""Set in the scope of a request whose body its application takes away as it comes: only what waits is held."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
-        self.held = 0
+        self.held = self._taken = 0
         self._is_over = False
         self._deadline: asyncio.TimerHandle | None = None
         self._phase: tuple[_Phase, RequestResponseCycle | None] = (_Phase.ANSWER, None)
@@ -174,6 +180,7 @@ class Connection(H11Protocol):
         if self._traffic.received(self, len(data)):
             self.held += len(data)
             super().data_received(data)
+            self._release_streamed()
             self._look()
 
     def on_response_complete(self) -> None:
@@ -253,6 +260,19 @@ class Connection(H11Protocol):
             self._set_deadline(phase)  # slow, but it reads
         else:
             self.drop()
+
+    def _release_streamed(self) -> None:
+        """Give back what the application has taken of a streamed body, and its time: it is slow, but it comes."""
+        if self.cycle is None or not self.cycle.scope.get(STREAMED) or self._is_over:
+            return
+        waiting = len(self.cycle.body)
+        if waiting < self.held:
+            self._traffic.released(self.held - waiting)
+            self._taken += self.held - waiting
+            self.held = waiting
+        if self._taken >= STREAMED_AT_LEAST and self._phase[0] is _Phase.BODY:
+            self._taken = 0
+            self._set_deadline(_Phase.BODY)
 
     def _release(self) -> None:
         self._traffic.released(self.held)

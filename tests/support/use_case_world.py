@@ -27,6 +27,7 @@ from shared.use_cases.turns.execute_turn import execute_turn
 from shared.use_cases.turns.run_turn import run_turn
 from tests.support.fake_platform import FakePlatform, FakePlatforms, Idempotency
 from tests.support.fake_queue import FakeDeadTurns, FakeQueue, FakeRunQueue, FakeVisibility, ManualClock, Waiting
+from tests.support.memory_files import MemoryFiles
 
 HOME = Place("chat", "home")
 USER = "ada"
@@ -79,6 +80,7 @@ class World:
         self.platform = FakePlatform(self.idempotency)
         self.queue = FakeQueue(self.clock)
         self.runs = FakeRunQueue(self.clock)
+        self.files = MemoryFiles()
         self.store.accounts.set_home(USER, HOME)
         self.store.accounts.add_identity(USER, "chat", "ada-there")
         self.services = Services(
@@ -89,6 +91,7 @@ class World:
             visibility=lambda _: FakeVisibility(self.clock, Waiting(InboxEvent(HOME, ""), "")),
             dead_turns=self.dead,
             runs=self.runs,
+            files=self.files,
             platforms=FakePlatforms(self.platform),
             agent=lambda: self.agent,
             agent_summary="fake: answers with a count.",

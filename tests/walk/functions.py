@@ -29,6 +29,7 @@ from shared.use_cases.turns.run_turn import DELIVERY_SECONDS, run_turn
 from tests.support.fake_platform import FakePlatforms, Idempotency, Thread
 from tests.support.fake_queue import FakeDeadTurns, FakeVisibility, ManualClock, Waiting
 from tests.support.machine import Machine
+from tests.support.memory_files import MemoryFiles
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import DEADLINE, LEASE, TURN_LEASE, USER, World
 from tests.walk.actors import Actor, Baton, Killed, Workers
@@ -106,6 +107,7 @@ class Functions(Stage):
             visibility=mock.Mock(),
             dead_turns=FakeDeadTurns(),
             runs=self.runs,
+            files=MemoryFiles(),
             platforms=FakePlatforms(self.platform),
             agent=partial(WalkAgent, self),
             agent_summary="",
