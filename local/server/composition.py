@@ -35,9 +35,12 @@ log = logging.getLogger(__name__)
 TURN_VISIBILITY, TURN_RECEIVES = 65.0, 100
 RUN_VISIBILITY, RUN_RECEIVES = 960.0, 20
 """As in template.yaml, but a run that restarts have interrupted may come more often: there is no other worker."""
-_EFFECTS = frozenset({"open_thread", "send", "edit", "join", "acknowledge"})
+_EFFECTS = frozenset({"open_thread", "send", "send_file", "edit", "join", "acknowledge"})
 _MAY_FAIL = frozenset(
-    {"open_thread", "send", "edit", "join", "find_thread", "find_message", "resolve_chat", "is_private", "fetch"}
+    {
+        *("open_thread", "send", "send_file", "edit", "join", "find_thread", "find_message"),
+        *("resolve_chat", "is_private", "fetch", "fetch_file"),
+    }
 )
 """Calls of a platform that raise PlatformErrors."""
 VISITORS = 4
