@@ -1,4 +1,4 @@
-"""Tables, queues, files, secrets and code that outlive a stack: found and deleted only where a mark shows that they are its own."""
+"""Tables, queues, files, secrets and code that outlive a stack: deleted only where a mark shows that they are its own."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

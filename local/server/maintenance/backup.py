@@ -13,7 +13,10 @@ from shared.sqlite.files import copy_files
 
 
 def back_up_to(asked: argparse.Namespace, console: Console) -> int:
-    """Write one consistent copy of the database, and the files beside it, whether the service runs or not. Raises Unusable, DataFileError."""
+    """Write a consistent copy of the database, and of the files beside it, also while the service runs.
+
+    Raises Unusable, DataFileError.
+    """
     directory = DataDirectory.at(asked.data)
     target: Path = asked.file.expanduser().absolute()
     if not directory.database.exists():
