@@ -10,6 +10,7 @@ from typing import Any
 from shared.agents.measured import MeasuredAgent
 from shared.agents.registry import build_agent, summary
 from shared.aws.clients import LazyClient
+from shared.aws.files import S3Files
 from shared.aws.metrics import EmbeddedMetrics
 from shared.aws.queue import SqsDeadTurns, SqsRunQueue, SqsTurnQueue, SqsVisibility
 from shared.aws.secrets import SsmSecrets
@@ -57,6 +58,7 @@ def build_services(
         dead_turns=SqsDeadTurns(sqs, settings.dead_turns_queue_url),
         runs=SqsRunQueue(sqs, settings.runs_queue_url),
         platforms=PlatformRegistry(settings, secrets, [spec.on_aws(settings.platform_urls) for spec in platforms]),
+        files=S3Files(client("s3"), settings.files_bucket),
         agent=agent,
         agent_summary=summary(settings),
         new_id=lambda: uuid.uuid4().hex,
@@ -70,7 +72,7 @@ def on_lambda(build: Callable[[Services], Handler], *, clients: Sequence[str] = 
     In containers that Lambda initialises before events arrive (provisioned concurrency) it is built at import, together
     with the boto3 clients named in `clients` and, if the function calls `platforms`, their SDKs.
     """
-    made = {service: LazyClient(service) for service in ("dynamodb", "sqs", "ssm")}
+    made = {service: LazyClient(service) for service in ("dynamodb", "s3", "sqs", "ssm")}
 
     @functools.cache
     def settings() -> Settings:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from shared.ports.agents import Agent
 from shared.ports.changes import Changes, NoChanges
 from shared.ports.clock import Clock
+from shared.ports.files import Files
 from shared.ports.metrics import Metrics, NoMetrics
 from shared.ports.platforms import Platforms
 from shared.ports.queue import DeadTurns, RunQueue, TurnQueue, Visibility
@@ -29,6 +30,7 @@ class Services:
     dead_turns: DeadTurns
     runs: RunQueue
     platforms: Platforms
+    files: Files
     agent_summary: str
     agent: Callable[[], Agent]
     new_id: Callable[[], str]

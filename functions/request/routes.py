@@ -7,6 +7,7 @@ from fastapi import APIRouter, Response
 from functions.http.dependencies import AppServices, BaseUrl, IdempotencyKey, PathId, Writer, WritingCaller
 from functions.http.problems import Json, refusals
 from functions.request.bodies import (
+    FileBody,
     HomeBody,
     MessagesBody,
     NoticeBody,
@@ -15,9 +16,10 @@ from functions.request.bodies import (
     TurnBody,
 )
 from functions.request.handoff_body import HandoffBody, checked
-from functions.request.views import AcceptedTurn, AppendedView, HomeView, NoticeView, TurnView
+from functions.request.views import AcceptedTurn, AppendedView, FileView, HomeView, NoticeView, TurnView
 from functions.views import HandoffView, SessionView, poll_after_ms
 from shared.domain.routes import Place
+from shared.use_cases.files.keep_file import announce_file
 from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
 from shared.use_cases.handoffs.request_handoff import request_handoff
 from shared.use_cases.handoffs.request_inline import request_inline
@@ -64,6 +66,19 @@ def post_messages(session_id: PathId, body: MessagesBody, services: AppServices,
     messages = checked(body.messages, first=body.after)
     session = append_messages(services, user_id, session_id, epoch=body.epoch, after=body.after, messages=messages)
     return AppendedView(message_count=session.message_count, epoch=session.epoch)
+
+
+@router.post(
+    "/sessions/{session_id}/files",
+    responses=refusals(*BODY, "unknown_session", "file_too_large", "files_full", "file_mismatch"),
+)
+def post_file(
+    session_id: PathId, body: FileBody, services: AppServices, user_id: Writer, base_url: BaseUrl
+) -> FileView:
+    """Announce a file of a session. Send its bytes with `upload`, which is null if the session has them. Idempotent."""
+    file = body.file()
+    upload = announce_file(services, user_id, session_id, file)
+    return FileView.of(file, upload, base_url=base_url)
 
 
 @router.post(

@@ -25,6 +25,10 @@ OTHER_FILES = 512
 LEAST_CONNECTIONS = 64
 SMALL_CHUNK, SPARE_BYTES = 256, 128 * 1024
 """Chunks of a body may be smaller on average by so many bytes in all. Each costs as much time as a large one, on the loop."""
+STREAMED_AT_LEAST = 1024 * 1024
+"""Bytes of a streamed body in `body_seconds`: as fast as other bodies must be."""
+STREAMED = "handoff.streamed"
+"""Set in the scope of a request whose body its application takes away as it comes: only what waits is held."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +194,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
-        self.held = 0
+        self.held = self._taken = 0
         self._is_over = False
         self._deadline: asyncio.TimerHandle | None = None
         self._phase: tuple[_Phase, RequestResponseCycle | None] = (_Phase.ANSWER, None)
@@ -201,6 +205,7 @@ class Connection(H11Protocol):
         if self._traffic.received(self, len(data)):
             self.held += len(data)
             super().data_received(data)
+            self._release_streamed()
             self._look()
 
     def on_response_complete(self) -> None:
@@ -285,6 +290,19 @@ class Connection(H11Protocol):
         left = min(but, self.held)
         self._traffic.released(self.held - left)
         self.held = left
+
+    def _release_streamed(self) -> None:
+        """Give back what the application has taken of a streamed body, and its time: it is slow, but it comes."""
+        if self.cycle is None or not self.cycle.scope.get(STREAMED) or self._is_over:
+            return
+        waiting = len(self.cycle.body) + len(self.conn.trailing_data[0])
+        if waiting < self.held:
+            self._traffic.released(self.held - waiting)
+            self._taken += self.held - waiting
+            self.held = waiting
+        if self._taken >= STREAMED_AT_LEAST and self._phase[0] is _Phase.BODY:
+            self._taken = 0
+            self._set_deadline(_Phase.BODY)
 
     def _forget(self) -> None:
         self._is_over = True

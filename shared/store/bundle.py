@@ -7,6 +7,7 @@ from shared.ports.metrics import Metrics, NoMetrics
 from shared.ports.tables import Tables
 from shared.store.accounts import Accounts
 from shared.store.budgets import Budgets
+from shared.store.files import SessionFiles
 from shared.store.handoffs import Handoffs
 from shared.store.inbox import Inbox
 from shared.store.links import Links
@@ -44,6 +45,7 @@ class Store:
     budgets: Budgets
     outbox: Outbox
     usage: Usage
+    files: SessionFiles
 
 
 def store_on(tables: Tables, limits: Limits = NO_LIMITS, metrics: Metrics = NO_METRICS) -> Store:
@@ -64,4 +66,5 @@ def store_on(tables: Tables, limits: Limits = NO_LIMITS, metrics: Metrics = NO_M
         budgets=Budgets(tables),
         outbox=MeasuredOutbox(tables, metrics),
         usage=Usage(tables, limits),
+        files=SessionFiles(tables, limits),
     )
