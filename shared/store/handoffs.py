@@ -56,7 +56,8 @@ class Handoffs:
 
         A session in a chat loses a turn that no executor works on; its rows stay new. The row of the `command` that asks,
         if one does, must be new. With an `order`, that is done with this handoff, and only one order can be. Raises
-        IdempotencyKeyReused, UnknownSession, Moved, HandoffInFlight, SessionBusy, and Conflict if that row was closed, or the order is over.
+        IdempotencyKeyReused, UnknownSession, Moved, HandoffInFlight, SessionBusy, and Conflict if that row was closed or the
+        order is over.
         """
         return requests.request(self._tables, handoff, now=now, order=order)
 
