@@ -116,6 +116,10 @@ class FakeAgent:
             **({"_meta": {"steering": {"supported": True}}} if os.environ.get("FAKE_ACP_STEERS") else {}),
         }
 
+    async def session_new(self, params: Json) -> Json:
+        self._open({**params, "sessionId": str(uuid.uuid4())}, "new")
+        return {"sessionId": self._session, "modes": MODES, "configOptions": self._options()}
+
     async def session_resume(self, params: Json) -> Json:
         self._open(params, "resume")
         return {"modes": MODES, "configOptions": self._options()}
@@ -172,6 +176,9 @@ class FakeAgent:
     async def session_prompt(self, params: Json) -> Json:
         text = self._text = params["prompt"][0]["text"]
         _log("prompt", text)
+        if commands := os.environ.get("FAKE_ACP_COMMANDS"):
+            named = [{"name": name, "description": f"do {name}"} for name in commands.split()]
+            self._update("available_commands_update", availableCommands=named)
         if self._next == "ends":
             os._exit(3)
         self._cancelled.clear()
@@ -417,7 +424,12 @@ class FakeAgent:
             "type": role,
             "uuid": uuid.uuid4().hex,
             "parentUuid": _last_uuid(self._file),
-            "message": {"role": role, "content": content},
+            "cwd": str(self._directory),
+            "message": {
+                "role": role,
+                "content": content,
+                **({"stop_reason": "end_turn"} if role == "assistant" else {}),
+            },
         }
         with self._file.open("a") as file:
             file.write(json.dumps(record) + "\n")
