@@ -43,16 +43,16 @@ def bring(services: Services, row: InboxRow, argument: str) -> str:
     entry = chosen(services, row, said)
     if entry is None or entry.kind not in (EntryKind.NATIVE, EntryKind.SESSION):
         return OUTDATED.format("/sessions")
-    if not replaces and (way := _asks_first(services, row, f"/bring {HERE} {said}")):
-        return way
     session = services.store.sessions.get(entry.id) if entry.kind is EntryKind.SESSION else None
     if entry.kind is EntryKind.SESSION:
         if session is None or session.user_id != row.user_id:
             return f"{entry.title} is gone. Send `/sessions` for a new list."
         if not session.owner.is_cli:
             return f"**{session.shown_title}** lives at {session.link or session.owner.route} already."
-        if session.runs_on is None:
-            return _request(services, row, session)
+    if not replaces and (way := _asks_first(services, row, f"/bring {HERE} {said}")):
+        return way
+    if session is not None and session.runs_on is None:
+        return _request(services, row, session)
     runner = services.store.runners.get(row.user_id, entry.runner_id)
     if (refusal := _unusable(services, runner, BRING)) or runner is None:
         return refusal

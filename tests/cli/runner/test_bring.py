@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -85,11 +84,11 @@ def consent(machine: Machine, directories: dict[str, Path], *, bring: bool = Tru
 
 
 @pytest.fixture
-def home(machine: Machine, shop: Path) -> Iterator[Home]:
+def home(machine: Machine, shop: Path) -> Home:
     machine.settings = Settings(warm=0)
     machine.start()
     machine.wait(lambda: machine.proxy.calls("GET", ".*/turns"))
-    yield Home(machine)
+    return Home(machine)
 
 
 def test_a_session_is_listed_brought_worked_in_and_whole_afterwards(machine: Machine, shop: Path, home: Home) -> None:

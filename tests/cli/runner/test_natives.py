@@ -128,7 +128,7 @@ def test_an_agent_amid_a_turn_is_seen(
     assert is_amid_turn(Native("claude-code", path.stem, "", "", at, path, is_open)) is amid
 
 
-def message(role: str, content: str) -> dict[str, str]:
+def message(role: str, content: str) -> dict[str, object]:
     return {"role": role, "content": content}
 
 
@@ -136,6 +136,7 @@ def test_only_what_the_service_does_not_have_is_uploaded() -> None:
     said = [message("user", "one"), message("assistant", "1"), message("user", "two"), message("assistant", "2")]
     assert after_stored(said, said[:2], 2) == said[2:]
     assert after_stored(said, [], 2) == []
-    chat = [*said[:2], {**message("user", "a prompt"), "internal": True}, message("assistant", "1")]
+    prompt: dict[str, object] = {**message("user", "a prompt"), "internal": True}
+    chat = [*said[:2], prompt, message("assistant", "1")]
     assert after_stored(said, chat, 9) == said[2:]
     assert after_stored(said, [message("user", "something else")], 9) == []

@@ -1,6 +1,5 @@
 """What changed in a session's files: compared without reading or running anything of the repository."""
 
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -239,4 +238,4 @@ def test_nothing_is_written_into_the_repository(project: Path, tmp_path: Path) -
     (project / "a.txt").write_text("one\nthree\n")
     tree.answer("a.txt")
     assert files() == before
-    assert os.stat(tmp_path / "state" / "trees").st_mode & 0o77 == 0
+    assert (tmp_path / "state" / "trees").stat().st_mode & 0o77 == 0
