@@ -91,7 +91,7 @@ def test_a_taken_order_stores_one_session(world: World, order: Order) -> None:
 
 
 ENDS: dict[str, Callable[[World, Order], object]] = {
-    "is answered": lambda world, order: answer(world, order),
+    "is answered": answer,
     "is void": lambda world, order: void(world, order, Void.UNFINISHED, now=NOW + 200_000),
     "is taken again": lambda world, order: take(world, order, "c-2", now=NOW + LEASE),
     "lost its runner": lambda world, _: revoke(world),

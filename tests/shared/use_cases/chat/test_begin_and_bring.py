@@ -1,6 +1,6 @@
 """`/sessions`, `/bring` and `/new PROJECT`: one thread or a sentence, and never another session."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -11,9 +11,12 @@ from shared.errors import HandoffInFlight, Moved, OrderEnded, UnknownSession
 from shared.ports.inbound import WebhookRequest
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.chat.session_list import WAITS
+from shared.use_cases.runners.claim_machine_turn import MachineClaim, begin_turn, claim_machine_turn
+from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.move_by_order import Made, add_messages, make_session, request_by_order
 from shared.use_cases.runners.register import revoke_runner
 from shared.use_cases.runners.take_order import OrderAnswer, OrderName
+from shared.use_cases.runners.take_result import MachineResult, take_result
 from shared.use_cases.sessions.save_session import save_session
 from tests.support.machine import Machine, post, press
 from tests.support.use_case_world import HOME, USER, World
@@ -52,31 +55,26 @@ def brought(world: World, machine: Machine) -> Place:
     return world.current("brought").owner
 
 
-def claimed(machine: Machine, session_id: str) -> Machine:
-    turn = machine.world.current(session_id).turn
-    assert turn is not None
-    machine.claimed = None
-    from shared.use_cases.runners.claim_machine_turn import begin_turn, claim_machine_turn  # noqa: PLC0415
-    from shared.use_cases.runners.live_turn import TurnName  # noqa: PLC0415
+@dataclass
+class Claimed:
+    """The begun turn of a session that was brought or began."""
 
-    name = TurnName(machine.user, machine.id, session_id, turn.id)
-    machine.claimed = claim_machine_turn(machine.world.services, name, claim_id="c-1", previous_fence=None)
-    begin_turn(machine.world.services, replace(name, fence=1))
-    return _Of(machine, replace(name, fence=1))  # type: ignore[return-value]
-
-
-class _Of:
-    """A claimed turn of a session with another id than the usual one."""
-
-    def __init__(self, machine: Machine, name: object) -> None:
-        self.machine, self.named = machine, name
+    world: World
+    name: TurnName
+    claim: MachineClaim
 
     def result(self, reply: str, native_id: str = "") -> None:
-        from shared.use_cases.runners.take_result import MachineResult, take_result  # noqa: PLC0415
+        done = MachineResult("d" * 64, [{"role": "assistant", "content": reply}], reply, [], native_id=native_id)
+        take_result(self.world.services, self.name, done)
 
-        messages = [{"role": "assistant", "content": reply}]
-        done = MachineResult("d" * 64, messages, reply, [], native_id=native_id)
-        take_result(self.machine.world.services, self.named, done)  # type: ignore[arg-type]
+
+def claimed(machine: Machine, session_id: str) -> Claimed:
+    services, turn = machine.world.services, machine.world.current(session_id).turn
+    assert turn is not None
+    name = TurnName(machine.user, machine.id, session_id, turn.id)
+    claim = claim_machine_turn(services, name, claim_id="c-1", previous_fence=None)
+    begin_turn(services, replace(name, fence=1))
+    return Claimed(machine.world, replace(name, fence=1), claim)
 
 
 # --- list
@@ -280,8 +278,7 @@ def test_a_session_begins_with_the_persons_words_alone(world: World, machine: Ma
     assert handoff is not None
     world.process(handoff)
     turn = claimed(machine, "begun")
-    assert machine.claimed is not None
-    assert [word.text for word in machine.claimed.words] == ["build a till"]
+    assert [word.text for word in turn.claim.words] == ["build a till"]
     turn.result("I begin.", native_id="n-new")
     world.turns()
     session = world.current("begun")
