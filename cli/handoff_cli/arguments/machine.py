@@ -118,8 +118,9 @@ try it:
   handoff send telegram --from claude-code  # your Claude Code goes on in the thread
 
 what may run:
-  Only sessions that `handoff send --from` handed over from this machine. Each step that the
-  agent asks for is asked in the thread. The token needs the scope `run`.
+  Only sessions that `handoff send --from` handed over from this machine, or that you began or
+  brought from a chat in a directory that `handoff projects` lists. Each step that the agent asks
+  for is asked in the thread. The token needs the scope `run`.
 
 settings, in ~/.config/handoff/runner.toml:
   allow_always = true               # also offer buttons that allow a kind of step for good
