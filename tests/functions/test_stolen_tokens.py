@@ -187,7 +187,7 @@ ATTEMPTS: dict[str, Callable[[MemoryApi, httpx.Client], bool]] = {
 }
 
 
-OVER = {
+OVER: dict[Callable[[MemoryApi, httpx.Client], bool], set[str]] = {
     moves_by_an_order: {"ended", "unknown_session"},
     moves_another_by_an_order: {"ended", "unknown_session", "unknown_order", "conflict"},
 }
@@ -221,7 +221,7 @@ def test_a_stolen_token_can_do_what_the_table_says(api: MemoryApi, attempt: str,
 
     assert succeeded is (rows()[attempt][scope] == "yes")
     refused = {problem_code(answer) for answer in answers if answer.is_error}
-    assert refused <= {"missing_scope", "not_found", *OVER.get(ATTEMPTS[attempt], ())}
+    assert refused <= {"missing_scope", "not_found", *OVER.get(ATTEMPTS[attempt], set())}
 
 
 def test_what_a_thief_linked_is_told_and_taken_back(api: MemoryApi) -> None:

@@ -50,6 +50,7 @@ class Telegram(HttpWire):
             "getchat": ("read", bot.get_chat),
             "getchatmember": ("read", bot.get_chat_member),
             "createforumtopic": ("open_thread", bot.create_forum_topic),
+            "closeforumtopic": ("edit", bot.close_forum_topic),
             "sendmessage": ("send", bot.send_message),
             "editmessagetext": ("edit", bot.edit_message_text),
             "sendchataction": ("typing", bot.send_chat_action),

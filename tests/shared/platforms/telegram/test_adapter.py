@@ -107,3 +107,11 @@ def test_an_answer_to_a_press_has_one_line(simulator: Simulator) -> None:
     assert first["text"].startswith("Two lines 🚀")
     assert len(first["text"].encode("utf-16-le")) // 2 <= 200
     assert "text" not in second
+
+
+def test_a_topic_is_closed_and_no_other_chat(simulator: Simulator) -> None:
+    adapter = adapter_for(simulator)
+    topic = adapter.open_thread(Place("telegram", FORUM), "Fix", key="a", people=[])
+    for place in (topic, topic, topic.home):
+        adapter.close_thread(place)
+    assert [call.name for call in simulator.calls].count("closeForumTopic") == 2
