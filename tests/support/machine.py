@@ -43,9 +43,9 @@ def post(world: World, place: Place, event_id: str, text: str, *, sender: str = 
     world.messages()
 
 
-def press(world: World, place: Place, button: str, *, sender: str = "ada-there") -> str:
+def press(world: World, place: Place, button: str, *, sender: str = "ada-there", event: str = "pressed") -> str:
     """A button is pressed; returns what the person is told."""
-    body = f"pressed-{len(world.platform.acknowledged)}|{place.thread or ''}|{button}|m1|{sender}".encode()
+    body = f"{event}|{place.thread or ''}|{button}|m1|{sender}".encode()
     receive_message(world.services, "chat", WebhookRequest(body, {"signature": "good"}))
     told = world.platform.acknowledged[-1][1]
     world.messages()

@@ -18,7 +18,8 @@ from shared.use_cases.runners.register import revoke_runner
 from shared.use_cases.runners.take_order import OrderAnswer, OrderName
 from shared.use_cases.runners.take_result import MachineResult, take_result
 from shared.use_cases.sessions.save_session import save_session
-from tests.support.machine import Machine, post, press
+from tests.support import machine as support
+from tests.support.machine import Machine, post
 from tests.support.use_case_world import HOME, USER, World
 
 MADE = Made("brought", "claude-code", "n-9", "shop", "The till")
@@ -29,6 +30,11 @@ WORDS = [{"role": "user", "content": "Repair it"}, {"role": "assistant", "conten
 @pytest.fixture
 def machine(world: World) -> Machine:
     return Machine(world, projects=("shop",))
+
+
+def press(world: World, place: Place, button: str, **more: str) -> str:
+    """Each press is an event of its own."""
+    return support.press(world, place, button, event=f"pressed-{len(world.platform.acknowledged)}", **more)
 
 
 def texts(world: World, place: Place = HOME) -> str:
