@@ -35,6 +35,18 @@ WRITE = ("unauthenticated", "missing_scope", "invalid_request", "conflict", "int
 CREATED: dict[int | str, dict[str, Any]] = {201: {"model": SessionView}}
 BODY = (*WRITE, "malformed_json", "body_too_large", "encoded_body")
 PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configured", "place_busy")
+HANDOFF = (
+    "no_home",
+    "write_first",
+    "not_shareable",
+    "idempotency_key_reused",
+    "unknown_session",
+    "moved",
+    "session_busy",
+    "handoff_in_flight",
+    "too_many_open_handoffs",
+    "too_many_turns",
+)
 
 
 @router.put("/sessions/{session_id}", responses=CREATED | refusals(*BODY, "unknown_session", "unknown_runner"))
@@ -145,17 +157,8 @@ def post_notices(
     responses=refusals(
         *BODY,
         *PLATFORM,
-        "no_home",
-        "write_first",
-        "not_shareable",
-        "idempotency_key_reused",
-        "unknown_session",
-        "moved",
+        *HANDOFF,
         "out_of_sequence",
-        "session_busy",
-        "handoff_in_flight",
-        "too_many_open_handoffs",
-        "too_many_turns",
         "storage_full",
         "unknown_runner",
     ),

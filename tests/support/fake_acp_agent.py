@@ -116,6 +116,10 @@ class FakeAgent:
             **({"_meta": {"steering": {"supported": True}}} if os.environ.get("FAKE_ACP_STEERS") else {}),
         }
 
+    async def session_new(self, params: Json) -> Json:
+        self._open({**params, "sessionId": str(uuid.uuid4())}, "new")
+        return {"sessionId": self._session, "modes": MODES, "configOptions": self._options()}
+
     async def session_resume(self, params: Json) -> Json:
         self._open(params, "resume")
         return {"modes": MODES, "configOptions": self._options()}
@@ -181,6 +185,9 @@ class FakeAgent:
         _log("prompt", text)
         for block in params["prompt"][1:]:
             _log("block", json.dumps(block, sort_keys=True))
+        if commands := os.environ.get("FAKE_ACP_COMMANDS"):
+            named = [{"name": name, "description": f"do {name}"} for name in commands.split()]
+            self._update("available_commands_update", availableCommands=named)
         if self._next == "ends":
             os._exit(3)
         self._cancelled.clear()
@@ -434,7 +441,12 @@ class FakeAgent:
             "type": role,
             "uuid": uuid.uuid4().hex,
             "parentUuid": _last_uuid(self._file),
-            "message": {"role": role, "content": content},
+            "cwd": str(self._directory),
+            "message": {
+                "role": role,
+                "content": content,
+                **({"stop_reason": "end_turn"} if role == "assistant" else {}),
+            },
         }
         with self._file.open("a") as file:
             file.write(json.dumps(record) + "\n")

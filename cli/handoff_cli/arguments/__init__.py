@@ -26,7 +26,7 @@ GROUPS = {
     "look": ("sessions", "history", "export", "platforms", "homes", "doctor"),
     "people and access": ("link", "unlink", "invite", "login", "tokens", "config"),
     "run it": ("deploy", "destroy", "backup", "restore", "data"),
-    "agents and shell": ("install", "uninstall", "run", "runners", "mcp", "completion"),
+    "agents and shell": ("install", "uninstall", "run", "runners", "projects", "mcp", "completion"),
 }
 """Every command that people type, by subject, as `--help` lists them. A new user needs the first five."""
 
@@ -58,6 +58,7 @@ def parser(prog: str) -> Program:
         deployment.deploy,
         machine.data,
         machine.run,
+        machine.projects,
         account.tokens,
         account.config,
         inside.inside,

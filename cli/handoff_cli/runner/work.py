@@ -25,6 +25,7 @@ from handoff_cli.runner.questions.shown import shown
 from handoff_cli.runner.results import result_body
 from handoff_cli.runner.runner import Runner
 from handoff_cli.runner.wire.verdicts import Answer
+from handoff_cli.runner.working_tree import WorkingTree
 
 _CONFIRM_SECONDS = 30.0
 _FINISH_SHARE = 0.3
@@ -104,9 +105,10 @@ class Work:
             messages=record.messages(reply),
             given=[*self._given, *self._choices.rows],
             answered=self._choices.answered,
-            native_id=self._agent.session.native_id,
+            native_id="" if self._agent.began and outcome.outcome == "failed" else self._agent.session.native_id,
             summary={"steps": record.steps, "files": record.files, "seconds": self._exchange.seconds},
             usage=record.usage if "usage" in self._runner.service.accepts else None,
+            commands=self._agent.commands if "commands" in self._runner.service.accepts else None,
         )
 
     def tell_answered(self) -> None:
@@ -176,8 +178,19 @@ class Work:
             return await self._prompt(again, self._claim["words"])
 
     async def _open(self) -> None:
-        await self._agent.open(self._exchange.notice)
+        noted = asyncio.create_task(asyncio.to_thread(self._note_files))
+        try:
+            await self._agent.open(self._exchange.notice)
+        finally:
+            await noted
         await self._agent.apply(self._claim.get("dials") or {})
+
+    def _note_files(self) -> None:
+        """How the files are as the session comes, before the agent is prompted: `/diff` compares with that."""
+        session = self._agent.session
+        tree = WorkingTree(self._runner.state, session.session_id, Path(session.directory))
+        if self._claim.get("kind") == "kickoff" or not tree.has_base:
+            tree.note(self._entry.turn_id)
 
     async def _prompt(self, text: str, words: Sequence[Json]) -> str:
         """Prompt the agent with the files of those words that are in the text, and give it what the user says meanwhile."""

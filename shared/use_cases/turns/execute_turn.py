@@ -37,6 +37,10 @@ SHARED_AT_KICKOFF = (
     "This thread is shared: other people in it that this service knows may talk to the agent. "
     "Send /share off to end it."
 )
+READY = (
+    "A new session begins here, from a chat. Do nothing yet: answer in one short sentence that you are ready, and wait "
+    "for my first message."
+)
 AWAY_AT_KICKOFF = (
     "Your own machine was away, so the model of this service confirmed this. Your next messages wait for your machine; "
     "send /cloud to let the model answer them."
@@ -191,7 +195,11 @@ def _after_conflict(services: Services, claimed: Claimed) -> None:
 
 
 def kickoff_message(session: Session, handoff: Handoff) -> Message:
-    """The kickoff prompt, marked internal so that clients do not show it."""
+    """The kickoff prompt, marked internal so that clients do not show it; of a session that begins, its first words."""
+    if handoff.begins and handoff.message:
+        return {"role": "user", "content": handoff.message, "id": handoff.kickoff_turn}
+    if handoff.begins:
+        return {"role": "user", "content": READY, "internal": True, "id": handoff.kickoff_turn}
     origin = "the terminal" if handoff.origin.is_cli else f"a {handoff.origin.platform} chat"
     prompt = (
         f"This session ({session.shown_title}) was just handed off from {origin} to this "

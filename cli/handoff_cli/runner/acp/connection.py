@@ -1,6 +1,7 @@
 """One open session of one agent process over ACP. Every call may raise AgentFailed."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from handoff_cli.runner.acp.process import AgentProcess
 from handoff_cli.runner.agents.spec import AgentSpec
 
 _PROTOCOL = 1
+NATIVE_ID = re.compile(r"[!-~]{1,200}")
 _SETTLE_SECONDS = 0.3
 _AUTH_REQUIRED = -32000
 _STEER_SECONDS = 10.0
@@ -44,14 +46,18 @@ class Connection:
         self._prompt: asyncio.Task[schema.PromptResponse] | None = None
         self._opened = False
 
-    async def open(self, directory: Path, *, choices: bool = False) -> None:
-        """Open the session by its own id, and let the agent ask before each step; also for `choices`. Raises SessionBusy."""
+    async def open(self, directory: Path, *, choices: bool = False) -> str:
+        """Open the session by its own id, or begin one; returns the id. The agent asks before each step, also for `choices`.
+
+        Raises SessionBusy.
+        """
         try:
             async with asyncio.timeout(self._spec.open_seconds):
                 opened = await self._open(await self._initialize(choices=choices), str(directory))
                 self._client.options.took(getattr(opened, "config_options", None))
                 await self._client.modes.begin(opened)
                 self._opened = True
+                return self._native_id
         except TimeoutError as error:
             raise AgentFailed(f"{self._spec.title} did not open the session in time.") from error
 
@@ -105,6 +111,11 @@ class Connection:
     def heard(self) -> int:
         """The number of updates that came."""
         return self._client.heard
+
+    @property
+    def commands(self) -> dict[str, str] | None:
+        """The agent's own commands with what they do; None if it did not tell them."""
+        return self._client.commands
 
     @property
     def memory(self) -> str:
@@ -185,6 +196,12 @@ class Connection:
         return able
 
     async def _open(self, able: schema.AgentCapabilities, directory: str) -> Any:
+        if not self._native_id:
+            begun = await self._call(self._acp.new_session(cwd=directory, mcp_servers=[]))
+            if not begun.session_id or not NATIVE_ID.fullmatch(begun.session_id):
+                raise AgentFailed(f"{self._spec.title} gave its new session no id that can be used.")
+            self._native_id = begun.session_id
+            return begun
         about: dict[str, Any] = {"cwd": directory, "session_id": self._native_id, "mcp_servers": []}
         sessions = able.session_capabilities
         if self._spec.opens == "resume" and sessions is not None and sessions.resume is not None:

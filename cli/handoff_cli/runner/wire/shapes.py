@@ -107,6 +107,22 @@ class Taken(Shape):
     state: str
 
 
+class MadeSession(Taken):
+    message_count: int
+
+
+class AddedMessages(Shape):
+    message_count: int
+
+
+class RequestedHandoff(Shape):
+    handoff_id: str
+
+
+MOVES: dict[str, type[Shape]] = {"session": MadeSession, "messages": AddedMessages, "handoff": RequestedHandoff}
+"""Answers to the calls of an order that moves a session."""
+
+
 class Messages(Shape):
     messages: list[dict[str, Any]]
     next: int | None = None
