@@ -493,6 +493,12 @@ FAULTS = [
         "",
     ),
     Fault(
+        "a body of any number of small chunks is parsed",
+        "local/server/http_connections.py",
+        "            if self._spare < 0:\n",
+        "            if False:\n",
+    ),
+    Fault(
         "a chat is not told that it is no home any more",
         "shared/use_cases/people/set_home.py",
         "if before is not None and before != home:",
