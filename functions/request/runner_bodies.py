@@ -13,6 +13,7 @@ from shared.domain.questions import CHOICE, Option, Question, QuestionState
 from shared.domain.usage import MICROS, TurnUsage
 from shared.use_cases.runners.claim_machine_turn import MachineClaim
 from shared.use_cases.runners.report_turn import Asked, Report, ReportAnswer
+from shared.use_cases.runners.send_file import Became, Send
 
 Short = Annotated[str, StringConstraints(max_length=200), WHOLE]
 EventId = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
@@ -20,6 +21,7 @@ Number = Annotated[int, Field(ge=1, le=999_999)]
 OrderKind = Annotated[str, StringConstraints(pattern=r"^[a-z]{1,20}$")]
 MOST_QUESTIONS = 20
 MOST_OPTIONS = 20
+MOST_SENT = 20
 
 
 class AgentBody(Body):
@@ -44,11 +46,13 @@ class RunnerBody(Body):
 class RegisteredRunner(RunnerView):
     """A runner, its user, and the rhythm in which it polls and renews.
 
-    `accepts` names what this service takes from runners beyond the first version of these calls.
+    `accepts` names what this service takes from runners beyond the first version of these calls, `file_limit` is the size
+    of the largest file that it stores.
     """
 
     user: str
-    accepts: list[str] = Field(default_factory=lambda: ["choices", "orders", "usage"])
+    accepts: list[str] = Field(default_factory=lambda: ["choices", "orders", "sends", "usage"])
+    file_limit: int
     poll_after_ms: int
     lease_seconds: int
 
@@ -100,7 +104,7 @@ class ClaimedTurn(BaseModel):
     """A claimed turn. The agent must not be prompted before `begin` succeeds.
 
     `answers` go into the first prompt; their ids are acknowledged as those of words are. `dials` are what the person has
-    chosen of the agent.
+    chosen of the agent. `shared`: others read the thread too.
     """
 
     session_id: str
@@ -119,6 +123,7 @@ class ClaimedTurn(BaseModel):
     deadline_in: int | None
     title: str
     platform: str
+    shared: bool
 
     @classmethod
     def of(cls, claim: MachineClaim, *, now: int, lease_seconds: int) -> "ClaimedTurn":
@@ -143,6 +148,7 @@ class ClaimedTurn(BaseModel):
             deadline_in=max(0, (claim.handoff.deadline - now) // 1000) if claim.handoff else None,
             title=session.shown_title,
             platform=claim.offer.place.platform,
+            shared=session.shared,
         )
 
 
@@ -226,6 +232,23 @@ class AskBody(Body):
         )
 
 
+class SendBody(Body):
+    """A file of the session to post in the thread, under a number that is new in this claim; it is named in each report until
+    the answer decides it.
+
+    `path` is where the user finds it on the machine. `asked` is the question that allowed it.
+    """
+
+    n: Number
+    file: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    caption: Annotated[str, StringConstraints(max_length=8000), WHOLE] = ""
+    path: Annotated[str, StringConstraints(max_length=4096), WHOLE] = ""
+    asked: Number | None = None
+
+    def domain(self) -> Send:
+        return Send(self.n, self.file, self.caption, self.path, self.asked)
+
+
 class EventsBody(FenceBody):
     """Report on a turn at work; also its heartbeat. `seq` grows with each report.
 
@@ -237,6 +260,7 @@ class EventsBody(FenceBody):
     progress: ProgressBody | None = None
     ask: Annotated[list[AskBody], Field(max_length=MOST_QUESTIONS, default_factory=list)]
     acknowledged: Annotated[list[EventId], Field(max_length=100, default_factory=list)]
+    send: Annotated[list[SendBody], Field(max_length=MOST_SENT, default_factory=list)]
 
     def domain(self) -> Report:
         progress = self.progress
@@ -249,6 +273,7 @@ class EventsBody(FenceBody):
             acknowledged=self.acknowledged,
             given=progress.given if progress else 0,
             waiting=progress.waiting if progress else 0,
+            sends=[send.domain() for send in self.send],
         )
 
 
@@ -279,12 +304,23 @@ class DecisionView(BaseModel):
         )
 
 
+class SentView(BaseModel):
+    """What became of a file of the report. `waiting`: not decided yet. `ask`: others read the thread, so a question has to
+    allow it. `rejected`: the user does not get it, and `reason` says why. `doubtful`: nobody can know, and it is over."""
+
+    n: int
+    state: Became
+    reason: str | None
+
+
 class EventsView(BaseModel):
-    """Decisions and messages since; both repeat until they are acknowledged (`q<n>`, or the id of the message)."""
+    """Decisions and messages since; both repeat until they are acknowledged (`q<n>`, or the id of the message). `sent` says
+    what became of each `send` of the report."""
 
     lease_seconds: int
     decided: list[DecisionView]
     steered: list[WordView]
+    sent: list[SentView]
 
     @classmethod
     def of(cls, answer: ReportAnswer, *, lease_seconds: int) -> "EventsView":
@@ -292,6 +328,7 @@ class EventsView(BaseModel):
             lease_seconds=lease_seconds,
             decided=[DecisionView.of(one, one.words or answer.texts.get(one.number)) for one in answer.decided],
             steered=[WordView(id=word.id, text=word.text) for word in answer.steered],
+            sent=[SentView(n=one.number, state=one.state, reason=one.reason or None) for one in answer.sent],
         )
 
 

@@ -13,6 +13,8 @@ from handoff_cli.runner.agents.spec import DoesNotAsk, Installed
 from handoff_cli.runner.machine.locks import Lock
 from handoff_cli.runner.machine.native_file import NativeFile
 from handoff_cli.runner.machine.sessions import HandedOver
+from handoff_cli.runner.outgoing.names import IN_WORDS
+from handoff_cli.runner.outgoing.tool import server_for
 from handoff_cli.runner.runner import Runner
 
 _MINUTE = 60.0
@@ -107,6 +109,8 @@ class Agent:
             raise AgentFailed(f"{self.title} has no open session.")
         connection, rest, self._rest = self._connection, self._rest, None
         heard = connection.heard
+        if connection.is_new and self._sends and self.installed.spec.tools == "named":
+            text = f"{text}\n\n{IN_WORDS}"
         try:
             return await connection.prompt(text, audience)
         except AgentFailed as problem:
@@ -213,7 +217,14 @@ class Agent:
             raise AgentFailed(f"{spec.title} cannot be started in {directory}: {error.strerror}.") from error
         self._connection = Connection(spec, process, self.session.native_id)
         process.note(self._lock, self.session)
-        await self._connection.open(directory, choices="choices" in self._runner.service.accepts)
+        accepts = self._runner.service.accepts
+        server = server_for(self.session.session_id, self._runner.state) if self._sends else None
+        await self._connection.open(directory, choices="choices" in accepts, server=server)
+
+    @property
+    def _sends(self) -> bool:
+        """Whether it has a tool to send files."""
+        return self.installed.spec.tools != "no" and "sends" in self._runner.service.accepts
 
     async def _close(self, patience: float | None = None) -> None:
         if self._connection is not None:

@@ -44,7 +44,7 @@ class Program:
         self._at_work: dict[Key, asyncio.Task[Any]] = {}
         self._working: dict[Key, Agent] = {}
         self._warm = Warm(runner)
-        self._channel = Channel(runner.state, {"release": self._release})
+        self._channel = Channel(runner.state, {"release": self._release, "send": runner.live.send})
         self._answered = asyncio.Event()
         self._refused: set[str] = set()
         self._done: dict[str, float] = {}

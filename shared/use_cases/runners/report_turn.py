@@ -15,6 +15,7 @@ from shared.use_cases.retry import on_conflict
 from shared.use_cases.row_messages import text_for_agent
 from shared.use_cases.runners.claim_machine_turn import Word
 from shared.use_cases.runners.live_turn import TurnName, live_turn
+from shared.use_cases.runners.send_file import Send, Sent, send_file
 
 AGAIN_EVERY = 30_000
 """Milliseconds after which an open question is looked at again: its message may not have been sent."""
@@ -52,11 +53,12 @@ class Report:
     acknowledged: Sequence[str] = ()
     given: int = 0
     waiting: int = 0
+    sends: Sequence[Send] = ()
 
 
 @dataclass(frozen=True)
 class ReportAnswer:
-    """The answer to a report; it repeats what the runner has not acknowledged.
+    """The answer to a report; it repeats what the runner has not acknowledged. `sent` is about the files in the report.
 
     `texts` are the words of messages that have answered questions, by the number of the question.
     """
@@ -64,6 +66,7 @@ class ReportAnswer:
     decided: Sequence[Question]
     steered: Sequence[Word]
     texts: Mapping[int, str] = field(default_factory=dict)
+    sent: Sequence[Sent] = ()
 
 
 def report_turn(services: Services, name: TurnName, report: Report) -> ReportAnswer:
@@ -76,19 +79,22 @@ def _report(services: Services, name: TurnName, report: Report) -> ReportAnswer:
     _renew(services, session, offer)
     for asked in report.asked:
         session = _ask(services, session, offer, asked)
+    sent = [send_file(services, session, offer, send) for send in report.sends]
     known = services.store.questions.of(session.id, offer.id, fence=name.fence)
     # Before the questions: words that have answered one must not be given once more when it is gone.
     services.store.machine_turns.acknowledge(offer, [*report.acknowledged, *_rows_of_acknowledged(known, report)])
     _acknowledge_earlier(services, session, offer, report)
     questions = _questions(services, offer, known, report)
-    if _note(services, offer, name.fence, report) or report.asked:
+    if _note(services, offer, name.fence, report) or report.asked or any(one.is_new for one in sent):
         send_show(services, offer, why=f"{name.fence} {report.seq}")
-    elif any(question.state is QuestionState.OPEN for question in questions):
+    elif any(question.state is QuestionState.OPEN for question in questions) or any(
+        one.state == "waiting" for one in sent
+    ):
         # What could not be posted is posted now; the queue drops the repeats of one half minute.
         send_show(services, offer, why=f"open {name.fence} {services.clock.now() // AGAIN_EVERY}")
     steered = _steered(services, session, offer, report, answering={one.row for one in known})
     decided = [question for question in questions if question.state in DECIDED]
-    return ReportAnswer(decided, steered, _texts(services, session, offer, decided))
+    return ReportAnswer(decided, steered, _texts(services, session, offer, decided), sent)
 
 
 def _renew(services: Services, session: Session, offer: Offer) -> None:

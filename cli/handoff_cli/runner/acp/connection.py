@@ -38,12 +38,19 @@ class Connection:
         self._acp = acp.connect_to_agent(
             cast("Any", self._client), cast("Any", Lines(process.reader, process.writer)), use_unstable_protocol=True
         )
+        self._servers: list[schema.McpServerStdio] = []
         self._steers = False
         self._prompt: asyncio.Task[schema.PromptResponse] | None = None
         self._opened = False
 
-    async def open(self, directory: Path, *, choices: bool = False) -> None:
-        """Open the session by its own id, and let the agent ask before each step; also for `choices`. Raises SessionBusy."""
+    async def open(
+        self, directory: Path, *, choices: bool = False, server: schema.McpServerStdio | None = None
+    ) -> None:
+        """Open the session by its own id, and let the agent ask before each step; also for `choices`. Raises SessionBusy.
+
+        `server` has tools for the agent.
+        """
+        self._servers = [server] if server else []
         try:
             async with asyncio.timeout(self._spec.open_seconds):
                 opened = await self._open(await self._initialize(choices=choices), str(directory))
@@ -89,6 +96,11 @@ class Connection:
     def is_open(self) -> bool:
         """Whether the session is open in it, and its mode is set."""
         return self._opened and self._process.exit_code is None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has not been prompted."""
+        return self._prompt is None
 
     @property
     def is_idle(self) -> bool:
@@ -173,7 +185,9 @@ class Connection:
         return answer.agent_capabilities or schema.AgentCapabilities()
 
     async def _open(self, able: schema.AgentCapabilities, directory: str) -> Any:
-        about: dict[str, Any] = {"cwd": directory, "session_id": self._native_id, "mcp_servers": []}
+        about: dict[str, Any] = {"cwd": directory, "session_id": self._native_id, "mcp_servers": self._servers}
+        if self._servers:
+            about |= self._spec.opened_with
         sessions = able.session_capabilities
         if self._spec.opens == "resume" and sessions is not None and sessions.resume is not None:
             return await self._call(self._acp.resume_session(**about))
