@@ -39,6 +39,7 @@ class Settings:
     file_bytes: int = 25_000_000  # of one file
     file_days: int = 30  # how long files are kept
     files_bucket: str = ""
+    agent_sees: bool = False  # whether the model takes pictures
     metrics_stack: str = ""  # the name under which metrics are kept; empty: none are written
     log_level: str = "INFO"
 
@@ -61,6 +62,7 @@ class Settings:
             strikes=int(environment.get("HANDOFF_STRIKES") or cls.strikes),
             limits=_limits(environment, cls.limits),
             file_bytes=int(environment.get("HANDOFF_MAX_FILE_MEGABYTES") or cls.file_bytes // MEGABYTE) * MEGABYTE,
+            agent_sees=environment.get("HANDOFF_AGENT_SEES") == "yes",
             file_days=int(environment.get("HANDOFF_FILE_DAYS") or cls.file_days),
             **given,  # type: ignore[arg-type]  # names and types are those of the two tables below
             **times,  # type: ignore[arg-type]  # likewise

@@ -34,7 +34,7 @@ from shared.use_cases.run_doctor import run_doctor
 router = APIRouter(default_response_class=Json)
 Limit = Annotated[int, Query(ge=1, le=200)]
 BYTES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
+    200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}},
     302: {"description": "The bytes are at `Location`, for a minute. Send no token there."},
 }
 READ = ("unauthenticated", "missing_scope", "internal")

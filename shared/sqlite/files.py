@@ -46,7 +46,8 @@ class Incoming:
             raise FileMismatch
         os.fsync(self._file.fileno())
         self._file.close()
-        self._target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for directory in (self._target.parent.parent, self._target.parent):  # a mode is not that of the parents
+            directory.mkdir(mode=0o700, exist_ok=True)
         self._path.replace(self._target)
         _sync(self._target.parent)
 

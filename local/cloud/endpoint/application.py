@@ -11,7 +11,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from local.cloud.endpoint.signatures import SignatureError, service_of, verify
 
 # Signing names whose requests the prefix of X-Amz-Target assigns to one moto application.
-CACHED = frozenset({"cloudformation", "dynamodb", "iam", "sqs", "ssm", "sts"})
+CACHED = frozenset({"cloudformation", "dynamodb", "iam", "s3", "sqs", "ssm", "sts"})
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Any], Iterable[bytes]]

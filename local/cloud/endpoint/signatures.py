@@ -37,11 +37,6 @@ def service_of(environ: Mapping[str, Any]) -> str:
     return str(environ["HTTP_AUTHORIZATION"]).split("/")[3] if "HTTP_AUTHORIZATION" in environ else "s3"
 
 
-def key_of(environ: Mapping[str, Any]) -> str:
-    """The access key of a presigned URL; empty for another request."""
-    return dict(parse_qsl(environ.get("QUERY_STRING", ""))).get("X-Amz-Credential", "").partition("/")[0]
-
-
 def _verify_presigned(environ: Mapping[str, Any], body: bytes, known: Mapping[str, Credentials]) -> None:
     """A presigned URL of S3: the signature binds method, path, query and the named headers, for some time."""
     query = dict(parse_qsl(environ["QUERY_STRING"], keep_blank_values=True))

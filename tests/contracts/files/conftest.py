@@ -3,13 +3,11 @@
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from botocore.config import Config
 
 from shared.aws.files import S3Files
 from shared.errors import FileMismatch
@@ -29,7 +27,7 @@ class Case:
     send: Callable[[Upload, bytes, int], bool]
 
 
-def memory_case(_: Path) -> Case:
+def memory_case() -> Case:
     files = MemoryFiles()
 
     def send(upload: Upload, content: bytes, _: int) -> bool:
@@ -57,8 +55,8 @@ def directory_case(path: Path) -> Case:
     return Case(files, send)
 
 
-def s3_case(_: Path) -> Case:
-    client = _engine().client("s3", config=Config(signature_version="s3v4"))
+def s3_case(engine: "Engine") -> Case:
+    client = engine.client("s3")
     bucket = f"files-{secrets.token_hex(8)}"
     client.create_bucket(Bucket=bucket)
     files = S3Files(client, bucket)
@@ -70,16 +68,6 @@ def s3_case(_: Path) -> Case:
     return Case(files, send)
 
 
-@cache
-def _engine() -> "Engine":
-    from local.cloud.engine import Engine  # noqa: PLC0415  # moto takes seconds
-
-    return Engine.start()
-
-
-CASES: dict[str, Callable[[Path], Case]] = {"memory": memory_case, "directory": directory_case, "s3": s3_case}
-
-
 @pytest.fixture(
     params=[
         "memory",
@@ -88,4 +76,6 @@ CASES: dict[str, Callable[[Path], Case]] = {"memory": memory_case, "directory": 
     ]
 )
 def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
-    return CASES[request.param](tmp_path)
+    if request.param == "s3":
+        return s3_case(request.getfixturevalue("engine"))
+    return memory_case() if request.param == "memory" else directory_case(tmp_path)
