@@ -386,9 +386,9 @@ class FakeAgent:
         """A server is told nothing of this process but what the session was opened with."""
         server = self._servers[0]
         environ = {one["name"]: one["value"] for one in server["env"]}
-        pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
+        pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            server["command"], *server["args"], env=environ, cwd=self._directory, **pipes
+            server["command"], *server["args"], env=environ, cwd=self._directory, stdin=pipe, stdout=pipe
         )
         assert process.stdin
         assert process.stdout

@@ -23,12 +23,14 @@ def parts(number: int = 1, fence: int = 1, text: str = "the plot") -> list[OutPa
     return [first, replace(first, number=1, part=Part("the rest"), file=None)]
 
 
-def enter(world: World, session: Session, allowed: Question | None = None, **more: int) -> None:
-    world.store.sends.enter(session, parts(**more), allowed=allowed, now=NOW)
+def enter(world: World, session: Session, allowed: Question | None = None, number: int = 1) -> None:
+    world.store.sends.enter(session, parts(number), allowed=allowed, now=NOW)
 
 
-def sent(world: World) -> list[tuple[str, int, str | None]]:
-    return [(part.turn_id, part.number, part.file and part.file.name) for part in world.store.sends.of("s-1", "t-1")]
+def sent(world: World) -> list[tuple[str, int, str]]:
+    return [
+        (part.turn_id, part.number, part.file.name if part.file else "") for part in world.store.sends.of("s-1", "t-1")
+    ]
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def test_a_file_waits_in_the_outbox_with_the_rest_of_its_caption(world: World, s
     enter(world, session)
     enter(world, session, number=2)
     first, second = journal_of("t-1", 1, 1), journal_of("t-1", 1, 2)
-    assert sent(world) == [(first, 0, "plot.png"), (first, 1, None), (second, 0, "plot.png"), (second, 1, None)]
+    assert sent(world) == [(first, 0, "plot.png"), (first, 1, ""), (second, 0, "plot.png"), (second, 1, "")]
     (file, rest) = world.store.outbox.journal("s-1", first)
     assert (file.file, file.part.text, file.state, rest.part.text) == (FILE, "the plot", "waiting", "the rest")
     assert world.store.outbox.journal("s-1", "t-1") == [], "the reply is another journal"
