@@ -11,7 +11,7 @@ from functions.views import RunnerView
 from shared.domain.progress import Summary
 from shared.domain.questions import CHOICE, Option, Question, QuestionState
 from shared.domain.usage import MICROS, TurnUsage
-from shared.use_cases.runners.claim_machine_turn import MachineClaim
+from shared.use_cases.runners.claim_machine_turn import MachineClaim, Word
 from shared.use_cases.runners.report_turn import Asked, Report, ReportAnswer
 from shared.use_cases.runners.send_file import Became, Send
 
@@ -51,7 +51,7 @@ class RegisteredRunner(RunnerView):
     """
 
     user: str
-    accepts: list[str] = Field(default_factory=lambda: ["choices", "orders", "sends", "usage"])
+    accepts: list[str] = Field(default_factory=lambda: ["choices", "files", "orders", "sends", "usage"])
     file_limit: int
     poll_after_ms: int
     lease_seconds: int
@@ -86,9 +86,24 @@ class ClaimBody(Body):
     previous_fence: Count | None = None
 
 
+class WordFile(BaseModel):
+    """A file of a message: GET /sessions/{id}/files/{id} gives its bytes."""
+
+    id: str
+    name: str
+    type: str
+    size: int
+    sha256: str
+
+
 class WordView(BaseModel):
     id: str
     text: str
+    files: list[WordFile]
+
+    @classmethod
+    def of(cls, word: Word) -> Self:
+        return cls(id=word.id, text=word.text, files=[WordFile(**file.value()) for file in word.files])
 
 
 class AnswerView(BaseModel):
@@ -134,7 +149,7 @@ class ClaimedTurn(BaseModel):
             fence=session.turn.fence if session.turn else 0,
             lease_seconds=lease_seconds,
             kind="kickoff" if claim.handoff else "words",
-            words=[WordView(id=word.id, text=word.text) for word in claim.words],
+            words=[WordView.of(word) for word in claim.words],
             answers=[
                 AnswerView(id=one.later_acknowledgement, question=one.title, answer=one.answer, words=one.row)
                 for one in claim.answers
@@ -327,7 +342,7 @@ class EventsView(BaseModel):
         return cls(
             lease_seconds=lease_seconds,
             decided=[DecisionView.of(one, one.words or answer.texts.get(one.number)) for one in answer.decided],
-            steered=[WordView(id=word.id, text=word.text) for word in answer.steered],
+            steered=[WordView.of(word) for word in answer.steered],
             sent=[SentView(n=one.number, state=one.state, reason=one.reason or None) for one in answer.sent],
         )
 

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,35 @@ class StoredFile:
         """As a message carries it."""
         named = {"id": self.id, "name": self.name, "type": self.media_type}
         return {**named, "size": self.size, "sha256": self.id}
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A file of a message that did not reach the agent, and why: a clause such as `it is larger than 25 MB`."""
+
+    name: str
+    reason: str
+
+    def value(self) -> dict[str, Any]:
+        return {"name": self.name, "reason": self.reason}
+
+
+def note_on_files(files: Sequence["StoredFile | Unread"]) -> str:
+    """The lines for the agent that name the files of a message."""
+    came = [file.described for file in files if isinstance(file, StoredFile)]
+    lines = [f"[attached: {', '.join(came)}]"] if came else []
+    lines += [
+        f"[{file.name} was attached, which did not reach you: {file.reason}]"
+        for file in files
+        if isinstance(file, Unread)
+    ]
+    return "\n".join(lines)
+
+
+def told_unread(files: Sequence["StoredFile | Unread"]) -> str:
+    """The line for the sender of these files; empty if all of them came."""
+    lines = [f"{file.name} did not reach the agent: {file.reason}." for file in files if isinstance(file, Unread)]
+    return "\n".join(lines)
 
 
 def stored_file(value: object) -> StoredFile | None:

@@ -37,8 +37,7 @@ def test_every_route_needs_its_scope(api: MemoryApi, method: str, path: str, mod
     usual = Scope.LINK if module is links else Scope.HANDOFF if "request" in module.__name__ else Scope.READ
     needed = Scope.ADMIN if path in OF_ADMIN else usual
     body: dict[str, str] | None = {} if method in ("PUT", "POST") else None
-    ids = {"session_id": "s", "handoff_id": "h", "token_id": "t", "user_id": "no-such", "file_id": "f"}
-    address = path.format(**ids, platform="chat")
+    address = path.format(session_id="s", file_id="f", handoff_id="h", token_id="t", user_id="no-such", platform="chat")
     every = {Scope.ADMIN} if needed is Scope.READ else set(Scope) - {needed}
     if path in ALSO_OF_RUNNERS:
         every -= {Scope.RUN}

@@ -172,6 +172,8 @@ class FakeAgent:
     async def session_prompt(self, params: Json) -> Json:
         text = self._text = params["prompt"][0]["text"]
         _log("prompt", text)
+        for block in params["prompt"][1:]:
+            _log("block", json.dumps(block, sort_keys=True))
         if self._next == "ends":
             os._exit(3)
         self._cancelled.clear()

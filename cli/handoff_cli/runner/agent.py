@@ -1,12 +1,12 @@
 """One native session of the user's agent on this machine: its lock, and the process that has it open."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from handoff_cli.runner.acp.client import Audience, Nobody
-from handoff_cli.runner.acp.connection import Connection
+from handoff_cli.runner.acp.connection import Block, Connection
 from handoff_cli.runner.acp.errors import AgentFailed, SessionBusy, WentCold
 from handoff_cli.runner.acp.options import DIALS, Dial
 from handoff_cli.runner.agents.spec import DoesNotAsk, Installed
@@ -103,8 +103,8 @@ class Agent:
             if name in DIALS and (dial is None or dial.current != value):
                 self._notes.append(f"does not offer the {name} that you chose any more. Send /{name} for a list.")
 
-    async def prompt(self, text: str, audience: Audience) -> str:
-        """Say this to the agent, and let the audience hear it; returns its stop reason."""
+    async def prompt(self, text: str, audience: Audience, blocks: Sequence[Block] = ()) -> str:
+        """Say this to the agent, with the `blocks` beside it, and let the audience hear it; returns its stop reason."""
         if self._connection is None:
             raise AgentFailed(f"{self.title} has no open session.")
         connection, rest, self._rest = self._connection, self._rest, None
@@ -112,7 +112,7 @@ class Agent:
         if connection.is_new and self._sends and self.installed.spec.tools == "named":
             text = f"{text}\n\n{IN_WORDS}"
         try:
-            return await connection.prompt(text, audience)
+            return await connection.prompt(text, audience, blocks)
         except AgentFailed as problem:
             if rest is None or connection.heard != heard:
                 raise
@@ -189,9 +189,9 @@ class Agent:
         """Whether words can be given to it while it answers a prompt."""
         return self._connection is not None and self._connection.steers
 
-    async def steer(self, text: str) -> bool | None:
+    async def steer(self, text: str, blocks: Sequence[Block] = ()) -> bool | None:
         """Give it words while it answers. False: they belong into a prompt; None: that is not known."""
-        return await self._connection.steer(text) if self._connection else False
+        return await self._connection.steer(text, blocks) if self._connection else False
 
     async def end(self, patience: float | None = None) -> None:
         """The process group is gone, and the lock is free. Idempotent.

@@ -232,7 +232,7 @@ class Exchange:
             name = word["id"]
             if name not in self._known:
                 self._known.add(name)
-                self._steered.append({"id": name, "text": word["text"]})
+                self._steered.append({"id": name, "text": word["text"], "files": word.get("files") or []})
                 self._arrived.set()
                 self._seen_version = -1
 

@@ -1,6 +1,7 @@
 """The agent at work on a begun turn, beside the exchange with the service; what ends first decides."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ from acp import schema
 from handoff_cli.runner.acp.errors import AgentFailed, WentCold
 from handoff_cli.runner.acp.record import Record
 from handoff_cli.runner.agent import Agent
+from handoff_cli.runner.attached import Files
 from handoff_cli.runner.choices import Choices
 from handoff_cli.runner.exchange import Exchange, TurnOver
+from handoff_cli.runner.machine.files import state_directory
 from handoff_cli.runner.machine.journal import Entry
 from handoff_cli.runner.opening import opening
 from handoff_cli.runner.outcome import MAY_HAVE_FINISHED, Outcome, answered, confirmed, failed, stopped
@@ -47,6 +50,7 @@ class Work:
         # A failure is an answer to all claimed words: otherwise they would be offered again, without an end.
         self._given = [word["id"] for word in claim["words"]]
         self._choices = Choices(self._exchange)
+        self._files = Files(runner.service, state_directory(runner.environ), entry.session_id)
         self._unheard = [answer["id"] for answer in claim.get("answers") or ()]
         """Earlier answers in the first prompt: the agent has them once it does anything."""
         self._doubtful: set[str] = set()
@@ -148,7 +152,7 @@ class Work:
             stop = await self._begin()
             while word := self._exchange.next_steered():
                 has_it = word["id"] in self._doubtful and await self._is_said(word["text"])
-                stop = stop if has_it else await self._prompt(word["text"])
+                stop = stop if has_it else await self._prompt(word["text"], [word])
                 self._reached(word)
         except AgentFailed as problem:
             self._runner.report.log("agent_failed", turn=self._entry.turn_id, kind=type(problem).__name__)
@@ -161,21 +165,23 @@ class Work:
     async def _begin(self) -> str:
         session = self._agent.session
         try:
-            return await self._prompt(await opening(self._runner, session, self._claim))
+            return await self._prompt(await opening(self._runner, session, self._claim), self._claim["words"])
         except WentCold:
             # It may have taken the words, though it does not answer: another process looks first.
             self._runner.report.log("went_cold", turn=self._entry.turn_id)
             await self._open()
-            return await self._prompt(await opening(self._runner, session, {**self._claim, "native_dirty": True}))
+            again = await opening(self._runner, session, {**self._claim, "native_dirty": True})
+            return await self._prompt(again, self._claim["words"])
 
     async def _open(self) -> None:
         await self._agent.open(self._exchange.notice)
         await self._agent.apply(self._claim.get("dials") or {})
 
-    async def _prompt(self, text: str) -> str:
-        """Prompt the agent, and give it what the user says while it answers."""
+    async def _prompt(self, text: str, words: Sequence[Json]) -> str:
+        """Prompt the agent with the files of those words that are in the text, and give it what the user says meanwhile."""
+        attached = await self._files.of(word for word in words if str(word["text"]).strip() in text)
         self._record.new_prompt()
-        prompt = asyncio.create_task(self._agent.prompt(text, self))
+        prompt = asyncio.create_task(self._agent.prompt(attached.below(text), self, attached.blocks))
         try:
             while self._agent.steers and not prompt.done() and await self._steer(prompt):
                 pass
@@ -191,7 +197,11 @@ class Work:
         word = None if prompt.done() else self._exchange.next_steered()
         if word is None:
             return not prompt.done()
-        is_injected = await self._agent.steer(word["text"])
+        attached = await self._files.of([word])
+        if prompt.done():
+            self._exchange.put_back(word)
+            return False
+        is_injected = await self._agent.steer(attached.below(word["text"]), attached.blocks)
         if is_injected:
             self._record.new_prompt()
             self._reached(word, amid=True)

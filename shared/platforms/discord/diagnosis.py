@@ -18,6 +18,7 @@ _OTHER_HOME = "Let the bot see the channel, or choose another one: handoff confi
 _READS_MESSAGES = 1 << 18 | 1 << 19  # the message content intent, of a large and of a small application
 _SHARED_NEEDS = {
     "View Channel": permissions.VIEW_CHANNEL,
+    "Attach Files": permissions.ATTACH_FILES,
     "Read Message History": permissions.READ_MESSAGE_HISTORY,
     "Send Messages in Threads": permissions.SEND_MESSAGES_IN_THREADS,
 }

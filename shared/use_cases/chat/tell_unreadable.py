@@ -2,12 +2,27 @@
 
 import contextlib
 
-from shared.domain.attachments import cannot_read
+from shared.domain.attachments import Attachment, cannot_read, counted
+from shared.domain.files import ChatFile
 from shared.domain.routes import notices_at
 from shared.errors import Rejected
+from shared.ports.inbound import Inbound
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.deliver import say
+
+UNREADABLE = frozenset({"voice"})
+"""Kinds of files that no agent gets as they are."""
+
+
+def readable_files(inbound: Inbound) -> tuple[ChatFile, ...]:
+    """The files of a message that the agent can be given."""
+    return tuple(file for file in inbound.files if file.kind not in UNREADABLE)
+
+
+def unreadable_of(inbound: Inbound) -> tuple[Attachment, ...]:
+    """What else a message carries."""
+    return (*inbound.attachments, *counted(file.kind for file in inbound.files if file.kind in UNREADABLE))
 
 
 def tell_unreadable(services: Services, row: InboxRow) -> None:

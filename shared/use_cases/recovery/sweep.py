@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 
 from shared.errors import Busy, Conflict, DataFileError
-from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice, Show, WakeUp
+from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice, Ready, Show, WakeUp
 from shared.services import Services
 from shared.store.inbox import DEAD, InboxRow
 from shared.use_cases.chat.locate_session import Found, Located, NotAddressed, locate_session
@@ -75,7 +75,7 @@ def _handle_dead(services: Services, dead: DeadTurn) -> None:
             _handle_dead_event(services, dead, event_id)
         case Notice():
             log.info("a notice could not be posted and is dropped")
-        case Kickoff() | WakeUp() | Show():
+        case Kickoff() | WakeUp() | Show() | Ready():
             log.info("a wake-up is dropped: what it was sent for is due for the sweep")
 
 

@@ -13,7 +13,7 @@ from shared.use_cases.offers import send_show
 from shared.use_cases.questions.show import question_parts
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.row_messages import text_for_agent
-from shared.use_cases.runners.claim_machine_turn import Word
+from shared.use_cases.runners.claim_machine_turn import Word, word_of
 from shared.use_cases.runners.live_turn import TurnName, live_turn
 from shared.use_cases.runners.send_file import Send, Sent, send_file
 
@@ -192,6 +192,4 @@ def _steered(
     known = {*offer.acknowledged, *report.acknowledged, *answering}
     late = offer.rows[session.turn.words if session.turn else 0 :]
     found = [services.store.inbox.get(offer.place, event_id) for event_id in late if event_id not in known]
-    return [
-        Word(row.event_id, text_for_agent(session, row)) for row in found if row is not None and row.done_by is None
-    ]
+    return [word_of(session, row) for row in found if row is not None and row.done_by is None]

@@ -1,7 +1,7 @@
 """One open session of one agent process over ACP. Every call may raise AgentFailed."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -27,6 +27,8 @@ _PROMPT_REQUIRED = {"steering": {"idleBehavior": "promptRequired"}}
 _HURRY = {"patience": 0.5, "terminate": 1.5}
 
 T = TypeVar("T")
+Block = schema.ImageContentBlock | schema.ResourceContentBlock
+"""What is given to an agent beside words."""
 
 
 class Connection:
@@ -39,7 +41,7 @@ class Connection:
             cast("Any", self._client), cast("Any", Lines(process.reader, process.writer)), use_unstable_protocol=True
         )
         self._servers: list[schema.McpServerStdio] = []
-        self._steers = False
+        self._steers = self._sees = False
         self._prompt: asyncio.Task[schema.PromptResponse] | None = None
         self._opened = False
 
@@ -60,10 +62,10 @@ class Connection:
         except TimeoutError as error:
             raise AgentFailed(f"{self._spec.title} did not open the session in time.") from error
 
-    async def prompt(self, text: str, audience: Audience) -> str:
+    async def prompt(self, text: str, audience: Audience, blocks: Sequence[Block] = ()) -> str:
         """Say this to the agent; returns its stop reason when it has answered. The audience stays until the next one."""
         self._client.audience = audience
-        said = self._acp.prompt(session_id=self._native_id, prompt=[acp.text_block(text)])
+        said = self._acp.prompt(session_id=self._native_id, prompt=self._said(text, blocks))
         self._prompt = asyncio.create_task(self._call(said))
         answer = await asyncio.shield(self._prompt)
         if note := await self._client.modes.settle():
@@ -133,18 +135,24 @@ class Connection:
         """Whether words can be given to it while it answers a prompt."""
         return self._steers
 
-    async def steer(self, text: str) -> bool | None:
+    async def steer(self, text: str, blocks: Sequence[Block] = ()) -> bool | None:
         """Give the agent words while it answers. False: it has ended its answer, so they belong into a prompt.
 
         None: it did not say. They may stand in its session.
         """
-        said = {"sessionId": self._native_id, "prompt": [{"type": "text", "text": text}], "_meta": _PROMPT_REQUIRED}
+        prompt = [block.model_dump(by_alias=True, exclude_none=True) for block in self._said(text, blocks)]
+        said = {"sessionId": self._native_id, "prompt": prompt, "_meta": _PROMPT_REQUIRED}
         try:
             async with asyncio.timeout(_STEER_SECONDS):
                 answer = await self._call(self._acp.ext_method("session/steering", said))
         except (AgentFailed, TimeoutError):
             return None
         return {"injected": True, "promptRequired": False}.get(str(answer.get("outcome")))
+
+    def _said(self, text: str, blocks: Sequence[Block]) -> list[Any]:
+        """Pictures only for agents that take them: others refuse the whole prompt. Their paths stand in the text."""
+        beside = [block for block in blocks if self._sees or not isinstance(block, schema.ImageContentBlock)]
+        return [acp.text_block(text), *beside] if text or not beside else beside
 
     async def cancel(self) -> None:
         """Ask the agent to stop; the running prompt then returns `cancelled`."""
@@ -182,7 +190,9 @@ class Connection:
             raise AgentFailed(f"{self._spec.title} speaks version {answer.protocol_version} of ACP, not {_PROTOCOL}.")
         steering = (answer.field_meta or {}).get("steering")
         self._steers = isinstance(steering, dict) and steering.get("supported") is True
-        return answer.agent_capabilities or schema.AgentCapabilities()
+        able = answer.agent_capabilities or schema.AgentCapabilities()
+        self._sees = able.prompt_capabilities is not None and able.prompt_capabilities.image is True
+        return able
 
     async def _open(self, able: schema.AgentCapabilities, directory: str) -> Any:
         about: dict[str, Any] = {"cwd": directory, "session_id": self._native_id, "mcp_servers": self._servers}

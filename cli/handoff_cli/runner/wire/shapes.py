@@ -51,9 +51,18 @@ class Turns(Shape):
     poll_after_ms: Seconds = 0.0
 
 
+class WordFile(Shape):
+    id: str
+    name: str
+    type: str
+    size: Annotated[int, Field(ge=0)]
+    sha256: str
+
+
 class Word(Shape):
     id: str
     text: str
+    files: list[WordFile] = []
 
 
 class EarlierAnswer(Shape):
