@@ -12,7 +12,7 @@ from handoff_cli.runner.machine.send_file import NotSent, send_file
 from handoff_cli.runner.outgoing.live import NOBODY
 from handoff_cli.runner.outgoing.names import IN_WORDS, NAME
 from tests.cli.conftest import Run
-from tests.cli.runner.conftest import Machine
+from tests.cli.runner.conftest import QUICK, Machine
 from tests.support.servers import json_response
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"plot" * 10
@@ -122,6 +122,7 @@ def test_in_a_shared_thread_it_asks(machine: Machine, plot: Path) -> None:
 
 def test_stop_answers_the_tool_with_an_error(machine: Machine, plot: Path) -> None:
     machine.proxy.fail("POST .*/files", response=json_response({}, 503), count=999)
+    machine.clock = replace(QUICK, retry=60.0, longest_retry=60.0)  # it waits to try again when it is stopped
     machine.start()
     turn = machine.say("do:send plot.png")
     machine.wait(lambda: [one for one in machine.proxy.requests if one.path.endswith("/files")])
