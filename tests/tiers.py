@@ -57,6 +57,7 @@ FILES = {
     "tests/faults/test_random_kills.py": "deep soak",
     "tests/infrastructure/test_grants_in_use.py": "deep",
     "tests/journeys": "deep",
+    "tests/journeys/test_files.py": "test deep",
     "tests/journeys/test_handoff.py": "test",
     "tests/journeys/test_malformed_requests.py": "test soak",
     "tests/local/chats/relays/test_command.py": "deep",

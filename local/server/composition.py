@@ -41,16 +41,8 @@ RUN_VISIBILITY, RUN_RECEIVES = 960.0, 20
 _EFFECTS = frozenset({"open_thread", "send", "send_file", "edit", "join", "acknowledge"})
 _MAY_FAIL = frozenset(
     {
-        "open_thread",
-        "send",
-        "send_file",
-        "edit",
-        "join",
-        "find_thread",
-        "find_message",
-        "resolve_chat",
-        "is_private",
-        "fetch",
+        *("open_thread", "send", "send_file", "edit", "join", "find_thread", "find_message"),
+        *("resolve_chat", "is_private", "fetch", "fetch_file"),
     }
 )
 """Calls of a platform that raise PlatformErrors."""

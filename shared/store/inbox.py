@@ -39,7 +39,8 @@ class InboxRow:
     `private`: only the sender and the bot are in the chat. `written_at` is the time of the platform, if it tells.
     `forwarded`, `attachments` and `album` are those of the platform's message. `queued`: the sender wants it to wait until
     the turn that runs is over.
-    `files` are at the platform; `read` is what became of them for the session `read_for`, which asked for them at `asked_at`.
+    `files` are at the platform; `read` is what became of them for the session `read_for`, which asked for them at `asked_at`,
+    and `tries` how often the reading has begun.
     """
 
     place: Place
@@ -60,6 +61,7 @@ class InboxRow:
     files: tuple[ChatFile, ...] = ()
     read_for: str | None = None
     asked_at: int = 0
+    tries: int = 0
     read: tuple[Read, ...] | None = None
 
     @property
@@ -99,6 +101,7 @@ def row_of(item: Item) -> InboxRow:
         files=tuple(_chat_files_of(item)),
         read_for=text_at(item, "read_for"),
         asked_at=time_at(item, "asked_at"),
+        tries=number_at(item, "tries"),
         read=_read_of(item),
     )
 
@@ -241,11 +244,6 @@ class Inbox:
         """What became of the files, once for the session that has asked. None: nothing yet, and another may try."""
         entries = None if read is None else [file.value() for file in read]
         return self._update(row, _as_asked(row), set={"read": entries, "read_until": None})
-
-    def tries(self, row: InboxRow) -> int:
-        """How often the reading of its files has begun."""
-        item = self._tables.get(Table.SESSIONS, inbox_key(row.place, row.event_id))
-        return number_at(item or {}, "tries")
 
     def _update(self, row: InboxRow, when: Sequence[Condition], **changes: Any) -> bool:
         key = inbox_key(row.place, row.event_id)

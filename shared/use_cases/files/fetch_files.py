@@ -49,7 +49,7 @@ def fetch_files(services: Services, message: Fetch) -> None:
     if not services.store.inbox.begin_read(row, now=now, until=now + LEASE, most=TRIES):
         return
     read = [_read(services, session, row, file, now + DEADLINE) for file in row.files[:MOST_FILES]]
-    tries = services.store.inbox.tries(row)
+    tries = row.tries + 1
     if None in read and tries < TRIES:
         services.store.inbox.end_read(row, None)
         services.runs.send(message, delay=FIRST_PAUSE * tries)

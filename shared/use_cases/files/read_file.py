@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from shared.domain.files import StoredFile
+from shared.domain.sessions import Session
 from shared.errors import FileMissing, UnknownFile
 from shared.services import Services
-from shared.store.files import FileItem
+from shared.store.files import FileItem, bytes_key
 from shared.use_cases.access import own_session
 from shared.use_cases.files.keep_file import is_readable
 
@@ -24,3 +26,11 @@ def bytes_of(services: Services, item: FileItem) -> Iterator[bytes]:
         return services.files.get(item.key)
     except FileMissing:
         raise UnknownFile from None
+
+
+def bytes_for_agent(services: Services, session: Session, file: StoredFile) -> bytes | None:
+    """The whole of a small file for the deployment's agent; None if it is gone."""
+    try:
+        return b"".join(services.files.get(bytes_key(session.user_id, session.id, file.id)))
+    except FileMissing:
+        return None

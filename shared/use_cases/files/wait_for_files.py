@@ -27,6 +27,8 @@ VOICE_LONGEST = 20_000
 """The same for a voice message."""
 FETCH_AGAIN = 55.0
 """Seconds after which the files are asked for once more: a process that reads them may have died."""
+UNSENT = 5_000
+"""Milliseconds after which the files are asked for once more if nobody has begun to read them."""
 ALBUM_QUIET = 1_000
 """Milliseconds after the last message of an album, and `ALBUM_LONGEST` after its first, until it is whole."""
 ALBUM_LONGEST = 5_000
@@ -96,15 +98,17 @@ def _asked(services: Services, session: Session, row: InboxRow, now: int) -> Inb
     """The row, with its files asked for, or given up when they take too long."""
     if not row.files:
         return row
+    fetch = Fetch(row.place, row.event_id, session.id)
     if row.read_for != session.id:
-        # Sent first: a process that dies in between leaves a message that finds nothing to do.
-        services.runs.send(Fetch(row.place, row.event_id, session.id), delay=0.0, again=FETCH_AGAIN)
-        services.store.inbox.ask_for_files(row, session.id, now=now)
+        if services.store.inbox.ask_for_files(row, session.id, now=now):
+            services.runs.send(fetch, again=FETCH_AGAIN)
         return replace(row, read_for=session.id, asked_at=now, read=None)
     if row.read is None and now >= row.asked_at + _longest(row):
         late = [Unread(shown_name(file), "it could not be read in time") for file in row.files]
         services.store.inbox.end_read(row, late)
         return services.store.inbox.get(row.place, row.event_id) or row
+    if row.read is None and not row.tries and now >= row.asked_at + UNSENT:
+        services.runs.send(fetch)  # a process died before it sent the first one, or that is lost
     return row
 
 

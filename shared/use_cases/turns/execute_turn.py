@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 from shared.backoff import backoff
 from shared.domain.handoffs import Handoff, Reason, Receipt
@@ -15,6 +16,7 @@ from shared.ports.queue import Run
 from shared.services import Services
 from shared.store.turns import TurnCommit
 from shared.use_cases.deliver import parts_for
+from shared.use_cases.files.read_file import bytes_for_agent
 from shared.use_cases.offers import wake_place
 from shared.use_cases.recovery.give_up import end_turn, fail_kickoff
 from shared.use_cases.retry import on_conflict
@@ -71,7 +73,9 @@ def _run(services: Services, claimed: Claimed, deadline: int) -> None:
     try:
         with heartbeat(services, session, claimed.offer.place, live) as cancellation:
             progress = live.update if live else None
-            given = TurnInput([*transcript, *asked], deadline, cancellation, note=note, progress=progress)
+            read_file = partial(bytes_for_agent, services, session)
+            messages = [*transcript, *asked]
+            given = TurnInput(messages, deadline, cancellation, note=note, progress=progress, read_file=read_file)
             reply = fitting_reply(services.agent().reply(given))
     except AgentCancelled:
         log.info("session %s: its turn was stopped while the agent worked", session.id)

@@ -14,6 +14,7 @@ from handoff_cli.config.sources import Configuration
 from handoff_cli.runner.attached import MOST_PICTURE, Attached, Files, local_name
 from handoff_cli.runner.wire.service import RunnerService
 from tests.support.api_user import ApiUser
+from tests.support.server_process import user_of
 from tests.support.service import Service
 
 PNG = b"\x89PNG\r\n\x1a\n and pixels"
@@ -21,7 +22,7 @@ PNG = b"\x89PNG\r\n\x1a\n and pixels"
 
 @pytest.fixture
 def user(service: Service) -> ApiUser:
-    return ApiUser(service, "owner")
+    return user_of(service)
 
 
 def uploaded(user: ApiUser, session_id: str, content: bytes, name: str, media_type: str) -> dict[str, Any]:

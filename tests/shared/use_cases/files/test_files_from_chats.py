@@ -179,6 +179,17 @@ def test_files_that_nobody_reads_are_given_up(world: World, thread: Place) -> No
     assert "it could not be read in time" in str(asked(world)[0]["content"])
 
 
+def test_a_request_that_was_lost_is_sent_again(world: World, thread: Place) -> None:
+    world.platform.files["a.png"] = PNG
+    post(world, thread, "0001", "look", "file:picture:a.png")
+    world.messages()
+    world.runs.waiting.clear()
+    world.wait(6)
+    world.messages()
+    world.agents()
+    assert stored(world) == [PNG]
+
+
 def test_a_repeated_fetch_changes_nothing(world: World, thread: Place) -> None:
     world.platform.files["a.png"] = PNG
     post(world, thread, "0001", "look", "file:picture:a.png")
