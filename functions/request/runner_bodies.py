@@ -209,7 +209,8 @@ class AskBody(Body):
 
     `detail` is shown whole, in as many messages as it takes, and a `plan` (Markdown) before it. `reason` says why no option
     allows it. With the kind `choice` it asks for one option, for `several`, or for `free` words; without `blocks` the agent
-    goes on, and the answer may come after the turn.
+    goes on, and the answer may come after the turn. `file` is a stored file with the whole text, posted before the buttons;
+    where it cannot be posted, no option that allows is offered.
     """
 
     n: Number
@@ -221,6 +222,7 @@ class AskBody(Body):
     several: bool = False
     free: bool = False
     blocks: bool = True
+    file: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     options: Annotated[list[OptionBody], Field(max_length=MOST_OPTIONS)]
 
     @model_validator(mode="after")
@@ -244,6 +246,7 @@ class AskBody(Body):
             several=self.several,
             free=self.free,
             blocks=self.blocks,
+            file=self.file,
         )
 
 

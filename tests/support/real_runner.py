@@ -50,6 +50,17 @@ class Thread:
 
         return eventually(look, within=60, show=lambda: [message["text"] for message in self._found["messages"]])
 
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """The files that the bot has posted: name and caption."""
+        written = [message for message in self._found["messages"] if message["from"] == "bot"]
+        return [(file["name"], message["text"]) for message in written for file in message.get("files") or []]
+
+    @property
+    def buttons(self) -> list[str]:
+        """What can be pressed, or could be once."""
+        return [button["label"] for message in self._found["messages"] for button in message.get("buttons") or []]
+
     def press(self, label: str) -> None:
         """Press the newest button with this label; waits until there is one."""
 

@@ -110,7 +110,7 @@ class Agent:
         connection, rest, self._rest = self._connection, self._rest, None
         heard = connection.heard
         if connection.is_new and self._sends and self.installed.spec.tools == "named":
-            text = f"{text}\n\n{IN_WORDS}"
+            text = f"{IN_WORDS}\n\n{text}"
         try:
             return await connection.prompt(text, audience, blocks)
         except AgentFailed as problem:

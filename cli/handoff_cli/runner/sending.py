@@ -9,7 +9,7 @@ from typing import Any
 from handoff_cli.runner.excerpt import cut
 from handoff_cli.runner.exchange import Exchange
 from handoff_cli.runner.machine.sessions import HandedOver
-from handoff_cli.runner.outgoing.opened import NotSendable, OpenedFile, megabytes, opened
+from handoff_cli.runner.outgoing.opened import NotSendable, OpenedFile, TextFile, megabytes, opened
 from handoff_cli.runner.questions.permission import Option, Permission
 from handoff_cli.runner.questions.shown import Shown
 from handoff_cli.runner.questions.visible import ENTRY, visible
@@ -85,7 +85,17 @@ class Sending:
             raise NotSendable(f"{file.path} was not sent: it was not allowed.")
         return {"asked": int(name.removeprefix("q"))}
 
-    async def _store(self, file: OpenedFile) -> str:
+    async def keep_text(self, name: str, text: str) -> str:
+        """The id of a stored file with this text; empty if it cannot be stored."""
+        file = TextFile(name, text.encode("utf-8", "replace"))
+        if "sends" not in self._runner.service.accepts or file.size > self._runner.service.file_limit:
+            return ""
+        try:
+            return await self._store(file)
+        except NotSendable:
+            return ""
+
+    async def _store(self, file: OpenedFile | TextFile) -> str:
         """The id of the stored file. Raises NotSendable."""
         service, failures = self._runner.service, 0
         while True:

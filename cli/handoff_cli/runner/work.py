@@ -127,18 +127,22 @@ class Work:
         """Ask the user. A request that does not say what would be done is refused."""
         request = self._record.request(call)
         if plan := plan_of(request, options):
+            if plan.whole and (file := await self._sending.keep_text("plan.md", plan.whole)):
+                plan = plan.with_file(file)
             approved: str | None = await self._exchange.ask(plan)
             self._refused_plan = "" if approved == plan.options.get("allow_once") else KEEP_PLANNING
             return approved
         seen = shown(request, titles_are_commands=self._agent.installed.spec.titles_are_commands)
         if seen is None:
             return None
+        file = await self._sending.keep_text("question.txt", seen.whole) if seen.whole else ""
+        seen = seen.with_file() if file else seen
         # Allowed for good, our own tool would go around what the runner asks.
         for_good = self._runner.settings.allow_always and not is_own(request.title, request.input)
         offered = seen.offered(options, kind=request.kind, for_good=for_good)
         if not offered:
             return None
-        chosen: str | None = await self._exchange.ask(Permission(seen, request.kind, tuple(offered)))
+        chosen: str | None = await self._exchange.ask(Permission(seen, request.kind, tuple(offered), file))
         return chosen
 
     async def choose(self, form: Form) -> Json | None:

@@ -10,7 +10,7 @@ from shared.domain.sessions import Session
 from shared.errors import TurnSuperseded
 from shared.services import Services
 from shared.use_cases.offers import send_show
-from shared.use_cases.questions.show import question_parts
+from shared.use_cases.questions.show import TOO_LONG, postable_file, question_parts
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.row_messages import text_for_agent
 from shared.use_cases.runners.claim_machine_turn import Word, word_of
@@ -23,7 +23,10 @@ AGAIN_EVERY = 30_000
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of the agent, with a number that is new at this fence. `plan` is what it is about, in Markdown."""
+    """A question of the agent, with a number that is new at this fence. `plan` is what it is about, in Markdown.
+
+    `file` has the whole text of one that is too long: it is posted before the buttons, or nothing can be allowed.
+    """
 
     number: int
     title: str
@@ -35,6 +38,7 @@ class Asked:
     several: bool = False
     free: bool = False
     blocks: bool = True
+    file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,10 @@ def _ask(services: Services, session: Session, offer: Offer, asked: Asked) -> Se
     if session.turn is None or not (asked.options or asked.free):
         return session
     now = services.clock.now()
+    file = postable_file(services, session, offer.place, asked.file)
+    if asked.file and file is None:
+        refusing = [option for option in asked.options if not option.kind.startswith("allow")]
+        asked = replace(asked, options=refusing, reason=TOO_LONG)
     question = Question(
         session.id,
         offer.id,
@@ -127,7 +135,7 @@ def _ask(services: Services, session: Session, offer: Offer, asked: Asked) -> Se
         blocks=asked.blocks,
         epoch=session.epoch,
     )
-    parts = question_parts(services, offer.place, question, plan=asked.plan)
+    parts = question_parts(services, offer.place, question, plan=asked.plan, file=file)
     after = services.store.questions.ask(session, question, parts, now=now)
     if after is None:
         raise TurnSuperseded(offer.id)

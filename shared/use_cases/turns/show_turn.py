@@ -15,7 +15,7 @@ from shared.services import Services
 from shared.store.outbox import OutPart
 from shared.use_cases.access import platform_of
 from shared.use_cases.deliver import deliver, deliver_files, say
-from shared.use_cases.questions.show import note_shown, rendered
+from shared.use_cases.questions.show import decline_unsent, note_shown, rendered
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,12 @@ def show_turn(services: Services, message: Show, *, until: int) -> None:
     platform = platform_of(services, offer.place)
     for question in services.store.questions.of(offer.session_id, offer.id):
         if question.state is QuestionState.OPEN:
-            deliver(services, offer.session_id, question.journal, until=until)
+            try:
+                deliver(services, offer.session_id, question.journal, until=until)
+            except Rejected:
+                if not decline_unsent(services, question):
+                    raise
+            decline_unsent(services, question)
             note_shown(services, question)
             _show_marks(services, platform, offer, question)
         elif not question.is_shown_closed:

@@ -44,7 +44,7 @@ def test_codex_is_told_of_it_in_words_once_in_a_process(machine: Machine) -> Non
     thread = machine.hand_over()
     for text in ("one", "two"):
         machine.answer(machine.service.say(thread, text))
-    assert machine.agents.noted("prompt") == [f"one\n\n{IN_WORDS}", "two"]
+    assert machine.agents.noted("prompt") == [f"{IN_WORDS}\n\none", "two"]
     assert machine.agents.noted("meta") == ["null"]
 
 
@@ -130,6 +130,49 @@ def test_stop_answers_the_tool_with_an_error(machine: Machine, plot: Path) -> No
     turn.thread.wait_for("Stopped")
     machine.wait(lambda: "ended" in machine.output.getvalue())
     assert files(turn) == []
+
+
+def test_a_step_that_is_too_long_to_show_comes_as_a_file_and_can_be_allowed(machine: Machine) -> None:
+    script = "\n".join(f"echo {number}" for number in range(3000))
+    wanted = machine.home / "step.json"
+    call = {"title": "a script", "kind": "execute", "rawInput": {"command": script}}
+    wanted.write_text(json.dumps({"call": call, "step": "script"}))
+    machine.start()
+    turn = machine.say(f"do:run {wanted}")
+    machine.wait(lambda: turn.questions)
+    [question] = turn.questions.values()
+    assert [option["kind"] for option in question["options"]] == ["allow_once", "reject_once"]
+    turn.press("allow_once")
+    machine.answer(turn)
+    assert machine.agents.noted("ran") == ["script"]
+    [file] = files(turn)
+    whole = machine.service.user.http.get(f"/sessions/{turn.session_id}/files/{question['file']}").text
+    assert (file["name"], file["size"]) == ("question.txt", len(whole.encode()))
+    assert whole == "▸ command: \n" + script.replace("\n", "↵\n")
+
+
+def test_a_long_step_whose_file_cannot_be_stored_can_only_be_refused(machine: Machine) -> None:
+    machine.proxy.fail("POST .*/files", response=json_response({"code": "files_full", "title": "Full"}, 403), count=9)
+    wanted = machine.home / "step.json"
+    call = {"title": "a script", "kind": "execute", "rawInput": {"command": "echo x\n" * 3000}}
+    wanted.write_text(json.dumps({"call": call, "step": "script"}))
+    machine.start()
+    turn = machine.say(f"do:run {wanted}")
+    machine.wait(lambda: turn.questions)
+    [question] = turn.questions.values()
+    assert [option["kind"] for option in question["options"]] == ["reject_once"]
+    turn.press("reject_once")
+    machine.answer(turn)
+    assert machine.agents.noted("ran") == []
+
+
+def test_a_long_plan_comes_as_a_file_and_can_be_approved(machine: Machine) -> None:
+    machine.start()
+    turn = machine.say("do:plan 2500")
+    machine.wait(lambda: turn.questions)
+    turn.press("allow_once")
+    assert machine.answer(turn) == "I begin."
+    assert [file["name"] for file in files(turn)] == ["plan.md"]
 
 
 def test_a_program_that_talks_to_the_runner_outside_a_turn_is_refused(machine: Machine, plot: Path) -> None:

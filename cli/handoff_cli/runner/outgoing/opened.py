@@ -57,6 +57,31 @@ class OpenedFile:
         return _blocks(self.descriptor, self.size)
 
 
+@dataclass(frozen=True)
+class TextFile:
+    """A text to store as a file."""
+
+    name: str
+    content: bytes
+    media_type: str = "text/plain"
+
+    @property
+    def path(self) -> str:
+        return self.name
+
+    @property
+    def size(self) -> int:
+        return len(self.content)
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+    def read(self) -> Iterator[bytes]:
+        """As that of `OpenedFile`."""
+        return iter([self.content])
+
+
 @contextmanager
 def opened(directory: Path, path: str, *, limit: int) -> Iterator[OpenedFile]:
     """Open a file below a directory for sending. Raises NotSendable.

@@ -12,7 +12,7 @@ import httpx
 from handoff_cli import __version__
 from handoff_cli.api.transport import trust
 from handoff_cli.config.sources import Configuration, is_loopback
-from handoff_cli.runner.outgoing.opened import OpenedFile
+from handoff_cli.runner.outgoing.opened import OpenedFile, TextFile
 from handoff_cli.runner.wire.shapes import (
     Begun,
     Claimed,
@@ -119,14 +119,14 @@ class RunnerService:
         path = f"/sessions/{quote(session_id, safe='')}/messages?limit=200&after={after}"
         return await self._call("GET", path, shape=Messages)
 
-    async def store_file(self, session_id: str, file: OpenedFile) -> Answer:
+    async def store_file(self, session_id: str, file: OpenedFile | TextFile) -> Answer:
         """Store a file of a session, unless it is there; the answer has its `id`. Repeated, it is stored once."""
         about = {"sha256": file.sha256, "size": file.size, "type": file.media_type, "name": file.name}
         answer = await self._call("POST", f"/sessions/{quote(session_id, safe='')}/files", about, shape=StoredFile)
         upload = answer.body.get("upload") if answer.verdict is Verdict.GO_ON else None
         return await self._upload(answer, upload, file) if upload else answer
 
-    async def _upload(self, answer: Answer, upload: Mapping[str, Any], file: OpenedFile) -> Answer:
+    async def _upload(self, answer: Answer, upload: Mapping[str, Any], file: OpenedFile | TextFile) -> Answer:
         """Put the bytes where the service says, without the token: that may be another server."""
         url = httpx.URL(upload["url"])
         own = httpx.URL(self._configuration.url)
@@ -219,7 +219,7 @@ def _problem(answer: httpx.Response) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-async def _streamed(file: OpenedFile) -> AsyncIterator[bytes]:
+async def _streamed(file: OpenedFile | TextFile) -> AsyncIterator[bytes]:
     for block in file.read():
         yield block
 

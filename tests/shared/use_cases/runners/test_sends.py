@@ -6,16 +6,18 @@ import hashlib
 import pytest
 
 from shared.domain.files import StoredFile
+from shared.domain.questions import QuestionState
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, Rejected, TurnEnded
 from shared.store.bundle import Store
 from shared.use_cases.deliver import FILE_LIMIT as SENDERS_LIMIT
 from shared.use_cases.deliver import REPEAT_MARK, deliver_files
 from shared.use_cases.files.keep_file import keep_file
+from shared.use_cases.runners.report_turn import Asked
 from shared.use_cases.runners.send_file import Send, Sent
 from shared.use_cases.sessions.resume_session import resume_session
 from tests.support.fake_platform import CAPTION_LIMIT, FILE_LIMIT, Idempotency, Post
-from tests.support.machine import Machine, post, press
+from tests.support.machine import OPTIONS, Machine, post, press
 from tests.support.use_case_world import USER, World
 
 PNG = b"\x89PNG" + b"plot" * 20
@@ -231,3 +233,42 @@ def test_a_refused_question_lets_nothing_out(sender: Sender) -> None:
     _asked(sender, sender.place, 2)
     assert sender.send(asked=1).state == "ask"
     assert sender.files == []
+
+
+def _ask_with_file(sender: Sender, file: str) -> None:
+    sender.machine.report(asked=[Asked(1, "Run it?", OPTIONS, detail="…", file=file)])
+    sender.world.messages()
+
+
+def _labels(sender: Sender) -> list[str]:
+    return [button.label for one in sender.world.platform.posts[sender.place] for button in one.buttons]
+
+
+def test_a_question_with_a_file_can_be_allowed_once_it_was_sent(sender: Sender) -> None:
+    file = sender.store(b"all of it", "question.txt")
+    sender.world.platform.next["send_file"].append(NotSent("down"))
+    _ask_with_file(sender, file)
+    assert _labels(sender) == [], "the buttons come after the file"
+    button = f"q.{sender.machine.turn.id}.1.1.0"
+    assert press(sender.world, sender.place, button) != "Allow."
+    sender.world.wait(200)
+    sender.world.messages()
+    assert [one.content for one in sender.files] == [b"all of it"]
+    assert press(sender.world, sender.place, button) == "Allow."
+
+
+@pytest.mark.parametrize("size", [FILE_LIMIT + 1, 0])
+def test_where_its_file_cannot_be_posted_nothing_can_be_allowed(sender: Sender, size: int) -> None:
+    _ask_with_file(sender, sender.store(b"x" * size) if size else "0" * 64)
+    assert _labels(sender) == ["Reject"]
+    assert any("too long to show here" in text for text in shown(sender))
+
+
+@pytest.mark.parametrize("trouble", [[Rejected("no")], [Ambiguous("reset"), Ambiguous("reset")]])
+def test_a_question_whose_file_is_lost_is_declined(store: Store, trouble: list[Exception]) -> None:
+    sender = Sender(World(store, idempotency="none"))
+    sender.world.platform.next["send_file"].extend(trouble)
+    _ask_with_file(sender, sender.store(b"all of it"))
+    (decided,) = sender.machine.report().decided
+    assert decided.state is QuestionState.DECLINED
+    assert press(sender.world, sender.place, f"q.{sender.machine.turn.id}.1.1.0") != "Allow."
