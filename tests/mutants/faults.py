@@ -82,6 +82,48 @@ FAULTS = [
         'is_due = differs("subject", subject)',
     ),
     Fault(
+        "files are fetched from any address",
+        "shared/platforms/downloads.py",
+        "if where not in source.origins | source.redirects:",
+        "if where is None:",
+    ),
+    Fault(
+        "the token goes to every host of files",
+        "shared/platforms/downloads.py",
+        "**(source.headers() if where in source.origins else {})",
+        "**source.headers()",
+    ),
+    Fault(
+        "a file may be longer than announced",
+        "shared/platforms/downloads.py",
+        "if got > most:",
+        "if got > limit * 2:",
+    ),
+    Fault(
+        "a page to log in counts as the file",
+        "shared/platforms/downloads.py",
+        'if media_type in _PAGES and file.media_type.partition(";")[0].strip().lower() not in _PAGES:',
+        "if media_type in ():",
+    ),
+    Fault(
+        "Telegram names any path for a file",
+        "shared/platforms/telegram/api.py",
+        "if not _FILE_PATH.fullmatch(path):",
+        "if not path:",
+    ),
+    Fault(
+        "a file on Slack is not found again",
+        "shared/platforms/slack/adapter.py",
+        "file_id = self._api.upload(file, _keyed(title, key))",
+        "file_id = self._api.upload(file, title)",
+    ),
+    Fault(
+        "a file is posted to Discord without its nonce",
+        "shared/platforms/discord/adapter.py",
+        '"content": caption_of(caption, self.capabilities),\n            "nonce": nonce(key),',
+        '"content": caption_of(caption, self.capabilities),',
+    ),
+    Fault(
         "forwarded words on Telegram are the sender's",
         "shared/platforms/telegram/inbound.py",
         'for name in ("forward_origin", "forward_date", "via_bot")',

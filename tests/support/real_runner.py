@@ -38,8 +38,9 @@ class Thread:
         (thread,) = [one for one in threads if self.owner in {"", f"{PLATFORM}:{one['chat']}:{one['id']}"}]
         return thread
 
-    def say(self, text: str) -> None:
-        self.user.service.simulator.say(PLATFORM, str(self._found["chat"]), text, thread=str(self._found["id"]))
+    def say(self, text: str, **beside: Any) -> None:
+        chat, thread = str(self._found["chat"]), str(self._found["id"])
+        self.user.service.simulator.say(PLATFORM, chat, text, thread=thread, **beside)
 
     def shows(self, text: str) -> dict[str, Any]:
         """The first message of the bot that contains the text; waits for it."""

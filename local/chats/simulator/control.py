@@ -17,11 +17,9 @@ from local.chats.simulator.protocol import Wire
 from local.chats.simulator.store import Beside, Chat, NotFound, Store, Thread
 
 _MEDIA_TYPE = re.compile(r"[a-z]+/[A-Za-z0-9.+_-]+(; ?[a-z]+=[A-Za-z0-9_-]+)?")
-_FILE_HEADERS = {
-    "Content-Type": "application/octet-stream",
-    "Content-Disposition": "attachment",
-    "Content-Security-Policy": "default-src 'none'; sandbox",
-}
+_FILE_HEADERS = {"Content-Security-Policy": "default-src 'none'; sandbox", "X-Content-Type-Options": "nosniff"}
+_SAVED = {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}
+_PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 
 
 class Invalid(ValueError):
@@ -114,7 +112,9 @@ class Control:
             """For the page, which shows nothing but pictures; all else is saved."""
             if (data := self._store.files.content(request.match_info["id"])) is None:
                 raise web.HTTPNotFound
-            return web.Response(body=data, headers=_FILE_HEADERS)
+            kind = next((kind for start, kind in _PICTURES.items() if data.startswith(start)), None)
+            shown = {"Content-Type": kind} if kind and "picture" in request.query else _SAVED
+            return web.Response(body=data, headers={**_FILE_HEADERS, **shown})
 
         return [
             web.get("/state", show),

@@ -18,7 +18,6 @@ _OTHER_HOME = "Let the bot see the channel, or choose another one: handoff confi
 _READS_MESSAGES = 1 << 18 | 1 << 19  # the message content intent, of a large and of a small application
 _SHARED_NEEDS = {
     "View Channel": permissions.VIEW_CHANNEL,
-    "Attach Files": permissions.ATTACH_FILES,
     "Read Message History": permissions.READ_MESSAGE_HISTORY,
     "Send Messages in Threads": permissions.SEND_MESSAGES_IN_THREADS,
 }
@@ -94,6 +93,11 @@ class DiscordDiagnosis(Diagnosis):
             self.bad("thread", f"At home the bot lacks the permissions: {', '.join(lacking)}.", fix)
         else:
             self.good("thread", "The bot may open threads at home, and write in them.")
+        if held & permissions.ATTACH_FILES:
+            self.good("files", "The bot may post files at home.")
+        else:
+            fix = "Give the bot's role the permission Attach Files, or invite the bot again with the link of handoff setup."
+            self.bad("files", "The bot may not post files at home: it lacks the permission Attach Files.", fix)
 
     def _ask(self, path: str, **ids: Any) -> Any:
         return self.api.call("GET", path, seconds=self.left, **ids)

@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.error import URLError
-from urllib.parse import urlsplit
 
-import httpx
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.webhook import WebhookClient
@@ -19,13 +17,11 @@ from slack_sdk.webhook import WebhookClient
 from shared.domain.files import ChatFile, OutFile
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
 from shared.platforms.answers import Shape, check, fits, retry_after
-from shared.platforms.downloads import Source, check_size, download, origin_of, origins, reference_of
-from shared.platforms.http_api import new_client
+from shared.platforms.downloads import check_size, reference_of
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.slack.blocks import as_blocks, as_plain_blocks
+from shared.platforms.slack.files import FileBytes
 from shared.platforms.spec import is_loopback
-from shared.platforms.uploads import SECONDS as UPLOAD_SECONDS
-from shared.platforms.uploads import FileReader
 from shared.ports.platforms import Button
 
 _PAGE = 200
@@ -35,8 +31,6 @@ _SECONDS = 6
 _TYPING_SECONDS = 4
 _RESPOND_SECONDS = 2  # a press is answered while Slack waits for the webhook, for 3 s
 _SHARE_TRIES, _SHARE_PAUSE = 3, 0.3  # Slack shows a file in its channel some moments after it has accepted it
-_FILES_URL = "https://files.slack.com"
-_NO_SCOPE = "The Slack app may not read files: it lacks the scope files:read. Add it and install the app again"
 _SUMMARY_LIMIT = 1_000  # of the text that notifications and screen readers use in place of blocks
 
 _GONE = frozenset({"channel_not_found", "is_archived", "thread_not_found"})
@@ -103,11 +97,7 @@ class Api:
         self._quick = WebClient(token, base_url=url, timeout=_TYPING_SECONDS, retry_handlers=[])
         if is_loopback(url):
             self._client.proxy = self._quick.proxy = None
-        self._http = new_client(url)
-        # Files of the real Slack are at another host, which wants the token, too.
-        files = (_FILES_URL,) if (urlsplit(url).hostname or "").endswith("slack.com") else ()
-        bearer = {"Authorization": f"Bearer {token}"}
-        self._source = Source("Slack", origins(url, *files), lambda: bearer, page=_NO_SCOPE)
+        self._files = FileBytes(url, token)
 
     def post_seed(self, channel: str, title: str, mentions: str, metadata: Json) -> Json:
         """Post the first message of a thread: the title as plain text, and mentions of people."""
@@ -139,18 +129,7 @@ class Api:
     def upload(self, file: OutFile, name: str) -> str:
         """Store a file at Slack under a name; returns its id. Nothing is posted by this."""
         made = _call(self._client.files_getUploadURLExternal, filename=name, length=file.size)
-        if origin_of(made["upload_url"]) not in self._source.origins:
-            raise NotSent("Slack names an address for the file that is not its own")
-        reader, timeout = FileReader(file), httpx.Timeout(UPLOAD_SECONDS, connect=_SECONDS)
-        form = {"file": (name, reader, reader.media_type)}
-        try:
-            answer = self._http.post(made["upload_url"], files=form, timeout=timeout, follow_redirects=False)
-        except (httpx.HTTPError, httpx.InvalidURL):
-            raise NotSent("The connection to Slack broke within the file") from None
-        if answer.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
-            raise Rejected("The file is too large for Slack")
-        if not answer.is_success:
-            raise NotSent(f"Slack did not take the file (HTTP {answer.status_code})")
+        self._files.put(made["upload_url"], file, name)
         return str(made["file_id"])
 
     def share(self, channel: str, thread: str | None, file: Json, comment: str) -> None:
@@ -168,9 +147,8 @@ class Api:
             except PlatformError:
                 return None
             for kind in ("public", "private"):
-                entries = (shares.get(kind) or {}).get(channel)
-                if fits(entries, [{"ts": str, "thread_ts?": str | None}]) and entries:
-                    return dict(entries[0])
+                if fits(shares.get(kind), {channel: [{"ts": str, "thread_ts?": str}]}) and shares[kind][channel]:
+                    return dict(shares[kind][channel][0])
         return None
 
     def fetch_file(self, file: ChatFile, *, limit: int) -> Iterator[bytes]:
@@ -178,7 +156,7 @@ class Api:
         check_size(file, limit)
         found = _call(self._client.files_info, file=reference)["file"]
         url = found.get("url_private_download") or found.get("url_private") or ""
-        return download(self._http, self._source, url, file, limit=limit)
+        return self._files.get(url, file, limit=limit)
 
     def update(self, channel: str, ts: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
         """Replace a message. Always with blocks: what another form leaves of earlier blocks is not documented."""
@@ -256,7 +234,7 @@ class Api:
 
     def close(self) -> None:
         """Each call of the SDK has a connection of its own; those for files are closed."""
-        self._http.close()
+        self._files.close()
 
     def _with_timeout(self, seconds: float) -> WebClient:
         """A client with this time-out for each read of an answer."""

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from shared.domain.attachments import OTHER, Attachment, kind_of_media
+from shared.domain.attachments import OTHER, Attachment
 from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.telegram import SPEC
@@ -94,11 +94,8 @@ def _files(message: Mapping[str, Any]) -> tuple[ChatFile, ...]:
     if name is None:
         return ()
     file = message[name][-1] if name == "photo" else message[name]
-    kind = _FILES[name]
     media_type = file.get("mime_type") or _MEDIA_TYPES.get(name, "")
-    if kind == "file":
-        kind = kind_of_media(media_type)  # a picture that was sent as it is
-    return (ChatFile(kind, file["file_id"], file.get("file_name") or "", media_type, file.get("file_size")),)
+    return (ChatFile(_FILES[name], file["file_id"], file.get("file_name") or "", media_type, file.get("file_size")),)
 
 
 def _attachments(message: Mapping[str, Any]) -> tuple[Attachment, ...]:

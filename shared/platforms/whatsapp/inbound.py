@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shared.domain.attachments import OTHER, Attachment, kind_of_media
+from shared.domain.attachments import OTHER, Attachment
 from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.webhooks import UNREADABLE, is_equal
@@ -123,12 +123,9 @@ def _files(entry: Mapping[str, Any]) -> tuple[ChatFile, ...]:
     file, kind = _inside(entry, entry["type"]), _FILES.get(entry["type"])
     if kind is None or "id" not in file:
         return ()
-    media_type = file.get("mime_type") or ""
     if kind == "audio" and file.get("voice") is True:
         kind = "voice"
-    elif kind == "file":
-        kind = kind_of_media(media_type)
-    return (ChatFile(kind, file["id"], file.get("filename") or "", media_type),)
+    return (ChatFile(kind, file["id"], file.get("filename") or "", file.get("mime_type") or ""),)
 
 
 def _attachments(entry: Mapping[str, Any]) -> tuple[Attachment, ...]:

@@ -20,6 +20,8 @@ from tests.contracts.platform.harness import PlatformHarness, now
 from tests.support.garbled_answers import MARK, PAGE, garbled, lacking_fields, odd_fields
 from tests.support.servers import Response
 
+_NO_FILE = ChatFile("file", "-")
+
 
 @dataclass(frozen=True)
 class Target:
@@ -30,7 +32,7 @@ class Target:
     message: str
     person: str
     pressed: Pressed
-    file: ChatFile
+    file: ChatFile = _NO_FILE
 
 
 Operation = Callable[[Platform, Target], Any]
@@ -176,6 +178,8 @@ class Garbled(PlatformTests):
             return
         run = operation or OPERATIONS[name]
         to = self._target(at)
+        if name == "fetch_file":
+            to = replace(to, file=self._file(at, to.place))
         with garbling(at) as proxy:
             # On some platforms the handle is a URL.
             handle = to.pressed.handle.replace(at.simulator.url, proxy.url)
@@ -196,9 +200,9 @@ class Garbled(PlatformTests):
         owner = self.chat.people["owner"]
         if not at.platform.capabilities.buttons:
             pressed = Pressed("1", place, owner, "go", message, "none")
-            return Target(home, place, message, owner, pressed, self._file(at, place))
+            return Target(home, place, message, owner, pressed)
         at.press(home, place, message, "go")
-        return Target(home, place, message, owner, at.next_press(), self._file(at, place))
+        return Target(home, place, message, owner, at.next_press())
 
     def _file(self, at: PlatformHarness, place: Place) -> ChatFile:
         at.listen()
