@@ -41,6 +41,8 @@ class Settings:
     file_days: int = 30  # how long files are kept
     files_bucket: str = ""
     agent_sees: bool = False  # whether the model takes pictures
+    voice_url: str = ""  # of a server that transcribes
+    voice_model: str = ""  # empty: there is none
     metrics_stack: str = ""  # the name under which metrics are kept; empty: none are written
     log_level: str = "INFO"
 
@@ -80,6 +82,8 @@ _TEXTS = {
     "agent_url": "HANDOFF_AGENT_URL",
     "agent_model": "HANDOFF_AGENT_MODEL",
     "agent_models": "HANDOFF_AGENT_MODELS",
+    "voice_url": "HANDOFF_VOICE_URL",
+    "voice_model": "HANDOFF_VOICE_MODEL",
     "budget": "HANDOFF_BUDGET",
     "metrics_stack": "METRICS_STACK",
     "log_level": "LOG_LEVEL",

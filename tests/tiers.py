@@ -41,6 +41,7 @@ FILES = {
     "tests/shared/sqlite/test_unusable_files.py": "test",
     "tests/shared/test_entry_points.py": "test",
     "tests/shared/test_on_lambda.py": "test",
+    "tests/shared/voice": "test",
     # The whole service on each platform and engine, faults, programs that are installed or deployed.
     "tests/cli/inside/test_start_up.py": "deep",
     "tests/cli/runner/test_killed.py": "deep",

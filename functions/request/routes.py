@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from functions.http.dependencies import AppServices, BaseUrl, IdempotencyKey, PathId, Writer, WritingCaller
+from functions.http.dependencies import AppServices, BaseUrl, FileWriter, IdempotencyKey, PathId, Writer, WritingCaller
 from functions.http.problems import Json, refusals
 from functions.request.bodies import (
     FileBody,
@@ -85,7 +85,7 @@ def post_messages(session_id: PathId, body: MessagesBody, services: AppServices,
     responses=refusals(*BODY, "unknown_session", "file_too_large", "files_full", "file_mismatch"),
 )
 def post_file(
-    session_id: PathId, body: FileBody, services: AppServices, user_id: Writer, base_url: BaseUrl
+    session_id: PathId, body: FileBody, services: AppServices, user_id: FileWriter, base_url: BaseUrl
 ) -> FileView:
     """Announce a file of a session. Send its bytes with `upload`, which is null if the session has them. Idempotent."""
     file = body.file()

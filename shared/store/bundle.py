@@ -19,6 +19,7 @@ from shared.store.orders import Orders
 from shared.store.outbox import Outbox
 from shared.store.questions import Questions
 from shared.store.runners import Runners
+from shared.store.sends import Sends
 from shared.store.sessions import Sessions
 from shared.store.transcripts import Transcripts
 from shared.store.turns import Turns
@@ -48,6 +49,7 @@ class Store:
     outbox: Outbox
     usage: Usage
     files: SessionFiles
+    sends: Sends
 
 
 def store_on(tables: Tables, limits: Limits = NO_LIMITS, metrics: Metrics = NO_METRICS) -> Store:
@@ -70,4 +72,5 @@ def store_on(tables: Tables, limits: Limits = NO_LIMITS, metrics: Metrics = NO_M
         outbox=MeasuredOutbox(tables, metrics),
         usage=Usage(tables, limits),
         files=SessionFiles(tables, limits),
+        sends=Sends(tables),
     )

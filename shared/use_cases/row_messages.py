@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from shared.domain.attachments import note_for_agent
 from shared.domain.commands import unescaped
-from shared.domain.files import StoredFile, Unread, note_on_files
+from shared.domain.files import Read, StoredFile, note_on_files
 from shared.domain.messages import Message
 from shared.domain.sessions import Session
 from shared.domain.speakers import as_forwarded, as_said
@@ -37,5 +37,5 @@ def text_for_agent(session: Session, row: InboxRow) -> str:
     return as_said("\n".join(filter(None, pieces)), speaker=row.user_id, owner=session.user_id)
 
 
-def _read(session: Session, row: InboxRow) -> Sequence[StoredFile | Unread]:
+def _read(session: Session, row: InboxRow) -> Sequence[Read]:
     return row.read if row.read is not None and row.read_for == session.id else ()

@@ -400,7 +400,43 @@ class FakeAgent:
     async def _do_environment(self) -> None:
         await self._answer(json.dumps({name: value for name, value in os.environ.items() if "HANDOFF" in name}))
 
+    async def _do_send(self, path: str, *caption: str) -> None:
+        """Call the tool `send_to_chat` of the server that it was given, and say what came back."""
+        answer = await self._call_tool("send_to_chat", {"path": path, "caption": " ".join(caption)})
+        [block] = answer["content"]
+        await self._answer(f"{'Error' if answer.get('isError') else 'Told'}: {block['text']}")
+
+    async def _call_tool(self, name: str, arguments: Json) -> Json:
+        """A server is told nothing of this process but what the session was opened with."""
+        server = self._servers[0]
+        environ = {one["name"]: one["value"] for one in server["env"]}
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            server["command"], *server["args"], env=environ, cwd=self._directory, stdin=pipe, stdout=pipe
+        )
+        assert process.stdin
+        assert process.stdout
+        answer: Json = {}
+        asked = [
+            ("server/discover", {}),
+            ("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}}),
+            ("tools/list", {}),
+            ("tools/call", {"name": name, "arguments": arguments}),
+        ]
+        for number, (method, params) in enumerate(asked):
+            request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            answer = json.loads(await process.stdout.readline())
+            _log("mcp", json.dumps(answer))
+        process.stdin.close()
+        await process.wait()
+        result: Json = answer["result"]
+        return result
+
     def _open(self, params: Json, how: str) -> None:
+        self._servers = params.get("mcpServers") or []
+        _log("servers", json.dumps([server["name"] for server in self._servers]))
+        _log("meta", json.dumps(params.get("_meta")))
         self._session, self._directory = params["sessionId"], Path(params["cwd"])
         _log(how, self._session)
         _log("pid", str(os.getpid()))

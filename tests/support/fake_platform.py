@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from shared.domain.attachments import KINDS, counted
-from shared.domain.files import ChatFile
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, ForeignChat, PlaceGone, PlatformNotConfigured, Rejected, UnknownPlatform
 from shared.platforms.markdown.clean import clean, neutralise
@@ -31,6 +31,8 @@ from shared.use_cases.deliver import REPEAT_MARK
 
 T = TypeVar("T")
 LIMIT = 1000
+FILE_LIMIT = 100_000
+CAPTION_LIMIT = 200
 Idempotency = Literal["key", "readback", "both", "none", "receipts"]
 
 
@@ -50,6 +52,8 @@ class Post:
     key: str
     text: str
     buttons: tuple[Button, ...] = ()
+    file: str = ""
+    content: bytes = b""
 
 
 class FakePlatform(Platform):
@@ -72,6 +76,9 @@ class FakePlatform(Platform):
             receipts=idempotency == "receipts",
             edits=idempotency != "receipts",
             buttons=True,
+            file_limit=FILE_LIMIT,
+            picture_limit=FILE_LIMIT,
+            caption_limit=CAPTION_LIMIT,
         )
         self.threads: dict[Place, Thread] = {}
         self.closed: list[Place] = []
@@ -102,6 +109,10 @@ class FakePlatform(Platform):
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         return self._do("send", lambda: self._post(place, part, key))
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:
+        content = b"".join(file.read())
+        return self._do("send_file", lambda: self._post(place, caption or Part(""), key, file.name, content))
 
     def find_message(self, place: Place, *, key: str) -> str | None:
         self.asked.append("find_message")
@@ -197,11 +208,11 @@ class FakePlatform(Platform):
                 return
         raise Rejected("there is no such message")
 
-    def _post(self, place: Place, part: Part, key: str) -> str:
+    def _post(self, place: Place, part: Part, key: str, file: str = "", content: bytes = b"") -> str:
         self._refuse_gone(place)
         if self.capabilities.key and (known := self._posted(place, key)):
             return known
-        post = Post(f"m{next(self._ids)}", key, part.text, part.buttons)
+        post = Post(f"m{next(self._ids)}", key, part.text, part.buttons, file, content)
         self.posts[place].append(post)
         return post.id
 

@@ -22,7 +22,7 @@ _DESCRIPTION = "Move a live terminal agent session into a chat thread, and bring
 
 GROUPS = {
     "start here": ("up", "setup", "chat", "send", "resume"),
-    "hand over": ("status", "wait", "cancel"),
+    "hand over": ("status", "wait", "cancel", "send-file"),
     "look": ("sessions", "history", "export", "platforms", "homes", "doctor"),
     "people and access": ("link", "unlink", "invite", "login", "tokens", "config"),
     "run it": ("deploy", "destroy", "backup", "restore", "data"),
@@ -49,6 +49,7 @@ def parser(prog: str) -> Program:
     for add in (
         moving.chat,
         moving.send,
+        moving.send_file,
         moving.handoffs,
         moving.sessions,
         account.service,

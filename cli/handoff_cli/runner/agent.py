@@ -13,6 +13,8 @@ from handoff_cli.runner.agents.spec import DoesNotAsk, Installed
 from handoff_cli.runner.machine.locks import Lock
 from handoff_cli.runner.machine.native_file import NativeFile
 from handoff_cli.runner.machine.sessions import HandedOver
+from handoff_cli.runner.outgoing.names import IN_WORDS
+from handoff_cli.runner.outgoing.tool import server_for
 from handoff_cli.runner.runner import Runner
 
 _MINUTE = 60.0
@@ -108,6 +110,8 @@ class Agent:
             raise AgentFailed(f"{self.title} has no open session.")
         connection, rest, self._rest = self._connection, self._rest, None
         heard = connection.heard
+        if connection.is_new and self._sends and self.installed.spec.tools == "named":
+            text = f"{IN_WORDS}\n\n{text}"
         try:
             return await connection.prompt(text, audience, blocks)
         except AgentFailed as problem:
@@ -228,8 +232,15 @@ class Agent:
         # Each process begins it anew until a first answer is kept: before that the agent may have written nothing.
         self._connection = Connection(spec, process, "" if self._began else self.session.native_id)
         process.note(self._lock, self.session)
-        native_id = await self._connection.open(directory, choices="choices" in self._runner.service.accepts)
+        accepts = self._runner.service.accepts
+        server = server_for(self.session.session_id, self._runner.state) if self._sends else None
+        native_id = await self._connection.open(directory, choices="choices" in accepts, server=server)
         self.session = replace(self.session, native_id=native_id)
+
+    @property
+    def _sends(self) -> bool:
+        """Whether it has a tool to send files."""
+        return self.installed.spec.tools != "no" and "sends" in self._runner.service.accepts
 
     async def _close(self, patience: float | None = None) -> None:
         if self._connection is not None:

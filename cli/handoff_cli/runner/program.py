@@ -47,7 +47,7 @@ class Program:
         self._warm = Warm(runner)
         self._errands = Errands(runner, list(self._agents))
         self._told_projects: list[str] = []
-        self._channel = Channel(runner.state, {"release": self._release})
+        self._channel = Channel(runner.state, {"release": self._release, "send": runner.live.send})
         self._answered = asyncio.Event()
         self._refused: set[str] = set()
         self._done: dict[str, float] = {}

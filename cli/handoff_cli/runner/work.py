@@ -17,6 +17,7 @@ from handoff_cli.runner.machine.files import state_directory
 from handoff_cli.runner.machine.journal import Entry
 from handoff_cli.runner.opening import opening
 from handoff_cli.runner.outcome import MAY_HAVE_FINISHED, Outcome, answered, confirmed, failed, stopped
+from handoff_cli.runner.outgoing.tool import is_own
 from handoff_cli.runner.prompts import already_given, said_by_user
 from handoff_cli.runner.questions.choice import Form
 from handoff_cli.runner.questions.permission import Option, Permission
@@ -24,6 +25,7 @@ from handoff_cli.runner.questions.plan import Plan, plan_of
 from handoff_cli.runner.questions.shown import shown
 from handoff_cli.runner.results import result_body
 from handoff_cli.runner.runner import Runner
+from handoff_cli.runner.sending import Sending
 from handoff_cli.runner.wire.verdicts import Answer
 from handoff_cli.runner.working_tree import WorkingTree
 
@@ -44,6 +46,7 @@ class Work:
         self._runner, self._agent, self._entry, self._claim = runner, agent, entry, claim
         self._record = Record()
         self._exchange = Exchange(runner, entry, self._record, lease=lease)
+        self._sending = Sending(runner, agent.session, self._exchange, shared=bool(claim.get("shared")))
         self._name = runner.report.name_of(entry.session_id, str(claim.get("title") or ""))
         # A failure is an answer to all claimed words: otherwise they would be offered again, without an end.
         self._given = [word["id"] for word in claim["words"]]
@@ -75,7 +78,8 @@ class Work:
         stop = asyncio.create_task(self._runner.halt.stopping.wait())
         tasks: set[asyncio.Task[Any]] = {talk, beat, stop}
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=self._time_left())
+            with self._runner.live.turn(self._sending):
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=self._time_left())
             if stop.done() and not talk.done() and not beat.done():
                 await asyncio.wait({talk}, timeout=self._runner.clock.stop * _FINISH_SHARE)
             if talk.done():
@@ -132,16 +136,22 @@ class Work:
         """Ask the user. A request that does not say what would be done is refused."""
         request = self._record.request(call)
         if plan := plan_of(request, options):
+            if plan.whole and (file := await self._sending.keep_text("plan.md", plan.whole)):
+                plan = plan.with_file(file)
             approved: str | None = await self._exchange.ask(plan)
             self._refused = None if approved == plan.options.get("allow_once") else plan
             return approved
         seen = shown(request, titles_are_commands=self._agent.installed.spec.titles_are_commands)
         if seen is None:
             return None
-        offered = seen.offered(options, kind=request.kind, for_good=self._runner.settings.allow_always)
+        file = await self._sending.keep_text("question.txt", seen.whole) if seen.whole else ""
+        seen = seen.with_file() if file else seen
+        # Allowed for good, our own tool would go around what the runner asks.
+        for_good = self._runner.settings.allow_always and not is_own(request.title, request.input)
+        offered = seen.offered(options, kind=request.kind, for_good=for_good)
         if not offered:
             return None
-        chosen: str | None = await self._exchange.ask(Permission(seen, request.kind, tuple(offered)))
+        chosen: str | None = await self._exchange.ask(Permission(seen, request.kind, tuple(offered), file))
         return chosen
 
     async def choose(self, form: Form) -> Json | None:

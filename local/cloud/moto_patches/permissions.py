@@ -3,6 +3,7 @@
 # ruff: noqa: SLF001 - reads the internals of moto
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -86,8 +87,10 @@ IN_S3 = {
 
 
 def _s3(response: Any) -> Iterable[Permission]:
-    action = response._get_action()
-    yield f"s3:{IN_S3.get(action, action)}", f"arn:aws:s3:::{response.s3_object}"
+    action, name = response._get_action(), response.s3_object
+    keys = re.findall(rb"<Key>([^<]+)</Key>", response.raw_body or b"") if action == "DeleteObjects" else []
+    for resource in [f"{name}/{key.decode()}" for key in keys] or [name]:
+        yield f"s3:{IN_S3.get(action, action)}", f"arn:aws:s3:::{resource}"
 
 
 def _ssm(response: Any) -> Iterable[Permission]:

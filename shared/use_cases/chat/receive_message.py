@@ -139,10 +139,10 @@ def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> No
         private=inbound.private,
         written_at=inbound.written_at,
         forwarded=inbound.forwarded,
-        attachments=unreadable_of(inbound),
+        attachments=unreadable_of(services, inbound),
         album=inbound.album,
         queued=is_queued,
-        files=readable_files(inbound),
+        files=readable_files(services, inbound),
     )
     if not services.store.inbox.put(row):
         known = services.store.inbox.get(place, inbound.event_id)

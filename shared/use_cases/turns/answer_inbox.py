@@ -28,7 +28,7 @@ from shared.use_cases.chat.session_commands import close_thread
 from shared.use_cases.chat.share_command import NOT_FOR_GUESTS, is_guests
 from shared.use_cases.chat.tell_unreadable import tell_unreadable
 from shared.use_cases.deliver import answer_with_notice, deliver_done_row, is_told, say
-from shared.use_cases.files.wait_for_files import album_groups, ready_rows, tell_unread
+from shared.use_cases.files.wait_for_files import album_groups, ready_rows, tell_read
 from shared.use_cases.offers import send_run, send_show
 from shared.use_cases.questions.decide import question_for_words
 from shared.use_cases.retry import on_conflict
@@ -224,10 +224,10 @@ def _go_on(services: Services, located: Session, rows: Sequence[InboxRow], budge
 
 
 def _tell_missing(services: Services, row: InboxRow) -> None:
-    """Say what of a message does not reach the agent."""
+    """Say what of a message does not reach the agent, and what was understood of a voice message."""
     if row.attachments:
         tell_unreadable(services, row)
-    tell_unread(services, row)
+    tell_read(services, row)
 
 
 def _is_leaving(services: Services, handoff_id: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from handoff_cli.runner.questions.choice import Choice, Value
 from tests.cli.runner.conftest import Machine
 from tests.support.runner_service import Turn
+from tests.support.servers import json_response
 from tests.support.waiting import eventually
 
 Json = dict[str, Any]
@@ -199,6 +200,8 @@ def test_a_plan_is_shown_whole_and_has_two_answers(machine: Machine) -> None:
 
 @pytest.mark.parametrize(("size", "how"), [(30, ""), (30, " said"), (3000, "")])
 def test_a_plan_that_is_not_approved_or_too_long_goes_on(machine: Machine, size: int, how: str) -> None:
+    full = json_response({"code": "files_full", "title": "Full"}, 403)
+    machine.proxy.fail("POST .*/files", response=full, count=9)  # else the plan comes as a file, too
     turn = machine.say(f"do: plan {size}{how}")
     machine.start()
     press(turn, "Keep planning")

@@ -231,7 +231,7 @@ def test_a_kickoff_is_confirmed_before_its_deadline(machine: Machine) -> None:
 
 def test_a_session_that_codex_holds_is_tried_again(machine: Machine, tmp_path: Path) -> None:
     (tmp_path / "busy").write_text("2")
-    spec = replace(CODEX, asking_modes=())
+    spec = replace(CODEX, asking_modes=(), tools="no")
     machine.agent = machine.agents.agent(spec, FAKE_ACP_BUSY=str(tmp_path / "busy"))
     turn = machine.say("hello", agent="codex")
     machine.start()

@@ -42,15 +42,17 @@ class Connection:
         self._acp = acp.connect_to_agent(
             cast("Any", self._client), cast("Any", Lines(process.reader, process.writer)), use_unstable_protocol=True
         )
+        self._servers: list[Any] = []
         self._steers = self._sees = False
         self._prompt: asyncio.Task[schema.PromptResponse] | None = None
         self._opened = False
 
-    async def open(self, directory: Path, *, choices: bool = False) -> str:
+    async def open(self, directory: Path, *, choices: bool = False, server: schema.McpServerStdio | None = None) -> str:
         """Open the session by its own id, or begin one; returns the id. The agent asks before each step, also for `choices`.
 
-        Raises SessionBusy.
+        `server` has tools for the agent. Raises SessionBusy.
         """
+        self._servers = [server] if server else []
         try:
             async with asyncio.timeout(self._spec.open_seconds):
                 opened = await self._open(await self._initialize(choices=choices), str(directory))
@@ -99,6 +101,11 @@ class Connection:
     def is_open(self) -> bool:
         """Whether the session is open in it, and its mode is set."""
         return self._opened and self._process.exit_code is None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has not been prompted."""
+        return self._prompt is None
 
     @property
     def is_idle(self) -> bool:
@@ -196,13 +203,14 @@ class Connection:
         return able
 
     async def _open(self, able: schema.AgentCapabilities, directory: str) -> Any:
+        extra = self._spec.opened_with if self._servers else {}
         if not self._native_id:
-            begun = await self._call(self._acp.new_session(cwd=directory, mcp_servers=[]))
+            begun = await self._call(self._acp.new_session(cwd=directory, mcp_servers=self._servers, **extra))
             if not begun.session_id or not NATIVE_ID.fullmatch(begun.session_id):
                 raise AgentFailed(f"{self._spec.title} gave its new session no id that can be used.")
             self._native_id = begun.session_id
             return begun
-        about: dict[str, Any] = {"cwd": directory, "session_id": self._native_id, "mcp_servers": []}
+        about: dict[str, Any] = {"cwd": directory, "session_id": self._native_id, "mcp_servers": self._servers, **extra}
         sessions = able.session_capabilities
         if self._spec.opens == "resume" and sessions is not None and sessions.resume is not None:
             return await self._call(self._acp.resume_session(**about))
