@@ -17,6 +17,7 @@ RUNS = {
 FILES = {
     # No service, no other process, no moto.
     "tests/bench": "fast",
+    "tests/contracts/files": "fast test",
     "tests/contracts/store": "fast test deep",
     "tests/functions": "fast",
     "tests/mutants": "fast",
@@ -40,6 +41,7 @@ FILES = {
     "tests/shared/sqlite/test_unusable_files.py": "test",
     "tests/shared/test_entry_points.py": "test",
     "tests/shared/test_on_lambda.py": "test",
+    "tests/shared/voice": "test",
     # The whole service on each platform and engine, faults, programs that are installed or deployed.
     "tests/cli/inside/test_start_up.py": "deep",
     "tests/cli/runner/test_killed.py": "deep",
@@ -56,6 +58,7 @@ FILES = {
     "tests/faults/test_random_kills.py": "deep soak",
     "tests/infrastructure/test_grants_in_use.py": "deep",
     "tests/journeys": "deep",
+    "tests/journeys/test_files.py": "test deep",
     "tests/journeys/test_handoff.py": "test",
     "tests/journeys/test_malformed_requests.py": "test soak",
     "tests/local/chats/relays/test_command.py": "deep",

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from shared.domain.progress import SHOW_EVERY
 from shared.ports.inbound import WebhookRequest
-from shared.ports.queue import Run, TurnMessage
+from shared.ports.queue import RunMessage, TurnMessage
 from shared.ports.tables import DUE, SESSIONS_DUE, Index, Item, Key, Page, Table, Write
 from shared.store.bundle import store_on
 from shared.use_cases.chat.receive_message import receive_message
@@ -83,7 +83,7 @@ class CountedRuns:
     def __init__(self, queue: FakeRunQueue, count: Counter[str]) -> None:
         self._queue, self._count = queue, count
 
-    def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
+    def send(self, run: RunMessage, *, delay: float = 0.0, again: float | None = None) -> None:
         self._count["sends"] += 1 + (again is not None)
         self._queue.send(run, delay=delay, again=again)
 

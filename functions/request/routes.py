@@ -4,9 +4,10 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from functions.http.dependencies import AppServices, BaseUrl, IdempotencyKey, PathId, Writer, WritingCaller
+from functions.http.dependencies import AppServices, BaseUrl, FileWriter, IdempotencyKey, PathId, Writer, WritingCaller
 from functions.http.problems import Json, refusals
 from functions.request.bodies import (
+    FileBody,
     HomeBody,
     MessagesBody,
     NoticeBody,
@@ -15,9 +16,10 @@ from functions.request.bodies import (
     TurnBody,
 )
 from functions.request.handoff_body import HandoffBody, checked
-from functions.request.views import AcceptedTurn, AppendedView, HomeView, NoticeView, TurnView
+from functions.request.views import AcceptedTurn, AppendedView, FileView, HomeView, NoticeView, TurnView
 from functions.views import HandoffView, SessionView, poll_after_ms
 from shared.domain.routes import Place
+from shared.use_cases.files.keep_file import announce_file
 from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
 from shared.use_cases.handoffs.request_handoff import request_handoff
 from shared.use_cases.handoffs.request_inline import request_inline
@@ -33,6 +35,18 @@ WRITE = ("unauthenticated", "missing_scope", "invalid_request", "conflict", "int
 CREATED: dict[int | str, dict[str, Any]] = {201: {"model": SessionView}}
 BODY = (*WRITE, "malformed_json", "body_too_large", "encoded_body")
 PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configured", "place_busy")
+HANDOFF = (
+    "no_home",
+    "write_first",
+    "not_shareable",
+    "idempotency_key_reused",
+    "unknown_session",
+    "moved",
+    "session_busy",
+    "handoff_in_flight",
+    "too_many_open_handoffs",
+    "too_many_turns",
+)
 
 
 @router.put("/sessions/{session_id}", responses=CREATED | refusals(*BODY, "unknown_session", "unknown_runner"))
@@ -64,6 +78,19 @@ def post_messages(session_id: PathId, body: MessagesBody, services: AppServices,
     messages = checked(body.messages, first=body.after)
     session = append_messages(services, user_id, session_id, epoch=body.epoch, after=body.after, messages=messages)
     return AppendedView(message_count=session.message_count, epoch=session.epoch)
+
+
+@router.post(
+    "/sessions/{session_id}/files",
+    responses=refusals(*BODY, "unknown_session", "file_too_large", "files_full", "file_mismatch"),
+)
+def post_file(
+    session_id: PathId, body: FileBody, services: AppServices, user_id: FileWriter, base_url: BaseUrl
+) -> FileView:
+    """Announce a file of a session. Send its bytes with `upload`, which is null if the session has them. Idempotent."""
+    file = body.file()
+    upload = announce_file(services, user_id, session_id, file)
+    return FileView.of(file, upload, base_url=base_url)
 
 
 @router.post(
@@ -130,17 +157,8 @@ def post_notices(
     responses=refusals(
         *BODY,
         *PLATFORM,
-        "no_home",
-        "write_first",
-        "not_shareable",
-        "idempotency_key_reused",
-        "unknown_session",
-        "moved",
+        *HANDOFF,
         "out_of_sequence",
-        "session_busy",
-        "handoff_in_flight",
-        "too_many_open_handoffs",
-        "too_many_turns",
         "storage_full",
         "unknown_runner",
     ),

@@ -34,6 +34,11 @@ def as_code(text: str) -> str:
     return f"`{line}`" if line else ""
 
 
+def as_plain(text: str) -> str:
+    """A text in which Markdown means nothing, as it is shown."""
+    return re.sub(r"([\\`*_~\[\]<>#|])", r"\\\1", text)
+
+
 def code_block(text: str) -> str:
     """A code block that its content cannot end."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)

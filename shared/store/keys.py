@@ -12,8 +12,12 @@ POINTER = "TURN#"
 """Begins the `sk` of a pointer to a turn for a runner."""
 ORDER = "ORDER#"
 """Begins the `sk` of an order to a runner."""
+FILE = "FILE#"
+"""Begins the `sk` of a file."""
 RUNNER = "RUNNER#"
 """Begins the `sk` of a runner."""
+LISTED = "LIST#"
+"""Begins the `sk` of a list that a user was shown."""
 LINK = "LINK#"
 """Begins the `pk` of a code, and the `sk` of what its maker sees of it."""
 TOKEN = "TOKEN#"  # noqa: S105  # part of a key
@@ -68,6 +72,10 @@ def question_key(session_id: str, turn_id: str, fence: int, number: int) -> Key:
     return {"pk": session_partition(session_id), "sk": f"{question_prefix(turn_id, fence)}{number:06}"}
 
 
+def file_key(session_id: str, file_id: str) -> Key:
+    return {"pk": session_partition(session_id), "sk": f"{FILE}{file_id}"}
+
+
 def runner_key(user_id: str, runner_id: str) -> Key:
     return {"pk": user_partition(user_id), "sk": f"{RUNNER}{runner_id}"}
 
@@ -83,6 +91,10 @@ def pointer_key(user_id: str, runner_id: str, turn_id: str) -> Key:
 
 def order_key(user_id: str, runner_id: str, order_id: str) -> Key:
     return {"pk": pointers_partition(user_id, runner_id), "sk": f"{ORDER}{order_id}"}
+
+
+def list_key(user_id: str, place: Place) -> Key:
+    return {"pk": user_partition(user_id), "sk": f"{LISTED}{place.route}"}
 
 
 def back_route_key(session_id: str, place: Place) -> Key:

@@ -24,7 +24,8 @@ pytestmark = [pytest.mark.tier("soak"), pytest.mark.agents, pytest.mark.timeout(
 TRIES = int(os.environ.get("HANDOFF_TRIES") or 200)
 KILLED = 0.2
 LATEST = 1.6
-"""Seconds after the words in which the answer ends, or the runner dies: they reach a runner within one."""
+"""Seconds after the words in which the answer ends, or the runner dies: the words reach the runner within one, with the
+report of what the agent has begun to say."""
 
 
 def holding(call: Call) -> Answer:
@@ -60,10 +61,15 @@ def test_each_word_stands_once_in_the_agents_own_session(
                 process = stack.enter_context(runner(laptop, user, again=True))
             _answered(user, thread, first, second)
             end.join()
+            _check(agent, native_id, laptop, said)
+
+
+def _check(agent: str, native_id: str, laptop: Home, said: list[str]) -> None:
+    """All that was said stands in the agent's own session, once and in its order."""
     stands = said_by_user(agent, native_id, laptop.project, laptop.environ) or []
     lines = [line.strip() for text in stands for line in text.splitlines()]
     assert {words: lines.count(words) for words in said if lines.count(words) != 1} == {}
-    assert [line for line in lines if line in said] == said, "in the order in which they were said"
+    assert [line for line in lines if line in said] == said
 
 
 def _heard(model: FakeModel, words: str) -> None:

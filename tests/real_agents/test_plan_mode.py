@@ -34,7 +34,7 @@ def in_plan_mode(laptop: Home, agent: str, title: str, user: ApiUser) -> Thread:
 
 def proposing(call: Call) -> Answer:
     """A model that has a plan each time that it is asked for one."""
-    asked = sum(text.strip() == "plan it" for text in call.said)
+    asked = sum(line.strip() == "plan it" for text in call.said for line in text.splitlines())
     if not asked or call.background:
         return decide(call)
     if call.api == "responses":

@@ -4,11 +4,12 @@
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from shared.domain.attachments import KINDS, counted
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, ForeignChat, PlaceGone, PlatformNotConfigured, Rejected, UnknownPlatform
 from shared.platforms.markdown.clean import clean, neutralise
@@ -30,6 +31,8 @@ from shared.use_cases.deliver import REPEAT_MARK
 
 T = TypeVar("T")
 LIMIT = 1000
+FILE_LIMIT = 100_000
+CAPTION_LIMIT = 200
 Idempotency = Literal["key", "readback", "both", "none", "receipts"]
 
 
@@ -49,6 +52,8 @@ class Post:
     key: str
     text: str
     buttons: tuple[Button, ...] = ()
+    file: str = ""
+    content: bytes = b""
 
 
 class FakePlatform(Platform):
@@ -71,8 +76,12 @@ class FakePlatform(Platform):
             receipts=idempotency == "receipts",
             edits=idempotency != "receipts",
             buttons=True,
+            file_limit=FILE_LIMIT,
+            picture_limit=FILE_LIMIT,
+            caption_limit=CAPTION_LIMIT,
         )
         self.threads: dict[Place, Thread] = {}
+        self.closed: list[Place] = []
         self.posts: dict[Place, list[Post]] = defaultdict(list)
         self.next: dict[str, deque[Exception | Callable[[], None]]] = defaultdict(deque)
         self.accepts_before_failing = False
@@ -84,6 +93,7 @@ class FakePlatform(Platform):
         self.gone: set[Place] = set()
         self.private: dict[str, str] = {}
         self.announced: dict[str, str] = {}
+        self.files: dict[str, bytes] = {}  # by reference
         self._ids = itertools.count(1)
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
@@ -94,8 +104,15 @@ class FakePlatform(Platform):
         found = [place for place, thread in self.threads.items() if thread.key == key and place.home == home]
         return found[0] if found and (self.capabilities.key or self.capabilities.readback) else None
 
+    def close_thread(self, place: Place) -> None:
+        self._do("close_thread", lambda: self.closed.append(place))
+
     def send(self, place: Place, part: Part, *, key: str) -> str:
         return self._do("send", lambda: self._post(place, part, key))
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:
+        content = b"".join(file.read())
+        return self._do("send_file", lambda: self._post(place, caption or Part(""), key, file.name, content))
 
     def find_message(self, place: Place, *, key: str) -> str | None:
         self.asked.append("find_message")
@@ -122,7 +139,8 @@ class FakePlatform(Platform):
 
     def parse(self, request: WebhookRequest) -> Parsed:
         """One event per line: a message (`id|thread|text`, or with `|sender`, or with `|sender|beside`: kinds of
-        attachments, `forwarded` and `album-id`, separated by commas; in private if the id begins with `dm`), an invitation
+        attachments, `forwarded`, `album-id` and
+        `file:kind:reference`, separated by commas; in private if the id begins with `dm`), an invitation
         (`invited||sender`, or with `|addressee`), a press (`pressed-id|thread|button|message`, or with `|sender`), the name
         of a message (`announced||message|sender`), a receipt (`receipt|thread|key|message id`, or without id), or a sign of
         life (`heard||sender|ms`)."""
@@ -131,6 +149,14 @@ class FakePlatform(Platform):
     def fetch(self, announced: Announced) -> Event | None:
         line = self._do("fetch", lambda: self.announced.get(announced.message))
         return _event(line) if line else None
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:
+        content = self._do("fetch_file", lambda: self.files.get(file.reference))
+        if content is None:
+            raise Rejected("it is not there any more")
+        if len(content) > limit:
+            raise Rejected(f"it is larger than {limit // 1_000_000} MB")
+        return iter([content[:7], content[7:]])
 
     def is_me(self, bot_name: str) -> bool:
         return bot_name == "bot"
@@ -182,11 +208,11 @@ class FakePlatform(Platform):
                 return
         raise Rejected("there is no such message")
 
-    def _post(self, place: Place, part: Part, key: str) -> str:
+    def _post(self, place: Place, part: Part, key: str, file: str = "", content: bytes = b"") -> str:
         self._refuse_gone(place)
         if self.capabilities.key and (known := self._posted(place, key)):
             return known
-        post = Post(f"m{next(self._ids)}", key, part.text, part.buttons)
+        post = Post(f"m{next(self._ids)}", key, part.text, part.buttons, file, content)
         self.posts[place].append(post)
         return post.id
 
@@ -222,7 +248,7 @@ class FakePlatforms:
     def has_threads(self, name: str) -> bool:
         if name != "chat":
             raise UnknownPlatform(name, self.known())
-        return True
+        return self._platform.capabilities.threads
 
     def is_chat_id(self, name: str, chat: str) -> bool:
         return name == "chat" and chat.isprintable()
@@ -238,6 +264,12 @@ class FakePlatforms:
 
     def webhook_of(self, path: str) -> str | None:
         return path.removeprefix("/webhooks/") if path.startswith("/webhooks/") else None
+
+
+def _files(names: Sequence[str]) -> list[tuple[str, str]]:
+    """The kind and the reference, which is the name as well, of each file beside a message."""
+    named = [name.split(":") for name in names if name.startswith("file:")]
+    return [(kind, reference) for _, kind, reference in named]
 
 
 def _event(line: str) -> Event:
@@ -268,4 +300,5 @@ def _event(line: str) -> Event:
         forwarded=text if "forwarded" in names else "",
         attachments=counted(name for name in names if name in KINDS),
         album=albums[0] if albums else None,
+        files=tuple(ChatFile(kind, reference, reference) for kind, reference in _files(names)),
     )

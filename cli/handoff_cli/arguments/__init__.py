@@ -22,11 +22,11 @@ _DESCRIPTION = "Move a live terminal agent session into a chat thread, and bring
 
 GROUPS = {
     "start here": ("up", "setup", "chat", "send", "resume"),
-    "hand over": ("status", "wait", "cancel"),
+    "hand over": ("status", "wait", "cancel", "send-file"),
     "look": ("sessions", "history", "export", "platforms", "homes", "doctor"),
     "people and access": ("link", "unlink", "invite", "login", "tokens", "config"),
     "run it": ("deploy", "destroy", "backup", "restore", "data"),
-    "agents and shell": ("install", "uninstall", "run", "runners", "mcp", "completion"),
+    "agents and shell": ("install", "uninstall", "run", "runners", "projects", "mcp", "completion"),
 }
 """Every command that people type, by subject, as `--help` lists them. A new user needs the first five."""
 
@@ -49,6 +49,7 @@ def parser(prog: str) -> Program:
     for add in (
         moving.chat,
         moving.send,
+        moving.send_file,
         moving.handoffs,
         moving.sessions,
         account.service,
@@ -58,6 +59,7 @@ def parser(prog: str) -> Program:
         deployment.deploy,
         machine.data,
         machine.run,
+        machine.projects,
         account.tokens,
         account.config,
         inside.inside,

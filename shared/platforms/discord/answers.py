@@ -22,7 +22,10 @@ _SERVER_CHANNEL = {
     "permission_overwrites?": [{"id": _ID, "allow": _BITS, "deny": _BITS}],
 }
 _DIRECT_CHANNEL = {**_ANY_CHANNEL, "recipients": [_WITH_ID]}
+_FILES = {"attachments?": [{"id": _ID, "url": str}]}
 _MESSAGE = {
+    **_FILES,
+    "message_snapshots?": [{"message": _FILES}],
     "id": _ID,
     "author": _WITH_ID,
     "content": str,
@@ -44,6 +47,7 @@ SHAPES: Mapping[str, Shape] = {
     "GET /channels/{channel_id}/messages": [_MESSAGE],
     "POST /channels/{channel_id}/messages": _WITH_ID,
     "GET /channels/{channel_id}/messages/{message_id}": _MESSAGE,
+    "PATCH /channels/{channel_id}": None,
     "PATCH /channels/{channel_id}/messages/{message_id}": None,
     "POST /channels/{channel_id}/messages/{message_id}/threads": None,
     "PUT /channels/{channel_id}/thread-members/{user_id}": None,

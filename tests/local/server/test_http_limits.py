@@ -155,6 +155,26 @@ def test_a_client_that_always_begins_its_next_request_holds_no_more_than_that() 
         assert slow.recv(10_000).startswith(b"HTTP/1.1 200 ")
 
 
+def test_a_body_of_very_many_small_chunks_is_closed() -> None:
+    with running(OneRoute()) as route, connected(route) as client:
+        with suppress(ConnectionError):
+            client.sendall(POST + CHUNKED + b"1\r\nx\r\n" * 20_000)
+
+        assert is_closed(client)
+    assert not route.called.acquire(blocking=False), "a part of a body reached the app"
+
+
+@pytest.mark.parametrize(("size", "count"), [(1, 500), (300, 3000)])
+def test_a_body_may_have_small_chunks(size: int, count: int) -> None:
+    with running(OneRoute()) as route, connected(route) as client:
+        for _ in range(2):
+            client.sendall(POST + CHUNKED + b"%x\r\n%s\r\n" % (size, b"x" * size) * count + b"0\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += client.recv(10_000) or pytest.fail("it was closed")
+            assert answer.startswith(b"HTTP/1.1 200 ")
+
+
 def test_a_request_larger_than_all_room_is_closed() -> None:
     with running(OneRoute(limits=Limits(bytes_in_flight=50_000))) as route, connected(route) as client:
         client.sendall(POST + b"Content-Length: 100000\r\n\r\n" + b"x" * 90_000)

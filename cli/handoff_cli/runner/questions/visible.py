@@ -68,7 +68,8 @@ def _is_hidden(character: str, count: int, before: str, *, is_edge: bool) -> boo
     kind = unicodedata.category(character)
     if kind[0] == "M":
         # One mark on a letter is an accent; others draw over their neighbours, or choose a variant that looks the same.
-        return count > 1 or not before.isalpha() or character in _BLANK or _is_selector(character)
+        is_foreign = before.isascii() and not "\u0300" <= character <= "\u036f"  # some join letters, and draw nothing
+        return count > 1 or not before.isalpha() or is_foreign or character in _BLANK or _is_selector(character)
     return kind[0] in "CZ" or character in _MARKS or character in _BLANK
 
 

@@ -58,6 +58,14 @@ class Channels:
             return payloads.thread_channel(chat, thread, self._backend)
         return payloads.channel(chat, self._backend)
 
+    def change(self, channel: str, body: JSON) -> JSON:
+        """Archive a thread, or open it again; nothing else is changed here."""
+        chat, thread = self.find(channel)
+        if thread is None or not chat.has_bot:
+            raise DiscordError(403, 50013, "Missing Permissions")
+        thread.extra["archived"] = bool(body.get("archived", thread.extra["archived"]))
+        return payloads.thread_channel(chat, thread, self._backend)
+
     def history(self, channel: str, query: Mapping[str, str]) -> list[JSON]:
         """Newest first; `after` is a message id."""
         chat, thread = self.find(channel)
@@ -89,7 +97,8 @@ class Channels:
 
     def write(self, chat: Chat, thread: Thread | None, body: JSON, *, nonce: Any = None, **extra: Any) -> Message:
         """Validate and store a message of the bot."""
-        content = self.content(body)
+        files = [self._backend.store.files.keep(file.name, file.type, file.data) for file in body.get("files", ())]
+        content = self.content(body) if not files or body.get("content") else ""
         parse = (body.get("allowed_mentions") or {}).get("parse", ["everyone"])
         everyone = "everyone" in parse and ("@everyone" in content or "@here" in content)
         message_id = extra.pop("message_id", None) or self.next_id()
@@ -99,6 +108,7 @@ class Channels:
         private = bool(flags & payloads.EPHEMERAL)
         rows = components.checked(body.get("components") or [])
         extra = {"nonce": nonce, "mention_everyone": everyone, "flags": flags, "private": private, **extra}
+        extra |= {"files": files} if files else {}
         buttons = components.buttons_in(rows)
         return self._backend.store.post(
             chat, thread, message_id, BOT, content, buttons=buttons, components=rows, **extra
