@@ -52,7 +52,7 @@ MESSAGE = Units(
     http=1,
     kb=2,
 )
-SHOWN = Units(writes=2, due=0, reads=7, tables=8, sends=1, posts=1, calls=1, runs={"turn": 1})
+SHOWN = Units(writes=2, due=0, reads=8, tables=9, sends=1, posts=1, calls=1, runs={"turn": 1})
 """One update of the progress message; the first one of a turn costs about two. A deployment's model that streams has one each
 3 seconds."""
 FILE = Units(
