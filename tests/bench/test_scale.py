@@ -129,3 +129,18 @@ def test_the_page_is_current() -> None:
     first = next(limit for limit, _ in until(Day(), raised()))
     stacks = int(re.findall(r"The day above needs (\d+) of them", page)[0])
     assert stacks == pytest.approx(first.use, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("resource", "sentence"),
+    [
+        ("places served at once", "{:.0f} million messages a day, most of them for updates"),
+        ("turns of the agent at once", "{:.1f} million messages a day and stack"),
+        ("read units a second, sessions", "for reads at {:.0f} million messages a day"),
+        ("write units a second, one table", "for writes at {:.0f} million"),
+        ("writes to the index of what is due", "at {:.0f} million messages a day. The transcript"),
+    ],
+)
+def test_its_sentences_say_what_its_table_says(resource: str, sentence: str) -> None:
+    holds = {limit.name: count for limit, count in until(Day(), raised())}
+    assert sentence.format(holds[resource] / 1e6) in " ".join(PAGE.read_text().split())
