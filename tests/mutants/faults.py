@@ -61,7 +61,7 @@ FAULTS = [
         "a plan may be approved for good",
         "cli/handoff_cli/runner/questions/plan.py",
         'for kind in ("allow_once", "reject_once") if kind in first}',
-        'for kind in ("allow_always", "allow_once", "reject_once") if kind in first}',
+        "for kind in first}",
     ),
     Fault(
         "a form of an MCP server is asked in the thread",
