@@ -56,7 +56,7 @@ def await_files(services: Services, message: Ready) -> None:
     now = services.clock.now()
     waited = (now - row.received_at) / 1000
     has_files = bool(row.files) and row.read is None and now < (row.asked_at or row.received_at) + LONGEST
-    if has_files or (row.album and now < row.received_at + ALBUM_LONGEST + ALBUM_QUIET):
+    if has_files or (row.files and row.album and now < row.received_at + ALBUM_LONGEST + ALBUM_QUIET):
         raise NotYet(min(MOST_PAUSE, max(1.0, math.floor(waited / 3))))
 
 
@@ -104,7 +104,7 @@ def _asked(services: Services, session: Session, row: InboxRow, now: int) -> Inb
 def _must_wait(rows: Sequence[InboxRow], row: InboxRow, now: int) -> bool:
     if row.files and row.read is None:
         return True
-    if row.album is None:
+    if row.album is None or not row.files:
         return False
     came = [one.received_at for one in rows if one.album == row.album]
     return now < min(max(came) + ALBUM_QUIET, min(came) + ALBUM_LONGEST)
