@@ -68,6 +68,7 @@ FILES = {
     "tests/local/operate/deploy": "deep",
     "tests/local/run": "deep",
     "tests/local/server/test_faulty_files.py": "deep",
+    "tests/local/server/test_many_files.py": "deep",
     "tests/local/server/test_own_agent.py": "deep",
     "tests/local/server/test_restarts.py": "deep",
     "tests/local/server/test_slow_platform.py": "deep",

@@ -32,6 +32,37 @@ class Fault:
 
 
 FAULTS = [
+    # Files
+    Fault(
+        "a file is counted beyond the limit",
+        "shared/store/files.py",
+        "when=[has_room] if self._limit else [],",
+        "when=[],",
+    ),
+    Fault(
+        "a file that is leaving is stored anew",
+        "shared/store/files.py",
+        "is_leaving is False:",
+        "is_leaving is not None:",
+    ),
+    Fault(
+        "other bytes than announced are kept",
+        "shared/ports/files.py",
+        "if count != size or digest.hexdigest() != digest_of(key):",
+        "if count != size:",
+    ),
+    Fault(
+        "words overtake a file before them",
+        "shared/use_cases/files/wait_for_files.py",
+        "return asked[:waiting]",
+        "return [row for row in asked if not row.files or row.read is not None]",
+    ),
+    Fault(
+        "another session's file is read",
+        "shared/use_cases/files/read_file.py",
+        "item = services.store.files.get(session_id, file_id)",
+        "item = services.store.files.get('s-1', file_id)",
+    ),
     # Store
     Fault(
         "a commit misses an answer to a question that does not block",

@@ -60,7 +60,7 @@ def await_files(services: Services, message: Ready) -> None:
     waited = (now - row.received_at) / 1000
     left = ((row.asked_at or row.received_at) + _longest(row) - now) / 1000
     has_files = bool(row.files) and row.read is None and left > 0
-    if has_files or (row.album and now < row.received_at + ALBUM_LONGEST + ALBUM_QUIET):
+    if has_files or (row.files and row.album and now < row.received_at + ALBUM_LONGEST + ALBUM_QUIET):
         pause = min(MOST_PAUSE, max(1.0, math.floor(waited / 3)))
         raise NotYet(min(pause, max(1.0, math.ceil(left))) if has_files else pause)
 
