@@ -248,6 +248,26 @@ def test_a_service_that_names_another_directory_begins_nothing(machine: Machine,
     assert list(machine.sessions.all()) == []
 
 
+def test_a_session_that_was_handed_over_before_is_never_in_two_threads(
+    machine: Machine, shop: Path, home: Home
+) -> None:
+    first = machine.hand_over("n-twice")
+    machine.service.user.http.post(f"/sessions/{first.session_id}/resume", json={"epoch": 1}).raise_for_status()
+    second = machine.hand_over("n-twice")
+    claude_session(machine.home, shop, "Handed over before", native_id="n-twice")
+    home.say("/sessions handed over before")
+    home.press(home.told("Handed over before"), "Handed over before")
+    home.told("lives in a thread already: ")
+    session = machine.service.user.session(second.session_id)
+    machine.service.user.http.post(f"/sessions/{second.session_id}/resume", json={"epoch": session["epoch"]})
+    home.say("/sessions handed over before")
+    home.seen = len(home.messages())
+    home.press(home.told("Handed over before"), "Handed over before")
+    home.told("is there: ")
+    moved = [machine.service.user.session(one.session_id)["owner"] for one in (first, second)]
+    assert (moved[0], moved[1] != "cli") == ("cli", True)
+
+
 def test_a_session_that_is_deleted_meanwhile_is_said_to_be_gone(machine: Machine, shop: Path, home: Home) -> None:
     path = claude_session(machine.home, shop, "Soon deleted")
     home.say("/sessions deleted")

@@ -18,6 +18,7 @@ from handoff_cli.runner.wire.shapes import (
     Events,
     Messages,
     Registered,
+    Session,
     Shape,
     Taken,
     TakenOrder,
@@ -115,6 +116,10 @@ class RunnerService:
         """Store the `session` of a taken order, add `messages` to it, or request its `handoff`. Repeated, accepted again."""
         method = "PUT" if what == "session" else "POST"
         return await self._call(method, self._order(order_id, what), body, shape=MOVES[what])
+
+    async def session(self, session_id: str) -> Answer:
+        """Where a session is."""
+        return await self._call("GET", f"/sessions/{quote(session_id, safe='')}", shape=Session)
 
     async def messages(self, session_id: str, *, after: int) -> Answer:
         """One page of the transcript."""
