@@ -111,6 +111,8 @@ def test_a_session_that_began_in_the_chat_goes_on_at_the_desk(
     chat = Chat(user)
     title = f"begin with {agent}"
     with runner(laptop, user):
+        known = user.service.store.runners
+        eventually(lambda: any(one.projects for one in known.list("owner")), within=60)
         chat.say(f"/new shop {agent} {title}")
         chat.told("is there: ")
         thread = Thread(user, title)

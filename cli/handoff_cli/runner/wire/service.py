@@ -67,13 +67,17 @@ class RunnerService:
     ) -> Answer:
         """Say who this is, which agents it has, which orders it does and which projects are listed. Idempotent."""
         about = {"name": name, "version": __version__, "protocol": PROTOCOL, "agents": agents}
-        answer = await self._call("PUT", self._runner, about, shape=Registered)
-        if answer.verdict is Verdict.GO_ON:
-            self.accepts = frozenset(answer.body.get("accepts") or ())
         more = {"orders": list(orders), "projects": list(projects)}
-        known = {name: value for name, value in more.items() if value and name in self.accepts}
-        if known:
+        for _ in range(2):
+            # What is accepted is known after the first time; an older service refuses what it does not know.
+            known = {name: value for name, value in more.items() if value and name in self.accepts}
             answer = await self._call("PUT", self._runner, {**about, **known}, shape=Registered)
+            if answer.verdict is not Verdict.GO_ON:
+                self.accepts = frozenset()
+                break
+            before, self.accepts = self.accepts, frozenset(answer.body.get("accepts") or ())
+            if before == self.accepts:
+                break
         return answer
 
     async def turns(self, *, wait: int, warm: Sequence[str] = ()) -> Answer:
