@@ -227,6 +227,30 @@ FAULTS = [
         "self._tables.transact([change, _may_work(order)])",
     ),
     Fault(
+        "an order requests a handoff for another session than it has stored",
+        "shared/store/orders.py",
+        'return [replace(requested, when=[*requested.when, equals("made", handoff.session_id)]), _may_work(order)]',
+        "return [requested, _may_work(order)]",
+    ),
+    Fault(
+        "an order takes a session that lives in a chat",
+        "shared/store/orders.py",
+        'equals("owner", session.cli.route),',
+        "",
+    ),
+    Fault(
+        "a handoff is requested for an order that is over",
+        "shared/store/requests.py",
+        "*(writes_of_request(order, handoff) if order else [])",
+        "",
+    ),
+    Fault(
+        "an older list replaces the newest one",
+        "shared/store/lists.py",
+        "[not_newer(), older]",
+        "[not_newer()]",
+    ),
+    Fault(
         "an order is void while it may be done",
         "shared/store/orders.py",
         "when=[not_newer(), _OPEN, *conditions],",
