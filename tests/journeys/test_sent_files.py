@@ -10,6 +10,7 @@ import pytest
 from tests.journeys.test_files import CASES, PNG, engines
 from tests.support.api_user import ApiUser
 from tests.support.http_machine import Machine, MachineThread, MachineTurn
+from tests.support.platform_cases import PLATFORMS
 from tests.support.waiting import eventually
 
 __all__ = ["engines"]
@@ -59,3 +60,25 @@ def test_files_of_the_agent_arrive_once(engines: Callable[[str], ApiUser], platf
     thread.wait_for("Here it is")
     assert turn.post("events", seq=99, send=[{"n": 3, "file": plot}]).json()["code"] == "ended"
     assert len(posted(thread)) == 2
+
+
+@pytest.mark.tier("deep")
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_doubtful_file_is_sent_again_only_with_a_mark(
+    engines: Callable[[str], ApiUser],
+    platform: str,
+) -> None:
+    """Where the platform does not know the key of a send, nor can be asked, there are two, the second marked."""
+    user = engines("functions")
+    machine = Machine(user)
+    thread = MachineThread(user, machine, platform)
+    thread.say("draw it")
+    turn = machine.claim(thread.session_id).begin()
+    plot = store(user, thread.session_id, PNG, "plot.png", "image/png")
+    user.service.simulator.arm(platform, "accept_then_reset", on="send")
+    assert sent(turn, {"n": 1, "file": plot, "caption": "The plot."}) == ["sent"]
+    count = 2 if platform in {"telegram", "signal"} else 1
+    assert posted(thread) == [(plot, len(PNG))] * count
+    assert len([text for text in thread.bot_texts("The plot.") if "Sent again" in text]) == count - 1
+    turn.reply("Here it is").raise_for_status()
+    thread.wait_for("Here it is")
