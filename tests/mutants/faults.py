@@ -60,8 +60,8 @@ FAULTS = [
     Fault(
         "a plan may be approved for good",
         "cli/handoff_cli/runner/questions/plan.py",
-        'kinds = ("reject_once",) if reason else ("allow_once", "reject_once")',
-        'kinds = ("reject_once",) if reason else ("allow_always", "allow_once", "reject_once")',
+        'for kind in ("allow_once", "reject_once") if kind in first}',
+        'for kind in ("allow_always", "allow_once", "reject_once") if kind in first}',
     ),
     Fault(
         "a form of an MCP server is asked in the thread",
@@ -223,7 +223,7 @@ FAULTS = [
     Fault(
         "an order opens an agent whose turn has ended",
         "cli/handoff_cli/runner/order.py",
-        "if beside_turn and not agent.is_open:",
+        "if beside is not None and not beside.is_open:",
         "if False:",
     ),
     Fault(
@@ -308,7 +308,7 @@ FAULTS = [
     Fault(
         "a token may do what its scopes do not allow",
         "functions/http/dependencies.py",
-        "        caller.require(self._scope)\n",
+        "        caller.require(*self._scopes)\n",
         "",
     ),
     Fault(
@@ -321,8 +321,8 @@ FAULTS = [
     Fault(
         "the role of a message is lost",
         "shared/agents/openai/messages.py",
-        'return [{"role": entry.role, "content": entry.text}]',
-        'return [{"role": "user", "content": entry.text}]',
+        'return [{"role": entry.role, "content": content}]',
+        'return [{"role": "user", "content": content}]',
     ),
     # Platforms
     Fault(

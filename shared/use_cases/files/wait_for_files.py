@@ -119,7 +119,7 @@ def _longest(row: InboxRow) -> int:
 def _must_wait(rows: Sequence[InboxRow], row: InboxRow, now: int) -> bool:
     if row.files and row.read is None:
         return True
-    if row.album is None:
+    if row.album is None or not row.files:
         return False
     came = [one.received_at for one in rows if one.album == row.album]
     return now < min(max(came) + ALBUM_QUIET, min(came) + ALBUM_LONGEST)
