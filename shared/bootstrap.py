@@ -26,6 +26,8 @@ from shared.ports.metrics import Metrics, NoMetrics
 from shared.services import Services
 from shared.settings import Settings, is_loaded_ahead
 from shared.store.bundle import store_on
+from shared.voice import server_of
+from shared.voice import summary as voice_summary
 
 Handler = Callable[[Any, Any], Any]
 Client = Callable[[str], Any]
@@ -45,6 +47,8 @@ def build_services(
     tables = DynamoTables(client("dynamodb"), handoffs=settings.handoffs_table, sessions=settings.sessions_table)
     secrets = SsmSecrets(client("ssm"), settings.secrets_prefix)
 
+    transcriber = server_of(settings, secrets)
+
     @functools.cache
     def agent() -> Agent:
         return MeasuredAgent(build_agent(settings, secrets, clock), clock, metrics)
@@ -59,6 +63,8 @@ def build_services(
         runs=SqsRunQueue(sqs, settings.runs_queue_url),
         platforms=PlatformRegistry(settings, secrets, [spec.on_aws(settings.platform_urls) for spec in platforms]),
         files=S3Files(client("s3"), settings.files_bucket),
+        transcriber=transcriber,
+        voice_summary=voice_summary(transcriber, settings),
         agent=agent,
         agent_summary=summary(settings),
         new_id=lambda: uuid.uuid4().hex,

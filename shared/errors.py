@@ -31,6 +31,7 @@ HandoffError
 │       ├── ThreadRefused      this chat cannot hold a thread: use the chat itself
 │       └── PlaceGone          the thread or chat no longer exists
 ├── FileMissing                a stored file is not there
+├── NotTranscribed             a voice message did not become words
 └── AgentError                 an agent did not answer
     ├── AgentUnavailable       temporary: retry
     ├── AgentFailed            permanent: tell the user
@@ -674,6 +675,10 @@ class ThreadRefused(Rejected):
 
 class PlaceGone(Rejected):
     """The thread or the chat no longer exists."""
+
+
+class NotTranscribed(HandoffError):
+    """A voice message did not become words: the reason, as a clause for the person."""
 
 
 class AgentError(HandoffError):

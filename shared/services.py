@@ -10,6 +10,7 @@ from shared.ports.files import Files
 from shared.ports.metrics import Metrics, NoMetrics
 from shared.ports.platforms import Platforms
 from shared.ports.queue import DeadTurns, RunQueue, TurnQueue, Visibility
+from shared.ports.transcriber import Transcriber
 from shared.settings import Settings
 from shared.store.bundle import Store
 
@@ -19,7 +20,7 @@ class Services:
     """Built once per container by bootstrap, or by a test from fakes.
 
     `agent` builds the agent on its first call; `agent_summary` describes it in one sentence. `visibility` is the
-    time-out of the queue message with this receipt handle.
+    time-out of the queue message with this receipt handle. Without a `transcriber` voice messages cannot be read.
     """
 
     settings: Settings
@@ -36,3 +37,5 @@ class Services:
     new_id: Callable[[], str]
     metrics: Metrics = field(default_factory=NoMetrics)
     changes: Changes = field(default_factory=NoChanges)
+    transcriber: Transcriber | None = None
+    voice_summary: str = ""

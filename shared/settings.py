@@ -24,6 +24,7 @@ class Settings:
     agent: str = "rehearsal"
     agent_url: str = ""
     agent_model: str = ""
+    agent_models: str = ""  # further ones that people may choose for a session, separated by commas
     agent_window: int = 0  # tokens that the model takes in at once; 0: unknown, nothing is left out
     rehearsal_seconds: float = 0.0
     platform_urls: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # overrides: see PlatformSpec.urls
@@ -40,6 +41,8 @@ class Settings:
     file_days: int = 30  # how long files are kept
     files_bucket: str = ""
     agent_sees: bool = False  # whether the model takes pictures
+    voice_url: str = ""  # of a server that transcribes
+    voice_model: str = ""  # empty: there is none
     metrics_stack: str = ""  # the name under which metrics are kept; empty: none are written
     log_level: str = "INFO"
 
@@ -78,6 +81,9 @@ _TEXTS = {
     "agent": "HANDOFF_AGENT",
     "agent_url": "HANDOFF_AGENT_URL",
     "agent_model": "HANDOFF_AGENT_MODEL",
+    "agent_models": "HANDOFF_AGENT_MODELS",
+    "voice_url": "HANDOFF_VOICE_URL",
+    "voice_model": "HANDOFF_VOICE_MODEL",
     "budget": "HANDOFF_BUDGET",
     "metrics_stack": "METRICS_STACK",
     "log_level": "LOG_LEVEL",

@@ -6,20 +6,24 @@ from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from functions.http.fields import WHOLE, Count, Id, Message
 from functions.request.handoff_body import AgentName, Body
-from functions.request.order_bodies import WaitingOrder
+from functions.request.order_bodies import Project, WaitingOrder
 from functions.views import RunnerView
 from shared.domain.progress import Summary
 from shared.domain.questions import CHOICE, Option, Question, QuestionState
 from shared.domain.usage import MICROS, TurnUsage
 from shared.use_cases.runners.claim_machine_turn import MachineClaim, Word
 from shared.use_cases.runners.report_turn import Asked, Report, ReportAnswer
+from shared.use_cases.runners.send_file import Became, Send
 
 Short = Annotated[str, StringConstraints(max_length=200), WHOLE]
 EventId = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
 Number = Annotated[int, Field(ge=1, le=999_999)]
 OrderKind = Annotated[str, StringConstraints(pattern=r"^[a-z]{1,20}$")]
 MOST_QUESTIONS = 20
+MOST_PROJECTS = 50
 MOST_OPTIONS = 20
+MOST_COMMANDS = 100
+MOST_SENT = 20
 
 
 class AgentBody(Body):
@@ -32,23 +36,28 @@ class AgentBody(Body):
 
 class RunnerBody(Body):
     """A runner's description of itself. `protocol` is the version of these calls that it speaks, `orders` the kinds of
-    orders that it does."""
+    orders that it does, `projects` the labels of the directories that its user has opened for sessions from a chat."""
 
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100), WHOLE]
     version: Short = ""
     protocol: Count
     agents: Annotated[list[AgentBody], Field(max_length=20, default_factory=list)]
     orders: Annotated[list[OrderKind], Field(max_length=20, default_factory=list)]
+    projects: Annotated[list[Project], Field(max_length=MOST_PROJECTS, default_factory=list)]
 
 
 class RegisteredRunner(RunnerView):
     """A runner, its user, and the rhythm in which it polls and renews.
 
-    `accepts` names what this service takes from runners beyond the first version of these calls.
+    `accepts` names what this service takes from runners beyond the first version of these calls, `file_limit` is the size
+    of the largest file that it stores.
     """
 
     user: str
-    accepts: list[str] = Field(default_factory=lambda: ["choices", "files", "orders", "usage"])
+    accepts: list[str] = Field(
+        default_factory=lambda: ["choices", "commands", "files", "orders", "projects", "sends", "usage"]
+    )
+    file_limit: int
     poll_after_ms: int
     lease_seconds: int
 
@@ -115,7 +124,7 @@ class ClaimedTurn(BaseModel):
     """A claimed turn. The agent must not be prompted before `begin` succeeds.
 
     `answers` go into the first prompt; their ids are acknowledged as those of words are. `dials` are what the person has
-    chosen of the agent.
+    chosen of the agent. `shared`: others read the thread too.
     """
 
     session_id: str
@@ -134,6 +143,7 @@ class ClaimedTurn(BaseModel):
     deadline_in: int | None
     title: str
     platform: str
+    shared: bool
 
     @classmethod
     def of(cls, claim: MachineClaim, *, now: int, lease_seconds: int) -> "ClaimedTurn":
@@ -158,6 +168,7 @@ class ClaimedTurn(BaseModel):
             deadline_in=max(0, (claim.handoff.deadline - now) // 1000) if claim.handoff else None,
             title=session.shown_title,
             platform=claim.offer.place.platform,
+            shared=session.shared,
         )
 
 
@@ -203,7 +214,8 @@ class AskBody(Body):
 
     `detail` is shown whole, in as many messages as it takes, and a `plan` (Markdown) before it. `reason` says why no option
     allows it. With the kind `choice` it asks for one option, for `several`, or for `free` words; without `blocks` the agent
-    goes on, and the answer may come after the turn.
+    goes on, and the answer may come after the turn. `file` is a stored file with the whole text, posted before the buttons;
+    where it cannot be posted, no option that allows is offered.
     """
 
     n: Number
@@ -215,6 +227,7 @@ class AskBody(Body):
     several: bool = False
     free: bool = False
     blocks: bool = True
+    file: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     options: Annotated[list[OptionBody], Field(max_length=MOST_OPTIONS)]
 
     @model_validator(mode="after")
@@ -238,7 +251,25 @@ class AskBody(Body):
             several=self.several,
             free=self.free,
             blocks=self.blocks,
+            file=self.file,
         )
+
+
+class SendBody(Body):
+    """A file of the session to post in the thread, under a number that is new in this claim; it is named in each report until
+    the answer decides it.
+
+    `path` is where the user finds it on the machine. `asked` is the question that allowed it.
+    """
+
+    n: Number
+    file: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    caption: Annotated[str, StringConstraints(max_length=8000), WHOLE] = ""
+    path: Annotated[str, StringConstraints(max_length=4096), WHOLE] = ""
+    asked: Number | None = None
+
+    def domain(self) -> Send:
+        return Send(self.n, self.file, self.caption, self.path, self.asked)
 
 
 class EventsBody(FenceBody):
@@ -252,6 +283,7 @@ class EventsBody(FenceBody):
     progress: ProgressBody | None = None
     ask: Annotated[list[AskBody], Field(max_length=MOST_QUESTIONS, default_factory=list)]
     acknowledged: Annotated[list[EventId], Field(max_length=100, default_factory=list)]
+    send: Annotated[list[SendBody], Field(max_length=MOST_SENT, default_factory=list)]
 
     def domain(self) -> Report:
         progress = self.progress
@@ -264,6 +296,7 @@ class EventsBody(FenceBody):
             acknowledged=self.acknowledged,
             given=progress.given if progress else 0,
             waiting=progress.waiting if progress else 0,
+            sends=[send.domain() for send in self.send],
         )
 
 
@@ -294,12 +327,23 @@ class DecisionView(BaseModel):
         )
 
 
+class SentView(BaseModel):
+    """What became of a file of the report. `waiting`: not decided yet. `ask`: others read the thread, so a question has to
+    allow it. `rejected`: the user does not get it, and `reason` says why. `doubtful`: nobody can know, and it is over."""
+
+    n: int
+    state: Became
+    reason: str | None
+
+
 class EventsView(BaseModel):
-    """Decisions and messages since; both repeat until they are acknowledged (`q<n>`, or the id of the message)."""
+    """Decisions and messages since; both repeat until they are acknowledged (`q<n>`, or the id of the message). `sent` says
+    what became of each `send` of the report."""
 
     lease_seconds: int
     decided: list[DecisionView]
     steered: list[WordView]
+    sent: list[SentView]
 
     @classmethod
     def of(cls, answer: ReportAnswer, *, lease_seconds: int) -> "EventsView":
@@ -307,6 +351,7 @@ class EventsView(BaseModel):
             lease_seconds=lease_seconds,
             decided=[DecisionView.of(one, one.words or answer.texts.get(one.number)) for one in answer.decided],
             steered=[WordView.of(word) for word in answer.steered],
+            sent=[SentView(n=one.number, state=one.state, reason=one.reason or None) for one in answer.sent],
         )
 
 
@@ -323,10 +368,18 @@ class UsageBody(Body):
         return TurnUsage(self.tokens, cost, self.context, self.window)
 
 
+class CommandBody(Body):
+    """A command that the agent itself has."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,60}$")]
+    description: Short = ""
+
+
 class ResultBody(FenceBody):
     """Result of a turn: the agent's messages, its reply last. `given` are the ids of the words that have reached it.
 
-    `answered` are the numbers of its questions that do not block and whose answers have reached it.
+    `answered` are the numbers of its questions that do not block and whose answers have reached it. `native_id` is the
+    agent's id of the session, `commands` are the agent's own; without them those of earlier turns stay.
     """
 
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -337,6 +390,7 @@ class ResultBody(FenceBody):
     native_id: Annotated[str, StringConstraints(max_length=200)] | None = None
     summary: SummaryBody | None = None
     usage: UsageBody | None = None
+    commands: Annotated[list[CommandBody], Field(max_length=MOST_COMMANDS)] | None = None
 
 
 class ResultView(BaseModel):

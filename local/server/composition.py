@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, cast
 
 from local.server.held_reads import HeldReads, subject_of
@@ -30,6 +31,8 @@ from shared.sqlite.secrets import SqliteSecrets
 from shared.sqlite.tables import SqliteTables
 from shared.store.bundle import store_on
 from shared.store.leases import claimed_sessions, void_leases
+from shared.voice import summary as voice_summary
+from shared.voice import transcriber_of
 
 log = logging.getLogger(__name__)
 TURN_VISIBILITY, TURN_RECEIVES = 65.0, 100
@@ -158,8 +161,12 @@ def build_engine(
     on_handoff: Callable[[Item], None],
     files: DirectoryFiles,
     platforms: Sequence[PlatformSpec] = PLATFORMS,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> Engine:
-    """The services on an open file. `on_handoff` is called with each handoff that was written."""
+    """The services on an open file. `on_handoff` is called with each handoff that was written.
+
+    `environment` is that of programs that it starts.
+    """
     clock, metrics = SystemClock(), NoMetrics()
     held_reads = HeldReads()
 
@@ -183,6 +190,8 @@ def build_engine(
     other_places = turns[OTHER_PLACES].queue
     known = RunSecrets(secrets, SqliteSecrets(database))
 
+    transcriber = transcriber_of(settings, known, environment)
+
     @functools.cache
     def agent() -> Agent:
         return MeasuredAgent(build_agent(settings, known, clock), clock, metrics)
@@ -197,6 +206,8 @@ def build_engine(
         runs=SqliteRunQueue(runs.queue),
         platforms=DurablePlatforms(settings, known, platforms, database.sync),
         files=files,
+        transcriber=transcriber,
+        voice_summary=voice_summary(transcriber, settings),
         agent=agent,
         agent_summary=summary(settings),
         new_id=lambda: uuid.uuid4().hex,

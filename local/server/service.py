@@ -15,6 +15,7 @@ from local.server.composition import Engine, build_engine, settings_from
 from local.server.connections import Connections
 from local.server.directory import DataDirectory, Refused, Unusable
 from local.server.http import HttpServer
+from local.server.settings_file import known_names
 from local.server.state_file import EVERY_SECONDS, StateFile
 from local.server.tokens import TOKENS, keep_tokens
 from local.server.uploads import Uploads
@@ -160,7 +161,16 @@ class Server:
         secrets = {**self.chats.secrets(), **secrets_from(self._environment)}
         files = DirectoryFiles(self.directory.files)
         files.prepare()
-        engine = build_engine(database, settings, secrets=secrets, on_handoff=work.handoffs.changed, files=files)
+        # Programs that the service starts do not get the secrets of its bots.
+        environment = {name: value for name, value in self._environment.items() if name not in known_names()}
+        engine = build_engine(
+            database,
+            settings,
+            secrets=secrets,
+            on_handoff=work.handoffs.changed,
+            files=files,
+            environment=environment,
+        )
         work.attach(engine)
         return engine, work
 

@@ -97,10 +97,31 @@ class Unread:
         return {"name": self.name, "reason": self.reason}
 
 
-def note_on_files(files: Sequence["StoredFile | Unread"]) -> str:
-    """The lines for the agent that name the files of a message."""
+@dataclass(frozen=True)
+class Spoken:
+    """The words of a voice message, as they were understood: never a command, nor an answer to a question."""
+
+    words: str
+
+    def value(self) -> dict[str, Any]:
+        return {"words": self.words}
+
+
+Read = StoredFile | Unread | Spoken
+"""What became of a file of a message."""
+
+
+def spoken_of(files: Sequence[Read]) -> str:
+    """The words of all voice messages among them."""
+    return "\n\n".join(file.words for file in files if isinstance(file, Spoken))
+
+
+def note_on_files(files: Sequence[Read]) -> str:
+    """The lines for the agent that name the files of a message, after the words that were spoken in it."""
     came = [file.described for file in files if isinstance(file, StoredFile)]
-    lines = [f"[attached: {', '.join(came)}]"] if came else []
+    spoken = spoken_of(files)
+    lines = [f"[spoken, as it was understood:]\n{spoken}"] if spoken else []
+    lines += [f"[attached: {', '.join(came)}]"] if came else []
     lines += [
         f"[{file.name} was attached, which did not reach you: {file.reason}]"
         for file in files
@@ -109,7 +130,7 @@ def note_on_files(files: Sequence["StoredFile | Unread"]) -> str:
     return "\n".join(lines)
 
 
-def told_unread(files: Sequence["StoredFile | Unread"]) -> str:
+def told_unread(files: Sequence[Read]) -> str:
     """The line for the sender of these files; empty if all of them came."""
     lines = [f"{file.name} did not reach the agent: {file.reason}." for file in files if isinstance(file, Unread)]
     return "\n".join(lines)

@@ -11,6 +11,7 @@ from shared.store.files import SessionFiles
 from shared.store.handoffs import Handoffs
 from shared.store.inbox import Inbox
 from shared.store.links import Links
+from shared.store.lists import Lists
 from shared.store.machine_turns import MachineTurns
 from shared.store.measured import MeasuredHandoffs, MeasuredMoves, MeasuredOutbox, MeasuredTurns
 from shared.store.moves import Moves
@@ -18,6 +19,7 @@ from shared.store.orders import Orders
 from shared.store.outbox import Outbox
 from shared.store.questions import Questions
 from shared.store.runners import Runners
+from shared.store.sends import Sends
 from shared.store.sessions import Sessions
 from shared.store.transcripts import Transcripts
 from shared.store.turns import Turns
@@ -42,10 +44,12 @@ class Store:
     questions: Questions
     runners: Runners
     orders: Orders
+    lists: Lists
     budgets: Budgets
     outbox: Outbox
     usage: Usage
     files: SessionFiles
+    sends: Sends
 
 
 def store_on(tables: Tables, limits: Limits = NO_LIMITS, metrics: Metrics = NO_METRICS) -> Store:
@@ -63,8 +67,10 @@ def store_on(tables: Tables, limits: Limits = NO_LIMITS, metrics: Metrics = NO_M
         questions=Questions(tables),
         runners=Runners(tables),
         orders=Orders(tables),
+        lists=Lists(tables),
         budgets=Budgets(tables),
         outbox=MeasuredOutbox(tables, metrics),
         usage=Usage(tables, limits),
         files=SessionFiles(tables, limits),
+        sends=Sends(tables),
     )

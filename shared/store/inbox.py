@@ -8,7 +8,7 @@ from typing import Any
 
 from shared.domain.attachments import KINDS, OTHER, Attachment
 from shared.domain.commands import parse_command
-from shared.domain.files import ChatFile, StoredFile, Unread, stored_file
+from shared.domain.files import ChatFile, Read, Spoken, Unread, stored_file
 from shared.domain.routes import Place, place_of
 from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present, unless_more_than
 from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update
@@ -62,7 +62,7 @@ class InboxRow:
     read_for: str | None = None
     asked_at: int = 0
     tries: int = 0
-    read: tuple[StoredFile | Unread, ...] | None = None
+    read: tuple[Read, ...] | None = None
 
     @property
     def command(self) -> tuple[str, str] | None:
@@ -116,14 +116,17 @@ def _chat_files_of(item: Item) -> Iterator[ChatFile]:
             yield ChatFile(OTHER, "-")
 
 
-def _read_of(item: Item) -> tuple[StoredFile | Unread, ...] | None:
+def _read_of(item: Item) -> tuple[Read, ...] | None:
     if "read" not in item:
         return None
-    found = []
+    found = list[Read]()
     for entry in list_at(item, "read"):
         file = stored_file(entry)
         values: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {}
-        found.append(file or Unread(text_at(values, "name", "a file"), text_at(values, "reason", "it was not read")))
+        spoken = Spoken(values["words"]) if isinstance(values.get("words"), str) else None
+        found.append(
+            file or spoken or Unread(text_at(values, "name", "a file"), text_at(values, "reason", "it was not read"))
+        )
     return tuple(found)
 
 
@@ -237,7 +240,7 @@ class Inbox:
         when = [unless_more_than("read_until", now), at_most("tries", most - 1)]
         return self._update(row, [*_as_asked(row), *when], set={"read_until": until}, add={"tries": 1})
 
-    def end_read(self, row: InboxRow, read: Sequence[StoredFile | Unread] | None) -> bool:
+    def end_read(self, row: InboxRow, read: Sequence[Read] | None) -> bool:
         """What became of the files, once for the session that has asked. None: nothing yet, and another may try."""
         entries = None if read is None else [file.value() for file in read]
         return self._update(row, _as_asked(row), set={"read": entries, "read_until": None})

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from shared.domain.attachments import note_for_agent
-from shared.domain.files import StoredFile, Unread, note_on_files
+from shared.domain.commands import unescaped
+from shared.domain.files import Read, StoredFile, note_on_files
 from shared.domain.messages import Message
 from shared.domain.sessions import Session
 from shared.domain.speakers import as_forwarded, as_said
@@ -32,9 +33,9 @@ def text_for_agent(session: Session, row: InboxRow) -> str:
     With marks on what is not the sender's, and with lines on its files and on what is missing.
     """
     notes = (note_on_files(_read(session, row)), note_for_agent(row.attachments))
-    pieces = (row.text, as_forwarded(row.forwarded), *notes)
+    pieces = (unescaped(row.text), as_forwarded(row.forwarded), *notes)
     return as_said("\n".join(filter(None, pieces)), speaker=row.user_id, owner=session.user_id)
 
 
-def _read(session: Session, row: InboxRow) -> Sequence[StoredFile | Unread]:
+def _read(session: Session, row: InboxRow) -> Sequence[Read]:
     return row.read if row.read is not None and row.read_for == session.id else ()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from shared.domain.attachments import KINDS, counted
-from shared.domain.files import ChatFile
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, ForeignChat, PlaceGone, PlatformNotConfigured, Rejected, UnknownPlatform
 from shared.platforms.markdown.clean import clean, neutralise
@@ -31,6 +31,8 @@ from shared.use_cases.deliver import REPEAT_MARK
 
 T = TypeVar("T")
 LIMIT = 1000
+FILE_LIMIT = 100_000
+CAPTION_LIMIT = 200
 Idempotency = Literal["key", "readback", "both", "none", "receipts"]
 
 
@@ -50,6 +52,8 @@ class Post:
     key: str
     text: str
     buttons: tuple[Button, ...] = ()
+    file: str = ""
+    content: bytes = b""
 
 
 class FakePlatform(Platform):
@@ -72,8 +76,12 @@ class FakePlatform(Platform):
             receipts=idempotency == "receipts",
             edits=idempotency != "receipts",
             buttons=True,
+            file_limit=FILE_LIMIT,
+            picture_limit=FILE_LIMIT,
+            caption_limit=CAPTION_LIMIT,
         )
         self.threads: dict[Place, Thread] = {}
+        self.closed: list[Place] = []
         self.posts: dict[Place, list[Post]] = defaultdict(list)
         self.next: dict[str, deque[Exception | Callable[[], None]]] = defaultdict(deque)
         self.accepts_before_failing = False
@@ -96,8 +104,15 @@ class FakePlatform(Platform):
         found = [place for place, thread in self.threads.items() if thread.key == key and place.home == home]
         return found[0] if found and (self.capabilities.key or self.capabilities.readback) else None
 
+    def close_thread(self, place: Place) -> None:
+        self._do("close_thread", lambda: self.closed.append(place))
+
     def send(self, place: Place, part: Part, *, key: str) -> str:
         return self._do("send", lambda: self._post(place, part, key))
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:
+        content = b"".join(file.read())
+        return self._do("send_file", lambda: self._post(place, caption or Part(""), key, file.name, content))
 
     def find_message(self, place: Place, *, key: str) -> str | None:
         self.asked.append("find_message")
@@ -193,11 +208,11 @@ class FakePlatform(Platform):
                 return
         raise Rejected("there is no such message")
 
-    def _post(self, place: Place, part: Part, key: str) -> str:
+    def _post(self, place: Place, part: Part, key: str, file: str = "", content: bytes = b"") -> str:
         self._refuse_gone(place)
         if self.capabilities.key and (known := self._posted(place, key)):
             return known
-        post = Post(f"m{next(self._ids)}", key, part.text, part.buttons)
+        post = Post(f"m{next(self._ids)}", key, part.text, part.buttons, file, content)
         self.posts[place].append(post)
         return post.id
 
@@ -233,7 +248,7 @@ class FakePlatforms:
     def has_threads(self, name: str) -> bool:
         if name != "chat":
             raise UnknownPlatform(name, self.known())
-        return True
+        return self._platform.capabilities.threads
 
     def is_chat_id(self, name: str, chat: str) -> bool:
         return name == "chat" and chat.isprintable()

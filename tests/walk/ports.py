@@ -170,9 +170,9 @@ class WalkPlatform(FakePlatform):
         self._stage.step(operation)
         return super()._do(operation, act)
 
-    def _post(self, place: Place, part: Any, key: str) -> str:
+    def _post(self, place: Place, part: Any, key: str, file: str = "", content: bytes = b"") -> str:
         is_new = self._posted(place, key) is None
-        message_id = super()._post(place, part, key)
+        message_id = super()._post(place, part, key, file, content)
         if is_new:
             self._stage.posted(key)
         return message_id

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from shared.domain.attachments import Attachment, cannot_read, counted
+from shared.domain.attachments import VOICE, Attachment, cannot_read, counted
 from shared.domain.files import ChatFile
 from shared.domain.routes import notices_at
 from shared.errors import Rejected
@@ -11,18 +11,16 @@ from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.deliver import say
 
-UNREADABLE = frozenset({"voice"})
-"""Kinds of files that no agent gets as they are."""
+
+def readable_files(services: Services, inbound: Inbound) -> tuple[ChatFile, ...]:
+    """The files of a message that the agent can be given, a voice message as words."""
+    return tuple(file for file in inbound.files if file.kind != VOICE or services.transcriber)
 
 
-def readable_files(inbound: Inbound) -> tuple[ChatFile, ...]:
-    """The files of a message that the agent can be given."""
-    return tuple(file for file in inbound.files if file.kind not in UNREADABLE)
-
-
-def unreadable_of(inbound: Inbound) -> tuple[Attachment, ...]:
+def unreadable_of(services: Services, inbound: Inbound) -> tuple[Attachment, ...]:
     """What else a message carries."""
-    return (*inbound.attachments, *counted(file.kind for file in inbound.files if file.kind in UNREADABLE))
+    readable = readable_files(services, inbound)
+    return (*inbound.attachments, *counted(file.kind for file in inbound.files if file not in readable))
 
 
 def tell_unreadable(services: Services, row: InboxRow) -> None:

@@ -5,9 +5,11 @@ import logging
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import IO
 
-from shared.domain.files import ANY_TYPE, MOST_FILES, PICTURES, ChatFile, StoredFile, Unread, safe_name, safe_type
+from shared.domain.attachments import VOICE
+from shared.domain.files import ANY_TYPE, MOST_FILES, PICTURES, ChatFile, Read, StoredFile, Unread, safe_name, safe_type
 from shared.domain.sessions import Session
 from shared.errors import FilesFull, FileTooLarge, PlatformError, Rejected, RequestRefused
 from shared.ports.queue import Fetch, InboxEvent
@@ -15,6 +17,7 @@ from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.access import platform_of
 from shared.use_cases.files.keep_file import keep_file
+from shared.use_cases.files.transcribe import ENDINGS, recording_at, transcribe
 from shared.use_cases.files.wait_for_files import shown_name
 
 log = logging.getLogger(__name__)
@@ -62,20 +65,21 @@ def fetch_files(services: Services, message: Fetch) -> None:
     )
 
 
-def _read(
-    services: Services, session: Session, row: InboxRow, file: ChatFile, deadline: int
-) -> StoredFile | Unread | None:
-    """The stored file, or why there is none; None if another try may succeed."""
+def _read(services: Services, session: Session, row: InboxRow, file: ChatFile, deadline: int) -> Read | None:
+    """The stored file, or its words, or why there is none; None if another try may succeed."""
     limit = services.settings.file_bytes
     name = shown_name(file)
     if file.size is not None and file.size > limit:
         return Unread(name, _too_large(limit))
     try:
         content = platform_of(services, row.place).fetch_file(row.place, file, limit=limit)
-        with tempfile.TemporaryFile() as whole:
+        with tempfile.NamedTemporaryFile(suffix=_suffix(file)) as whole:
             is_late = partial(_is_late, services, deadline)
             digest, size, head = _spool(content, whole, limit=limit, is_late=is_late)
             media_type = _media_type(file, head)
+            if file.kind == VOICE:
+                whole.flush()
+                return transcribe(services, row, name, recording_at(Path(whole.name), file.name or "voice", media_type))
             found = StoredFile(digest, _name(file, media_type), media_type, size)
             keep_file(services, session, found, _pieces(whole))
             return found
@@ -109,6 +113,11 @@ def _spool(
 
 def _is_late(services: Services, deadline: int) -> bool:
     return services.clock.now() > deadline
+
+
+def _suffix(file: ChatFile) -> str:
+    """An ending by which programs tell the format of a recording."""
+    return ENDINGS.get(safe_type(file.media_type), ".ogg") if file.kind == VOICE else ""
 
 
 def _name(file: ChatFile, media_type: str) -> str:

@@ -11,8 +11,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shared.domain.attachments import KINDS
-from shared.domain.files import ChatFile, Unread, safe_name, told_unread
+from shared.domain.attachments import KINDS, VOICE
+from shared.domain.files import ChatFile, Unread, safe_name, spoken_of, told_unread
+from shared.domain.question_text import as_plain
 from shared.domain.sessions import Session
 from shared.errors import NotYet, Rejected
 from shared.ports.queue import Fetch, Ready
@@ -22,6 +23,8 @@ from shared.use_cases.deliver import say
 
 LONGEST = 120_000
 """Milliseconds until a message is answered without files that were not read."""
+VOICE_LONGEST = 20_000
+"""The same for a voice message."""
 FETCH_AGAIN = 55.0
 """Seconds after which the files are asked for once more: a process that reads them may have died."""
 UNSENT = 5_000
@@ -55,14 +58,21 @@ def await_files(services: Services, message: Ready) -> None:
         return
     now = services.clock.now()
     waited = (now - row.received_at) / 1000
-    has_files = bool(row.files) and row.read is None and now < (row.asked_at or row.received_at) + LONGEST
+    left = ((row.asked_at or row.received_at) + _longest(row) - now) / 1000
+    has_files = bool(row.files) and row.read is None and left > 0
     if has_files or (row.files and row.album and now < row.received_at + ALBUM_LONGEST + ALBUM_QUIET):
-        raise NotYet(min(MOST_PAUSE, max(1.0, math.floor(waited / 3))))
+        pause = min(MOST_PAUSE, max(1.0, math.floor(waited / 3)))
+        raise NotYet(min(pause, max(1.0, math.ceil(left))) if has_files else pause)
 
 
-def tell_unread(services: Services, row: InboxRow) -> None:
-    """Say which files of a row did not come: once for a message. Safe to repeat. Raises NotYet."""
-    if row.read and (text := told_unread(row.read)):
+def tell_read(services: Services, row: InboxRow) -> None:
+    """Say what was understood of a row's voice messages, and which files did not come: once for a message.
+
+    Safe to repeat. Raises NotYet.
+    """
+    spoken = spoken_of(row.read or ())
+    heard = f"Heard: {as_plain(spoken)}" if spoken else ""
+    if row.read and (text := "\n\n".join(filter(None, [heard, told_unread(row.read)]))):
         with contextlib.suppress(Rejected):
             say(services, row.place, text, key=f"files-{row.place.route}-{row.event_id}")
 
@@ -80,7 +90,8 @@ def album_groups(rows: Sequence[InboxRow]) -> list[list[InboxRow]]:
 
 def shown_name(file: ChatFile) -> str:
     """The name of a file of a chat; its kind where it has none."""
-    return safe_name(file.name) if file.name else KINDS[file.kind][0].removeprefix("a ").removeprefix("an ")
+    is_named = file.name and file.kind != VOICE
+    return safe_name(file.name) if is_named else KINDS[file.kind][0].removeprefix("a ").removeprefix("an ")
 
 
 def _asked(services: Services, session: Session, row: InboxRow, now: int) -> InboxRow:
@@ -92,13 +103,17 @@ def _asked(services: Services, session: Session, row: InboxRow, now: int) -> Inb
         if services.store.inbox.ask_for_files(row, session.id, now=now):
             services.runs.send(fetch, again=FETCH_AGAIN)
         return replace(row, read_for=session.id, asked_at=now, read=None)
-    if row.read is None and now >= row.asked_at + LONGEST:
+    if row.read is None and now >= row.asked_at + _longest(row):
         late = [Unread(shown_name(file), "it could not be read in time") for file in row.files]
         services.store.inbox.end_read(row, late)
         return services.store.inbox.get(row.place, row.event_id) or row
     if row.read is None and not row.tries and now >= row.asked_at + UNSENT:
         services.runs.send(fetch)  # a process died before it sent the first one, or that is lost
     return row
+
+
+def _longest(row: InboxRow) -> int:
+    return VOICE_LONGEST if any(file.kind == VOICE for file in row.files) else LONGEST
 
 
 def _must_wait(rows: Sequence[InboxRow], row: InboxRow, now: int) -> bool:

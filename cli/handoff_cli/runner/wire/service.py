@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 from urllib.parse import quote, urlencode
@@ -12,13 +12,16 @@ import httpx
 from handoff_cli import __version__
 from handoff_cli.api.transport import trust
 from handoff_cli.config.sources import Configuration, is_loopback
+from handoff_cli.runner.outgoing.opened import OpenedFile, TextFile
 from handoff_cli.runner.wire.shapes import (
+    MOVES,
     Begun,
     Claimed,
     Events,
     Messages,
     Registered,
     Shape,
+    StoredFile,
     Taken,
     TakenOrder,
     Turns,
@@ -31,6 +34,7 @@ WAIT_SECONDS = 25
 _SECONDS = 30.0
 _CONNECT_SECONDS = 10.0
 _CONNECTIONS = 100
+_UPLOAD_TIME = httpx.Timeout(60.0, connect=_CONNECT_SECONDS)
 
 
 class RunnerService:
@@ -43,6 +47,9 @@ class RunnerService:
             headers["authorization"] = f"Bearer {configuration.token}"
         self.accepts: frozenset[str] = frozenset()
         """What the service takes beyond the first version of these calls, as it says when the runner registers."""
+        self.file_limit = 0
+        """The size of the largest file that it stores."""
+        self._configuration = configuration
         self._client = httpx.AsyncClient(
             base_url=configuration.url,
             headers=headers,
@@ -61,14 +68,19 @@ class RunnerService:
     ) -> None:
         await self._client.aclose()
 
-    async def register(self, *, name: str, agents: list[dict[str, Any]], orders: Sequence[str] = ()) -> Answer:
-        """Say who this is, which agents it has and which orders it does. Idempotent."""
+    async def register(
+        self, *, name: str, agents: list[dict[str, Any]], orders: Sequence[str] = (), projects: Sequence[str] = ()
+    ) -> Answer:
+        """Say who this is, which agents it has, which orders it does and which projects are listed. Idempotent."""
         about = {"name": name, "version": __version__, "protocol": PROTOCOL, "agents": agents}
         answer = await self._call("PUT", self._runner, about, shape=Registered)
         if answer.verdict is Verdict.GO_ON:
             self.accepts = frozenset(answer.body.get("accepts") or ())
-        if orders and "orders" in self.accepts:
-            answer = await self._call("PUT", self._runner, {**about, "orders": list(orders)}, shape=Registered)
+            self.file_limit = answer.body.get("file_limit") or 0
+        more = {"orders": list(orders), "projects": list(projects)}
+        known = {name: value for name, value in more.items() if value and name in self.accepts}
+        if known:
+            answer = await self._call("PUT", self._runner, {**about, **known}, shape=Registered)
         return answer
 
     async def turns(self, *, wait: int, warm: Sequence[str] = ()) -> Answer:
@@ -107,10 +119,36 @@ class RunnerService:
         """Say how an order ended. Repeated, it is accepted again."""
         return await self._call("POST", self._order(order_id, "answer"), body, shape=Taken)
 
+    async def move_by_order(self, order_id: str, what: str, body: Mapping[str, Any]) -> Answer:
+        """Store the `session` of a taken order, add `messages` to it, or request its `handoff`. Repeated, accepted again."""
+        method = "PUT" if what == "session" else "POST"
+        return await self._call(method, self._order(order_id, what), body, shape=MOVES[what])
+
     async def messages(self, session_id: str, *, after: int) -> Answer:
         """One page of the transcript."""
         path = f"/sessions/{quote(session_id, safe='')}/messages?limit=200&after={after}"
         return await self._call("GET", path, shape=Messages)
+
+    async def store_file(self, session_id: str, file: OpenedFile | TextFile) -> Answer:
+        """Store a file of a session, unless it is there; the answer has its `id`. Repeated, it is stored once."""
+        about = {"sha256": file.sha256, "size": file.size, "type": file.media_type, "name": file.name}
+        answer = await self._call("POST", f"/sessions/{quote(session_id, safe='')}/files", about, shape=StoredFile)
+        upload = answer.body.get("upload") if answer.verdict is Verdict.GO_ON else None
+        return await self._upload(answer, upload, file) if upload else answer
+
+    async def _upload(self, answer: Answer, upload: Mapping[str, Any], file: OpenedFile | TextFile) -> Answer:
+        """Put the bytes where the service says, without the token: that may be another server."""
+        url = httpx.URL(upload["url"])
+        own = httpx.URL(self._configuration.url)
+        if url.scheme != "https" and url.host != own.host:
+            return Answer(0, odd="an upload to another server without TLS")
+        verify, is_here = trust(str(url)), is_loopback(str(url))
+        try:
+            async with httpx.AsyncClient(timeout=_UPLOAD_TIME, verify=verify, trust_env=not is_here) as client:
+                put = await client.put(url, headers=dict(upload["headers"]), content=_streamed(file))
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError):
+            return Answer(0)
+        return answer if put.is_success else Answer(put.status_code, _problem(put))
 
     async def file(self, session_id: str, file_id: str, target: BinaryIO, *, most: int) -> str | None:
         """Write the bytes of a file, at most so many; returns their digest, or None if they did not come."""
@@ -180,6 +218,20 @@ def _answer(answer: httpx.Response, shape: type[Shape]) -> Answer:
     if answer.is_success and (odd := misfit(body, shape)):
         return Answer(0, odd=f"HTTP {answer.status_code} with odd fields ({odd})")
     return Answer(answer.status_code, body if isinstance(body, dict) else {}, _seconds(answer))
+
+
+def _problem(answer: httpx.Response) -> dict[str, Any]:
+    """What the service says of it; storage of others says it in its own way."""
+    try:
+        body = answer.json()
+    except (ValueError, RecursionError):
+        body = None
+    return body if isinstance(body, dict) else {}
+
+
+async def _streamed(file: OpenedFile | TextFile) -> AsyncIterator[bytes]:
+    for block in file.read():
+        yield block
 
 
 def _seconds(answer: httpx.Response) -> float:

@@ -19,6 +19,7 @@ class Registered(Shape):
     id: str
     user: str = ""
     accepts: list[str] = []
+    file_limit: int = 0
 
 
 class Hint(Shape):
@@ -83,6 +84,17 @@ class Claimed(Shape):
     deadline_in: Seconds | None = None
     title: str | None = None
     platform: str | None = None
+    shared: bool = False
+
+
+class Upload(Shape):
+    url: str
+    headers: dict[str, str]
+
+
+class StoredFile(Shape):
+    id: str
+    upload: Upload | None = None
 
 
 class Begun(Shape):
@@ -98,13 +110,36 @@ class Decision(Shape):
     words: str | None = None
 
 
+class Sent(Shape):
+    n: int
+    state: str
+    reason: str | None = None
+
+
 class Events(Begun):
     decided: list[Decision]
     steered: list[Word]
+    sent: list[Sent] = []
 
 
 class Taken(Shape):
     state: str
+
+
+class MadeSession(Taken):
+    message_count: int
+
+
+class AddedMessages(Shape):
+    message_count: int
+
+
+class RequestedHandoff(Shape):
+    handoff_id: str
+
+
+MOVES: dict[str, type[Shape]] = {"session": MadeSession, "messages": AddedMessages, "handoff": RequestedHandoff}
+"""Answers to the calls of an order that moves a session."""
 
 
 class Messages(Shape):
