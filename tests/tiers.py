@@ -61,6 +61,7 @@ FILES = {
     "tests/journeys/test_files.py": "test deep",
     "tests/journeys/test_handoff.py": "test",
     "tests/journeys/test_malformed_requests.py": "test soak",
+    "tests/journeys/test_sent_files.py": "test deep",
     "tests/local/chats/relays/test_command.py": "deep",
     "tests/local/chats/relays/test_reconnect.py": "deep",
     "tests/local/cloud/moto_patches/test_forgetting.py": "deep",

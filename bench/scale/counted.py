@@ -116,12 +116,15 @@ class Counted:
         self._settle()
         assert self.world.latest(handoff).state.value == "completed"
 
-    def say(self, session_id: str = "s-1", *, event: str = "0001", shows: int = 0) -> None:
-        """From the webhook to the settled turn. The agent's words are shown so often while it works."""
+    def say(self, session_id: str = "s-1", *, event: str = "0001", shows: int = 0, files: int = 0) -> None:
+        """From the webhook to the settled turn. The agent's words are shown so often while it works; files come with it."""
         thread = self.world.current(session_id).owner.thread
         self.reset()
         self.world.agent.next.append(lambda: self._speak(shows))
-        request = WebhookRequest(f"{event}|{thread}|And?".encode(), {"signature": "good"})
+        names = [f"{number}.log" for number in range(files)]
+        self.world.platform.files.update({name: name.encode() for name in names})
+        beside = ",".join(f"file:file:{name}" for name in names)
+        request = WebhookRequest(f"{event}|{thread}|And?|ada-there|{beside}".encode(), {"signature": "good"})
         self._run("webhook", lambda: receive_message(self.world.services, "chat", request))
         self._settle()
 

@@ -11,7 +11,7 @@ from bench.scale.counted import Counted
 from bench.scale.day import DAY, STEP, Day, month, play, until
 from bench.scale.limits import Settings, limits
 from bench.scale.report import PAGE, raised, tables
-from bench.scale.units import HANDOFF, MESSAGE, PROCESSOR, SHOWN, Units
+from bench.scale.units import FILE, HANDOFF, MESSAGE, PROCESSOR, SHOWN, Units
 from local.operate.deploy import cost
 from local.operate.deploy.template import load
 
@@ -51,6 +51,18 @@ def test_an_update_of_progress_needs_what_the_model_says(code: Counted) -> None:
     more = {name: three[name] - two[name] for name in three if name != "runs"}
     assert more == {name: value for name, value in counted(SHOWN).items() if name != "runs"}
     assert three["runs"]["turn"] - two["runs"]["turn"] == SHOWN.runs["turn"]
+
+
+def test_a_file_adds_what_the_model_says(code: Counted) -> None:
+    code.say(event="0001")
+    without = code.found()
+    code.say(event="0002", files=1)
+    found = code.found()
+    more = {name: found[name] - without[name] for name in found if name != "runs"}
+    runs = {name: count - without["runs"][name] for name, count in found["runs"].items()}
+    assert more == {name: value for name, value in counted(FILE).items() if name != "runs"}
+    assert {name: count for name, count in runs.items() if count} == FILE.runs
+    assert len(code.world.files.stored) == 1
 
 
 @pytest.mark.parametrize(
@@ -117,3 +129,18 @@ def test_the_page_is_current() -> None:
     first = next(limit for limit, _ in until(Day(), raised()))
     stacks = int(re.findall(r"The day above needs (\d+) of them", page)[0])
     assert stacks == pytest.approx(first.use, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("resource", "sentence"),
+    [
+        ("places served at once", "{:.0f} million messages a day, most of them for updates"),
+        ("turns of the agent at once", "{:.1f} million messages a day and stack"),
+        ("read units a second, sessions", "for reads at {:.0f} million messages a day"),
+        ("write units a second, one table", "for writes at {:.0f} million"),
+        ("writes to the index of what is due", "at {:.0f} million messages a day. The transcript"),
+    ],
+)
+def test_its_sentences_say_what_its_table_says(resource: str, sentence: str) -> None:
+    holds = {limit.name: count for limit, count in until(Day(), raised())}
+    assert sentence.format(holds[resource] / 1e6) in " ".join(PAGE.read_text().split())

@@ -90,6 +90,10 @@ _RELAY = "tests/local/chats/relays/test_command.py::test_a_relay_runs_until_sigt
 _REGISTERED = "tests/local/chats/relays/test_command.py::test_registering_slash_commands_is_idempotent"
 _FOR_AWS = "tests/cli/test_wheel.py::test_a_deploy_needs_its_extra_and_nothing_of_the_service"
 _ADDED = "tests/local/operate/test_admin.py::test_a_new_user_has_a_token_an_account_and_a_home"
+_AGENT_KEY = "tests/local/operate/deploy/test_apply.py::test_the_key_of_the_agent_reaches_only_the_secret_store"
+_STRANGERS = "tests/local/operate/deploy/test_strangers.py::test_what_is_not_handoffs_stays_beside_its_stack"
+_PROJECTS = "tests/cli/test_projects.py::test_projects_are_added_listed_opened_and_removed"
+_REMOVE = ".venv/bin/python -m local.operate.admin"
 _REMOVED_USER = "tests/local/operate/test_admin.py::test_a_user_is_removed_only_when_confirmed"
 _IDENTIFIED = "tests/local/operate/test_admin.py::test_an_account_with_its_home_is_linked"
 _ALL_DATA = "tests/cli/test_up.py::test_the_installed_program_looks_after_its_data"
@@ -109,7 +113,7 @@ _OWN_AGENT = "tests/shared/agents/http/test_example_agent.py::test_it_answers_a_
 _NEWEST = "tests/release/test_release.py::test_the_installed_program_can_be_used_from_an_empty_home"
 _ADMIN = ".venv/bin/python -m local.operate.admin --sessions-table <SessionsTableName>"
 ELSEWHERE = {
-    ".venv/bin/python -m local.operate.admin --sessions-table … --handoffs-table … remove-user anna --yes": _REMOVED_USER,
+    f"{_REMOVE} --sessions-table … --handoffs-table … --files-bucket … remove-user anna --yes": _REMOVED_USER,
     ".venv/bin/python -m local.operate.data": _STACK_DATA,
     "HANDOFF_AGENT_KEY=change-me python3 examples/agent/agent.py": _OWN_AGENT,
     "HANDOFF_AGENT=http HANDOFF_AGENT_URL=http://127.0.0.1:8790/ HANDOFF_AGENT_KEY=change-me make run": _OWN_AGENT,
@@ -127,6 +131,12 @@ ELSEWHERE = {
     "handoff install mcp": "tests/cli/inside/test_install.py::test_other_agents_get_a_configuration_to_copy",
     "handoff mcp": "tests/cli/inside/test_mcp.py::test_a_conversation_goes_there_and_back",
     "handoff mcp --agent NAME": "tests/cli/inside/test_mcp.py::test_the_session_of_a_known_agent_is_read",
+    "handoff backup": _ALL_DATA,
+    "handoff data export": _ALL_DATA,
+    "handoff destroy --delete-data": _STRANGERS,
+    "handoff projects": _PROJECTS,
+    "handoff projects add ~/work/shop": _PROJECTS,
+    "handoff projects bring on": _PROJECTS,
     "handoff run --agent acp:COMMAND": _CONSENT,
     "handoff run --install": "tests/cli/runner/test_install.py::test_the_unit_starts_the_runner_with_these_options",
     "handoff runners": _RUNNERS,
@@ -147,6 +157,7 @@ ELSEWHERE = {
     "handoff deploy": _DEPLOYED,
     "handoff deploy --secret NAME": _DEPLOYED,
     "handoff deploy --secret telegram/bot_token": _DEPLOYED,
+    "handoff deploy --set VoiceModel=whisper-1 --secret agent/voice_key": _AGENT_KEY,
     "handoff destroy": _REMOVED,
     "handoff doctor --stack NAME": _REMOVED,
     "handoff install claude-code": "tests/cli/inside/test_notify.py::test_notices_are_an_option_that_stays",

@@ -25,6 +25,7 @@ from shared.ports.queue import InboxEvent, Run
 from shared.ports.queue_text import body_of, run_body_of
 from shared.store.inbox import InboxRow
 from shared.use_cases.recovery.unsettled_turns import NUDGES
+from tests.journeys.test_sent_files import sent, store
 from tests.support.api_user import ApiUser, add_user
 from tests.support.http_machine import Machine, MachineThread
 from tests.support.waiting import eventually
@@ -179,6 +180,8 @@ def _run_on_a_machine(user: ApiUser) -> None:
     turn.ask()
     thread.press(thread.question(), "Allow")
     assert turn.decision() == "yes"
+    file = {"n": 1, "file": store(user, thread.session_id, b"a plot", "plot.txt", "text/plain")}
+    assert sent(turn, file) == ["sent"]
     turn.reply("done").raise_for_status()
     thread.wait_for("done", within=PATIENCE)
     thread.say("/cloud")

@@ -92,7 +92,7 @@ FAULTS = [
         "a plan may be approved for good",
         "cli/handoff_cli/runner/questions/plan.py",
         'for kind in ("allow_once", "reject_once") if kind in first}',
-        'for kind in ("allow_always", "allow_once", "reject_once") if kind in first}',
+        "for kind in first}",
     ),
     Fault(
         "a form of an MCP server is asked in the thread",
@@ -225,6 +225,30 @@ FAULTS = [
         "shared/store/orders.py",
         "self._tables.transact([change, _may_work(order), *([_lives_here(order)] if order.session_id else [])])",
         "self._tables.transact([change, _may_work(order)])",
+    ),
+    Fault(
+        "an order requests a handoff for another session than it has stored",
+        "shared/store/orders.py",
+        'return [replace(requested, when=[*requested.when, equals("made", handoff.session_id)]), _may_work(order)]',
+        "return [requested, _may_work(order)]",
+    ),
+    Fault(
+        "an order takes a session that lives in a chat",
+        "shared/store/orders.py",
+        'equals("owner", session.cli.route),',
+        "",
+    ),
+    Fault(
+        "a handoff is requested for an order that is over",
+        "shared/store/requests.py",
+        "*(writes_of_request(order, handoff) if order else [])",
+        "",
+    ),
+    Fault(
+        "an older list replaces the newest one",
+        "shared/store/lists.py",
+        "[not_newer(), older]",
+        "[not_newer()]",
     ),
     Fault(
         "an order is void while it may be done",

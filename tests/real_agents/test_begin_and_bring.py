@@ -54,6 +54,13 @@ class Chat:
         self.user.service.simulator.press(PLATFORM, self.id, message["id"], button, thread=None, user="owner")
 
 
+@pytest.fixture(autouse=True)
+def only_machine(user: ApiUser) -> None:
+    """Machines of other tests would be asked, too."""
+    for each in user.http.get("/runners").json()["runners"]:
+        user.http.delete(f"/runners/{each['id']}")
+
+
 @pytest.mark.parametrize("agent", NAMES)
 def test_sessions_that_were_never_handed_over_are_brought_and_begun(
     agent: str, laptop: Home, user: ApiUser, model: FakeModel
@@ -64,7 +71,7 @@ def test_sessions_that_were_never_handed_over_are_brought_and_begun(
     for name, home in (("shop", laptop), ("other", other)):
         laptop.run(*HANDOFF, "projects", "add", str(home.project), "--name", name)
     laptop.run(*HANDOFF, "projects", "bring", "on")
-    mark = f"{agent} {user.id if hasattr(user, 'id') else 'owner'}"
+    mark = f"bring {agent}"
     first = begin_in_terminal(laptop, agent, f"{mark} alpha")
     begin_in_terminal(laptop, agent, f"{mark} beta")
     begin_in_terminal(other, agent, f"{mark} gamma")
@@ -104,6 +111,8 @@ def test_a_session_that_began_in_the_chat_goes_on_at_the_desk(
     chat = Chat(user)
     title = f"begin with {agent}"
     with runner(laptop, user):
+        known = user.service.store.runners
+        eventually(lambda: any(one.projects for one in known.list("owner")), within=60)
         chat.say(f"/new shop {agent} {title}")
         chat.told("is there: ")
         thread = Thread(user, title)

@@ -304,6 +304,8 @@ class Walk:
 
     def _check(self) -> None:
         self._must(not self.kernel.broken, "; ".join(self.kernel.broken))
+        if self.life is not None and self.life.main.done():
+            self.life.main.result()  # the runner has ended by itself: why
         self._must(not self._missing(), f"not answered once: {self._missing()}")
         twice = [t for s, texts in self.said.items() for t in texts if self._heard(s, t) > 1]
         self._must(not twice, f"answered twice: {twice}")

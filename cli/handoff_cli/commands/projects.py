@@ -78,10 +78,11 @@ def ask_to_bring(context: Context) -> None:
     if found.bring or not terminal.interactive or terminal.json_output:
         return
     terminal.say(f"\nSessions of your own agents from a chat: off. {BRING}")
-    if terminal.ask("Let your chats list and bring sessions of listed projects? [y/N] ").strip().lower() in {
-        "y",
-        "yes",
-    }:
+    try:
+        answer = terminal.ask("Let your chats list and bring sessions of listed projects? [y/N] ")
+    except EOFError:
+        return
+    if answer.strip().lower() in {"y", "yes"}:
         write_projects(context.environ, replace(found, bring=True))
         if not found.directories:
             terminal.say(f"Now list a project: {context.prog} projects add DIR")

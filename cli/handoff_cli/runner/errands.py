@@ -4,6 +4,8 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,9 @@ class Errands:
         if found is None:
             return refused(_GONE)
         label, native = found
+        entry = await self._entry(native)
+        if not isinstance(entry, HandedOver):
+            return entry
         lock = session_lock(self._runner.state, native.agent, native.native_id)
         for _ in range(_LOCK_TRIES):
             if lock.acquire():
@@ -91,13 +96,11 @@ class Errands:
             await self._runner.clock.sleep(self._runner.clock.retry)
         else:
             return refused(_USED)
-        with lock:
-            entry = self._entry(native)
-            with self._runner.fence(self._runner.environ, entry) as stays:
-                if await asyncio.to_thread(is_amid_turn, native):
-                    return refused(_AT_WORK)
-                self._runner.sessions.add(entry)
-                return await self._move(taken, _Leaving(entry, label, native, projects), stays)
+        with lock, self._runner.fence(self._runner.environ, entry) as stays:
+            if await asyncio.to_thread(is_amid_turn, native):
+                return refused(_AT_WORK)
+            self._runner.sessions.add(entry)
+            return await self._move(taken, _Leaving(entry, label, native, projects), stays)
 
     async def _move(self, taken: Json, leaving: "_Leaving", stays: Callable[[int], None]) -> Json | None:
         """Upload the session and request its handoff, if nobody writes it meanwhile."""
@@ -167,12 +170,25 @@ class Errands:
         said = {"fence": taken["fence"], **body}
         return await repeated(self._runner, what, order_id, lambda: service.move_by_order(order_id, what, said))
 
-    def _entry(self, native: Native) -> HandedOver:
-        """The session as this machine's list has it, or a new entry: one for each session of an agent and service."""
-        runner = self._runner
-        for known in runner.sessions.all():
-            if (known.agent, known.native_id, known.url) == (native.agent, native.native_id, runner.url):
-                return replace(known, directory=native.directory)
+    async def _entry(self, native: Native) -> HandedOver | Json:
+        """The session as this machine's list has it, else a new entry; or the refusal, if it lives in a chat already.
+
+        A session of an agent that was handed over before may have several entries. It must never be in two threads.
+        """
+        runner, kept = self._runner, None
+        named = [one for one in runner.sessions.all() if one.is_named(native.agent, native.native_id, runner.url)]
+        for known in sorted(named, key=lambda one: runner.sessions.added_at(one.session_id)):
+            answer = await repeated(
+                runner, "where", known.session_id, partial(runner.service.session, known.session_id)
+            )
+            if answer.status == HTTPStatus.NOT_FOUND:
+                runner.sessions.remove(known.session_id)
+            elif answer.verdict is not Verdict.GO_ON or answer.body["owner"] != "cli":
+                return _why(answer)
+            else:
+                kept = known
+        if kept is not None:
+            return replace(kept, directory=native.directory)
         seed = f"{runner.identity.id}\n{native.agent}\n{native.native_id}"
         session_id = hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return HandedOver(session_id, native.agent, native.native_id, native.directory, runner.url)
@@ -211,8 +227,8 @@ def _read(entry: HandedOver, environ: Any) -> Transcript:
 
 def _why(answer: Answer) -> Json:
     """A refusal of the service in words. The link of a session that lives elsewhere is in `link`."""
-    if link := answer.body.get("link"):
-        return refused(f"That session lives in a thread already: {link}")
+    if (link := answer.body.get("link")) or answer.body.get("owner", "cli") != "cli":
+        return refused(f"That session lives in a thread already: {link or answer.body['owner']}")
     detail = str(answer.body.get("detail") or answer.body.get("title") or f"HTTP {answer.status}")
     return refused(f"The service did not take it. {detail}"[:1000])
 

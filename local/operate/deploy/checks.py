@@ -12,6 +12,7 @@ from local.operate.deploy.settings import Settings
 from local.operate.deploy.stacks import NEVER_CREATED, REVIEW, StackState, describe
 from local.operate.deploy.template import RELEASE
 from shared.aws.secrets import SsmSecrets
+from shared.voice.openai import KEY as VOICE_KEY
 
 _SERVES = DONE | {"IMPORT_COMPLETE", "IMPORT_ROLLBACK_COMPLETE"}
 _WITH_KEY = ("openai",)
@@ -35,6 +36,11 @@ def checks(account: Account, settings: Settings, *, version: str) -> Iterator[di
         key = SsmSecrets(account.ssm, stack.parameters.get("SecretsPrefix", "/handoff")).get(AGENT_KEY)
         detail = f"the agent {agent} has {'a key' if key else 'no key, so no turn can be answered'}"
         yield _check("agent key", ok=bool(key), detail=detail, fix=f"{deploy} --secret {AGENT_KEY}")
+    if model := stack.parameters.get("VoiceModel"):
+        key = SsmSecrets(account.ssm, stack.parameters.get("SecretsPrefix", "/handoff")).get(VOICE_KEY)
+        is_enough = bool(key or stack.parameters.get("VoiceUrl"))  # a server of one's own may need none
+        detail = f"voice messages are transcribed by {model}, {'with a key' if key else 'without a key'}"
+        yield _check("voice key", ok=is_enough, detail=detail, fix=f"{deploy} --secret {VOICE_KEY}")
 
 
 def _state(stack: StackState | None, owner: Owner | None, settings: Settings, deploy: str) -> dict[str, Any]:

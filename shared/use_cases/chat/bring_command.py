@@ -20,6 +20,7 @@ from shared.use_cases.orders import look_after, make_order, order_of
 
 HERE = "here"
 """The word that lets a session replace the one that lives here, where there are no threads."""
+SHORT = 8
 ON_ITS_WAY = "On its way. I say here when it is there."
 NO_PROJECTS = (
     "None of your machines has a project for sessions from a chat. Run `handoff projects add DIR` on one of them."
@@ -76,10 +77,12 @@ def begin(services: Services, row: InboxRow, argument: str) -> str:
     else:
         found, named = _matching(_places(services, row), said.split())
         skip += named
+    now = services.clock.now()
+    found = [place for place in found if place.runner.is_online(now)] or found
     if not found:
         return _which(services, row, said.split()[0])
     if len(found) > 1:
-        ways = "\n".join(f"- `/new {one.label} {one.agent} {_word(one.runner)}`" for one in found)
+        ways = "\n".join(f"- `/new {one.label} {one.agent} {_word(one.runner, found)}`" for one in found)
         return f"Say which one, with your words behind it:\n{ways}"
     (place,) = found
     if len(first_words(argument, skip=skip)) > MAX_FIRST_WORDS:
@@ -195,7 +198,7 @@ def _matching(places: Sequence[Place], words: Sequence[str]) -> tuple[list[Place
     named = 1
     while len(found) > 1 and named < len(words):
         word = words[named].lower()
-        fitting = [place for place in found if word in (place.agent.lower(), _word(place.runner).lower())]
+        fitting = [place for place in found if word in _words(place)]
         if not fitting or len(fitting) == len(found):
             break
         found, named = fitting, named + 1
@@ -206,9 +209,15 @@ def _named(entry: Entry) -> tuple[str, str, str]:
     return entry.runner_id, entry.agent, entry.id
 
 
-def _word(runner: Runner) -> str:
-    """The name of a machine as one word."""
-    return "-".join(runner.name.split())
+def _words(place: Place) -> tuple[str, str, str]:
+    """What may name it, beside the project: its agent, or its machine."""
+    return place.agent.lower(), "-".join(place.runner.name.split()).lower(), place.runner.id[:SHORT].lower()
+
+
+def _word(runner: Runner, places: Sequence[Place]) -> str:
+    """The name of a machine as one word, or the beginning of its id where another one has that name."""
+    same = {place.runner.id for place in places if place.runner.name == runner.name}
+    return "-".join(runner.name.split()) if len(same) == 1 else runner.id[:SHORT]
 
 
 def _which(services: Services, row: InboxRow, label: str) -> str:

@@ -1,5 +1,6 @@
 """Sessions that are only on the machine: listed in a chat, brought into a thread, begun there, and looked at."""
 
+import asyncio
 import json
 import time
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ import pytest
 
 from handoff_cli.inside.fence import fenced
 from handoff_cli.inside.state import StateFile
+from handoff_cli.runner.errands import Errands
 from handoff_cli.runner.machine.locks import session_lock
 from handoff_cli.runner.machine.projects import Projects, write_projects
 from handoff_cli.runner.settings import Settings
@@ -211,6 +213,59 @@ def test_a_session_that_another_process_uses_is_left_alone(machine: Machine, sho
         home.press(listed, "Used elsewhere")
         home.told("Another process on the machine uses")
     assert home.threads() == []
+
+
+@pytest.mark.parametrize("step", ["PUT .*/session", "POST .*/messages", "POST .*/handoff", "POST .*/take"])
+def test_an_answer_that_is_lost_leads_to_one_thread(machine: Machine, shop: Path, home: Home, step: str) -> None:
+    title = f"Lost at {step.rpartition('/')[2]}"
+    path = claude_session(machine.home, shop, title)
+    home.say(f"/sessions {title}")
+    listed = home.told(title)
+    machine.proxy.fail(step, lose=True, count=2)
+    home.press(listed, title)
+    home.in_thread("You said:")
+    home.told("is there: ")
+    assert len(home.threads()) == 1
+    (session,) = [one for one in machine.service.user.sessions() if one["runs_on"]["native_id"] == path.stem]
+    assert machine.service.user.contents(session["id"])[:2] == [title, "Yes."]
+
+
+@pytest.mark.parametrize("label", ["/etc", "../private", "~", "", "shop/../private", "private"])
+def test_a_service_that_names_another_directory_begins_nothing(machine: Machine, shop: Path, label: str) -> None:
+    (machine.home / "private").mkdir()
+    taken = {"order_id": "o-1", "kind": "begin", "argument": label, "agent": "claude-code", "fence": 1}
+
+    async def ask() -> tuple[object, ...]:
+        async with machine.runner() as runner:
+            errands = Errands(runner, ["claude-code"])
+            begun = await errands.do(taken)
+            return begun, await errands.do({**taken, "argument": "shop", "agent": "sh"})
+
+    begun, other = asyncio.run(ask())
+    assert begun == {"outcome": "refused", "text": f"The project {label} was removed on the machine."}
+    assert other == {"outcome": "refused", "text": "The machine does not run sh now."}
+    assert machine.proxy.requests == []
+    assert list(machine.sessions.all()) == []
+
+
+def test_a_session_that_was_handed_over_before_is_never_in_two_threads(
+    machine: Machine, shop: Path, home: Home
+) -> None:
+    first = machine.hand_over("n-twice")
+    machine.service.user.http.post(f"/sessions/{first.session_id}/resume", json={"epoch": 1}).raise_for_status()
+    second = machine.hand_over("n-twice")
+    claude_session(machine.home, shop, "Handed over before", native_id="n-twice")
+    home.say("/sessions handed over before")
+    home.press(home.told("Handed over before"), "Handed over before")
+    home.told("lives in a thread already: ")
+    session = machine.service.user.session(second.session_id)
+    machine.service.user.http.post(f"/sessions/{second.session_id}/resume", json={"epoch": session["epoch"]})
+    home.say("/sessions handed over before")
+    home.seen = len(home.messages())
+    home.press(home.told("Handed over before"), "Handed over before")
+    home.told("is there: ")
+    moved = [machine.service.user.session(one.session_id)["owner"] for one in (first, second)]
+    assert (moved[0], moved[1] != "cli") == ("cli", True)
 
 
 def test_a_session_that_is_deleted_meanwhile_is_said_to_be_gone(machine: Machine, shop: Path, home: Home) -> None:

@@ -11,6 +11,7 @@ from handoff_cli.runner.agents import CLAUDE_CODE, CODEX
 from handoff_cli.runner.machine.send_file import NotSent, send_file
 from handoff_cli.runner.outgoing.live import NOBODY
 from handoff_cli.runner.outgoing.names import IN_WORDS, NAME
+from handoff_cli.runner.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.runner.conftest import QUICK, Machine
 from tests.support.servers import json_response
@@ -173,6 +174,24 @@ def test_a_long_plan_comes_as_a_file_and_can_be_approved(machine: Machine) -> No
     turn.press("allow_once")
     assert machine.answer(turn) == "I begin."
     assert [file["name"] for file in files(turn)] == ["plan.md"]
+
+
+@pytest.mark.parametrize(
+    ("title", "kinds"),
+    [(NAME, ["allow_once", "reject_once"]), ("other", ["allow_once", "allow_always", "reject_once"])],
+)
+def test_the_tool_is_never_offered_for_good(machine: Machine, title: str, kinds: list[str]) -> None:
+    """An agent that asks for it all the same, where the user lets kinds of steps be allowed for good."""
+    machine.settings = Settings(allow_always=True)
+    wanted = machine.home / "step.json"
+    wanted.write_text(json.dumps({"call": {"title": title, "rawInput": {"path": "plot.png"}}, "step": "sent"}))
+    machine.start()
+    turn = machine.say(f"do:run {wanted}")
+    machine.wait(lambda: turn.questions)
+    [question] = turn.questions.values()
+    assert [option["kind"] for option in question["options"]] == kinds
+    turn.press("allow_once")
+    machine.answer(turn)
 
 
 def test_a_program_that_talks_to_the_runner_outside_a_turn_is_refused(machine: Machine, plot: Path) -> None:

@@ -20,6 +20,7 @@ from handoff_cli.runner.wire.shapes import (
     Events,
     Messages,
     Registered,
+    Session,
     Shape,
     StoredFile,
     Taken,
@@ -73,14 +74,18 @@ class RunnerService:
     ) -> Answer:
         """Say who this is, which agents it has, which orders it does and which projects are listed. Idempotent."""
         about = {"name": name, "version": __version__, "protocol": PROTOCOL, "agents": agents}
-        answer = await self._call("PUT", self._runner, about, shape=Registered)
-        if answer.verdict is Verdict.GO_ON:
-            self.accepts = frozenset(answer.body.get("accepts") or ())
-            self.file_limit = answer.body.get("file_limit") or 0
         more = {"orders": list(orders), "projects": list(projects)}
-        known = {name: value for name, value in more.items() if value and name in self.accepts}
-        if known:
+        for _ in range(2):
+            # What is accepted is known after the first time; an older service refuses what it does not know.
+            known = {name: value for name, value in more.items() if value and name in self.accepts}
             answer = await self._call("PUT", self._runner, {**about, **known}, shape=Registered)
+            if answer.verdict is not Verdict.GO_ON:
+                self.accepts = frozenset()
+                break
+            before, self.accepts = self.accepts, frozenset(answer.body.get("accepts") or ())
+            self.file_limit = answer.body.get("file_limit") or 0
+            if before == self.accepts:
+                break
         return answer
 
     async def turns(self, *, wait: int, warm: Sequence[str] = ()) -> Answer:
@@ -123,6 +128,10 @@ class RunnerService:
         """Store the `session` of a taken order, add `messages` to it, or request its `handoff`. Repeated, accepted again."""
         method = "PUT" if what == "session" else "POST"
         return await self._call(method, self._order(order_id, what), body, shape=MOVES[what])
+
+    async def session(self, session_id: str) -> Answer:
+        """Where a session is."""
+        return await self._call("GET", f"/sessions/{quote(session_id, safe='')}", shape=Session)
 
     async def messages(self, session_id: str, *, after: int) -> Answer:
         """One page of the transcript."""

@@ -142,6 +142,12 @@ MOVES: dict[str, type[Shape]] = {"session": MadeSession, "messages": AddedMessag
 """Answers to the calls of an order that moves a session."""
 
 
+class Session(Shape):
+    owner: str
+    link: str | None = None
+    active_handoff: str | None = None
+
+
 class Messages(Shape):
     messages: list[dict[str, Any]]
     next: int | None = None

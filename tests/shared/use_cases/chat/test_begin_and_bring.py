@@ -316,6 +316,15 @@ def test_several_agents_and_machines_have_to_be_named(world: World) -> None:
     assert (order.agent, order.skip) == ("claude-code", 3)
 
 
+def test_a_machine_that_is_away_need_not_be_named(world: World) -> None:
+    Machine(world, "tower", projects=("shop",))
+    world.wait(600)
+    laptop = Machine(world, projects=("shop",))
+    post(world, HOME, "0001", "/new shop build a till")
+    (order,) = laptop.waiting()
+    assert order.runner_id == "laptop"
+
+
 def test_an_unknown_project_is_said_and_starts_nothing(world: World, machine: Machine) -> None:
     post(world, HOME, "0001", "/new attic build")
     assert "no project “attic”" in texts(world)

@@ -2,6 +2,9 @@
 
 import contextlib
 import hashlib
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import pytest
 
@@ -9,7 +12,8 @@ from shared.domain.files import StoredFile
 from shared.domain.questions import QuestionState
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, Rejected, TurnEnded
-from shared.store.bundle import Store
+from shared.ports.tables import Item, Put, Update, Write
+from shared.store.bundle import Store, store_on
 from shared.use_cases.deliver import FILE_LIMIT as SENDERS_LIMIT
 from shared.use_cases.deliver import REPEAT_MARK, deliver_files
 from shared.use_cases.files.keep_file import keep_file
@@ -18,8 +22,10 @@ from shared.use_cases.runners.send_file import Send, Sent
 from shared.use_cases.sessions.resume_session import resume_session
 from tests.support.fake_platform import CAPTION_LIMIT, FILE_LIMIT, Idempotency, Post
 from tests.support.machine import OPTIONS, Machine, post, press
+from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import USER, World
 
+T = TypeVar("T")
 PNG = b"\x89PNG" + b"plot" * 20
 WAYS: list[Idempotency] = ["key", "readback", "both", "none"]
 
@@ -272,3 +278,69 @@ def test_a_question_whose_file_is_lost_is_declined(store: Store, trouble: list[E
     (decided,) = sender.machine.report().decided
     assert decided.state is QuestionState.DECLINED
     assert press(sender.world, sender.place, f"q.{sender.machine.turn.id}.1.1.0") != "Allow."
+
+
+class Died(BaseException):
+    """The process has ended at a write."""
+
+
+class DyingTables(MemoryTables):
+    """Tables whose process dies before or after a write, counted from when `left` is set."""
+
+    left: int | None = None
+    is_after = False
+
+    def put(self, put: Put) -> None:
+        self._counted(lambda: super(DyingTables, self).put(put))
+
+    def update(self, update: Update) -> Item:
+        return self._counted(lambda: super(DyingTables, self).update(update))
+
+    def transact(self, writes: Sequence[Write]) -> None:
+        self._counted(lambda: super(DyingTables, self).transact(writes))
+
+    def _counted(self, write: Callable[[], T]) -> T:
+        if self.left is None:
+            return write()
+        self.left -= 1
+        if self.left >= 0:
+            return write()
+        self.left = None
+        if self.is_after:
+            write()
+        raise Died
+
+
+@pytest.mark.parametrize("idempotency", WAYS)
+@pytest.mark.parametrize("is_after", [False, True])
+def test_wherever_a_process_dies_a_file_arrives_once(idempotency: Idempotency, is_after: bool) -> None:
+    """Where nobody can know whether it arrived: once, twice with a mark, or it is said to be doubtful."""
+    for at in itertools.count():
+        tables = DyingTables()
+        sender = Sender(World(store_on(tables), idempotency=idempotency))
+        file = sender.store()
+        tables.left, tables.is_after = at, is_after
+        state = ""
+        for _ in range(12):
+            try:
+                state = sender.send(file, caption="Look.").state
+            except Died:
+                sender.world.wait(1000)  # until its message is visible again
+            if state in {"sent", "doubtful"}:
+                break
+            sender.world.wait(40)
+        texts = [one.text for one in sender.files]
+        if idempotency == "none":
+            assert (state, texts) in [
+                ("sent", ["Look."]),
+                ("sent", ["Look." + REPEAT_MARK]),
+                ("sent", ["Look.", "Look." + REPEAT_MARK]),
+                ("doubtful", []),
+                ("doubtful", ["Look."]),
+                ("doubtful", ["Look.", "Look." + REPEAT_MARK]),
+            ], at
+        else:
+            assert (state, texts) == ("sent", ["Look."]), at
+        if tables.left is not None:  # nothing is left to die at
+            assert at > 3
+            return
