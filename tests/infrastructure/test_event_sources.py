@@ -42,6 +42,8 @@ ROUTES = {
     "GET /links": "StatusFunction",
     "POST /invitations": "RequestFunction",
     "POST /logins": "RequestFunction",
+    "POST /sessions/{id}/files": "RequestFunction",
+    "GET /sessions/{id}/files/{file}": "StatusFunction",
     "PUT /runners/{id}": "RequestFunction",
     "DELETE /runners/{id}": "RequestFunction",
     "GET /runners/{id}/turns": "RequestFunction",

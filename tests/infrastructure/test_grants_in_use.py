@@ -4,6 +4,8 @@ Functions call under their roles, and so do the event sources that wake them. A 
 says which it was. An unused one is found at the end.
 """
 
+import base64
+import hashlib
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -34,6 +36,10 @@ PATIENCE = 60.0
 RARE = {(name, "dynamodb:ConditionCheckItem", "SessionsTable") for name in ("Process", "Sweep")} | {
     ("Turn", "dynamodb:ConditionCheckItem", "HandoffsTable")
 }
+# What lets AWS answer 404 for a missing object, as moto does in any case; and pictures for a model that sees.
+RARE |= {(name, "s3:ListBucket", "FilesBucket") for name in ("Status", "Agent", "Sweep")} | {
+    ("Agent", "s3:GetObject", "FilesBucket/*")
+}
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +61,7 @@ def walked(service: LocalService) -> LocalService:
             _look_around,
             _hand_over_and_talk,
             _use_the_terminal,
+            _send_files,
             _run_on_a_machine,
             _add_and_remove_a_user,
             _let_sweep_work,
@@ -132,6 +139,37 @@ def _use_the_terminal(user: ApiUser) -> None:
     http.delete(f"/sessions/{session_id}").raise_for_status()
     refused = user.hand_off(user.create_session(), target="-1002", require_thread=True)  # a group has no threads
     assert refused["error"] is not None
+
+
+def _send_files(user: ApiUser) -> None:
+    """Upload, read and delete one over HTTP, send one in a thread, and let one expire that never came."""
+    http, session_id, content = user.http, user.create_session(), b"a picture"
+    asked = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "name": "a.png"}
+    upload = http.post(f"/sessions/{session_id}/files", json=asked).raise_for_status().json()["upload"]
+    httpx.put(upload["url"], content=content, headers=upload["headers"]).raise_for_status()
+    file = http.post(f"/sessions/{session_id}/files", json=asked).raise_for_status().json()
+    where = http.get(f"/sessions/{session_id}/files/{file['id']}").headers["location"]
+    assert httpx.get(where).content == content
+    http.delete(f"/sessions/{session_id}").raise_for_status()
+
+    title = f"files {uuid.uuid4().hex[:6]}"
+    moved = user.create_session(title=title)
+    assert user.hand_off(moved)["error"] is None
+    (thread,) = user.threads(title)
+    given = [{"name": "run.log", "type": "text/plain", "data": base64.b64encode(content).decode()}]
+    user.service.simulator.say("telegram", thread["chat"], "Look at it", thread=thread["id"], files=given)
+    _wait_for_words(user, title, "Look at it")
+
+    waiting = user.create_session()
+    never = http.post(f"/sessions/{waiting}/files", json={"sha256": "0" * 64, "size": 1}).raise_for_status().json()
+    user.service.engine.client("dynamodb").update_item(
+        TableName=user.service.stack.resources["SessionsTable"],
+        Key={"pk": {"S": f"SESSION#{waiting}"}, "sk": {"S": f"FILE#{never['id']}"}},
+        UpdateExpression="SET due_at = :past",
+        ExpressionAttributeValues={":past": {"N": "1"}},
+    )
+    user.service.sweep_now()
+    assert user.service.store.files.of(waiting) == []
 
 
 def _run_on_a_machine(user: ApiUser) -> None:

@@ -49,9 +49,15 @@ def _attributes(cloud: Engine, stack: Stack, queue: str) -> dict[str, str]:
 
 def test_what_outlives_the_stack_says_whose_it_is(resources: dict[str, Any]) -> None:
     kept = {name: one for name, one in resources.items() if one.get("DeletionPolicy") == "Retain"}
-    assert {one["Type"] for one in kept.values()} == {"AWS::DynamoDB::Table", "AWS::SQS::Queue"}
+    assert {one["Type"] for one in kept.values()} == {
+        "AWS::DynamoDB::Table",
+        "AWS::S3::Bucket",
+        "AWS::S3::BucketPolicy",
+        "AWS::SQS::Queue",
+    }
     mark = {"Key": "handoff:stack-id", "Value": {"Ref": "AWS::StackId"}}
-    assert [name for name, one in kept.items() if mark not in one["Properties"].get("Tags", ())] == []
+    unmarked = [name for name, one in kept.items() if mark not in one["Properties"].get("Tags", ())]
+    assert unmarked == ["FilesBucketPolicy"]  # a policy has no tags, and goes with its bucket
 
 
 def test_turns_wait_in_order_and_die_late(cloud: Engine, stack: Stack) -> None:

@@ -32,6 +32,79 @@ class Fault:
 
 
 FAULTS = [
+    # Files
+    Fault(
+        "a file is counted beyond the limit",
+        "shared/store/files.py",
+        "when=[has_room] if self._limit else [],",
+        "when=[],",
+    ),
+    Fault(
+        "a file that is leaving is stored anew",
+        "shared/store/files.py",
+        "is_leaving is False:",
+        "is_leaving is not None:",
+    ),
+    Fault(
+        "other bytes than announced are kept",
+        "shared/ports/files.py",
+        "if count != size or digest.hexdigest() != digest_of(key):",
+        "if count != size:",
+    ),
+    Fault(
+        "words overtake a file before them",
+        "shared/use_cases/files/wait_for_files.py",
+        "return asked[:waiting]",
+        "return [row for row in asked if not row.files or row.read is not None]",
+    ),
+    Fault(
+        "a file is posted after the turn",
+        "shared/store/sends.py",
+        'alive = [*is_at_fence(session), equals("turn.state", CLAIMED), *may_show]',
+        "alive = may_show",
+    ),
+    Fault(
+        "a file of a shared thread needs no permission",
+        "shared/store/sends.py",
+        'may_show = [] if allowed else [differs("shared", value=True)]',
+        "may_show: list[Condition] = []",
+    ),
+    Fault(
+        "a doubtful file is sent again and again",
+        "shared/use_cases/deliver.py",
+        "if claimed.file and claimed.placeholder is not None:",
+        "if False:",
+    ),
+    Fault(
+        "a file waits after its turn was stopped",
+        "shared/use_cases/turns/settle.py",
+        "        withdraw_files(services, offer)\n",
+        "        deliver_files(services, offer, until=until)\n",
+    ),
+    Fault(
+        "links out of the directory are followed",
+        "cli/handoff_cli/runner/outgoing/opened.py",
+        "_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC",
+        "_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC",
+    ),
+    Fault(
+        "a long question may be allowed though its file is lost",
+        "shared/use_cases/questions/show.py",
+        "return is_lost and services.store.questions.decline(question, now=services.clock.now())",
+        "return False",
+    ),
+    Fault(
+        "a voice message holds up words for minutes",
+        "shared/use_cases/files/wait_for_files.py",
+        "VOICE_LONGEST = 20_000",
+        "VOICE_LONGEST = 120_000",
+    ),
+    Fault(
+        "another session's file is read",
+        "shared/use_cases/files/read_file.py",
+        "item = services.store.files.get(session_id, file_id)",
+        "item = services.store.files.get('s-1', file_id)",
+    ),
     # Store
     Fault(
         "a commit misses an answer to a question that does not block",
@@ -60,8 +133,8 @@ FAULTS = [
     Fault(
         "a plan may be approved for good",
         "cli/handoff_cli/runner/questions/plan.py",
-        'kinds = ("reject_once",) if reason else ("allow_once", "reject_once")',
-        'kinds = ("reject_once",) if reason else ("allow_always", "allow_once", "reject_once")',
+        'for kind in ("allow_once", "reject_once") if kind in first',
+        'for kind in ("allow_always", "allow_once", "reject_once") if kind in first',
     ),
     Fault(
         "a form of an MCP server is asked in the thread",
@@ -278,7 +351,7 @@ FAULTS = [
     Fault(
         "a token may do what its scopes do not allow",
         "functions/http/dependencies.py",
-        "        caller.require(self._scope)\n",
+        "        caller.require(*self._scopes)\n",
         "",
     ),
     Fault(
@@ -291,8 +364,8 @@ FAULTS = [
     Fault(
         "the role of a message is lost",
         "shared/agents/openai/messages.py",
-        'return [{"role": entry.role, "content": entry.text}]',
-        'return [{"role": "user", "content": entry.text}]',
+        'return [{"role": entry.role, "content": content}]',
+        'return [{"role": "user", "content": content}]',
     ),
     # Platforms
     Fault(

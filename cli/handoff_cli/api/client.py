@@ -74,6 +74,11 @@ class Service(Transport):
         """Append messages. The body names the position, so a repeated call appends nothing twice."""
         return self.call("POST", f"/sessions/{_quoted(session_id)}/messages", body, needs=("message_count",))
 
+    def announce_file(self, session_id: str, file: Mapping[str, Any]) -> Json:
+        """How to upload the bytes of a file, in `upload`; None if the session has them. May be repeated."""
+        asked = {key: file[key] for key in ("sha256", "size", "type", "name")}
+        return self.call("POST", f"/sessions/{_quoted(session_id)}/files", asked, needs=("id", "upload"))
+
     def start_turn(self, session_id: str, *, epoch: int, turn_id: str, text: str) -> Json:
         """Send a message to the agent; its reply appears in the transcript. The id makes it idempotent."""
         return self.call(

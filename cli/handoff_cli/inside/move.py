@@ -15,6 +15,7 @@ from handoff_cli.handoff.destination import check_destination
 from handoff_cli.handoff.outcome import failure
 from handoff_cli.handoff.prepare import checked_title
 from handoff_cli.handoff.upload import upload
+from handoff_cli.handoff.upload_pictures import upload_pictures
 from handoff_cli.inside.state import State, StateFile
 from handoff_cli.readers.read import read_session
 from handoff_cli.readers.source import Source
@@ -123,6 +124,10 @@ def store(
         "runs_on": answerer.runs_on if answerer else None,
     }
     session = service.put_session(session_id, {key: value for key, value in about.items() if value is not None})
+    if missing := upload_pictures(service, session_id, transcript.pictures.values()):
+        context.terminal.warn(
+            f"{missing} pictures of the session could not be uploaded: only their places are in the text."
+        )
     return upload(service, session, transcript.messages, progress=progress), answerer
 
 

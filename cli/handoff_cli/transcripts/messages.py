@@ -4,10 +4,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from handoff_cli.errors import UsageProblem
+from handoff_cli.transcripts.pictures import Picture
 
 Message = dict[str, Any]
 
@@ -27,6 +28,8 @@ class Transcript:
     notes: tuple[str, ...] = ()
     native_id: str | None = None
     """The id under which the tool itself continues the session; None if that is not certain."""
+    pictures: Mapping[str, Picture] = field(default_factory=dict, repr=False)
+    """Those that messages name in `files`, by their ids."""
 
 
 def canonical(message: Mapping[str, Any]) -> bytes:

@@ -88,9 +88,14 @@ IN_S3 = {
 
 def _s3(response: Any) -> Iterable[Permission]:
     action, name = response._get_action(), response.s3_object
-    keys = re.findall(rb"<Key>([^<]+)</Key>", response.raw_body or b"") if action == "DeleteObjects" else []
-    for resource in [f"{name}/{key.decode()}" for key in keys] or [name]:
+    is_of_many = action in ("DeleteObject", "DeleteObjects") and "/" not in name
+    keys = re.findall(r"<Key>([^<]+)</Key>", _text(response.body)) if is_of_many else []
+    for resource in [f"{name}/{key}" for key in keys] or [name]:
         yield f"s3:{IN_S3.get(action, action)}", f"arn:aws:s3:::{resource}"
+
+
+def _text(body: Any) -> str:
+    return body.decode() if isinstance(body, bytes) else str(body or "")
 
 
 def _ssm(response: Any) -> Iterable[Permission]:

@@ -60,7 +60,7 @@ def await_files(services: Services, message: Ready) -> None:
     waited = (now - row.received_at) / 1000
     left = ((row.asked_at or row.received_at) + _longest(row) - now) / 1000
     has_files = bool(row.files) and row.read is None and left > 0
-    if has_files or (row.album and now < row.received_at + ALBUM_LONGEST + ALBUM_QUIET):
+    if has_files or (row.files and row.album and now < row.received_at + ALBUM_LONGEST + ALBUM_QUIET):
         pause = min(MOST_PAUSE, max(1.0, math.floor(waited / 3)))
         raise NotYet(min(pause, max(1.0, math.ceil(left))) if has_files else pause)
 
@@ -119,7 +119,7 @@ def _longest(row: InboxRow) -> int:
 def _must_wait(rows: Sequence[InboxRow], row: InboxRow, now: int) -> bool:
     if row.files and row.read is None:
         return True
-    if row.album is None:
+    if row.album is None or not row.files:
         return False
     came = [one.received_at for one in rows if one.album == row.album]
     return now < min(max(came) + ALBUM_QUIET, min(came) + ALBUM_LONGEST)

@@ -9,6 +9,8 @@ from handoff_cli.readers.claude_code.messages import messages_of
 from handoff_cli.readers.json_lines import records
 from handoff_cli.readers.source import Source
 from handoff_cli.transcripts.messages import Transcript
+from handoff_cli.transcripts.pictures import Picture
+from handoff_cli.transcripts.pictures import newest as newest_pictures
 
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 
@@ -18,7 +20,8 @@ def read(source: Source) -> Transcript:
     path = find_file(source)
     lines = list(records(path))
     branch = live_branch(lines)
-    messages = messages_of(branch)
+    pictures: list[Picture] = []
+    messages = messages_of(branch, pictures)
     if not messages:
         raise UsageProblem(f"{path} is not a conversation of Claude Code.")
     return Transcript(
@@ -27,6 +30,7 @@ def read(source: Source) -> Transcript:
         model=_model(branch),
         cwd=next((str(line["cwd"]) for line in reversed(branch) if line.get("cwd")), None),
         native_id=None if source.path else path.stem,
+        pictures=newest_pictures(pictures),
     )
 
 

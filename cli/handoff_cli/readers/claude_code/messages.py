@@ -5,6 +5,7 @@ from typing import Any
 
 from handoff_cli.readers.json_lines import text_of, tool_call
 from handoff_cli.transcripts.messages import Message
+from handoff_cli.transcripts.pictures import Picture, pictures_in
 
 Record = dict[str, Any]
 
@@ -40,13 +41,17 @@ def is_prompt(line: Record) -> bool:
     return is_message(line) and line["type"] == "user" and _is_from_user(line, _words(line["message"]))
 
 
-def messages_of(lines: list[Record]) -> list[Message]:
-    """The messages in order. Records with one message id are parts of one answer: they are joined."""
-    return _Conversation().add(lines)
+def messages_of(lines: list[Record], pictures: list[Picture] | None = None) -> list[Message]:
+    """The messages in order. Records with one message id are parts of one answer: they are joined.
+
+    `pictures` gets those of the user's messages, which name them in `files`.
+    """
+    return _Conversation([] if pictures is None else pictures).add(lines)
 
 
 class _Conversation:
-    def __init__(self) -> None:
+    def __init__(self, pictures: list[Picture]) -> None:
+        self._pictures = pictures
         self._messages: list[Message] = []
         self._answers: dict[str, Message] = {}
         self._command: str | None = None
@@ -54,7 +59,7 @@ class _Conversation:
     def add(self, lines: list[Record]) -> list[Message]:
         for line in lines:
             if queued := _queued(line):
-                self._say(text_of(queued))
+                self._say(text_of(queued), queued)
             elif is_message(line):
                 (self._answer if line["type"] == "assistant" else self._user)(line)
         return [m for m in self._messages if m["role"] != "assistant" or m["content"] or m.get("tool_calls")]
@@ -85,14 +90,17 @@ class _Conversation:
             if not self._messages:
                 self._messages.append({"role": "system", "content": text})
         elif _is_from_user(line, text):
-            self._say(text)
+            self._say(text, content)
         elif text.strip():
             self._ran(text)
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: str, content: Any = None) -> None:
         self._command = None
         if text.strip():
-            self._messages.append({"role": "user", "content": text})
+            shown = pictures_in(content)
+            self._pictures += shown
+            files = {"files": [one.entry for one in shown]} if shown else {}
+            self._messages.append({"role": "user", "content": text, **files})
 
     def _ran(self, text: str) -> None:
         """A slash command, or a shell command of the user and its output."""

@@ -9,6 +9,8 @@ from handoff_cli.readers.codex.records import Record, meta_of, read_thread, unwr
 from handoff_cli.readers.json_lines import first_record, newest, records
 from handoff_cli.readers.source import Source, named_session, only_file
 from handoff_cli.transcripts.messages import Transcript
+from handoff_cli.transcripts.pictures import Picture
+from handoff_cli.transcripts.pictures import newest as newest_pictures
 
 _TOOL = "codex"
 _INCOMPLETE = "the beginning of this session is in another file, which was not found: it is not part of the handoff"
@@ -20,7 +22,8 @@ def read(source: Source) -> Transcript:
     folders = [home / "sessions", home / "archived_sessions"]
     path = only_file(source, _TOOL) or (_named(source, folders) if source.session else _newest(source, folders))
     thread = read_thread(path, folders)
-    messages = messages_of(thread.records)
+    pictures: list[Picture] = []
+    messages = messages_of(thread.records, pictures)
     if not messages:
         raise UsageProblem(f"{path} is not a conversation of Codex.")
     meta = meta_of(list(records(path))[:1])
@@ -31,6 +34,7 @@ def read(source: Source) -> Transcript:
         cwd=str(meta["cwd"]) if meta.get("cwd") else None,
         notes=() if thread.complete else (_INCOMPLETE,),
         native_id=str(meta["id"]) if meta.get("id") and not source.path else None,
+        pictures=newest_pictures(pictures),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from handoff_cli.readers.codex.records import Record, unwrapped
 from handoff_cli.readers.json_lines import text_of, tool_call
 from handoff_cli.transcripts.messages import Message
+from handoff_cli.transcripts.pictures import Picture, pictures_in
 
 # Messages of role `user` that the program adds. Newer versions also say so in a field, see `_is_programs`.
 _NOT_FROM_USER = (
@@ -26,8 +27,11 @@ _CALLS = {"function_call", "custom_tool_call", "local_shell_call"}
 _OUTPUTS = {"function_call_output", "custom_tool_call_output"}
 
 
-def messages_of(lines: list[Record]) -> list[Message]:
-    """The messages in order. Consecutive calls become one assistant message, as other tools expect."""
+def messages_of(lines: list[Record], pictures: list[Picture] | None = None) -> list[Message]:
+    """The messages in order. Consecutive calls become one assistant message, as other tools expect.
+
+    `pictures` gets those of the user's messages, which name them in `files`.
+    """
     messages: list[Message] = []
     calls: list[Record] | None = None
     for kind, item in map(unwrapped, lines):
@@ -43,7 +47,10 @@ def messages_of(lines: list[Record]) -> list[Message]:
                 messages.append({"role": "assistant", "content": None, "tool_calls": calls})
             calls.append(_call(item))
         elif message := _message(item):
-            messages.append(message)
+            shown = pictures_in(item.get("content")) if message["role"] == "user" else []
+            if pictures is not None:
+                pictures += shown
+            messages.append({**message, "files": [one.entry for one in shown]} if shown else message)
             calls = None
     return messages
 

@@ -11,10 +11,12 @@ from shared.domain.routes import Place
 from shared.errors import NotSent
 from shared.ports.inbound import WebhookRequest
 from shared.ports.queue import Fetch
+from shared.ports.tables import Table
 from shared.store.bundle import store_on
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.files.fetch_files import TRIES, fetch_files
 from shared.use_cases.files.wait_for_files import LONGEST
+from tests.support.machine import Machine
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import USER, World
 
@@ -225,3 +227,43 @@ def test_a_picture_in_an_empty_chat_starts_a_session(world: World) -> None:
     session = next(iter(world.store.sessions.list(USER, limit=1).sessions))
     assert world.store.files.of(session.id)[0].is_stored
     assert [message["files"] for message in world.transcript(session.id) if "files" in message]
+
+
+def test_bytes_are_in_no_item_and_in_no_message(world: World, thread: Place) -> None:
+    content = PNG + b"\x5a" * 1_000_000
+    world.platform.files["a.png"] = content
+    sent: list[object] = []
+    post(world, thread, "0001", "look", "file:picture:a.png")
+    while world.queue.waiting or world.runs.waiting:
+        sent += [*(one.message for one in world.queue.waiting), *(run for run, _ in world.runs.waiting)]
+        world.agents()
+        if world.turn() is None and (due := world.next_at()) is None:
+            break
+        if due := world.next_at():
+            world.clock.time = max(world.clock.time, due)
+    tables = world.store.inbox._tables
+    items = [item for table in Table for item in tables.scan(table)]
+    assert stored(world) == [content]
+    assert max(len(repr(item)) for item in items) < 20_000
+    assert max(len(repr(one)) for one in sent) < 2_000
+
+
+def test_an_album_is_steered_into_a_working_turn_as_one(world: World) -> None:
+    machine = Machine(world)
+    place = machine.moved()
+    post(world, place, "0001", "And?")
+    world.messages()
+    machine.start()
+    pictures = []
+    for number in range(3):
+        pictures.append(PNG + str(number).encode())
+        world.platform.files[f"{number}.png"] = pictures[-1]
+        post(world, place, f"000{number + 2}", "", f"file:picture:{number}.png", "album-a1")
+    world.messages()
+    world.agents()
+    assert machine.report().steered == []
+    world.wait(2)
+    world.messages()
+    words = machine.report().steered
+    assert [word.id for word in words] == ["0002", "0003", "0004"]
+    assert [file.id for word in words for file in word.files] == [hashlib.sha256(one).hexdigest() for one in pictures]
