@@ -58,6 +58,48 @@ FAULTS = [
         "return [row for row in asked if not row.files or row.read is not None]",
     ),
     Fault(
+        "a file is posted after the turn",
+        "shared/store/sends.py",
+        'alive = [*is_at_fence(session), equals("turn.state", CLAIMED), *may_show]',
+        "alive = may_show",
+    ),
+    Fault(
+        "a file of a shared thread needs no permission",
+        "shared/store/sends.py",
+        'may_show = [] if allowed else [differs("shared", value=True)]',
+        "may_show: list[Condition] = []",
+    ),
+    Fault(
+        "a doubtful file is sent again and again",
+        "shared/use_cases/deliver.py",
+        "if claimed.file and claimed.placeholder is not None:",
+        "if False:",
+    ),
+    Fault(
+        "a file waits after its turn was stopped",
+        "shared/use_cases/turns/settle.py",
+        "        withdraw_files(services, offer)\n",
+        "        deliver_files(services, offer, until=until)\n",
+    ),
+    Fault(
+        "links out of the directory are followed",
+        "cli/handoff_cli/runner/outgoing/opened.py",
+        "_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC",
+        "_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC",
+    ),
+    Fault(
+        "a long question may be allowed though its file is lost",
+        "shared/use_cases/questions/show.py",
+        "return is_lost and services.store.questions.decline(question, now=services.clock.now())",
+        "return False",
+    ),
+    Fault(
+        "a voice message holds up words for minutes",
+        "shared/use_cases/files/wait_for_files.py",
+        "VOICE_LONGEST = 20_000",
+        "VOICE_LONGEST = 120_000",
+    ),
+    Fault(
         "another session's file is read",
         "shared/use_cases/files/read_file.py",
         "item = services.store.files.get(session_id, file_id)",
