@@ -1,5 +1,6 @@
 """Environment variables of a local run, as parameters of the template and as secrets."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 
 from shared.agents import AGENTS
@@ -9,6 +10,7 @@ PARAMETERS = {
     "HANDOFF_AGENT": "Agent",
     "HANDOFF_AGENT_URL": "AgentUrl",
     "HANDOFF_AGENT_MODEL": "AgentModel",
+    "HANDOFF_AGENT_MODELS": "AgentModels",
     "HANDOFF_AGENT_WINDOW": "AgentWindow",
     "HANDOFF_REHEARSAL_SECONDS": "RehearsalSeconds",
     "HANDOFF_DEADLINE_SECONDS": "DeadlineSeconds",
@@ -17,9 +19,11 @@ PARAMETERS = {
     "HANDOFF_FRESHNESS_SECONDS": "FreshnessSeconds",
     "HANDOFF_STRIKES": "Strikes",
     "HANDOFF_BUDGET": "SessionBudget",
+    "HANDOFF_VOICE_URL": "VoiceUrl",
+    "HANDOFF_VOICE_MODEL": "VoiceModel",
     "LOG_LEVEL": "LogLevel",
 }
-SECRETS = {"HANDOFF_AGENT_KEY": "agent/key"}
+SECRETS = {"HANDOFF_AGENT_KEY": "agent/key", "HANDOFF_VOICE_KEY": "agent/voice_key"}
 NUMBERS = [variable for variable in PARAMETERS if variable.endswith(("_SECONDS", "_WINDOW", "_STRIKES"))]
 
 
@@ -35,6 +39,20 @@ def secrets_from(environment: Mapping[str, str]) -> dict[str, str]:
 
 def faults(environment: Mapping[str, str]) -> Iterator[str]:
     """Errors in the settings, one sentence each: reported before the start instead of at the first turn."""
+    yield from _agent_faults(environment)
+    for variable in NUMBERS:
+        if (value := environment.get(variable)) and not (value.isascii() and value.isdigit()):
+            yield f"{variable}={value} is not a whole number."
+    for amount in filter(None, environment.get("HANDOFF_BUDGET", "").split(",")):
+        if parse_amount(amount) is None:
+            yield f"HANDOFF_BUDGET={amount.strip()} is not an amount such as 5 or 200k tokens."
+    yield from _voice_faults(environment)
+    for variable in ("HANDOFF_AGENT_URL", "HANDOFF_VOICE_URL"):
+        if (url := environment.get(variable)) and not url.startswith(("http://", "https://")):
+            yield f"{variable} must begin with http:// or https://."
+
+
+def _agent_faults(environment: Mapping[str, str]) -> Iterator[str]:
     agent = environment.get("HANDOFF_AGENT") or "rehearsal"
     local = {spec.name: spec for spec in AGENTS if not spec.needs_aws}
     if agent not in local:
@@ -44,11 +62,14 @@ def faults(environment: Mapping[str, str]) -> Iterator[str]:
     for variable in local[agent].required if agent in local else ():
         if not environment.get(variable):
             yield f"HANDOFF_AGENT={agent} needs {variable} too. docs/agents.md has examples."
-    for variable in NUMBERS:
-        if (value := environment.get(variable)) and not (value.isascii() and value.isdigit()):
-            yield f"{variable}={value} is not a whole number."
-    for amount in filter(None, environment.get("HANDOFF_BUDGET", "").split(",")):
-        if parse_amount(amount) is None:
-            yield f"HANDOFF_BUDGET={amount.strip()} is not an amount such as 5 or 200k tokens."
-    if (url := environment.get("HANDOFF_AGENT_URL")) and not url.startswith(("http://", "https://")):
-        yield "HANDOFF_AGENT_URL must begin with http:// or https://."
+    if environment.get("HANDOFF_AGENT_MODELS") and not environment.get("HANDOFF_AGENT_MODEL"):
+        yield "HANDOFF_AGENT_MODELS needs HANDOFF_AGENT_MODEL too: the model that answers until another is chosen."
+
+
+def _voice_faults(environment: Mapping[str, str]) -> Iterator[str]:
+    if environment.get("HANDOFF_VOICE_URL") and not environment.get("HANDOFF_VOICE_MODEL"):
+        yield "HANDOFF_VOICE_URL needs HANDOFF_VOICE_MODEL too. docs/voice.md has examples."
+    try:
+        shlex.split(environment.get("HANDOFF_VOICE_COMMAND", ""))
+    except ValueError:
+        yield "HANDOFF_VOICE_COMMAND has a quote that is not closed."

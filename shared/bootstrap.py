@@ -10,6 +10,7 @@ from typing import Any
 from shared.agents.measured import MeasuredAgent
 from shared.agents.registry import build_agent, summary
 from shared.aws.clients import LazyClient
+from shared.aws.files import S3Files
 from shared.aws.metrics import EmbeddedMetrics
 from shared.aws.queue import SqsDeadTurns, SqsRunQueue, SqsTurnQueue, SqsVisibility
 from shared.aws.secrets import SsmSecrets
@@ -25,6 +26,8 @@ from shared.ports.metrics import Metrics, NoMetrics
 from shared.services import Services
 from shared.settings import Settings, is_loaded_ahead
 from shared.store.bundle import store_on
+from shared.voice import server_of
+from shared.voice import summary as voice_summary
 
 Handler = Callable[[Any, Any], Any]
 Client = Callable[[str], Any]
@@ -44,6 +47,8 @@ def build_services(
     tables = DynamoTables(client("dynamodb"), handoffs=settings.handoffs_table, sessions=settings.sessions_table)
     secrets = SsmSecrets(client("ssm"), settings.secrets_prefix)
 
+    transcriber = server_of(settings, secrets)
+
     @functools.cache
     def agent() -> Agent:
         return MeasuredAgent(build_agent(settings, secrets, clock), clock, metrics)
@@ -57,6 +62,9 @@ def build_services(
         dead_turns=SqsDeadTurns(sqs, settings.dead_turns_queue_url),
         runs=SqsRunQueue(sqs, settings.runs_queue_url),
         platforms=PlatformRegistry(settings, secrets, [spec.on_aws(settings.platform_urls) for spec in platforms]),
+        files=S3Files(client("s3"), settings.files_bucket),
+        transcriber=transcriber,
+        voice_summary=voice_summary(transcriber, settings),
         agent=agent,
         agent_summary=summary(settings),
         new_id=lambda: uuid.uuid4().hex,
@@ -70,7 +78,7 @@ def on_lambda(build: Callable[[Services], Handler], *, clients: Sequence[str] = 
     In containers that Lambda initialises before events arrive (provisioned concurrency) it is built at import, together
     with the boto3 clients named in `clients` and, if the function calls `platforms`, their SDKs.
     """
-    made = {service: LazyClient(service) for service in ("dynamodb", "sqs", "ssm")}
+    made = {service: LazyClient(service) for service in ("dynamodb", "s3", "sqs", "ssm")}
 
     @functools.cache
     def settings() -> Settings:

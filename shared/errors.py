@@ -9,8 +9,9 @@ HandoffError
 │   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · PlatformUnavailable · NoHome · ChatRefused · WriteFirst
 │   ├── Moved · OutOfSequence · SessionBusy · SessionSuspended · HandoffInFlight · PlaceBusy
 │   ├── IdempotencyKeyReused · TooLate
+│   ├── UnknownFile · FileTooLarge · UploadRefused · FileMismatch
 │   └── LimitReached(retry_after)
-│       └── TooManyOpenHandoffs · TooManyTurns · TooManyNotices · StorageFull
+│       └── TooManyOpenHandoffs · TooManyTurns · TooManyNotices · StorageFull · FilesFull
 ├── Retryable                  the queue, the stream or the sweep tries again
 │   ├── Conflict               optimistic lock failed: the item changed since it was read
 │   └── NotYet(after)          not due before `after` seconds
@@ -29,6 +30,8 @@ HandoffError
 │       ├── ForeignChat        a private chat of other people
 │       ├── ThreadRefused      this chat cannot hold a thread: use the chat itself
 │       └── PlaceGone          the thread or chat no longer exists
+├── FileMissing                a stored file is not there
+├── NotTranscribed             a voice message did not become words
 └── AgentError                 an agent did not answer
     ├── AgentUnavailable       temporary: retry
     ├── AgentFailed            permanent: tell the user
@@ -143,6 +146,36 @@ class UnknownSession(RequestRefused, code="unknown_session", status=404):  # ano
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"There is no session {session_id}. List yours with GET /sessions.")
+
+
+class UnknownFile(RequestRefused, code="unknown_file", status=404):  # another session's looks the same
+    """No such file in this session: it was never stored, or its time is over."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no such file in this session: it was never stored, or its time is over.")
+
+
+class FileTooLarge(RequestRefused, code="file_too_large", status=413):
+    """The file is larger than a file may be."""
+
+    fields: ClassVar[Mapping[str, Any]] = {"limit": {"type": "integer"}}
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"A file has at most {limit / 1_000_000:g} MB here. Nothing was stored.", limit=limit)
+
+
+class UploadRefused(RequestRefused, code="upload_refused", status=403):
+    """The URL of an upload was changed, or its time is over. Ask for another one."""
+
+    def __init__(self) -> None:
+        super().__init__("This upload URL is not valid, or its time is over. Nothing was stored. Ask for another one.")
+
+
+class FileMismatch(RequestRefused, code="file_mismatch", status=400):
+    """The bytes of an upload are not those that were announced. Nothing was stored."""
+
+    def __init__(self) -> None:
+        super().__init__("The bytes do not have the size and the digest that were announced. Nothing was stored.")
 
 
 class UnknownHandoff(RequestRefused, code="unknown_handoff", status=404):  # another user's looks the same
@@ -452,6 +485,22 @@ class StorageFull(LimitReached, code="storage_full", status=429):
         )
 
 
+class FilesFull(LimitReached, code="files_full", status=429):
+    """Your files take as much room as they may."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"Your files would need more than {limit // 1_000_000} MB, which is the limit. They are removed when their "
+            "time is over, or with their session (DELETE /sessions/{id}).",
+            limit=limit,
+            retry_after=3600,
+        )
+
+
+class FileMissing(HandoffError):
+    """A stored file is not there: it was deleted, or was never written whole."""
+
+
 class Retryable(HandoffError):
     """Temporary: the caller that started the function (queue, stream or sweep) tries again."""
 
@@ -626,6 +675,10 @@ class ThreadRefused(Rejected):
 
 class PlaceGone(Rejected):
     """The thread or the chat no longer exists."""
+
+
+class NotTranscribed(HandoffError):
+    """A voice message did not become words: the reason, as a clause for the person."""
 
 
 class AgentError(HandoffError):

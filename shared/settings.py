@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from shared.domain.limits import Limits
 
-DEFAULT_LIMITS = Limits(open_handoffs=20, turns_per_hour=120, stored_bytes=500_000_000)
+MEGABYTE = 1_000_000
+DEFAULT_LIMITS = Limits(open_handoffs=20, turns_per_hour=120, stored_bytes=500_000_000, files_bytes=2_000_000_000)
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Settings:
     agent: str = "rehearsal"
     agent_url: str = ""
     agent_model: str = ""
+    agent_models: str = ""  # further ones that people may choose for a session, separated by commas
     agent_window: int = 0  # tokens that the model takes in at once; 0: unknown, nothing is left out
     rehearsal_seconds: float = 0.0
     platform_urls: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # overrides: see PlatformSpec.urls
@@ -35,6 +37,12 @@ class Settings:
         ""  # of each session in a chat: amounts as in `/budget`, separated by commas; the first that can be counted
     )
     limits: Limits = DEFAULT_LIMITS
+    file_bytes: int = 25_000_000  # of one file
+    file_days: int = 30  # how long files are kept
+    files_bucket: str = ""
+    agent_sees: bool = False  # whether the model takes pictures
+    voice_url: str = ""  # of a server that transcribes
+    voice_model: str = ""  # empty: there is none
     metrics_stack: str = ""  # the name under which metrics are kept; empty: none are written
     log_level: str = "INFO"
 
@@ -56,6 +64,9 @@ class Settings:
             agent_window=int(environment.get("HANDOFF_AGENT_WINDOW") or cls.agent_window),
             strikes=int(environment.get("HANDOFF_STRIKES") or cls.strikes),
             limits=_limits(environment, cls.limits),
+            file_bytes=int(environment.get("HANDOFF_MAX_FILE_MEGABYTES") or cls.file_bytes // MEGABYTE) * MEGABYTE,
+            agent_sees=environment.get("HANDOFF_AGENT_SEES") == "yes",
+            file_days=int(environment.get("HANDOFF_FILE_DAYS") or cls.file_days),
             **given,  # type: ignore[arg-type]  # names and types are those of the two tables below
             **times,  # type: ignore[arg-type]  # likewise
         )
@@ -64,11 +75,15 @@ class Settings:
 _TEXTS = {
     "dead_turns_queue_url": "DEAD_TURNS_QUEUE_URL",
     "runs_queue_url": "RUNS_QUEUE_URL",
+    "files_bucket": "FILES_BUCKET",
     "secrets_prefix": "SECRETS_PREFIX",
     "public_url": "PUBLIC_URL",
     "agent": "HANDOFF_AGENT",
     "agent_url": "HANDOFF_AGENT_URL",
     "agent_model": "HANDOFF_AGENT_MODEL",
+    "agent_models": "HANDOFF_AGENT_MODELS",
+    "voice_url": "HANDOFF_VOICE_URL",
+    "voice_model": "HANDOFF_VOICE_MODEL",
     "budget": "HANDOFF_BUDGET",
     "metrics_stack": "METRICS_STACK",
     "log_level": "LOG_LEVEL",
@@ -82,11 +97,13 @@ _SECONDS = {
 
 
 def _limits(environment: Mapping[str, str], default: Limits) -> Limits:
-    megabytes = environment.get("HANDOFF_MAX_STORED_MEGABYTES") or default.stored_bytes // 1_000_000
+    megabytes = environment.get("HANDOFF_MAX_STORED_MEGABYTES") or default.stored_bytes // MEGABYTE
+    of_files = environment.get("HANDOFF_MAX_FILES_MEGABYTES") or default.files_bytes // MEGABYTE
     return Limits(
         open_handoffs=int(environment.get("HANDOFF_MAX_OPEN_HANDOFFS") or default.open_handoffs),
         turns_per_hour=int(environment.get("HANDOFF_MAX_TURNS_PER_HOUR") or default.turns_per_hour),
-        stored_bytes=int(megabytes) * 1_000_000,
+        stored_bytes=int(megabytes) * MEGABYTE,
+        files_bytes=int(of_files) * MEGABYTE,
     )
 
 

@@ -7,7 +7,7 @@ from shared.bootstrap import Handler, on_lambda
 from shared.log_redaction import redacted
 from shared.ports.queue_text import run_of
 from shared.services import Services
-from shared.use_cases.turns.execute_turn import execute_turn
+from shared.use_cases.turns.run_for_agent import run_for_agent
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ def _run(services: Services, record: Any, context: Any) -> None:
         log.error("queue message %s cannot be read by this version", record["messageId"])  # noqa: TRY400  # a traceback adds nothing
         return
     try:
-        execute_turn(services, run, remaining=context.get_remaining_time_in_millis())
+        run_for_agent(services, run, remaining=context.get_remaining_time_in_millis())
     except Exception as error:  # noqa: BLE001  # raised again without its text, because the Lambda runtime logs it
         raise redacted(error) from None
 

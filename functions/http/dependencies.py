@@ -35,12 +35,13 @@ class _CallerWith(SecurityBase):
     model = HTTPBearer(description="A token that the operator of the service gave you.")
     scheme_name = "HTTPBearer"
 
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
+    def __init__(self, *scopes: Scope) -> None:
+        """One of these is enough."""
+        self._scopes = scopes
 
     async def __call__(self, request: Request) -> Caller:
         caller: Caller = request.state.caller  # set by the guard
-        caller.require(self._scope)
+        caller.require(*self._scopes)
         return caller
 
 
@@ -56,6 +57,8 @@ Reader = Annotated[str, Depends(_UserWith(Scope.READ))]
 """The id of a user who may see what is theirs."""
 Writer = Annotated[str, Depends(_UserWith(Scope.HANDOFF))]
 """The id of a user who may change what is theirs."""
+FileWriter = Annotated[str, Depends(_UserWith(Scope.HANDOFF, Scope.RUN))]
+"""The id of a user who may store files of what is theirs; also from a machine that runs turns."""
 RunningUser = Annotated[str, Depends(_UserWith(Scope.RUN))]
 """The id of a user whose machine may run turns."""
 ReadingCaller = Annotated[Caller, Depends(_CallerWith(Scope.READ))]

@@ -64,4 +64,4 @@ def post_user(body: UserBody, services: AppServices, caller: Admin) -> IssuedTok
 @router.delete("/users/{user_id}", status_code=204, responses=refusals(*WRITE, "unknown_user"))
 def delete_user(user_id: PathId, services: AppServices, _: Admin) -> None:
     """Remove a user with everything that is theirs. Repeat it after a 5xx: it then goes on. Needs the scope `admin`."""
-    remove_user(services.store, user_id)
+    remove_user(services.store, services.files, user_id)

@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints
 
 from functions.http.fields import WHOLE, Count, Id
 from functions.request.handoff_body import Body, Messages, PlatformName, RunsOnBody, Title
+from shared.domain.files import ANY_TYPE, StoredFile, safe_name, safe_type
 from shared.domain.messages import MAX_TEXT
 from shared.domain.sessions import RunsOn
 from shared.domain.tokens import MAX_LABEL
@@ -33,6 +34,19 @@ class MessagesBody(Body):
     epoch: Count
     after: Count
     messages: Messages
+
+
+class FileBody(Body):
+    """The digest (SHA-256 in hex) and the size of the bytes; `name` and `type` (a media type) are only passed on."""
+
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    size: Annotated[int, Field(ge=0, le=2**53)]
+    type: Annotated[str, StringConstraints(max_length=127), WHOLE] = ANY_TYPE
+    name: Annotated[str, StringConstraints(max_length=1000), WHOLE] = ""
+
+    def file(self) -> StoredFile:
+        """With a safe name."""
+        return StoredFile(self.sha256, safe_name(self.name), safe_type(self.type), self.size)
 
 
 class TurnBody(Body):

@@ -4,9 +4,10 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from functions.http.dependencies import AppServices, BaseUrl, IdempotencyKey, PathId, Writer
+from functions.http.dependencies import AppServices, BaseUrl, FileWriter, IdempotencyKey, PathId, Writer, WritingCaller
 from functions.http.problems import Json, refusals
 from functions.request.bodies import (
+    FileBody,
     HomeBody,
     MessagesBody,
     NoticeBody,
@@ -15,9 +16,10 @@ from functions.request.bodies import (
     TurnBody,
 )
 from functions.request.handoff_body import HandoffBody, checked
-from functions.request.views import AcceptedTurn, AppendedView, HomeView, NoticeView, TurnView
+from functions.request.views import AcceptedTurn, AppendedView, FileView, HomeView, NoticeView, TurnView
 from functions.views import HandoffView, SessionView, poll_after_ms
 from shared.domain.routes import Place
+from shared.use_cases.files.keep_file import announce_file
 from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
 from shared.use_cases.handoffs.request_handoff import request_handoff
 from shared.use_cases.handoffs.request_inline import request_inline
@@ -79,6 +81,19 @@ def post_messages(session_id: PathId, body: MessagesBody, services: AppServices,
 
 
 @router.post(
+    "/sessions/{session_id}/files",
+    responses=refusals(*BODY, "unknown_session", "file_too_large", "files_full", "file_mismatch"),
+)
+def post_file(
+    session_id: PathId, body: FileBody, services: AppServices, user_id: FileWriter, base_url: BaseUrl
+) -> FileView:
+    """Announce a file of a session. Send its bytes with `upload`, which is null if the session has them. Idempotent."""
+    file = body.file()
+    upload = announce_file(services, user_id, session_id, file)
+    return FileView.of(file, upload, base_url=base_url)
+
+
+@router.post(
     "/sessions/{session_id}/turns",
     status_code=202,
     responses=refusals(
@@ -121,9 +136,9 @@ def post_resume(
 
 
 @router.put("/platforms/{platform}/home", responses=refusals(*BODY, *PLATFORM, "chat_refused", "platform_unavailable"))
-def put_home(platform: str, body: HomeBody, services: AppServices, user_id: Writer) -> HomeView:
-    """Set the chat where your handoffs to this platform arrive."""
-    home = set_home(services, user_id, Place(platform, body.chat))
+def put_home(platform: str, body: HomeBody, services: AppServices, caller: WritingCaller) -> HomeView:
+    """Set the chat where your handoffs to this platform arrive. The chat where they arrived before is told."""
+    home = set_home(services, caller, Place(platform, body.chat))
     return HomeView(platform=platform, chat=home.chat)
 
 

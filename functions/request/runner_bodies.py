@@ -11,8 +11,9 @@ from functions.views import RunnerView
 from shared.domain.progress import Summary
 from shared.domain.questions import CHOICE, Option, Question, QuestionState
 from shared.domain.usage import MICROS, TurnUsage
-from shared.use_cases.runners.claim_machine_turn import MachineClaim
+from shared.use_cases.runners.claim_machine_turn import MachineClaim, Word
 from shared.use_cases.runners.report_turn import Asked, Report, ReportAnswer
+from shared.use_cases.runners.send_file import Became, Send
 
 Short = Annotated[str, StringConstraints(max_length=200), WHOLE]
 EventId = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
@@ -22,6 +23,7 @@ MOST_QUESTIONS = 20
 MOST_PROJECTS = 50
 MOST_OPTIONS = 20
 MOST_COMMANDS = 100
+MOST_SENT = 20
 
 
 class AgentBody(Body):
@@ -47,11 +49,15 @@ class RunnerBody(Body):
 class RegisteredRunner(RunnerView):
     """A runner, its user, and the rhythm in which it polls and renews.
 
-    `accepts` names what this service takes from runners beyond the first version of these calls.
+    `accepts` names what this service takes from runners beyond the first version of these calls, `file_limit` is the size
+    of the largest file that it stores.
     """
 
     user: str
-    accepts: list[str] = Field(default_factory=lambda: ["choices", "commands", "orders", "projects", "usage"])
+    accepts: list[str] = Field(
+        default_factory=lambda: ["choices", "commands", "files", "orders", "projects", "sends", "usage"]
+    )
+    file_limit: int
     poll_after_ms: int
     lease_seconds: int
 
@@ -85,9 +91,24 @@ class ClaimBody(Body):
     previous_fence: Count | None = None
 
 
+class WordFile(BaseModel):
+    """A file of a message: GET /sessions/{id}/files/{id} gives its bytes."""
+
+    id: str
+    name: str
+    type: str
+    size: int
+    sha256: str
+
+
 class WordView(BaseModel):
     id: str
     text: str
+    files: list[WordFile]
+
+    @classmethod
+    def of(cls, word: Word) -> Self:
+        return cls(id=word.id, text=word.text, files=[WordFile(**file.value()) for file in word.files])
 
 
 class AnswerView(BaseModel):
@@ -103,7 +124,7 @@ class ClaimedTurn(BaseModel):
     """A claimed turn. The agent must not be prompted before `begin` succeeds.
 
     `answers` go into the first prompt; their ids are acknowledged as those of words are. `dials` are what the person has
-    chosen of the agent.
+    chosen of the agent. `shared`: others read the thread too.
     """
 
     session_id: str
@@ -122,6 +143,7 @@ class ClaimedTurn(BaseModel):
     deadline_in: int | None
     title: str
     platform: str
+    shared: bool
 
     @classmethod
     def of(cls, claim: MachineClaim, *, now: int, lease_seconds: int) -> "ClaimedTurn":
@@ -132,7 +154,7 @@ class ClaimedTurn(BaseModel):
             fence=session.turn.fence if session.turn else 0,
             lease_seconds=lease_seconds,
             kind="kickoff" if claim.handoff else "words",
-            words=[WordView(id=word.id, text=word.text) for word in claim.words],
+            words=[WordView.of(word) for word in claim.words],
             answers=[
                 AnswerView(id=one.later_acknowledgement, question=one.title, answer=one.answer, words=one.row)
                 for one in claim.answers
@@ -146,6 +168,7 @@ class ClaimedTurn(BaseModel):
             deadline_in=max(0, (claim.handoff.deadline - now) // 1000) if claim.handoff else None,
             title=session.shown_title,
             platform=claim.offer.place.platform,
+            shared=session.shared,
         )
 
 
@@ -191,7 +214,8 @@ class AskBody(Body):
 
     `detail` is shown whole, in as many messages as it takes, and a `plan` (Markdown) before it. `reason` says why no option
     allows it. With the kind `choice` it asks for one option, for `several`, or for `free` words; without `blocks` the agent
-    goes on, and the answer may come after the turn.
+    goes on, and the answer may come after the turn. `file` is a stored file with the whole text, posted before the buttons;
+    where it cannot be posted, no option that allows is offered.
     """
 
     n: Number
@@ -203,6 +227,7 @@ class AskBody(Body):
     several: bool = False
     free: bool = False
     blocks: bool = True
+    file: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     options: Annotated[list[OptionBody], Field(max_length=MOST_OPTIONS)]
 
     @model_validator(mode="after")
@@ -226,7 +251,25 @@ class AskBody(Body):
             several=self.several,
             free=self.free,
             blocks=self.blocks,
+            file=self.file,
         )
+
+
+class SendBody(Body):
+    """A file of the session to post in the thread, under a number that is new in this claim; it is named in each report until
+    the answer decides it.
+
+    `path` is where the user finds it on the machine. `asked` is the question that allowed it.
+    """
+
+    n: Number
+    file: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    caption: Annotated[str, StringConstraints(max_length=8000), WHOLE] = ""
+    path: Annotated[str, StringConstraints(max_length=4096), WHOLE] = ""
+    asked: Number | None = None
+
+    def domain(self) -> Send:
+        return Send(self.n, self.file, self.caption, self.path, self.asked)
 
 
 class EventsBody(FenceBody):
@@ -240,6 +283,7 @@ class EventsBody(FenceBody):
     progress: ProgressBody | None = None
     ask: Annotated[list[AskBody], Field(max_length=MOST_QUESTIONS, default_factory=list)]
     acknowledged: Annotated[list[EventId], Field(max_length=100, default_factory=list)]
+    send: Annotated[list[SendBody], Field(max_length=MOST_SENT, default_factory=list)]
 
     def domain(self) -> Report:
         progress = self.progress
@@ -252,6 +296,7 @@ class EventsBody(FenceBody):
             acknowledged=self.acknowledged,
             given=progress.given if progress else 0,
             waiting=progress.waiting if progress else 0,
+            sends=[send.domain() for send in self.send],
         )
 
 
@@ -282,19 +327,31 @@ class DecisionView(BaseModel):
         )
 
 
+class SentView(BaseModel):
+    """What became of a file of the report. `waiting`: not decided yet. `ask`: others read the thread, so a question has to
+    allow it. `rejected`: the user does not get it, and `reason` says why. `doubtful`: nobody can know, and it is over."""
+
+    n: int
+    state: Became
+    reason: str | None
+
+
 class EventsView(BaseModel):
-    """Decisions and messages since; both repeat until they are acknowledged (`q<n>`, or the id of the message)."""
+    """Decisions and messages since; both repeat until they are acknowledged (`q<n>`, or the id of the message). `sent` says
+    what became of each `send` of the report."""
 
     lease_seconds: int
     decided: list[DecisionView]
     steered: list[WordView]
+    sent: list[SentView]
 
     @classmethod
     def of(cls, answer: ReportAnswer, *, lease_seconds: int) -> "EventsView":
         return cls(
             lease_seconds=lease_seconds,
             decided=[DecisionView.of(one, one.words or answer.texts.get(one.number)) for one in answer.decided],
-            steered=[WordView(id=word.id, text=word.text) for word in answer.steered],
+            steered=[WordView.of(word) for word in answer.steered],
+            sent=[SentView(n=one.number, state=one.state, reason=one.reason or None) for one in answer.sent],
         )
 
 

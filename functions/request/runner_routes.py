@@ -66,6 +66,7 @@ def put_runner(runner_id: PathId, body: RunnerBody, services: AppServices, user_
     return RegisteredRunner(
         **RunnerView.of(runner, now=now).model_dump(),
         user=user_id,
+        file_limit=services.settings.file_bytes,
         poll_after_ms=runner.poll_after_ms(now),
         lease_seconds=_lease(services),
     )

@@ -1,8 +1,13 @@
 """Response bodies of calls that change something."""
 
+from typing import Self
+
 from pydantic import BaseModel
 
-from functions.views import IssuedToken, LinkView, SessionView
+from functions.http.fields import Time
+from functions.views import IssuedToken, LinkView, SessionView, iso
+from shared.domain.files import StoredFile
+from shared.ports.files import Upload
 
 
 class AppendedView(BaseModel):
@@ -10,6 +15,33 @@ class AppendedView(BaseModel):
 
     message_count: int
     epoch: int
+
+
+class UploadView(BaseModel):
+    """PUT the bytes to `url` with exactly these headers, and without your token, before it expires."""
+
+    url: str
+    headers: dict[str, str]
+    expires: Time
+
+
+class FileView(BaseModel):
+    """A file as a message names it. `upload` is null if the session has its bytes."""
+
+    id: str
+    name: str
+    type: str
+    size: int
+    sha256: str
+    upload: UploadView | None
+
+    @classmethod
+    def of(cls, file: StoredFile, upload: Upload | None, *, base_url: str) -> Self:
+        shown = None
+        if upload is not None:
+            url = f"{base_url}{upload.url}" if upload.url.startswith("/") else upload.url
+            shown = UploadView(url=url, headers=dict(upload.headers), expires=iso(upload.expires_at))
+        return cls(**file.value(), upload=shown)
 
 
 class TurnView(BaseModel):

@@ -1,9 +1,11 @@
 """HTTP calls that only read; the function's role may write nothing but the day of a token's last use."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Response
+from fastapi.responses import StreamingResponse
 
 from functions.http.dependencies import AppServices, BaseUrl, PathId, Reader, ReadingCaller, Seen, Wait
 from functions.http.held import hold
@@ -26,10 +28,15 @@ from shared.domain.handoffs import State
 from shared.errors import InvalidRequest
 from shared.ports.changes import of_handoff, of_session
 from shared.use_cases.access import own_handoff, own_session
+from shared.use_cases.files.read_file import bytes_of, find_file
 from shared.use_cases.run_doctor import run_doctor
 
 router = APIRouter(default_response_class=Json)
 Limit = Annotated[int, Query(ge=1, le=200)]
+BYTES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}},
+    302: {"description": "The bytes are at `Location`, for a minute. Send no token there."},
+}
 READ = ("unauthenticated", "missing_scope", "internal")
 
 
@@ -131,6 +138,28 @@ def get_messages(
     more = reached if messages and reached < session.message_count else None
     # Not built as a model: that would copy megabytes of messages to check nothing.
     return Json({"messages": messages, "after": after, "next": more, "message_count": session.message_count})
+
+
+@router.get(
+    "/sessions/{session_id}/files/{file_id}",
+    response_class=Response,
+    responses=BYTES | refusals(*READ, "invalid_request", "unknown_session", "unknown_file"),
+)
+def get_file(session_id: PathId, file_id: PathId, services: AppServices, user_id: Reader) -> Response:
+    """The bytes of a file of a session: here (a service on one machine), or at the address of a redirect (AWS)."""
+    item = find_file(services, user_id, session_id, file_id)
+    file, now = item.file, services.clock.now()
+    url = services.files.download_url(item.key, name=file.name, media_type=file.media_type, now=now)
+    if url is not None:
+        return Response(status_code=302, headers={"Location": url, "Cache-Control": "no-store"})
+    headers = {
+        "Content-Length": str(file.size),
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}",
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "sandbox",
+    }
+    return StreamingResponse(bytes_of(services, item), media_type=file.media_type, headers=headers)
 
 
 @router.get("/handoffs", responses=refusals(*READ, "invalid_request"))

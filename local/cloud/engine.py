@@ -60,6 +60,7 @@ class Engine:
     def client(self, service: str, credentials: Credentials | None = None, *, config: Config | None = None) -> Any:
         """Return a boto3 client with the credentials of a role, or with the rights of the account."""
         who = credentials or self.admin
+        usual = CONFIG.merge(Config(signature_version="s3v4")) if service == "s3" else CONFIG
         with _SESSION_LOCK:  # creating clients is not thread-safe; one session for all makes it cheap
             return _SESSION.client(
                 service,
@@ -68,7 +69,7 @@ class Engine:
                 aws_access_key_id=who.access_key,
                 aws_secret_access_key=who.secret_key,
                 aws_session_token=who.token,
-                config=CONFIG.merge(config) if config else CONFIG,
+                config=usual.merge(config) if config else usual,
             )
 
     def assume(self, role_arn: str) -> Credentials:

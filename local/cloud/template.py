@@ -16,6 +16,7 @@ IN_MOTO = frozenset(
         "AWS::IAM::Role",
         "AWS::Lambda::Function",
         "AWS::Logs::LogGroup",
+        "AWS::S3::Bucket",
         "AWS::SQS::Queue",
     }
 )
@@ -25,6 +26,7 @@ IN_LOCAL = {
     "AWS::Lambda::EventInvokeConfig": "sources/schedule.py repeats a failed call as often as it says",
     "AWS::Lambda::EventSourceMapping": "sources/stream.py and sources/queue.py; in moto each write would wait for Docker",
     "AWS::Lambda::Permission": "local event sources invoke functions directly",
+    "AWS::S3::BucketPolicy": "it refuses requests without TLS; on loopback there is none",
     "AWS::Scheduler::Schedule": "sources/schedule.py",
 }
 OBSERVERS = frozenset(

@@ -11,6 +11,7 @@ from typing import Any
 
 from local.operate.deploy.aws import Account
 from local.operate.deploy.problems import Stopped, explained
+from shared.aws.files import S3Files
 from shared.aws.tables import DynamoTables
 from shared.domain.routes import Place
 from shared.domain.tokens import FIRST, USUAL, Scope, Token, token_id
@@ -26,9 +27,10 @@ SUPPORTED = [spec for spec in PLATFORMS if spec.is_supported]
 Rows = Sequence[Mapping[str, Any]]
 
 
-def main(arguments: Sequence[str] | None = None, *, client: Any = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, client: Any = None, s3: Any = None) -> int:
     """Change the tables with the AWS credentials of the environment."""
     asked = _parser().parse_args(arguments)
+    asked.s3 = lambda: s3 or Account.of(profile=None, region=None).s3
     try:
         with explained("Check the names of the tables, too; it can be repeated."):
             tables = DynamoTables(client or _signed_in(), handoffs=asked.handoffs_table, sessions=asked.sessions_table)
@@ -91,11 +93,13 @@ def _list_users(store: Store, asked: argparse.Namespace) -> int:
 
 
 def _remove_user(store: Store, asked: argparse.Namespace) -> int:
-    if not asked.handoffs_table:
-        return _refused("Name the other table as well: --handoffs-table. Nothing was removed.")
+    if not (asked.handoffs_table and asked.files_bucket):
+        return _refused(
+            "Name the other table and the bucket as well: --handoffs-table, --files-bucket. Nothing was removed."
+        )
     if not asked.yes:
         return _refused(f"This deletes {asked.user} with all sessions and transcripts. Add --yes if you mean it.")
-    remove_user(store, asked.user)
+    remove_user(store, S3Files(asked.s3(), asked.files_bucket), asked.user)
     sys.stderr.write(f"Removed {asked.user}. What is left in backups and logs: docs/data.md\n")
     return 0
 
@@ -185,6 +189,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local.operate.admin", description=__doc__)
     parser.add_argument("--sessions-table", required=True, help="the stack's output SessionsTableName")
     parser.add_argument("--handoffs-table", default="", help="the stack's output HandoffsTableName, for remove-user")
+    parser.add_argument("--files-bucket", default="", help="the stack's output FilesBucketName, for remove-user")
     parser.add_argument("--json", action="store_true", help="print one JSON array, for scripts")
     commands = parser.add_subparsers(dest="command", required=True)
     user, accounts, homes, rights = (argparse.ArgumentParser(add_help=False) for _ in range(4))

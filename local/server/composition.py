@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, cast
 
 from local.server.held_reads import HeldReads, subject_of
@@ -24,19 +25,25 @@ from shared.ports.tables import Item, Table
 from shared.services import Services
 from shared.settings import Settings
 from shared.sqlite.database import Database
+from shared.sqlite.files import DirectoryFiles
 from shared.sqlite.queues import SqliteDeadTurns, SqliteQueue, SqliteRunQueue, SqliteTurnQueue, SqliteVisibility
 from shared.sqlite.secrets import SqliteSecrets
 from shared.sqlite.tables import SqliteTables
 from shared.store.bundle import store_on
 from shared.store.leases import claimed_sessions, void_leases
+from shared.voice import summary as voice_summary
+from shared.voice import transcriber_of
 
 log = logging.getLogger(__name__)
 TURN_VISIBILITY, TURN_RECEIVES = 65.0, 100
 RUN_VISIBILITY, RUN_RECEIVES = 960.0, 20
 """As in template.yaml, but a run that restarts have interrupted may come more often: there is no other worker."""
-_EFFECTS = frozenset({"open_thread", "send", "edit", "join", "acknowledge"})
+_EFFECTS = frozenset({"open_thread", "send", "send_file", "edit", "join", "acknowledge"})
 _MAY_FAIL = frozenset(
-    {"open_thread", "send", "edit", "join", "find_thread", "find_message", "resolve_chat", "is_private", "fetch"}
+    {
+        *("open_thread", "send", "send_file", "edit", "join", "find_thread", "find_message"),
+        *("resolve_chat", "is_private", "fetch", "fetch_file"),
+    }
 )
 """Calls of a platform that raise PlatformErrors."""
 VISITORS = 4
@@ -115,6 +122,7 @@ class Engine:
     turns: Mapping[str, WatchedQueue]
     runs: WatchedQueue
     held_reads: HeldReads
+    files: DirectoryFiles
 
     @property
     def queues(self) -> list[SqliteQueue]:
@@ -141,6 +149,8 @@ class Engine:
             pass
         for queue in self.queues:
             queue.expire()
+        days = self.services.settings.file_days + 1  # a day later than their items: a net, as the bucket has
+        self.files.expire(before=self.services.clock.now() / 1000 - days * 86_400)
 
 
 def build_engine(
@@ -149,9 +159,14 @@ def build_engine(
     *,
     secrets: Mapping[str, str],
     on_handoff: Callable[[Item], None],
+    files: DirectoryFiles,
     platforms: Sequence[PlatformSpec] = PLATFORMS,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> Engine:
-    """The services on an open file. `on_handoff` is called with each handoff that was written."""
+    """The services on an open file. `on_handoff` is called with each handoff that was written.
+
+    `environment` is that of programs that it starts.
+    """
     clock, metrics = SystemClock(), NoMetrics()
     held_reads = HeldReads()
 
@@ -175,6 +190,8 @@ def build_engine(
     other_places = turns[OTHER_PLACES].queue
     known = RunSecrets(secrets, SqliteSecrets(database))
 
+    transcriber = transcriber_of(settings, known, environment)
+
     @functools.cache
     def agent() -> Agent:
         return MeasuredAgent(build_agent(settings, known, clock), clock, metrics)
@@ -188,13 +205,16 @@ def build_engine(
         dead_turns=SqliteDeadTurns(other_places.dead_letters),
         runs=SqliteRunQueue(runs.queue),
         platforms=DurablePlatforms(settings, known, platforms, database.sync),
+        files=files,
+        transcriber=transcriber,
+        voice_summary=voice_summary(transcriber, settings),
         agent=agent,
         agent_summary=summary(settings),
         new_id=lambda: uuid.uuid4().hex,
         metrics=metrics,
         changes=held_reads,
     )
-    return Engine(services, database, tables, turns, runs, held_reads)
+    return Engine(services, database, tables, turns, runs, held_reads, files)
 
 
 def settings_from(environment: Mapping[str, str], *, public_url: str, platform_urls: Mapping[str, Any]) -> Settings:

@@ -38,7 +38,9 @@ def default_directory(environment: Mapping[str, str]) -> Path:
 
 @dataclass(frozen=True)
 class DataDirectory:
-    """`handoff.db` holds everything that counts. `settings` is written by its user, `env` for clients,
+    """`handoff.db` holds everything that counts, but for the bytes of files in `files`.
+
+    `settings` is written by its user, `env` for clients,
     `log` and `state` for people, `chats` for the simulator.
     """
 
@@ -56,6 +58,10 @@ class DataDirectory:
     @property
     def database(self) -> Path:
         return self.path / "handoff.db"
+
+    @property
+    def files(self) -> Path:
+        return self.path / "files"
 
     @property
     def log(self) -> Path:
@@ -76,7 +82,16 @@ class DataDirectory:
     def names(self) -> set[str]:
         """The files that the service itself reads or writes."""
         database = [f"{self.database.name}{end}" for end in ("", "-wal", "-shm", "-journal", ".restoring")]
-        return {*database, "env", "lock", self.log.name, self.chats.name, self.settings.name, self.state.name}
+        return {
+            *database,
+            "env",
+            "lock",
+            self.files.name,
+            self.log.name,
+            self.chats.name,
+            self.settings.name,
+            self.state.name,
+        }
 
     def create(self) -> None:
         """Make it, for this user only. Raises Unusable."""

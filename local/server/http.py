@@ -50,7 +50,7 @@ class HttpServer:
     """`def` routes run in threads, because they may wait; `async def` ones on the loop.
 
     Both get complete requests only. An answer that must outlive a power cut is sent after `sync`. `only_here`: pages of
-    other origins are refused.
+    other origins are refused. `uploads` takes what is larger than the guard reads.
     """
 
     def __init__(
@@ -60,12 +60,13 @@ class HttpServer:
         *,
         sync: Callable[[], None],
         only_here: bool,
+        uploads: Callable[[ASGIApp], ASGIApp] = lambda app: app,
         limits: Limits = LIMITS,
     ) -> None:
         self._limits = limits
         self._requests = _Requests(app, sync, Shares(services.platforms))
         config = uvicorn.Config(
-            _Edge(Guard(self._requests, services), only_here=only_here, most_header_bytes=limits.header_bytes),
+            _Edge(uploads(Guard(self._requests, services)), only_here=only_here, most_header_bytes=limits.header_bytes),
             http=Traffic(limits).protocol(),
             ws="none",
             loop="asyncio",

@@ -15,13 +15,16 @@ from local.server.composition import Engine, build_engine, settings_from
 from local.server.connections import Connections
 from local.server.directory import DataDirectory, Refused, Unusable
 from local.server.http import HttpServer
+from local.server.settings_file import known_names
 from local.server.state_file import EVERY_SECONDS, StateFile
 from local.server.tokens import TOKENS, keep_tokens
+from local.server.uploads import Uploads
 from local.server.work import Work
 from local.server.workers import Sweeper
 from local.users import USERS
 from shared.errors import DataFileError
 from shared.sqlite.database import Database
+from shared.sqlite.files import DirectoryFiles
 from shared.sqlite.secrets import SqliteSecrets
 from shared.store.bundle import Store
 from shared.use_cases.recovery.restart import take_up
@@ -156,7 +159,18 @@ class Server:
             self._environment, public_url=self._address.public_url, platform_urls=self.chats.platform_urls()
         )
         secrets = {**self.chats.secrets(), **secrets_from(self._environment)}
-        engine = build_engine(database, settings, secrets=secrets, on_handoff=work.handoffs.changed)
+        files = DirectoryFiles(self.directory.files)
+        files.prepare()
+        # Programs that the service starts do not get the secrets of its bots.
+        environment = {name: value for name, value in self._environment.items() if name not in known_names()}
+        engine = build_engine(
+            database,
+            settings,
+            secrets=secrets,
+            on_handoff=work.handoffs.changed,
+            files=files,
+            environment=environment,
+        )
         work.attach(engine)
         return engine, work
 
@@ -171,7 +185,13 @@ class Server:
 
     def _http(self) -> HttpServer:
         services, only_here = self.engine.services, not self._address.public_url
-        return HttpServer(build_app(services), services, sync=self.engine.database.sync, only_here=only_here)
+        return HttpServer(
+            build_app(services),
+            services,
+            sync=self.engine.database.sync,
+            only_here=only_here,
+            uploads=lambda app: Uploads(app, self.engine.files, services.clock),
+        )
 
     @contextmanager
     def _working(self) -> Iterator[None]:

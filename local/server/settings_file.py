@@ -65,6 +65,9 @@ def _sections() -> Iterator[str]:
     agent = [name for name in (*PARAMETERS, *SECRETS) if name.startswith("HANDOFF_AGENT")]
     yield "\n# The agent, see docs/agents.md. Without one, replies are only rehearsed.\n"
     yield "".join(f"#{name}=\n" for name in agent)
+    yield "\n# Words of voice messages, from a server or from a program here, see docs/voice.md.\n"
+    voice = [name for name in (*PARAMETERS, *SECRETS) if name.startswith("HANDOFF_VOICE")]
+    yield "".join(f"#{name}=\n" for name in (*voice, "HANDOFF_VOICE_COMMAND"))
     for chat in _chats():
         yield f"\n# {chat.spec.title}, see docs/platforms/{chat.name}.md.\n"
         yield "".join(f"#{name}=\n" for name in _names(chat))

@@ -16,7 +16,7 @@ from shared.sqlite.queues import Received, SqliteQueue, SqliteVisibility
 from shared.use_cases.handoffs.process_handoff import process_handoff
 from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.execute_turn import execute_turn
+from shared.use_cases.turns.run_for_agent import run_for_agent
 from shared.use_cases.turns.run_turn import DELIVERY_SECONDS, leave_to_newer, run_turn
 
 RUN_THREADS = 128
@@ -122,7 +122,7 @@ def run_message(services: Services, queue: SqliteQueue, received: Received) -> N
         log.error("queue message %s cannot be read by this version", received.receipt)  # noqa: TRY400  # a traceback adds nothing
     else:
         try:
-            execute_turn(services, run, remaining=AGENT_MILLISECONDS)
+            run_for_agent(services, run, remaining=AGENT_MILLISECONDS)
         except DataFileError:
             raise
         except Exception:

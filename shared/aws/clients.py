@@ -37,6 +37,9 @@ def _make(service: str, options: dict[str, Any]) -> Any:
         retries={"mode": "standard", "total_max_attempts": 4},
         max_pool_connections=50,
         tcp_keepalive=True,
+        signature_version="s3v4"
+        if service == "s3"
+        else None,  # presigned URLs bind headers with it, and with no older one
         user_agent="handoff",  # botocore composes its default for each call, a sixth of the CPU time of a call
     )
     return boto3.client(service, config=config, **options)

@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from shared.ports.queue import MAX_DELAY, DeadTurn, Run, TurnMessage
+from shared.ports.queue import MAX_DELAY, DeadTurn, RunMessage, TurnMessage
 from shared.ports.queue_text import body_of, message_of, run_body_of
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class SqsRunQueue:
         self._client = client
         self._url = url
 
-    def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
+    def send(self, run: RunMessage, *, delay: float = 0.0, again: float | None = None) -> None:
         for after in [delay] if again is None else [delay, again]:
             seconds = math.ceil(max(0.0, min(after, MAX_DELAY)))
             self._client.send_message(QueueUrl=self._url, MessageBody=run_body_of(run), DelaySeconds=seconds)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 OTHER = "other"
+VOICE = "voice"
 KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "picture": ("a picture", "pictures"),
         "file": ("a file", "files"),
-        "voice": ("a voice message", "voice messages"),
+        VOICE: ("a voice message", "voice messages"),
         "audio": ("an audio file", "audio files"),
         "video": ("a video", "videos"),
         "animation": ("an animation", "animations"),

@@ -10,6 +10,7 @@ class Limits:
     open_handoffs: int = 0
     turns_per_hour: int = 0
     stored_bytes: int = 0
+    files_bytes: int = 0
 
 
 NO_LIMITS = Limits()

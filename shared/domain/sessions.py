@@ -91,8 +91,8 @@ class Session:
     the user's own agent has seen, `native_dirty`: a run of it began and did not end well. `shared`: other users may speak
     where it lives; every move ends that. `questions` counts those that were asked: no number is given twice; `answered`
     those that do not block and were answered while their turn was alive. `dials` are what the user has chosen of the own
-    agent, by name, as that confirmed it: it forgets them. `usage` are the sums of its turns, `commands` those of the own
-    agent with what they do; only commits change them.
+    agent, by name, as that confirmed it: it forgets them; `service_model` is what the user has chosen of the deployment's
+    models. `usage` are the sums of its turns, `commands` those of the own agent with what they do; only commits change them.
     `unreadable` names what is stored and was read as missing; the next offer of a turn replaces it.
     """
 
@@ -122,6 +122,7 @@ class Session:
     shared: bool = False
     questions: int = 0
     dials: Mapping[str, str] = field(default_factory=dict)
+    service_model: str | None = None
     usage: Usage = field(default_factory=Usage)
     budget: Budget | None = None
     answered: int = 0

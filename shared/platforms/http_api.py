@@ -18,6 +18,13 @@ Lost = type[Ambiguous] | type[NotSent]
 """The error of a call without a readable answer: one that only reads had no effect."""
 
 
+def new_client(url: str, *, trust_env: bool = True) -> httpx.Client:
+    """A client for the servers of one platform, whose API is at this address."""
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.WARNING)  # at INFO they log the ids of chats and messages
+    return httpx.Client(trust_env=trust_env and not is_loopback(url), verify=_tls())
+
+
 class HttpApi:
     """The base of a platform's API. Calls block, raise only PlatformErrors, and may come from several threads.
 
@@ -28,10 +35,8 @@ class HttpApi:
 
     def __init__(self, url: str, *, trust_env: bool = True) -> None:
         """Without `trust_env`, a proxy from the environment is never used."""
-        for name in ("httpx", "httpcore"):
-            logging.getLogger(name).setLevel(logging.WARNING)  # at INFO they log the ids of chats and messages
         self._url = url.rstrip("/")
-        self._http = httpx.Client(trust_env=trust_env and not is_loopback(url), verify=_tls())
+        self._http = new_client(url, trust_env=trust_env)
 
     def headers(self) -> Mapping[str, str]:
         """Those of each call."""
@@ -45,14 +50,15 @@ class HttpApi:
         raise NotImplementedError
 
     def call(self, method: str, path: str, shape: Shape, *, seconds: float, changes: bool = True, **more: Any) -> Any:
-        """The JSON of the answer, which is of this shape. `more` is `json` or `params`.
+        """The JSON of the answer, which is of this shape. `more` is `json`, `params`, `headers`, `data`, `files` or `content`.
 
         A call that `changes` something may have done so although no readable answer came.
         """
         lost: Lost = Ambiguous if changes else NotSent
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
+        headers = {**self.headers(), **more.pop("headers", {})}
         try:
-            response = self._http.request(method, self._url + path, headers=self.headers(), timeout=timeout, **more)
+            response = self._http.request(method, self._url + path, headers=headers, timeout=timeout, **more)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
             raise NotSent(f"{self.server} cannot be reached") from None
         except (httpx.HTTPError, httpx.InvalidURL):

@@ -1,13 +1,21 @@
 """Files: bytes outside the tables, by key, for one deployment."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from shared.errors import FileMismatch
+
+UPLOAD_SECONDS = 300
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A request that stores one file: PUT `url` with exactly these headers, until `expires_at` (ms)."""
+    """A request that stores one file: PUT `url` with exactly these headers, until `expires_at` (ms).
+
+    A `url` that begins with a slash is a path of the service itself.
+    """
 
     url: str = field(repr=False)
     headers: Mapping[str, str]
@@ -38,3 +46,21 @@ class Files(Protocol):
 
     def delete(self, prefix: str) -> None:
         """Delete the file of this key, or all below `<user>/` or `<user>/<session>/`. Repeating it is safe."""
+
+
+def digest_of(key: str) -> str:
+    """The digest that a key ends with."""
+    return key.rpartition("/")[2]
+
+
+def spooled(key: str, content: Iterable[bytes], write: Callable[[bytes], object], *, size: int) -> None:
+    """Write all of `content`. Raises FileMismatch as soon as it cannot be that of the key any more."""
+    digest, count = hashlib.sha256(), 0
+    for chunk in content:
+        count += len(chunk)
+        if count > size:
+            raise FileMismatch
+        digest.update(chunk)
+        write(chunk)
+    if count != size or digest.hexdigest() != digest_of(key):
+        raise FileMismatch

@@ -134,7 +134,8 @@ class Platform(Protocol):
     def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:  # noqa: ARG002
         """Post a file with a caption, a picture as a picture, and return the platform's id of the message.
 
-        Repeats are made safe as for `send`. Raises Rejected for a file that the platform refuses.
+        A caption over `caption_limit` is cut: the caller posts the rest. Buttons of a caption are not shown. Repeats are
+        made safe as for `send`. Raises Rejected for a file that the platform refuses.
         """
         raise Rejected(f"{place.platform} takes no files from a bot")
 
@@ -142,7 +143,8 @@ class Platform(Protocol):
         """The bytes of a person's file, streamed. Closing the iterator ends the request.
 
         Only the platform's own addresses are asked, and its secrets are sent to no other. Raises Rejected, with a reason
-        for the person, for a file that is gone, of another form than announced, or longer than announced or `limit`.
+        for the person, for a file that is gone, of another form than announced, or longer than announced or `limit`; and
+        NotSent or RateLimited where another try may give it. Errors come from the call or while the bytes are read.
         """
         raise Rejected(f"files of {place.platform} cannot be read")
 

@@ -49,7 +49,15 @@ class Show:
     turn_id: str
 
 
-TurnMessage = Kickoff | InboxEvent | Notice | WakeUp | Show
+@dataclass(frozen=True)
+class Ready:
+    """Look at the inbox of a place until the files of this event were read, or are given up. In a line of its own."""
+
+    place: Place
+    event_id: str
+
+
+TurnMessage = Kickoff | InboxEvent | Notice | WakeUp | Show | Ready
 
 
 class TurnQueue(Protocol):
@@ -71,14 +79,27 @@ class Run:
     turn_id: str
 
 
+@dataclass(frozen=True)
+class Fetch:
+    """Read the files of a message from its platform, for the session that answers it. A hint only, likewise."""
+
+    place: Place
+    event_id: str
+    session_id: str
+
+
+RunMessage = Run | Fetch
 MAX_DELAY = 900.0
-"""The longest delay of a `Run`, in seconds."""
+"""The longest delay of a message for the agent, in seconds."""
 
 
 class RunQueue(Protocol):
-    """Turns for the agent, in no order. A run may be received several times, and by several workers at once."""
+    """What takes longer than a place may wait, in no order: turns for the agent, and files to read.
 
-    def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
+    A message may be received several times, and by several workers at once.
+    """
+
+    def send(self, run: RunMessage, *, delay: float = 0.0, again: float | None = None) -> None:
         """Queue a run. It is received after `delay` seconds, at most MAX_DELAY; a queue may round up to whole ones.
 
         `again`: and once more after so many seconds, counted from now as `delay` is. If it raises, the first one may be queued.

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from shared.domain.routes import place_of
-from shared.ports.queue import InboxEvent, Kickoff, Notice, Run, Show, TurnMessage, WakeUp
+from shared.ports.queue import Fetch, InboxEvent, Kickoff, Notice, Ready, Run, RunMessage, Show, TurnMessage, WakeUp
 
 VERSION = 1
 """Raised only when a worker of the release before must not run what this one sends. docs/upgrades.md has the rule."""
@@ -24,11 +24,16 @@ def body_of(message: TurnMessage) -> str:
             fields["session_id"] = session_id
         case Show(session_id=session_id, turn_id=turn_id):
             fields |= {"session_id": session_id, "show": turn_id}
+        case Ready(event_id=event_id):
+            fields["ready"] = event_id
     return _text_of(fields)
 
 
-def run_body_of(run: Run) -> str:
-    """Serialise a run."""
+def run_body_of(run: RunMessage) -> str:
+    """Serialise a message for the agent."""
+    if isinstance(run, Fetch):
+        named = {"place": run.place.route, "fetch": run.event_id, "session_id": run.session_id}
+        return _text_of({"v": VERSION, **named})
     return _text_of({"v": VERSION, "session_id": run.session_id, "turn_id": run.turn_id})
 
 
@@ -49,14 +54,18 @@ def message_of(body: str) -> TurnMessage:
         return Notice(place, _text(fields, "event_id"), _text(fields, "notice"))
     if "show" in fields:
         return Show(place, _text(fields, "session_id"), _text(fields, "show"))
+    if "ready" in fields:
+        return Ready(place, _text(fields, "ready"))
     if "session_id" in fields:
         return WakeUp(place, _text(fields, "session_id"))
     return InboxEvent(place, _text(fields, "event_id"))
 
 
-def run_of(body: str) -> Run:
-    """Parse a run; raises ValueError as `message_of` does."""
+def run_of(body: str) -> RunMessage:
+    """Parse a message for the agent; raises ValueError as `message_of` does."""
     fields = _fields_of(body)
+    if "fetch" in fields:
+        return Fetch(place_of(_text(fields, "place")), _text(fields, "fetch"), _text(fields, "session_id"))
     return Run(_text(fields, "session_id"), _text(fields, "turn_id"))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shared.ports.clock import Clock
-from shared.ports.queue import MAX_DELAY, DeadTurn, Run, TurnMessage
+from shared.ports.queue import MAX_DELAY, DeadTurn, RunMessage, TurnMessage
 from shared.ports.queue_text import body_of, message_of, run_body_of
 from shared.sqlite.database import Database
 
@@ -206,7 +206,7 @@ class SqliteRunQueue:
 
     queue: SqliteQueue
 
-    def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
+    def send(self, run: RunMessage, *, delay: float = 0.0, again: float | None = None) -> None:
         delays = [delay] if again is None else [delay, again]
         self.queue.put_unordered(run_body_of(run), [min(one, MAX_DELAY) for one in delays])
 

@@ -7,6 +7,7 @@ from shared.ports.metrics import Metrics, NoMetrics
 from shared.ports.tables import Tables
 from shared.store.accounts import Accounts
 from shared.store.budgets import Budgets
+from shared.store.files import SessionFiles
 from shared.store.handoffs import Handoffs
 from shared.store.inbox import Inbox
 from shared.store.links import Links
@@ -18,6 +19,7 @@ from shared.store.orders import Orders
 from shared.store.outbox import Outbox
 from shared.store.questions import Questions
 from shared.store.runners import Runners
+from shared.store.sends import Sends
 from shared.store.sessions import Sessions
 from shared.store.transcripts import Transcripts
 from shared.store.turns import Turns
@@ -46,6 +48,8 @@ class Store:
     budgets: Budgets
     outbox: Outbox
     usage: Usage
+    files: SessionFiles
+    sends: Sends
 
 
 def store_on(tables: Tables, limits: Limits = NO_LIMITS, metrics: Metrics = NO_METRICS) -> Store:
@@ -67,4 +71,6 @@ def store_on(tables: Tables, limits: Limits = NO_LIMITS, metrics: Metrics = NO_M
         budgets=Budgets(tables),
         outbox=MeasuredOutbox(tables, metrics),
         usage=Usage(tables, limits),
+        files=SessionFiles(tables, limits),
+        sends=Sends(tables),
     )

@@ -9,6 +9,7 @@ from shared.ports.conditions import equals
 from shared.ports.tables import ConditionFailed, Delete, Item, Table, Tables
 from shared.store.handoff_queries import pages_by_user
 from shared.store.keys import (
+    FILE,
     OFFER,
     ORDER,
     RUNNER,
@@ -27,9 +28,10 @@ def partition(tables: Tables, pk: str) -> Iterator[Item]:
     return tables.query(pk, low=" ", high="\U0010ffff")
 
 
-def delete_contents(tables: Tables, session: Session) -> None:
-    """Delete all items of a session except META and its handoffs. Safe to repeat."""
-    children = [row for row in tables.query(session_partition(session.id), low="A", high="Z") if row["sk"] != "META"]
+def delete_contents(tables: Tables, session: Session, *, with_files: bool) -> None:
+    """Delete all items of a session except META and its handoffs. Its files count for their user. Safe to repeat."""
+    everything = tables.query(session_partition(session.id), low="A", high="Z")
+    children = [row for row in everything if row["sk"] != "META" and (with_files or not row["sk"].startswith(FILE))]
     routes = [place_of(row["sk"].removeprefix("ROUTE#")) for row in children if row["sk"].startswith("ROUTE#")]
     rows = [row for place in (*routes, session.cli) for row in _rows_at(tables, place, session)]
     for place in routes:

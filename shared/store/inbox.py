@@ -2,16 +2,18 @@
 
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from shared.domain.attachments import KINDS, OTHER, Attachment
 from shared.domain.commands import parse_command
+from shared.domain.files import ChatFile, Read, Spoken, Unread, stored_file
 from shared.domain.routes import Place, place_of
-from shared.ports.conditions import absent, at_most, both, differs, either, equals, present
+from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present, unless_more_than
 from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update
 from shared.store.keys import inbox_key, inbox_partition, unreadable_key
-from shared.store.values import is_number, is_set, number_at, text_at, time_at
+from shared.store.values import is_number, is_set, list_at, number_at, text_at, time_at
 from shared.store.versions import VERSION, is_newer, stamped
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,8 @@ class InboxRow:
     `private`: only the sender and the bot are in the chat. `written_at` is the time of the platform, if it tells.
     `forwarded`, `attachments` and `album` are those of the platform's message. `queued`: the sender wants it to wait until
     the turn that runs is over.
+    `files` are at the platform; `read` is what became of them for the session `read_for`, which asked for them at `asked_at`,
+    and `tries` how often the reading has begun.
     """
 
     place: Place
@@ -54,6 +58,11 @@ class InboxRow:
     attachments: tuple[Attachment, ...] = ()
     album: str | None = None
     queued: bool = False
+    files: tuple[ChatFile, ...] = ()
+    read_for: str | None = None
+    asked_at: int = 0
+    tries: int = 0
+    read: tuple[Read, ...] | None = None
 
     @property
     def command(self) -> tuple[str, str] | None:
@@ -63,7 +72,7 @@ class InboxRow:
     @property
     def is_unreadable(self) -> bool:
         """Whether nothing of it can be given to the agent."""
-        return bool(self.attachments) and not (self.text or self.forwarded)
+        return bool(self.attachments) and not (self.text or self.forwarded or self.files)
 
     @property
     def said_at(self) -> int:
@@ -89,7 +98,36 @@ def row_of(item: Item) -> InboxRow:
         attachments=_attachments_of(item),
         album=text_at(item, "album"),
         queued=is_set(item, "queued"),
+        files=tuple(_chat_files_of(item)),
+        read_for=text_at(item, "read_for"),
+        asked_at=time_at(item, "asked_at"),
+        tries=number_at(item, "tries"),
+        read=_read_of(item),
     )
+
+
+def _chat_files_of(item: Item) -> Iterator[ChatFile]:
+    """The files of a row. What a newer version has stored in another form cannot be fetched, and is said to be so."""
+    for entry in list_at(item, "files"):
+        try:
+            kind = entry["kind"] if entry["kind"] in KINDS else OTHER
+            yield ChatFile(kind, entry["reference"], entry.get("name", ""), entry.get("type", ""), entry.get("size"))
+        except (TypeError, ValueError, LookupError, AttributeError):
+            yield ChatFile(OTHER, "-")
+
+
+def _read_of(item: Item) -> tuple[Read, ...] | None:
+    if "read" not in item:
+        return None
+    found = list[Read]()
+    for entry in list_at(item, "read"):
+        file = stored_file(entry)
+        values: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {}
+        spoken = Spoken(values["words"]) if isinstance(values.get("words"), str) else None
+        found.append(
+            file or spoken or Unread(text_at(values, "name", "a file"), text_at(values, "reason", "it was not read"))
+        )
+    return tuple(found)
 
 
 def _attachments_of(item: Item) -> tuple[Attachment, ...]:
@@ -118,10 +156,16 @@ def new_row(row: InboxRow) -> Put:
         "attachments": [asdict(attachment) for attachment in row.attachments] or None,
         "album": row.album,
         "queued": row.queued or None,
+        "files": [_chat_file_value(file) for file in row.files] or None,
         "status": "new",
         "expires_at": row.received_at // 1000 + KEEP_SECONDS,
     }
     return Put(Table.SESSIONS, stamped(item), [absent("pk")])
+
+
+def _chat_file_value(file: ChatFile) -> Mapping[str, Any]:
+    given = {"name": file.name or None, "type": file.media_type or None, "size": file.size}
+    return {"kind": file.kind, "reference": file.reference} | {k: v for k, v in given.items() if v is not None}
 
 
 def close_row(row: InboxRow, by: str) -> Update:
@@ -130,8 +174,13 @@ def close_row(row: InboxRow, by: str) -> Update:
         Table.SESSIONS,
         inbox_key(row.place, row.event_id),
         when=[present("pk"), equals("status", "new")],
-        set={"status": "done", "done_by": by, "text": None, "forwarded": None},
+        set={"status": "done", "done_by": by, "text": None, "forwarded": None, "files": None, "read": None},
     )
+
+
+def _as_asked(row: InboxRow) -> list[Condition]:
+    """The row's session still waits for its files."""
+    return [equals("read_for", row.read_for or ""), absent("read")]
 
 
 class Inbox:
@@ -180,6 +229,28 @@ class Inbox:
             log.error("%s %s cannot be read", item["pk"], item["sk"])
             return None
         return row_of(item) if item else None
+
+    def ask_for_files(self, row: InboxRow, session_id: str, *, now: int) -> bool:
+        """Note that a session has asked for the files of a row. False if it has asked before, or the row is done."""
+        asked = {"read_for": session_id, "asked_at": now, "tries": 0, "read_until": None, "read": None}
+        return self._update(row, [differs("read_for", session_id)], set=asked)
+
+    def begin_read(self, row: InboxRow, *, now: int, until: int, most: int) -> bool:
+        """Claim the reading of a row's files `until` then, for the session that has asked. False: another reads, or has."""
+        when = [unless_more_than("read_until", now), at_most("tries", most - 1)]
+        return self._update(row, [*_as_asked(row), *when], set={"read_until": until}, add={"tries": 1})
+
+    def end_read(self, row: InboxRow, read: Sequence[Read] | None) -> bool:
+        """What became of the files, once for the session that has asked. None: nothing yet, and another may try."""
+        entries = None if read is None else [file.value() for file in read]
+        return self._update(row, _as_asked(row), set={"read": entries, "read_until": None})
+
+    def _update(self, row: InboxRow, when: Sequence[Condition], **changes: Any) -> bool:
+        key = inbox_key(row.place, row.event_id)
+        with contextlib.suppress(ConditionFailed):
+            self._tables.update(Update(Table.SESSIONS, key, [equals("status", "new"), *when], **changes))
+            return True
+        return False
 
     def take_unreadable(self, place: Place, subject: str, *, now: int) -> bool:
         """Whether people at the place may be told that `subject`, a message or an album, cannot be read: one in a minute.

@@ -12,6 +12,8 @@ POINTER = "TURN#"
 """Begins the `sk` of a pointer to a turn for a runner."""
 ORDER = "ORDER#"
 """Begins the `sk` of an order to a runner."""
+FILE = "FILE#"
+"""Begins the `sk` of a file."""
 RUNNER = "RUNNER#"
 """Begins the `sk` of a runner."""
 LISTED = "LIST#"
@@ -68,6 +70,10 @@ def question_prefix(turn_id: str, fence: int | None = None) -> str:
 
 def question_key(session_id: str, turn_id: str, fence: int, number: int) -> Key:
     return {"pk": session_partition(session_id), "sk": f"{question_prefix(turn_id, fence)}{number:06}"}
+
+
+def file_key(session_id: str, file_id: str) -> Key:
+    return {"pk": session_partition(session_id), "sk": f"{FILE}{file_id}"}
 
 
 def runner_key(user_id: str, runner_id: str) -> Key:

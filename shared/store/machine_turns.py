@@ -117,8 +117,16 @@ class MachineTurns:
             return current is not None and (current.id, current.fence, current.begun_fence) == begun
         return True
 
-    def steer(self, session: Session, row: InboxRow, *, answers: Question | None = None, now: int = 0) -> bool:
-        """Let the session's turn answer one more row, which must be new. Safe to repeat.
+    def steer(
+        self,
+        session: Session,
+        row: InboxRow,
+        *,
+        beside: Sequence[InboxRow] = (),
+        answers: Question | None = None,
+        now: int = 0,
+    ) -> bool:
+        """Let the session's turn answer one more row, and those `beside` it, which must be new. Safe to repeat.
 
         With a question, its words answer that, in the same transaction: an open one that was shown before they were said.
         False if the turn is over, changed since it was read, is full or is a kickoff, and for another user's row unless
@@ -130,18 +138,19 @@ class MachineTurns:
         offer = offer_of(item) if item else None
         if offer is not None and row.event_id in offer.rows:
             return True
-        if offer is None or offer.handoff_id or len(offer.rows) >= MAX_ROWS:
+        added_rows = [row.event_id, *(one.event_id for one in beside)]
+        if offer is None or offer.handoff_id or len(offer.rows) + len(added_rows) > MAX_ROWS:
             return False
         added = Update(
             Table.SESSIONS,
             key,
             when=[absent("settled"), equals("row_count", len(offer.rows))],  # another row may be added at the same time
-            set={"rows": [*offer.rows, row.event_id], "row_count": len(offer.rows) + 1},
+            set={"rows": [*offer.rows, *added_rows], "row_count": len(offer.rows) + len(added_rows)},
         )
-        alive = Check(Table.SESSIONS, meta_key(session.id), [*is_at_fence(session), *may_speak(session, row)])
+        alive = Check(Table.SESSIONS, meta_key(session.id), [*is_at_fence(session), *may_speak(session, row, *beside)])
         taken = [words_taken(answers, row, now=now)] if answers else []
         with contextlib.suppress(ConditionFailed):
-            self._tables.transact([added, alive, is_new(row), *taken])
+            self._tables.transact([added, alive, is_new(row), *map(is_new, beside), *taken])
             return True
         return False
 

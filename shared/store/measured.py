@@ -104,6 +104,6 @@ class MeasuredOutbox(Outbox):
         super().unsent(part)
         self._metrics.put((Metric.DELIVERIES_DELAYED, 1), platform=part.place.platform)
 
-    def rejected(self, part: OutPart) -> None:
-        super().rejected(part)
+    def rejected(self, part: OutPart, *, reason: str = "") -> None:
+        super().rejected(part, reason=reason)
         self._metrics.put((Metric.DELIVERIES_REJECTED, 1), platform=part.place.platform)

@@ -301,9 +301,9 @@ def _item_of(order: Order) -> Mapping[str, Any]:
 
 
 def orders_of(items: Iterable[Item]) -> list[Order]:
-    """The orders among items, without those that this version must not act on or cannot read."""
+    """The orders among items, the oldest first, without those that cannot be read: the last word of a person counts."""
     found = (_order_of(item) for item in items if item["sk"].startswith(ORDER))
-    return [order for order in found if order is not None]
+    return sorted(filter(None, found), key=lambda order: (order.created_at, order.id))
 
 
 def _order_of(item: Item) -> Order | None:

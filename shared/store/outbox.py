@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 from urllib.parse import quote, unquote
 
+from shared.domain.files import StoredFile, stored_file
 from shared.domain.routes import Place
 from shared.ports.conditions import Condition, absent, both, either, equals, one_of
 from shared.ports.platforms import Button, Part, Style
@@ -23,7 +24,9 @@ KEEP_SECONDS = 30 * 24 * 3600
 class OutPart:
     """One part of a committed reply in the delivery journal: waiting → sending → sent, or rejected.
 
-    `tries` counts the claims of senders. `placeholder` is a message that waits to be edited into a marked repeat.
+    With a `file` its text is the caption; where nobody can know whether it arrived, and a marked repeat neither, it ends as
+    doubtful. `reason` says why the user gets no file. `tries` counts the claims of senders. `placeholder` is a message that
+    waits to be edited into a marked repeat; of a file, it says that the repeat was begun.
     `unknown`: a state that a newer version has stored. `is_counted`: False if the stored `tries` cannot be read.
     """
 
@@ -32,12 +35,14 @@ class OutPart:
     number: int
     place: Place
     part: Part
-    state: Literal["waiting", "sending", "sent", "rejected", "unknown"] = "waiting"
+    state: Literal["waiting", "sending", "sent", "rejected", "doubtful", "unknown"] = "waiting"
     message_id: str | None = None
     sending_until: int = 0
     tries: int = 0
     placeholder: str | None = None
     is_counted: bool = True
+    file: StoredFile | None = None
+    reason: str = ""
 
     @property
     def key(self) -> str:
@@ -65,13 +70,15 @@ def new_part(part: OutPart, now: int) -> Put:
         "text": part.part.text,
         "extra": dict(part.part.extra) or None,
         "buttons": [asdict(button) for button in part.part.buttons] or None,
+        "file": part.file.value() if part.file else None,
+        "reason": part.reason or None,
         "state": part.state,
         "expires_at": now // 1000 + KEEP_SECONDS,
     }
     return Put(Table.SESSIONS, stamped(item), [absent("pk")])
 
 
-_STATES = ("waiting", "sending", "sent", "rejected")
+_STATES = ("waiting", "sending", "sent", "rejected", "doubtful")
 
 
 def _part_of(item: Item) -> OutPart | None:
@@ -93,6 +100,8 @@ def _part_of(item: Item) -> OutPart | None:
         tries=number_at(item, "tries"),
         is_counted="tries" not in item or is_number(item["tries"]),
         placeholder=text_at(item, "placeholder"),
+        file=stored_file(item.get("file")),
+        reason=text_at(item, "reason", ""),
     )
 
 
@@ -108,11 +117,17 @@ def _style_of(entry: Item) -> Style:
     return next((style for style in get_args(Style) if style == entry.get("style")), "default")
 
 
+def outbox_parts(tables: Tables, session_id: str, prefix: str) -> list[OutPart]:
+    """The parts whose journal begins so, in order."""
+    items = tables.query(session_partition(session_id), low=f"OUT#{prefix}")
+    return [part for part in map(_part_of, items) if part]
+
+
 class Outbox:
     """The delivery journal. The parts of a turn enter it with the turn's commit, notices with `post`.
 
     waiting ──sending──> sending(until) ──sent──> sent
-       ^                   │    └──rejected──> rejected
+       ^                   │    └──rejected──> rejected, ──doubtful──> doubtful (files)
        └─────unsent────────┤  `reported` decides a part that is waiting or sending, as the platform says
                            └── `until` passes: the next sender must first find out whether the part arrived
     """
@@ -131,8 +146,7 @@ class Outbox:
 
         The prefix also matches turns whose id continues with `#`; those are dropped.
         """
-        items = self._tables.query(session_partition(session_id), low=f"OUT#{turn_id}#")
-        return [part for part in map(_part_of, items) if part and part.turn_id == turn_id]
+        return [part for part in outbox_parts(self._tables, session_id, f"{turn_id}#") if part.turn_id == turn_id]
 
     def sending(self, part: OutPart, *, now: int, until: int) -> OutPart | None:
         """Record the intent to send; None if the part is sent already or another worker is sending it."""
@@ -151,8 +165,11 @@ class Outbox:
             return None
         return _part_of(item)
 
-    def placed(self, part: OutPart, placeholder: str) -> OutPart:
-        """Record the placeholder of a repeat before it is edited, so that the next sender finishes this one."""
+    def placed(self, part: OutPart, placeholder: str | None) -> OutPart:
+        """Record the placeholder of a repeat before it is edited, so that the next sender finishes this one.
+
+        None: the repeat was certainly not sent.
+        """
         key = out_key(part.session_id, part.turn_id, part.number)
         with contextlib.suppress(ConditionFailed):
             self._tables.update(Update(Table.SESSIONS, key, when=_UNDECIDED, set={"placeholder": placeholder}))
@@ -162,8 +179,18 @@ class Outbox:
         """Accepted from a sender that lost its claim too: the part was sent."""
         self._decide(part, {"state": "sent", "message_id": message_id, **_FORGOTTEN}, when=_UNDECIDED)
 
-    def rejected(self, part: OutPart) -> None:
-        self._decide(part, {"state": "rejected", **_FORGOTTEN}, when=_UNDECIDED)
+    def rejected(self, part: OutPart, *, reason: str = "") -> None:
+        self._decide(
+            part, {"state": "rejected", **({"reason": reason} if reason else {}), **_FORGOTTEN}, when=_UNDECIDED
+        )
+
+    def doubtful(self, part: OutPart) -> None:
+        """A file that may have arrived, once or twice: it is not sent again."""
+        self._decide(part, {"state": "doubtful", **_FORGOTTEN}, when=_UNDECIDED)
+
+    def withdrawn(self, part: OutPart) -> None:
+        """Reject a part that no sender has begun."""
+        self._decide(part, {"state": "rejected", **_FORGOTTEN}, when=[equals("state", "waiting")])
 
     def reported(self, address: str, place: Place, message_id: str | None) -> None:
         """The platform itself says that a part of this place was sent, or with None refused. Decided parts stay as they are.
@@ -191,5 +218,5 @@ class Outbox:
 
 
 _UNDECIDED = [one_of("state", ["waiting", "sending"])]
-_FORGOTTEN = {"text": None, "extra": None, "buttons": None}
+_FORGOTTEN = {"text": None, "extra": None, "buttons": None, "file": None}
 """A decided part is never sent again. Notices name sessions, so their texts must not outlive those in the journal."""

@@ -89,13 +89,15 @@ class Sessions:
             cursor=_cursor(page.next) if page.next else None,
         )
 
-    def delete(self, session: Session) -> None:
+    def delete(self, session: Session, *, with_files: bool = False) -> None:
         """Remove the session and all its data. Safe to repeat. Raises Conflict if it changed since it was read.
+
+        Its files stay, because they count for their user, unless the user goes `with_files`.
 
         The epoch grows first, so that writers in flight fail; META goes last, so that a crash can be repeated.
         """
         self._end(session)
-        delete_contents(self._tables, session)
+        delete_contents(self._tables, session, with_files=with_files)
         delete_handoffs(self._tables, session.user_id, session=session)
         self._tables.delete_all(Table.SESSIONS, [meta_key(session.id)])
 
@@ -107,7 +109,7 @@ class Sessions:
         while found := list(self._all_of(user_id)):
             for session in found:
                 with contextlib.suppress(Conflict):  # found again by the next pass
-                    self.delete(session)
+                    self.delete(session, with_files=True)
         delete_handoffs(self._tables, user_id)
 
     def _end(self, session: Session) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.backoff import backoff
+from shared.domain.files import OutFile, StoredFile
 from shared.domain.offers import Offer
 from shared.domain.routes import Place, notices_at
 from shared.errors import (
     Ambiguous,
     Busy,
+    FileMissing,
     NewerVersion,
     NotSent,
     NotYet,
@@ -29,12 +31,16 @@ from shared.use_cases.retry import on_conflict
 log = logging.getLogger(__name__)
 SEND_LIMIT = 30_000
 """Milliseconds that one sender may take, or the turn lease if that is shorter; adapters time out before it."""
+FILE_LIMIT = 55_000
+"""The same for a file: less than a function has."""
 FIRST_PAUSE = 5.0
 LONGEST_PAUSE = 180.0
 """Seconds between two deliveries to a platform that is down: a long outage must cost few runs, a short one little time."""
 TRIES = 3
 REPEATING = "↻ …"
 """Placeholder that is sent before a repeated text; if this send is ambiguous too, no second copy of the text exists."""
+_BEGUN = "↻"
+"""In place of a placeholder: the repeat of a file was begun."""
 MAX_PARTS = 60
 REPEAT_MARK = "\n\n↻ Sent again: the first copy may have arrived too."
 
@@ -50,7 +56,7 @@ def deliver(services: Services, session_id: str, turn_id: str, *, until: int | N
             raise Rejected(f"{part.place.platform} refused it earlier")
         if part.state == "unknown":
             raise NewerVersion(f"part {part.key}")
-        if part.state != "sent" and not part.place.is_cli:
+        if part.state not in {"sent", "doubtful"} and not part.place.is_cli:
             if until is not None and services.clock.now() >= until:
                 raise NotYet(0)
             _deliver_part(services, platform_of(services, part.place), part)
@@ -71,6 +77,19 @@ def deliver_reply(services: Services, offer: Offer, *, until: int) -> None:
                 say(services, home, notice, key=f"gone-{offer.id}")
     except Rejected as rejected:
         log.info("session %s: a reply was rejected (%s); it is in the transcript", session_id, rejected)
+
+
+def deliver_files(services: Services, offer: Offer, *, until: int) -> None:
+    """Post the files that the agent of a turn has sent; one that the platform refuses holds up no other. Raises NotYet."""
+    for journal in dict.fromkeys(part.turn_id for part in services.store.sends.of(offer.session_id, offer.id)):
+        with contextlib.suppress(Rejected):
+            deliver(services, offer.session_id, journal, until=until)
+
+
+def withdraw_files(services: Services, offer: Offer) -> None:
+    """Those that no sender has begun are not posted any more: the turn has ended without an answer."""
+    for part in services.store.sends.of(offer.session_id, offer.id):
+        services.store.outbox.withdrawn(part)
 
 
 def deliver_done_row(services: Services, row: InboxRow, *, until: int) -> None:
@@ -147,16 +166,19 @@ def parts_for(services: Services, session_id: str, turn_id: str, place: Place, m
 
 def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None:
     now = services.clock.now()
-    limit = min(SEND_LIMIT, services.settings.turn_lease)
+    limit = min(FILE_LIMIT if part.file else SEND_LIMIT, services.settings.turn_lease)
     claimed = services.store.outbox.sending(part, now=now, until=now + limit)
     if claimed is None:
         raise Busy(max(1.0, (part.sending_until - now) / 1000))
     may_have_arrived = part.state == "sending"
     for _ in range(TRIES):
         try:
-            if may_have_arrived and claimed.placeholder is None and _repeats_in_place(platform):
-                claimed = _place(services, platform, claimed)
-            message_id = _send(platform, claimed, may_have_arrived=may_have_arrived)
+            if may_have_arrived and not _knows(platform):
+                if claimed.file and claimed.placeholder is not None:
+                    services.store.outbox.doubtful(claimed)
+                    return
+                claimed = _with_repeat_begun(services, platform, claimed)
+            message_id = _send(services, platform, claimed, may_have_arrived=may_have_arrived)
         except Ambiguous:
             if platform.capabilities.receipts:
                 # A receipt may decide this part before the claim ends.
@@ -164,11 +186,10 @@ def _deliver_part(services: Services, platform: Platform, part: OutPart) -> None
             may_have_arrived = True
             continue
         except (RateLimited, NotSent) as trouble:
-            if not may_have_arrived:
-                services.store.outbox.unsent(claimed)
+            _not_sent(services, claimed, may_have_arrived=may_have_arrived)
             raise NotYet(_pause(claimed, trouble)) from trouble
-        except Rejected:
-            services.store.outbox.rejected(claimed)
+        except Rejected as rejected:
+            services.store.outbox.rejected(claimed, reason=str(rejected) if claimed.file else "")
             raise
         services.store.outbox.sent(claimed, message_id)
         return
@@ -182,8 +203,10 @@ def _pause(part: OutPart, trouble: PlatformError | None) -> float:
     return backoff(part.tries, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
 
 
-def _send(platform: Platform, part: OutPart, *, may_have_arrived: bool) -> str:
+def _send(services: Services, platform: Platform, part: OutPart, *, may_have_arrived: bool) -> str:
     """Send a part. If it may have arrived already: by the same key, by reading back, or by one marked repeat."""
+    if part.file is not None:
+        return _send_file(services, platform, part, part.file, may_have_arrived=may_have_arrived)
     can = platform.capabilities
     key = part.address if can.receipts else part.key
     if not may_have_arrived:
@@ -198,18 +221,52 @@ def _send(platform: Platform, part: OutPart, *, may_have_arrived: bool) -> str:
     return part.placeholder
 
 
-def _repeats_in_place(platform: Platform) -> bool:
-    """Whether the platform cannot tell what arrived, but edits. Then a repeat is a placeholder with the text edited into it.
-
-    Edits are idempotent, so lost answers lead to one repeat at most.
-    """
+def _send_file(
+    services: Services, platform: Platform, part: OutPart, file: StoredFile, *, may_have_arrived: bool
+) -> str:
+    """The same for a file. A marked repeat has the mark in its caption."""
     can = platform.capabilities
-    return can.edits and not (can.key or can.readback)
+    if may_have_arrived and can.readback and (found := platform.find_message(part.place, key=part.key)):
+        return found
+    item = services.store.files.get(part.session_id, file.id)
+    if item is None or services.files.size(item.key) is None:
+        raise Rejected("the file is not stored any more")
+    key = item.key
+    out = OutFile(file.name, file.media_type, file.size, lambda: services.files.get(key))
+    caption = part.part if part.part.text else None
+    if may_have_arrived and not _knows(platform):
+        log.info("file %s: sent again", part.number)
+        caption = _marked(part.part) if caption else Part(REPEAT_MARK.strip())
+    try:
+        return platform.send_file(part.place, out, caption, key=part.address if can.receipts else part.key)
+    except FileMissing as gone:
+        raise Rejected("the file is not stored any more") from gone
 
 
-def _place(services: Services, platform: Platform, part: OutPart) -> OutPart:
-    """Post the placeholder of a repeat and journal it, so that an interrupted repeat is finished and not left behind."""
-    return services.store.outbox.placed(part, platform.send(part.place, Part(REPEATING), key=part.key))
+def _knows(platform: Platform) -> bool:
+    """Whether a repeat is safe: the platform drops it, or can say what arrived."""
+    return platform.capabilities.key or platform.capabilities.readback
+
+
+def _with_repeat_begun(services: Services, platform: Platform, part: OutPart) -> OutPart:
+    """Journal a repeat before it is sent, where nobody can know what arrived.
+
+    A file is repeated once. A text becomes a placeholder, if the platform edits, into which it is edited: edits are
+    idempotent, so lost answers lead to one repeat at most, and an interrupted one is finished and not left behind.
+    """
+    if part.file:
+        return services.store.outbox.placed(part, _BEGUN)
+    if part.placeholder is None and platform.capabilities.edits:
+        return services.store.outbox.placed(part, platform.send(part.place, Part(REPEATING), key=part.key))
+    return part
+
+
+def _not_sent(services: Services, part: OutPart, *, may_have_arrived: bool) -> None:
+    """Withdraw what was journalled before a send that has certainly not happened."""
+    if not may_have_arrived:
+        services.store.outbox.unsent(part)
+    elif part.file:
+        services.store.outbox.placed(part, None)
 
 
 def _marked(part: Part) -> Part:

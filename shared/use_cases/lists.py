@@ -5,16 +5,12 @@ from collections.abc import Callable, Sequence
 from shared.domain.buttons import button_id, number_in
 from shared.domain.lists import PAGE, Entry, EntryKind, Listed
 from shared.domain.question_text import as_code
-from shared.domain.routes import notices_at
-from shared.errors import Rejected
 from shared.ports.inbound import Pressed
-from shared.ports.platforms import Button
 from shared.ports.queue import InboxEvent
 from shared.services import Services
 from shared.store.inbox import InboxRow
-from shared.use_cases.access import id_for, platform_of
-from shared.use_cases.deliver import parts_for
-from shared.use_cases.orders import MAX_LABEL, with_buttons
+from shared.use_cases.access import id_for
+from shared.use_cases.dials import answer_parts
 
 LIST_BUTTON = "l"
 NEXT_PAGE = "p"
@@ -60,17 +56,13 @@ def show_list(
     lines = [f"{number}. {line(entry)}" for number, entry in shown]
     text = "\n\n".join(filter(None, (head, "\n".join(lines), "\n".join(notes))))
     buttons = [
-        Button(button_id(LIST_BUTTON, listed.id, number), f"{number} · {entry.title}".strip()[:MAX_LABEL])
-        for number, entry in shown
+        (button_id(LIST_BUTTON, listed.id, number), f"{number} · {entry.title}".strip()) for number, entry in shown
     ]
     if more:
-        buttons.append(Button(button_id(LIST_BUTTON, listed.id, NEXT_PAGE, page + 1), "More"))
-    try:
-        parts = parts_for(services, notices_at(row.place), f"told-{row.event_id}", row.place, text)
-        can = platform_of(services, row.place).capabilities
-    except Rejected:
-        return TOLD
-    services.store.outbox.post(with_buttons(parts, buttons, can), now=services.clock.now())
+        buttons.append((button_id(LIST_BUTTON, listed.id, NEXT_PAGE, page + 1), "More"))
+    services.store.outbox.post(
+        answer_parts(services, row.place, f"told-{row.event_id}", text, buttons), now=services.clock.now()
+    )
     return TOLD
 
 

@@ -2,25 +2,20 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from shared.domain.buttons import button_id
 from shared.domain.orders import SESSIONS, VOID_TEXTS, Choice, Order, OrderState, Void
-from shared.domain.routes import notices_at
 from shared.domain.runners import Runner
 from shared.domain.sessions import Session
-from shared.errors import NewerVersion, Rejected
-from shared.ports.platforms import Button, Capabilities
+from shared.errors import NewerVersion
 from shared.ports.queue import InboxEvent
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.store.outbox import OutPart
-from shared.use_cases.access import id_for, platform_of
-from shared.use_cases.deliver import parts_for
+from shared.use_cases.access import id_for
+from shared.use_cases.dials import DIAL_BUTTON, answer_parts
 
 log = logging.getLogger(__name__)
-DIAL_BUTTON = "d"
-MAX_LABEL = 40
 
 
 def make_order(
@@ -108,29 +103,14 @@ def void_order(services: Services, order: Order, why: Void) -> bool:
 
 
 def told_parts(services: Services, order: Order, markdown: str, choices: Sequence[Choice] = ()) -> list[OutPart]:
-    """The answer to the order's command for the outbox; none where its platform was removed, or the command makes a list.
-
-    Its last part has a button for each choice, where the platform has enough of them.
-    """
+    """The answer to the order's command for the outbox, with a button for each choice; none where the command makes a list."""
     if order.kind == SESSIONS:
         return []
-    try:
-        parts = parts_for(services, notices_at(order.place), order.journal, order.place, markdown)
-        can = platform_of(services, order.place).capabilities
-    except Rejected:
-        return []
     buttons = [
-        Button(button_id(DIAL_BUTTON, order.id, index), (choice.name.strip() or choice.value)[:MAX_LABEL])
+        (button_id(DIAL_BUTTON, order.id, index), choice.name.strip() or choice.value)
         for index, choice in enumerate(choices)
     ]
-    return with_buttons(parts, buttons, can)
-
-
-def with_buttons(parts: list[OutPart], buttons: Sequence[Button], can: Capabilities) -> list[OutPart]:
-    """The parts of a text, the last one with these buttons where the platform can show all of them."""
-    if not parts or not can.buttons or not 0 < len(buttons) <= can.most_buttons:
-        return parts
-    return [*parts[:-1], replace(parts[-1], part=replace(parts[-1].part, buttons=tuple(buttons)))]
+    return answer_parts(services, order.place, order.journal, markdown, buttons)
 
 
 def send_told(services: Services, order: Order) -> None:

@@ -10,10 +10,10 @@ from shared.ports.inbound import Pressed
 from shared.services import Services
 from shared.use_cases.access import session_at
 from shared.use_cases.budgets import BUDGET_BUTTON, press_budget
-from shared.use_cases.dials import press_dial
+from shared.use_cases.dials import DIAL_BUTTON, press_dial
 from shared.use_cases.lists import LIST_BUTTON, press_list
-from shared.use_cases.orders import DIAL_BUTTON
 from shared.use_cases.questions.decide import NO_LONGER_ASKED, press_question
+from shared.use_cases.service_models import SERVICE_MODEL_BUTTON, press_service_model
 
 NOT_YOURS = "Only the person whose session this is can decide."
 
@@ -28,6 +28,7 @@ KINDS: Mapping[str, Handler] = MappingProxyType(
         QUESTION_BUTTON: lambda services, session, fields, _: press_question(services, session, fields),
         BUDGET_BUTTON: lambda services, session, fields, _: press_budget(services, session, fields),
         DIAL_BUTTON: press_dial,
+        SERVICE_MODEL_BUTTON: press_service_model,
     }
 )
 

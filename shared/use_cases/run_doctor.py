@@ -27,7 +27,11 @@ def run_doctor(
     supported = [name for name, is_supported in services.platforms.known().items() if is_supported]
     configured = [name for name in supported if services.platforms.is_configured(name)]
     diagnoses = _begin(services, user_id, configured, homes, base_url)
-    findings = [Finding("agent", ok=True, detail=services.agent_summary), *_handoffs(services, user_id)]
+    findings = [
+        Finding("agent", ok=True, detail=services.agent_summary),
+        Finding("voice", ok=True, detail=services.voice_summary),
+        *_handoffs(services, user_id),
+    ]
     if not configured:
         detail = "No platform is configured, so no session can be handed off."
         findings.append(Finding("platforms", ok=False, detail=detail, fix="handoff setup telegram"))

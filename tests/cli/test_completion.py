@@ -43,7 +43,7 @@ class Complete:
 
 
 def test_bash_completes_commands_options_and_choices(complete: Complete) -> None:
-    assert complete("handoff", "se") == ["send", "sessions", "setup"]
+    assert complete("handoff", "se") == ["send", "send-file", "sessions", "setup"]
     assert complete("handoff", "config", "h") == ["home"]
     assert complete("handoff", "send", "--re") == ["--redact", "--require-thread", "--replace"]
     assert complete("handoff", "send", "--from", "c") == ["claude-code", "codex"]

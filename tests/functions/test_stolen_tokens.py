@@ -236,3 +236,14 @@ def test_what_a_thief_linked_is_told_and_taken_back(api: MemoryApi) -> None:
 
     assert api.world.store.accounts.user_of("chat", THIEF) is None
     assert Place("chat", f"with-{THIEF}") not in api.world.store.accounts.chats(USER)
+
+
+def test_a_thief_who_moves_the_home_first_is_told_of_there(api: MemoryApi) -> None:
+    thief = api.client(USER)
+    stolen = thief.get("/tokens").json()["current"]
+    for _ in range(2):
+        thief.put("/platforms/chat/home", json={"chat": "elsewhere"}).raise_for_status()
+    assert links(api, thief)
+    api.world.turns()
+    (said,) = api.world.platform.said(HOME)
+    assert f"handoff tokens revoke {stolen} --unlink" in said

@@ -28,6 +28,7 @@ ROUTES = [
     for method in route.methods or ()
 ]
 OF_ADMIN = {"/users", "/users/{user_id}"}
+ALSO_OF_RUNNERS = {"/sessions/{session_id}/files"}
 OWNER = "ada"
 
 
@@ -36,8 +37,11 @@ def test_every_route_needs_its_scope(api: MemoryApi, method: str, path: str, mod
     usual = Scope.LINK if module is links else Scope.HANDOFF if "request" in module.__name__ else Scope.READ
     needed = Scope.ADMIN if path in OF_ADMIN else usual
     body: dict[str, str] | None = {} if method in ("PUT", "POST") else None
-    address = path.format(session_id="s", handoff_id="h", token_id="t", user_id="no-such", platform="chat")
+    address = path.format(session_id="s", file_id="f", handoff_id="h", token_id="t", user_id="no-such", platform="chat")
     every = {Scope.ADMIN} if needed is Scope.READ else set(Scope) - {needed}
+    if path in ALSO_OF_RUNNERS:
+        every -= {Scope.RUN}
+        assert problem_code(api.client(OWNER, Scope.RUN).request(method, address, json=body)) == "invalid_request"
 
     refused = api.client(OWNER, *every).request(method, address, json=body)
     allowed = api.client(OWNER, needed).request(method, address, json=body)

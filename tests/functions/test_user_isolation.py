@@ -30,6 +30,8 @@ ON_A_SESSION: dict[str, Request] = {
     "resume it": lambda http, mine: http.post(f"/sessions/{mine}/resume", json={"epoch": 0}),
     "fork it": lambda http, mine: http.post(f"/sessions/{mine}/resume", json={"fork": True}),
     "delete it": lambda http, mine: http.delete(f"/sessions/{mine}"),
+    "announce a file": lambda http, mine: http.post(f"/sessions/{mine}/files", json={"sha256": "0" * 64, "size": 1}),
+    "read a file": lambda http, mine: http.get(f"/sessions/{mine}/files/{'0' * 64}"),
     "hand it off": lambda http, mine: http.post(
         "/handoffs", json={"session_id": mine, "platform": PLATFORM, "target": CHAT, "epoch": 0}
     ),

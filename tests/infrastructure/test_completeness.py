@@ -34,7 +34,7 @@ def test_every_resource_is_used_by_another(translated: dict[str, Any]) -> None:
     resources = translated["Resources"]
     used = {name for resource in resources.values() for name in _referenced(resource)}
     idle = {name for name, r in resources.items() if r["Type"] not in EVENTS | OBSERVERS and name not in used}
-    assert idle == {"ApiApiGatewayDefaultStage"}  # it refers to the API
+    assert idle == {"ApiApiGatewayDefaultStage", "FilesBucketPolicy"}  # they refer to the API and to the bucket
 
 
 def test_every_parameter_and_condition_is_used(translated: dict[str, Any]) -> None:
@@ -50,12 +50,12 @@ def test_exactly_the_types_of_the_template_are_emulated(translated: dict[str, An
 def test_an_unknown_type_stops_the_start(engine: Engine, tmp_path: Path) -> None:
     before = engine.client("dynamodb").list_tables()["TableNames"]
     path = tmp_path / "template.yaml"
-    bucket = "  Uploads:\n    Type: AWS::S3::Bucket\n\nOutputs:\n"
-    path.write_text(TEMPLATE.read_text().replace("Outputs:\n", bucket))
+    topic = "  Uploads:\n    Type: AWS::EFS::FileSystem\n\nOutputs:\n"
+    path.write_text(TEMPLATE.read_text().replace("Outputs:\n", topic))
     with pytest.raises(UnknownResourceError) as caught:
         deploy(engine, path, {}, name="unknown")
     assert "Uploads" in str(caught.value)
-    assert "AWS::S3::Bucket" in str(caught.value)
+    assert "AWS::EFS::FileSystem" in str(caught.value)
     assert engine.client("dynamodb").list_tables()["TableNames"] == before
 
 

@@ -27,7 +27,10 @@ def test_the_defaults_of_template_and_settings_agree(translated: dict[str, Any],
     }
     environment = {name: defaults.get(reference, name) for name, reference in references.items()}
     read = Settings.from_environment(environment)
-    named = {name: getattr(read, name) for name in ("dead_turns_queue_url", "runs_queue_url", "metrics_stack")}
+    named = {
+        name: getattr(read, name)
+        for name in ("dead_turns_queue_url", "runs_queue_url", "files_bucket", "metrics_stack")
+    }
     plain = Settings(read.handoffs_table, read.sessions_table, read.turns_queue_url, **named)
     assert dataclasses.asdict(read) == dataclasses.asdict(plain)
 

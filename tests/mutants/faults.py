@@ -82,6 +82,48 @@ FAULTS = [
         'is_due = differs("subject", subject)',
     ),
     Fault(
+        "files are fetched from any address",
+        "shared/platforms/downloads.py",
+        "if where not in source.origins | source.redirects:",
+        "if where is None:",
+    ),
+    Fault(
+        "the token goes to every host of files",
+        "shared/platforms/downloads.py",
+        "**(source.headers() if where in source.origins else {})",
+        "**source.headers()",
+    ),
+    Fault(
+        "a file may be longer than announced",
+        "shared/platforms/downloads.py",
+        "if got > most:",
+        "if got > limit * 2:",
+    ),
+    Fault(
+        "a page to log in counts as the file",
+        "shared/platforms/downloads.py",
+        'if media_type in _PAGES and file.media_type.partition(";")[0].strip().lower() not in _PAGES:',
+        "if media_type in ():",
+    ),
+    Fault(
+        "Telegram names any path for a file",
+        "shared/platforms/telegram/api.py",
+        "if not _FILE_PATH.fullmatch(path):",
+        "if not path:",
+    ),
+    Fault(
+        "a file on Slack is not found again",
+        "shared/platforms/slack/adapter.py",
+        "file_id = self._api.upload(file, _keyed(title, key))",
+        "file_id = self._api.upload(file, title)",
+    ),
+    Fault(
+        "a file is posted to Discord without its nonce",
+        "shared/platforms/discord/adapter.py",
+        '"content": caption_of(caption, self.capabilities),\n            "nonce": nonce(key),',
+        '"content": caption_of(caption, self.capabilities),',
+    ),
+    Fault(
         "forwarded words on Telegram are the sender's",
         "shared/platforms/telegram/inbound.py",
         'for name in ("forward_origin", "forward_date", "via_bot")',
@@ -190,6 +232,36 @@ FAULTS = [
         'equals("budget.asked", asked)]',
     ),
     # Use cases
+    Fault(
+        "a command that is run again answers the next question of a budget",
+        "shared/use_cases/budgets.py",
+        "if by and budget.by == by:",
+        "if False:",
+    ),
+    Fault(
+        "orders are polled in no order",
+        "shared/store/orders.py",
+        "key=lambda order: (order.created_at, order.id)",
+        "key=lambda order: order.id",
+    ),
+    Fault(
+        "an order opens an agent whose turn has ended",
+        "cli/handoff_cli/runner/order.py",
+        "if beside_turn and not agent.is_open:",
+        "if False:",
+    ),
+    Fault(
+        "words that an agent has heard and not answered are said again",
+        "cli/handoff_cli/runner/work.py",
+        'await self._is_said(word["text"])]',
+        "False]",
+    ),
+    Fault(
+        "a model that the operator does not list any more is asked",
+        "shared/use_cases/service_models.py",
+        "if session.service_model and is_listed else",
+        "if session.service_model else",
+    ),
     Fault(
         "turns are offered beyond the budget",
         "shared/use_cases/turns/offer_turn.py",
@@ -366,6 +438,30 @@ FAULTS = [
         "            self._current = mode\n",
     ),
     Fault(
+        "an agent is prompted before its mode is set back",
+        "cli/handoff_cli/runner/acp/connection.py",
+        "notes = [await self._client.modes.settle()]",
+        'notes = [""]',
+    ),
+    Fault(
+        "an agent that has stopped asking stays open",
+        "cli/handoff_cli/runner/acp/connection.py",
+        " and not self._client.modes.is_lost",
+        "",
+    ),
+    Fault(
+        "a plan shows no marks for what nobody sees",
+        "cli/handoff_cli/runner/questions/plan.py",
+        "    text = visible_in_markdown(text)\n",
+        "",
+    ),
+    Fault(
+        "a plan in which Markdown hides something is not shown as code",
+        "shared/use_cases/questions/show.py",
+        "if not may_hide(plan):",
+        "if True:",
+    ),
+    Fault(
         "a process is prompted that does not know what was said in the terminal",
         "cli/handoff_cli/runner/agent.py",
         "            and (rest.file is None or rest.file.is_as_marked())\n",
@@ -415,6 +511,24 @@ FAULTS = [
         "",
     ),
     Fault(
+        "the bytes of answered requests are counted on",
+        "local/server/http_connections.py",
+        "        self._release(but=len(self.conn.trailing_data[0]))  # the next request may have come already\n",
+        "",
+    ),
+    Fault(
+        "a body of any number of small chunks is parsed",
+        "local/server/http_connections.py",
+        "            if self._spare < 0:\n",
+        "            if False:\n",
+    ),
+    Fault(
+        "a chat is not told that it is no home any more",
+        "shared/use_cases/people/set_home.py",
+        "if before is not None and before != home:",
+        "if False:",
+    ),
+    Fault(
         "a token of any scope links an account",
         "functions/http/dependencies.py",
         "LinkingCaller = Annotated[Caller, Depends(_CallerWith(Scope.LINK))]",
@@ -426,5 +540,11 @@ FAULTS = [
         "local/server/pool.py",
         "            if lane not in self._pools:\n",
         '            lane = "all"\n            if lane not in self._pools:\n',
+    ),
+    Fault(
+        "an address of this machine gets a QR code",
+        "cli/handoff_cli/ui/qr_code.py",
+        "terminal.can_draw and not is_loopback(link) and",
+        "terminal.can_draw and",
     ),
 ]

@@ -10,7 +10,7 @@ from local.cloud.cloud import Cloud
 from local.cloud.deploy import deploy_translated
 from local.cloud.stack import REGION
 from local.functions import InProcessFunctions, Interceptors
-from local.operate.deploy.template import QUEUE, TABLE
+from local.operate.deploy.template import BUCKET, QUEUE, TABLE
 from shared.platforms import PLATFORMS
 from tests.support.fake_cloudformation import Backend, FakeCloudFormation
 
@@ -73,7 +73,7 @@ class EmulatedAws:
             self._stacks[name] = dict(stack.resources), outputs
         physical, outputs = self._stacks[name]
         for logical, one in template["Resources"].items():
-            if one["Type"] in (TABLE, QUEUE):
+            if one["Type"] in (TABLE, QUEUE, BUCKET):
                 tags = json.dumps({tag["Key"]: tag["Value"] for tag in one["Properties"].get("Tags", ())})
                 given = tags.replace('{"Ref": "AWS::StackId"}', json.dumps(stack_id))
                 self.tag(one["Type"], physical[logical], json.loads(given))
@@ -82,18 +82,21 @@ class EmulatedAws:
         return physical, dict(outputs)
 
     def tag(self, kind: str, physical: str, tags: Mapping[str, str]) -> None:
-        """Set the tags of a table or a queue."""
+        """Set the tags of a table, a queue or a bucket."""
         if kind == TABLE:
             dynamodb = self.client("dynamodb")
             arn = dynamodb.describe_table(TableName=physical)["Table"]["TableArn"]
             dynamodb.tag_resource(ResourceArn=arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()])
+        elif kind == BUCKET:
+            pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
+            self.client("s3").put_bucket_tagging(Bucket=physical, Tagging={"TagSet": pairs})
         else:
             self.client("sqs").tag_queue(QueueUrl=physical, Tags=dict(tags))
 
 
 def _data_only(template: dict[str, Any]) -> dict[str, Any]:
-    """The tables and queues, which take moto a fraction of the time of the whole."""
-    kept = {name: one for name, one in template["Resources"].items() if one["Type"] in (TABLE, QUEUE)}
+    """The tables, queues and the bucket, which take moto a fraction of the time of the whole."""
+    kept = {name: one for name, one in template["Resources"].items() if one["Type"] in (TABLE, QUEUE, BUCKET)}
     outputs = {name: one for name, one in template["Outputs"].items() if _refers(one, kept)}
     return {**template, "Resources": kept, "Outputs": outputs, "Conditions": {}}
 

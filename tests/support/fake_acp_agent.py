@@ -167,7 +167,14 @@ class FakeAgent:
         if self._is_stuck:
             raise Refused(-32603, "Internal error", {})
         _log("mode", params["modeId"])
+        if leaves := os.environ.pop("FAKE_ACP_LEAVES", ""):
+            name, _, stuck = leaves.partition(" ")
+            self._is_stuck = bool(stuck)
+            asyncio.get_running_loop().call_soon(self._update_mode, name)
         return {}
+
+    def _update_mode(self, mode: str) -> None:
+        self._update("current_mode_update", currentModeId=mode)
 
     async def session_cancel(self, _: Json) -> None:
         _log("cancel", "")
@@ -176,6 +183,8 @@ class FakeAgent:
     async def session_prompt(self, params: Json) -> Json:
         text = self._text = params["prompt"][0]["text"]
         _log("prompt", text)
+        for block in params["prompt"][1:]:
+            _log("block", json.dumps(block, sort_keys=True))
         if commands := os.environ.get("FAKE_ACP_COMMANDS"):
             named = [{"name": name, "description": f"do {name}"} for name in commands.split()]
             self._update("available_commands_update", availableCommands=named)
@@ -239,9 +248,11 @@ class FakeAgent:
             self._write("user", f"To your question “Which colour?”: {content['question_0']}")
         await self._answer("I went on.")
 
-    async def _do_plan(self, size: str) -> str | None:
-        """Ask to carry out a plan."""
+    async def _do_plan(self, size: str, said: str = "") -> str | None:
+        """Ask to carry out a plan; with `said` after the size, say it before and end the answer by itself, as Codex does."""
         plan = "# Plan\n" + "\n".join(f"- step {number}" for number in range(int(size)))
+        if said:
+            await self._say(plan)
         kinds = ("allow_once", "allow_always", "allow_always", "reject_once")
         options = [{"optionId": f"o{at}", "kind": kind, "name": f"Option {at}"} for at, kind in enumerate(kinds)]
         call = {"toolCallId": "c1", "title": "Approve Plan", "kind": "switch_mode", "rawInput": {"plan": plan}}
@@ -250,7 +261,7 @@ class FakeAgent:
         chosen = answer["outcome"].get("optionId", "cancelled")
         _log("chosen", chosen)
         if chosen == "o3":
-            return "cancelled"
+            return None if said else "cancelled"
         await self._answer("I begin.")
         return None
 
@@ -307,6 +318,12 @@ class FakeAgent:
             _log("ran", wanted["step"])
         await self._answer("That was it.")
         return None
+
+    async def _do_updates(self, path: str) -> None:
+        """Send the updates in this file, then answer."""
+        for update in json.loads(_read(path)):
+            self._update(update.pop("sessionUpdate"), **update)
+        await self._answer("That was it.")
 
     async def _do_mode(self, mode: str, how: str = "mode") -> str | None:
         """Change its mode by itself, and announce it in one of two ways; `stuck`: it cannot be set back."""
@@ -383,7 +400,43 @@ class FakeAgent:
     async def _do_environment(self) -> None:
         await self._answer(json.dumps({name: value for name, value in os.environ.items() if "HANDOFF" in name}))
 
+    async def _do_send(self, path: str, *caption: str) -> None:
+        """Call the tool `send_to_chat` of the server that it was given, and say what came back."""
+        answer = await self._call_tool("send_to_chat", {"path": path, "caption": " ".join(caption)})
+        [block] = answer["content"]
+        await self._answer(f"{'Error' if answer.get('isError') else 'Told'}: {block['text']}")
+
+    async def _call_tool(self, name: str, arguments: Json) -> Json:
+        """A server is told nothing of this process but what the session was opened with."""
+        server = self._servers[0]
+        environ = {one["name"]: one["value"] for one in server["env"]}
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            server["command"], *server["args"], env=environ, cwd=self._directory, stdin=pipe, stdout=pipe
+        )
+        assert process.stdin
+        assert process.stdout
+        answer: Json = {}
+        asked = [
+            ("server/discover", {}),
+            ("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}}),
+            ("tools/list", {}),
+            ("tools/call", {"name": name, "arguments": arguments}),
+        ]
+        for number, (method, params) in enumerate(asked):
+            request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            answer = json.loads(await process.stdout.readline())
+            _log("mcp", json.dumps(answer))
+        process.stdin.close()
+        await process.wait()
+        result: Json = answer["result"]
+        return result
+
     def _open(self, params: Json, how: str) -> None:
+        self._servers = params.get("mcpServers") or []
+        _log("servers", json.dumps([server["name"] for server in self._servers]))
+        _log("meta", json.dumps(params.get("_meta")))
         self._session, self._directory = params["sessionId"], Path(params["cwd"])
         _log(how, self._session)
         _log("pid", str(os.getpid()))

@@ -4,11 +4,12 @@
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from shared.domain.attachments import KINDS, counted
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, ForeignChat, PlaceGone, PlatformNotConfigured, Rejected, UnknownPlatform
 from shared.platforms.markdown.clean import clean, neutralise
@@ -30,6 +31,8 @@ from shared.use_cases.deliver import REPEAT_MARK
 
 T = TypeVar("T")
 LIMIT = 1000
+FILE_LIMIT = 100_000
+CAPTION_LIMIT = 200
 Idempotency = Literal["key", "readback", "both", "none", "receipts"]
 
 
@@ -49,6 +52,8 @@ class Post:
     key: str
     text: str
     buttons: tuple[Button, ...] = ()
+    file: str = ""
+    content: bytes = b""
 
 
 class FakePlatform(Platform):
@@ -71,6 +76,9 @@ class FakePlatform(Platform):
             receipts=idempotency == "receipts",
             edits=idempotency != "receipts",
             buttons=True,
+            file_limit=FILE_LIMIT,
+            picture_limit=FILE_LIMIT,
+            caption_limit=CAPTION_LIMIT,
         )
         self.threads: dict[Place, Thread] = {}
         self.closed: list[Place] = []
@@ -85,6 +93,7 @@ class FakePlatform(Platform):
         self.gone: set[Place] = set()
         self.private: dict[str, str] = {}
         self.announced: dict[str, str] = {}
+        self.files: dict[str, bytes] = {}  # by reference
         self._ids = itertools.count(1)
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
@@ -100,6 +109,10 @@ class FakePlatform(Platform):
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         return self._do("send", lambda: self._post(place, part, key))
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:
+        content = b"".join(file.read())
+        return self._do("send_file", lambda: self._post(place, caption or Part(""), key, file.name, content))
 
     def find_message(self, place: Place, *, key: str) -> str | None:
         self.asked.append("find_message")
@@ -126,7 +139,8 @@ class FakePlatform(Platform):
 
     def parse(self, request: WebhookRequest) -> Parsed:
         """One event per line: a message (`id|thread|text`, or with `|sender`, or with `|sender|beside`: kinds of
-        attachments, `forwarded` and `album-id`, separated by commas; in private if the id begins with `dm`), an invitation
+        attachments, `forwarded`, `album-id` and
+        `file:kind:reference`, separated by commas; in private if the id begins with `dm`), an invitation
         (`invited||sender`, or with `|addressee`), a press (`pressed-id|thread|button|message`, or with `|sender`), the name
         of a message (`announced||message|sender`), a receipt (`receipt|thread|key|message id`, or without id), or a sign of
         life (`heard||sender|ms`)."""
@@ -135,6 +149,14 @@ class FakePlatform(Platform):
     def fetch(self, announced: Announced) -> Event | None:
         line = self._do("fetch", lambda: self.announced.get(announced.message))
         return _event(line) if line else None
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:
+        content = self._do("fetch_file", lambda: self.files.get(file.reference))
+        if content is None:
+            raise Rejected("it is not there any more")
+        if len(content) > limit:
+            raise Rejected(f"it is larger than {limit // 1_000_000} MB")
+        return iter([content[:7], content[7:]])
 
     def is_me(self, bot_name: str) -> bool:
         return bot_name == "bot"
@@ -186,11 +208,11 @@ class FakePlatform(Platform):
                 return
         raise Rejected("there is no such message")
 
-    def _post(self, place: Place, part: Part, key: str) -> str:
+    def _post(self, place: Place, part: Part, key: str, file: str = "", content: bytes = b"") -> str:
         self._refuse_gone(place)
         if self.capabilities.key and (known := self._posted(place, key)):
             return known
-        post = Post(f"m{next(self._ids)}", key, part.text, part.buttons)
+        post = Post(f"m{next(self._ids)}", key, part.text, part.buttons, file, content)
         self.posts[place].append(post)
         return post.id
 
@@ -244,6 +266,12 @@ class FakePlatforms:
         return path.removeprefix("/webhooks/") if path.startswith("/webhooks/") else None
 
 
+def _files(names: Sequence[str]) -> list[tuple[str, str]]:
+    """The kind and the reference, which is the name as well, of each file beside a message."""
+    named = [name.split(":") for name in names if name.startswith("file:")]
+    return [(kind, reference) for _, kind, reference in named]
+
+
 def _event(line: str) -> Event:
     event_id, thread, text, *sender = line.split("|")
     place = Place("chat", "home", thread or None)
@@ -272,4 +300,5 @@ def _event(line: str) -> Event:
         forwarded=text if "forwarded" in names else "",
         attachments=counted(name for name in names if name in KINDS),
         album=albums[0] if albums else None,
+        files=tuple(ChatFile(kind, reference, reference) for kind, reference in _files(names)),
     )

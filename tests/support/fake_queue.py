@@ -5,7 +5,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shared.ports.queue import MAX_DELAY, DeadTurn, Run, TurnMessage
+from shared.ports.queue import MAX_DELAY, DeadTurn, RunMessage, TurnMessage
 
 NOW = 1_800_000_000_000
 FIVE_MINUTES = 300_000
@@ -73,16 +73,16 @@ class FakeRunQueue:
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self.waiting: list[tuple[Run, int]] = []
+        self.waiting: list[tuple[RunMessage, int]] = []
 
-    def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
+    def send(self, run: RunMessage, *, delay: float = 0.0, again: float | None = None) -> None:
         due = self._clock.now() + math.ceil(max(0.0, min(delay, MAX_DELAY))) * 1000
         with self._lock:
             self.waiting.append((run, due))
         if again is not None:
             self.send(run, delay=again)
 
-    def receive(self) -> Run | None:
+    def receive(self) -> RunMessage | None:
         """Receive and delete the first visible run."""
         with self._lock:
             now = self._clock.now()
@@ -92,7 +92,7 @@ class FakeRunQueue:
             self.waiting.remove(first)
         return first[0]
 
-    def take(self) -> list[Run]:
+    def take(self) -> list[RunMessage]:
         """Receive and delete all visible runs."""
         return list(iter(self.receive, None))
 

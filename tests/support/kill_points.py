@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from shared.domain.commands import parse_command
 from shared.ports.platforms import Platform, Platforms
-from shared.ports.queue import InboxEvent, Kickoff, WakeUp
+from shared.ports.queue import Fetch, InboxEvent, Kickoff, WakeUp
 from shared.ports.queue_text import message_of, run_of
 from shared.store.bundle import Store
 
@@ -157,6 +157,8 @@ def answered_by(store: Store, body: str) -> str:
 def executed_by(store: Store, body: str) -> str:
     """The subject of a run: what its turn answers."""
     run = run_of(body)
+    if isinstance(run, Fetch):
+        return run.place.route
     offer = store.turns.get(run.session_id, run.turn_id)
     return OTHER if offer is None else offer.handoff_id or offer.place.route
 

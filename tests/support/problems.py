@@ -3,9 +3,9 @@
 import httpx
 
 CODES = {
-    400: {"malformed_json"},
+    400: {"malformed_json", "file_mismatch"},
     401: {"unauthenticated"},
-    403: {"missing_scope", "runner_revoked"},
+    403: {"missing_scope", "runner_revoked", "upload_refused"},
     404: {
         "unknown_session",
         "unknown_handoff",
@@ -13,6 +13,7 @@ CODES = {
         "unknown_user",
         "unknown_runner",
         "unknown_order",
+        "unknown_file",
         "not_found",
     },
     409: {
@@ -20,7 +21,7 @@ CODES = {
         *("place_busy", "write_first", "not_shareable", "too_late", "conflict", "user_exists"),
         *("taken", "ended", "other_result"),
     },
-    413: {"body_too_large"},
+    413: {"body_too_large", "file_too_large"},
     415: {"encoded_body"},
     422: {
         *("invalid_request", "unknown_platform", "platform_not_supported", "platform_not_configured"),

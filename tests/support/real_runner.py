@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,8 +39,15 @@ class Thread:
         (thread,) = [one for one in threads if self.owner in {"", f"{PLATFORM}:{one['chat']}:{one['id']}"}]
         return thread
 
-    def say(self, text: str) -> None:
-        self.user.service.simulator.say(PLATFORM, str(self._found["chat"]), text, thread=str(self._found["id"]))
+    def say(self, text: str, **beside: Any) -> None:
+        chat, thread = str(self._found["chat"]), str(self._found["id"])
+        self.user.service.simulator.say(PLATFORM, chat, text, thread=thread, **beside)
+
+    def answer(self, text: str) -> None:
+        """Say something in the next second: platforms count in whole ones, and words before a question answer nothing."""
+        now = int(time.time())
+        eventually(lambda: int(time.time()) > now)
+        self.say(text)
 
     def shows(self, text: str) -> dict[str, Any]:
         """The first message of the bot that contains the text; waits for it."""
@@ -49,6 +57,17 @@ class Thread:
             return next((message for message in written if text in message["text"]), None)
 
         return eventually(look, within=60, show=lambda: [message["text"] for message in self._found["messages"]])
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """The files that the bot has posted: name and caption."""
+        written = [message for message in self._found["messages"] if message["from"] == "bot"]
+        return [(file["name"], message["text"]) for message in written for file in message.get("files") or []]
+
+    @property
+    def buttons(self) -> list[str]:
+        """What can be pressed, or could be once."""
+        return [button["label"] for message in self._found["messages"] for button in message.get("buttons") or []]
 
     def press(self, label: str) -> None:
         """Press the newest button with this label; waits until there is one."""

@@ -12,7 +12,7 @@ from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
 from shared.ports.agents import Cancellation, Listener, TurnInput
-from shared.ports.queue import InboxEvent, Run
+from shared.ports.queue import Fetch, InboxEvent, RunMessage
 from shared.services import Services
 from shared.settings import Settings
 from shared.store.bundle import Store
@@ -23,10 +23,11 @@ from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_ha
 from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.sessions.save_session import save_session
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.execute_turn import execute_turn
+from shared.use_cases.turns.run_for_agent import run_for_agent
 from shared.use_cases.turns.run_turn import run_turn
 from tests.support.fake_platform import FakePlatform, FakePlatforms, Idempotency
 from tests.support.fake_queue import FakeDeadTurns, FakeQueue, FakeRunQueue, FakeVisibility, ManualClock, Waiting
+from tests.support.memory_files import MemoryFiles
 
 HOME = Place("chat", "home")
 USER = "ada"
@@ -39,7 +40,7 @@ LIMIT = 840_000
 class FakeAgent:
     """Answers with the number of messages. `next` holds what the next turns do instead.
 
-    Cancelled before or during that, it raises AgentCancelled; `cancellations` holds what each turn was given, and
+    Cancelled before or during that, it raises AgentCancelled; `cancellations` and `models` hold what each turn was given, and
     `progress` what the last one was given.
     """
 
@@ -49,10 +50,12 @@ class FakeAgent:
         self.given: list[list[Message]] = []
         self.cancellations: list[Cancellation] = []
         self.progress: Listener | None = None
+        self.models: list[str | None] = []
 
     def reply(self, turn: TurnInput) -> str:
         self.cancellations.append(turn.cancellation)
         self.progress = turn.progress
+        self.models.append(turn.model)
         turn.cancellation.check()
         self.notes.append(turn.note)
         self.given.append(list(turn.messages))
@@ -79,6 +82,7 @@ class World:
         self.platform = FakePlatform(self.idempotency)
         self.queue = FakeQueue(self.clock)
         self.runs = FakeRunQueue(self.clock)
+        self.files = MemoryFiles()
         self.store.accounts.set_home(USER, HOME)
         self.store.accounts.add_identity(USER, "chat", "ada-there")
         self.services = Services(
@@ -89,6 +93,7 @@ class World:
             visibility=lambda _: FakeVisibility(self.clock, Waiting(InboxEvent(HOME, ""), "")),
             dead_turns=self.dead,
             runs=self.runs,
+            files=self.files,
             platforms=FakePlatforms(self.platform),
             agent=lambda: self.agent,
             agent_summary="fake: answers with a count.",
@@ -127,11 +132,11 @@ class World:
             self.queue.waiting.remove(received)
         return received
 
-    def agent_run(self, *, limit: int = LIMIT) -> Run | None:
+    def agent_run(self, *, limit: int = LIMIT) -> RunMessage | None:
         """Receive and execute one visible run, as the function does."""
         run = self.runs.receive()
         if run is not None:
-            execute_turn(self.services, run, remaining=limit)
+            run_for_agent(self.services, run, remaining=limit)
         return run
 
     def agents(self, *, limit: int = LIMIT) -> int:
@@ -166,7 +171,10 @@ class World:
         runs = [due for run, due in self.runs.waiting if self._is_alive(run)]
         return min([*runs, *([self.queue.next_at()] if self.queue.waiting else [])], default=None)
 
-    def _is_alive(self, run: Run) -> bool:
+    def _is_alive(self, run: RunMessage) -> bool:
+        if isinstance(run, Fetch):
+            row = self.store.inbox.get(run.place, run.event_id)
+            return row is not None and row.done_by is None and row.read is None
         session = self.store.sessions.get(run.session_id)
         return session is not None and session.turn is not None and session.turn.id == run.turn_id
 

@@ -1,5 +1,6 @@
 """What tests ask of a parsed webhook."""
 
+from shared.domain.attachments import Attachment, counted
 from shared.ports.inbound import Event, Heard, Inbound, Parsed, Pressed, Receipt
 
 
@@ -13,6 +14,11 @@ def message_in(parsed: Parsed) -> Inbound:
     (event,) = done_in(parsed)
     assert isinstance(event, Inbound)
     return event
+
+
+def held_by(message: Inbound) -> tuple[Attachment, ...]:
+    """What a message holds beside text, by kind: files first."""
+    return (*counted(file.kind for file in message.files), *message.attachments)
 
 
 def press_in(parsed: Parsed) -> Pressed:

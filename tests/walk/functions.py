@@ -11,7 +11,7 @@ from shared.domain.routes import Place
 from shared.domain.sessions import Executor
 from shared.errors import Conflict, RequestRefused
 from shared.ports.inbound import WebhookRequest
-from shared.ports.queue import Run
+from shared.ports.queue import RunMessage
 from shared.ports.tables import Table
 from shared.services import Services
 from shared.settings import Settings
@@ -23,12 +23,13 @@ from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.runners.register import revoke_runner
 from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.turns.budget import TurnBudget
-from shared.use_cases.turns.execute_turn import execute_turn
 from shared.use_cases.turns.heartbeat import Beats
+from shared.use_cases.turns.run_for_agent import run_for_agent
 from shared.use_cases.turns.run_turn import DELIVERY_SECONDS, run_turn
 from tests.support.fake_platform import FakePlatforms, Idempotency, Thread
 from tests.support.fake_queue import FakeDeadTurns, FakeVisibility, ManualClock, Waiting
 from tests.support.machine import Machine
+from tests.support.memory_files import MemoryFiles
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import DEADLINE, LEASE, TURN_LEASE, USER, World
 from tests.walk.actors import Actor, Baton, Killed, Workers
@@ -97,7 +98,7 @@ class Functions(Stage):
         self.webhooks: list[tuple[int, str]] = []
         """Webhooks that the platform will repeat, and when."""
         self._made = 0
-        self._receives: dict[Run, int] = {}
+        self._receives: dict[RunMessage, int] = {}
         self.services = Services(
             settings=Settings("handoffs", "sessions", "queue", lease=LEASE, turn_lease=TURN_LEASE, deadline=DEADLINE),
             clock=self.clock,
@@ -106,6 +107,7 @@ class Functions(Stage):
             visibility=mock.Mock(),
             dead_turns=FakeDeadTurns(),
             runs=self.runs,
+            files=MemoryFiles(),
             platforms=FakePlatforms(self.platform),
             agent=partial(WalkAgent, self),
             agent_summary="",
@@ -177,11 +179,11 @@ class Functions(Stage):
 
         return self._start("turn", body, ended)
 
-    def execute(self, run: Run) -> Actor:
+    def execute(self, run: RunMessage) -> Actor:
         """Run a turn. After a failure the run is received again, a few times."""
 
         def body() -> None:
-            execute_turn(self.services, run, remaining=LIMITS["agent"] * SECOND)
+            run_for_agent(self.services, run, remaining=LIMITS["agent"] * SECOND)
             self.step("returns")
 
         def ended(error: BaseException | None) -> None:

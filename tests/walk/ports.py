@@ -9,7 +9,7 @@ from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.errors import AgentCancelled, AgentError, Conflict
 from shared.ports.agents import Listener, TurnInput
-from shared.ports.queue import Run, TurnMessage
+from shared.ports.queue import RunMessage, TurnMessage
 from shared.ports.tables import Delete, Index, Item, Key, Page, Put, Table, Update, Write
 from shared.store.orders import orders_of
 from tests.support.fake_platform import FakePlatform, Idempotency
@@ -146,8 +146,8 @@ class WalkRuns(FakeRunQueue):
         super().__init__(clock)
         self._stage = stage
 
-    def send(self, run: Run, *, delay: float = 0.0, again: float | None = None) -> None:
-        self._stage.step("run", run.turn_id, f"in {delay:.0f} s")
+    def send(self, run: RunMessage, *, delay: float = 0.0, again: float | None = None) -> None:
+        self._stage.step("run", run.session_id, f"in {delay:.0f} s")
         super().send(run, delay=delay, again=again)
 
 
@@ -170,9 +170,9 @@ class WalkPlatform(FakePlatform):
         self._stage.step(operation)
         return super()._do(operation, act)
 
-    def _post(self, place: Place, part: Any, key: str) -> str:
+    def _post(self, place: Place, part: Any, key: str, file: str = "", content: bytes = b"") -> str:
         is_new = self._posted(place, key) is None
-        message_id = super()._post(place, part, key)
+        message_id = super()._post(place, part, key, file, content)
         if is_new:
             self._stage.posted(key)
         return message_id

@@ -14,7 +14,7 @@ from functools import partial
 from shared.domain.messages import Message
 from shared.errors import AgentCancelled, AgentError, AgentFailed, AgentUnavailable
 from shared.ports.agents import Listener
-from shared.ports.queue import Run
+from shared.ports.queue import RunMessage
 from shared.ports.tables import Item, Table, Write
 from shared.use_cases.chat.dial_commands import LONGEST_WAIT
 from tests.support.fake_queue import NOW
@@ -290,15 +290,15 @@ class Walk(Functions):
         self._next_sweep = self.clock.now() + MINUTE
         return self.sweep()
 
-    def _take_run(self, waiting: tuple[Run, int]) -> Actor | None:
+    def _take_run(self, waiting: tuple[RunMessage, int]) -> Actor | None:
         run, _ = waiting
         self.runs.waiting.remove(waiting)
         if self._may("hidden", 0.4):
-            self.trace.note("Runs", "HIDES", run.turn_id)
+            self.trace.note("Runs", "HIDES", run.session_id)
             self.runs.waiting.append((run, self.clock.now() + HOUR))
             return None
         if self._may("copy", 0.5):
-            self.trace.note("Runs", "COPIES", run.turn_id)
+            self.trace.note("Runs", "COPIES", run.session_id)
             self.runs.waiting.append((run, self.clock.now() + self._random.choice((0, 0, 5 * SECOND, 100 * SECOND))))
         return self.execute(run)
 

@@ -37,6 +37,14 @@ class _Tools(tuple[str, ...]):
         return super().__contains__(name) and bool(session.strip()) == bool(colon)
 
 
+def send_file(commands: Any) -> None:
+    text = "Send a file to the thread of the agent that works in its directory."
+    command = add_command(commands, "send-file", text, "send_file:send_file", connects=False)
+    add_argument(command, "path", metavar="PATH", completes=FILE, help="a file in the directory of the session")
+    command.add_argument("--caption", metavar="TEXT", help="a few words to go with it")
+    command.add_argument("--session", metavar="ID", help="of several sessions in one directory, this one")
+
+
 def send(commands: Any) -> None:
     send = add_command(commands, "send", "Hand a session over to a chat.", "send:send")
     add_platform(send)

@@ -6,6 +6,7 @@ from handoff_cli.config.file import config_path
 from handoff_cli.config.local_env import data_directory
 from handoff_cli.context import Context
 from handoff_cli.errors import NotAccepted, UsageProblem
+from handoff_cli.own_program import own_program
 from handoff_cli.runner.machine.files import state_directory
 from handoff_cli.service_unit.unit import ServiceUnit
 
@@ -28,7 +29,7 @@ def unit(context: Context) -> ServiceUnit:
     """The runner with the options of this command line. It holds no token: the runner reads the config file."""
     args = context.args
     options = [f"--agent={name}" for name in args.agent or []] + ([f"--name={args.name}"] if args.name else [])
-    command, needed = user_service.program("run", *options)
+    command, needed = own_program("run", *options)
     return ServiceUnit(
         NAME,
         "Handoff runner",

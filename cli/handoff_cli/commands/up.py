@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from handoff_cli.commands.user_service import install, places, program, remove, tell_commands
+from handoff_cli.commands.user_service import install, places, remove, tell_commands
 from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
+from handoff_cli.own_program import own_program
 from handoff_cli.server_program import MAINTAIN, ask, become, options
 from handoff_cli.service_unit.unit import Installed, ServiceUnit
 
@@ -28,7 +29,7 @@ def up(context: Context) -> int:
 def _install(context: Context) -> int:
     prepared = _prepare(context)
     given = {**vars(context.args), "data": prepared["data"]}  # absolute: a service has another environment
-    command, needed = program("up", *options(given, *OPTIONS))
+    command, needed = own_program("up", *options(given, *OPTIONS))
     environment = {**({} if context.args.no_runner else places(context.environ)), **needed}
     unit = ServiceUnit(NAME, "Handoff", command, Path(prepared["data"]), environment, final=(WRONG_USAGE, REFUSED))
     _tell(context, install(context, unit), prepared)

@@ -1,11 +1,8 @@
 """This client as a service of the user: installed, removed, and the messages about it."""
 
 import sys
-import sysconfig
 from collections.abc import Mapping
-from pathlib import Path
 
-import handoff_cli
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError
 from handoff_cli.service_unit.launchd import Launchd
@@ -24,13 +21,6 @@ def places(environ: Mapping[str, str]) -> dict[str, str]:
 def supervisor(environ: Mapping[str, str], platform: str = sys.platform) -> Launchd | Systemd:
     """The supervisor of the user's programs on this machine."""
     return Launchd.of(environ) if platform == "darwin" else Systemd.of(environ)
-
-
-def program(*arguments: str) -> tuple[list[str], dict[str, str]]:
-    """This client as a service starts it: the command, and the variables that it needs in a checkout."""
-    home = Path(handoff_cli.__file__).resolve().parents[1]
-    is_installed = home in {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")}
-    return [sys.executable, "-P", "-m", "handoff_cli", *arguments], {} if is_installed else {"PYTHONPATH": str(home)}
 
 
 def install(context: Context, unit: ServiceUnit) -> Installed:

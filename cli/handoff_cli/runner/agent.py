@@ -1,18 +1,20 @@
 """One native session of the user's agent on this machine: its lock, and the process that has it open."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from handoff_cli.runner.acp.client import Audience, Nobody
-from handoff_cli.runner.acp.connection import Connection
+from handoff_cli.runner.acp.connection import Block, Connection
 from handoff_cli.runner.acp.errors import AgentFailed, SessionBusy, WentCold
 from handoff_cli.runner.acp.options import DIALS, Dial
 from handoff_cli.runner.agents.spec import DoesNotAsk, Installed
 from handoff_cli.runner.machine.locks import Lock
 from handoff_cli.runner.machine.native_file import NativeFile
 from handoff_cli.runner.machine.sessions import HandedOver
+from handoff_cli.runner.outgoing.names import IN_WORDS
+from handoff_cli.runner.outgoing.tool import server_for
 from handoff_cli.runner.runner import Runner
 
 _MINUTE = 60.0
@@ -102,14 +104,16 @@ class Agent:
             if name in DIALS and (dial is None or dial.current != value):
                 self._notes.append(f"does not offer the {name} that you chose any more. Send /{name} for a list.")
 
-    async def prompt(self, text: str, audience: Audience) -> str:
-        """Say this to the agent, and let the audience hear it; returns its stop reason."""
+    async def prompt(self, text: str, audience: Audience, blocks: Sequence[Block] = ()) -> str:
+        """Say this to the agent, with the `blocks` beside it, and let the audience hear it; returns its stop reason."""
         if self._connection is None:
             raise AgentFailed(f"{self.title} has no open session.")
         connection, rest, self._rest = self._connection, self._rest, None
         heard = connection.heard
+        if connection.is_new and self._sends and self.installed.spec.tools == "named":
+            text = f"{IN_WORDS}\n\n{text}"
         try:
-            return await connection.prompt(text, audience)
+            return await connection.prompt(text, audience, blocks)
         except AgentFailed as problem:
             if rest is None or connection.heard != heard:
                 raise
@@ -199,9 +203,9 @@ class Agent:
         """Whether words can be given to it while it answers a prompt."""
         return self._connection is not None and self._connection.steers
 
-    async def steer(self, text: str) -> bool | None:
+    async def steer(self, text: str, blocks: Sequence[Block] = ()) -> bool | None:
         """Give it words while it answers. False: they belong into a prompt; None: that is not known."""
-        return await self._connection.steer(text) if self._connection else False
+        return await self._connection.steer(text, blocks) if self._connection else False
 
     async def end(self, patience: float | None = None) -> None:
         """The process group is gone, and the lock is free. Idempotent.
@@ -228,8 +232,15 @@ class Agent:
         # Each process begins it anew until a first answer is kept: before that the agent may have written nothing.
         self._connection = Connection(spec, process, "" if self._began else self.session.native_id)
         process.note(self._lock, self.session)
-        native_id = await self._connection.open(directory, choices="choices" in self._runner.service.accepts)
+        accepts = self._runner.service.accepts
+        server = server_for(self.session.session_id, self._runner.state) if self._sends else None
+        native_id = await self._connection.open(directory, choices="choices" in accepts, server=server)
         self.session = replace(self.session, native_id=native_id)
+
+    @property
+    def _sends(self) -> bool:
+        """Whether it has a tool to send files."""
+        return self.installed.spec.tools != "no" and "sends" in self._runner.service.accepts
 
     async def _close(self, patience: float | None = None) -> None:
         if self._connection is not None:

@@ -44,8 +44,10 @@ class Channel:
         with suppress(OSError, ValueError, TimeoutError):
             async with asyncio.timeout(_SECONDS):
                 request = json.loads(await reader.readline())
-                verb = self._verbs.get(str(request.get("verb"))) if isinstance(request, dict) else None
-                answer = await verb(request) if verb else {"error": "unknown verb"}
+            verb = self._verbs.get(str(request.get("verb"))) if isinstance(request, dict) else None
+            # A verb takes its own time: some wait for a person.
+            answer = await verb(request) if verb else {"error": "unknown verb"}
+            async with asyncio.timeout(_SECONDS):
                 writer.write(json.dumps(answer).encode() + b"\n")
                 await writer.drain()
         writer.close()

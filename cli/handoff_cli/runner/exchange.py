@@ -12,6 +12,7 @@ from handoff_cli.runner.runner import Runner
 from handoff_cli.runner.wire.verdicts import Answer, Verdict
 
 _ASKED_AT_ONCE = 10
+_SENT_AT_ONCE = 10
 _ASKED_CHARACTERS = 64 * 1024
 _ACKNOWLEDGED_AT_ONCE = 50
 
@@ -50,6 +51,14 @@ class _Asked:
             self.answer.set_result(self.question.chosen(decision) if decision else None)
 
 
+@dataclass(frozen=True)
+class _Sent:
+    """A file on its way to the chat under its number, and who waits for what became of it."""
+
+    body: Json
+    state: "asyncio.Future[Json]"
+
+
 class Exchange:
     """One fence of one turn. `run` is its loop; it raises TurnOver."""
 
@@ -65,6 +74,8 @@ class Exchange:
         self._asked = 0
         self._unsent: dict[int, _Asked] = {}
         self._undecided: dict[int, _Asked] = {}
+        self._files = 0
+        self._sending: dict[int, _Sent] = {}
         self._acknowledged: dict[str, None] = {}
         self._steered: deque[Json] = deque()
         self._known: set[str] = set()
@@ -117,6 +128,23 @@ class Exchange:
         self._held.add(number)
         return f"q{number}", await asked.answer
 
+    def next_file(self) -> int:
+        """The number under which a file is sent; it is the same for a repeat of it."""
+        self._files += 1
+        return self._files
+
+    async def send(self, number: int, about: Json) -> Json:
+        """Have a stored file posted in the thread; returns what became of it, once the service says more than that it waits.
+
+        None of it is done twice for one number. Cancelled, it may still arrive.
+        """
+        sent = self._sending[number] = _Sent({"n": number, **about}, asyncio.get_running_loop().create_future())
+        self._changed.set()
+        try:
+            return await sent.state
+        finally:
+            self._sending.pop(number, None)
+
     def _put(self, question: Question) -> tuple[int, _Asked]:
         self._asked += 1
         body = {"n": self._asked, **question.body()}
@@ -160,6 +188,9 @@ class Exchange:
             body["progress"] = {**self._record.progress(), **shown, **self._later(), "seconds": self.seconds}
         if asks := self._asks():
             body["ask"] = asks
+        if self._sending and not (self._refused and asks):
+            # Until the answer decides it: the service takes each number once.
+            body["send"] = [sent.body for sent in self._sending.values()][: 1 if self._refused else _SENT_AT_ONCE]
         if self._acknowledged:
             body["acknowledged"] = list(self._acknowledged)[:_ACKNOWLEDGED_AT_ONCE]
         return body
@@ -194,13 +225,21 @@ class Exchange:
                 asked.decide(decision)
             if decision["n"] not in self._held:
                 self._acknowledge(f"q{decision['n']}")
+        for one in body.get("sent") or []:
+            if one["state"] != "waiting":
+                self._became(one)
         for word in body["steered"]:
             name = word["id"]
             if name not in self._known:
                 self._known.add(name)
-                self._steered.append({"id": name, "text": word["text"]})
+                self._steered.append({"id": name, "text": word["text"], "files": word.get("files") or []})
                 self._arrived.set()
                 self._seen_version = -1
+
+    def _became(self, outcome: Json) -> None:
+        sent = self._sending.get(outcome["n"])
+        if sent and not sent.state.done():
+            sent.state.set_result(outcome)
 
     def _acknowledge(self, name: str) -> None:
         self._acknowledged[name] = None
@@ -213,12 +252,14 @@ class Exchange:
         if "progress" not in sent:
             for ask in sent.get("ask", []):
                 self._unsent.pop(ask["n"]).decide(None)
+            for send in sent.get("send", []):
+                self._became({"n": send["n"], "state": "rejected", "reason": "the service does not take it"})
 
     async def _pause(self) -> None:
         """At most one request in `events` seconds; sooner than at the limit only if there is something to tell."""
         await self._clock.sleep(self._clock.events)
         waited = self._clock.events
-        is_asking = self._unsent or self._undecided
+        is_asking = self._unsent or self._undecided or self._sending
         limit = self._clock.asking if is_asking else min(self._clock.idle, self._lease / 3)
         while waited < limit and not self._changed.is_set() and not self._has_progress():
             try:

@@ -26,27 +26,33 @@ class Order:
 
     def __init__(self, runner: Runner, order_id: str) -> None:
         self._runner, self._id = runner, order_id
+        self._claim = {"claim_id": uuid.uuid4().hex}
 
-    async def run(self, do: Do) -> None:
-        """Take it, do it and answer. Never raises for what the service or the agent do."""
-        claim = {"claim_id": uuid.uuid4().hex}
-        taken = await self._repeat("take", lambda: self._runner.service.take_order(self._id, claim))
+    async def run(self, do: Do, *, beside: Agent | None = None) -> bool:
+        """Take it, do it and answer. Never raises for what the service or the agent do.
+
+        `beside`: the agent of a turn at work, which may end it meanwhile. False then: it needs another agent.
+        """
+        taken = await self._repeat("take", lambda: self._runner.service.take_order(self._id, self._claim))
         if taken.verdict is not Verdict.GO_ON:
-            return
+            return True
+        if beside is not None and not beside.is_open:
+            return False
         fence, lease = taken.body["fence"], float(taken.body["lease_seconds"])
         renewing = asyncio.create_task(self._renew(fence, lease))
         try:
             async with asyncio.timeout(float(taken.body["ends_in"])):
                 body = await do({**taken.body, "order_id": self._id})
         except TimeoutError:
-            return
+            return True
         finally:
             renewing.cancel()
         if body is None:
-            return
+            return True
         said = {**body, "fence": fence}
         said["digest"] = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         await self._repeat("answer", lambda: self._runner.service.answer_order(self._id, said))
+        return True
 
     async def _renew(self, fence: int, lease: float) -> None:
         while True:
@@ -84,7 +90,7 @@ def set_dial(agent: Agent) -> Do:
                 await agent.open(lambda _: None)
             return await _dial(agent, str(taken["kind"]), str(taken["argument"]))
         except AgentFailed as problem:
-            return refused(str(problem))
+            return refused(f"{problem} Nothing was changed.")
 
     return do
 

@@ -29,7 +29,7 @@ _NO_ANSWER = "no-answer"
 STDIN = 0
 
 Key = tuple[str, str] | str
-"""A native session whose agent may run; or a turn whose result is all that is left of it."""
+"""A native session whose agent may run; a turn whose result is all that is left of it; or a session's orders."""
 
 
 class Program:
@@ -47,7 +47,7 @@ class Program:
         self._warm = Warm(runner)
         self._errands = Errands(runner, list(self._agents))
         self._told_projects: list[str] = []
-        self._channel = Channel(runner.state, {"release": self._release})
+        self._channel = Channel(runner.state, {"release": self._release, "send": runner.live.send})
         self._answered = asyncio.Event()
         self._refused: set[str] = set()
         self._done: dict[str, float] = {}
@@ -172,14 +172,25 @@ class Program:
         if hint.get("kind") == DIFF:
             self._begin(order_id, self._errand(order_id))
             return
-        installed, order = self._agents.get(session.agent), Order(self._runner, order_id)
-        if installed is None:
+        installed, order, key = self._agents.get(session.agent), Order(self._runner, order_id), f"orders {session_id}"
+        if installed is None or key in self._at_work:
+            # One after the other: the last word of the user counts.
             return
         if agent := self._working.get(_key(session)):
             if agent.is_open:
-                self._begin(order_id, order.run(set_dial(agent)))
+                self._begin(key, self._beside_turn(session, installed, order, agent))
         elif _key(session) not in self._at_work:
             self._begin(_key(session), self._locked(session, installed, lambda agent: self._obeyed(order, agent)))
+
+    async def _beside_turn(self, session: HandedOver, installed: Installed, order: Order, agent: Agent) -> None:
+        """Obey with the agent of a turn at work; if it ends with its turn meanwhile, with another one."""
+        if not await order.run(set_dial(agent), beside=agent):
+            while turn := self._at_work.get(_key(session)):
+                await asyncio.wait({turn})
+            work = self._locked(session, installed, lambda agent: self._obeyed(order, agent))
+            await asyncio.wait({self._begin(_key(session), work)})
+        # More of them may follow.
+        self._answered.set()
 
     async def _errand(self, order_id: str) -> None:
         """An order that needs no agent. A turn may wait for it."""
@@ -258,9 +269,10 @@ class Program:
         else:
             self._runner.journal.drop(entry.turn_id)
 
-    def _begin(self, key: Key, work: Coroutine[Any, Any, object]) -> None:
+    def _begin(self, key: Key, work: Coroutine[Any, Any, object]) -> "asyncio.Task[Any]":
         self._at_work[key] = task = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._at_work.pop(key, None))
+        return task
 
     async def _run(self, entry: Entry, agent: Agent | None) -> None:
         key = _key(agent.session) if agent else entry.turn_id

@@ -16,6 +16,7 @@ from handoff_cli.runner.machine.journal import Entry, Journal
 from handoff_cli.runner.machine.locks import Lock
 from handoff_cli.runner.machine.orphans import end_orphan
 from handoff_cli.runner.machine.sessions import HandedOver, Sessions
+from handoff_cli.runner.outgoing.live import LiveTurns
 from handoff_cli.runner.report import Report
 from handoff_cli.runner.settings import Settings
 from handoff_cli.runner.wire.service import RunnerService
@@ -92,6 +93,7 @@ class Runner:
     report: Report
     clock: Clock = field(default_factory=Clock)
     halt: Halt = field(default_factory=Halt)
+    live: LiveTurns = field(default_factory=LiveTurns)
     wall_clock: Callable[[], float] = time.time
     start: Start = AgentProcess.start
     end_orphan: Callable[[Lock, float], bool] = end_orphan

@@ -1,6 +1,7 @@
 """The agent at work on a begun turn, beside the exchange with the service; what ends first decides."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +10,22 @@ from acp import schema
 from handoff_cli.runner.acp.errors import AgentFailed, WentCold
 from handoff_cli.runner.acp.record import Record
 from handoff_cli.runner.agent import Agent
+from handoff_cli.runner.attached import Files
 from handoff_cli.runner.choices import Choices
 from handoff_cli.runner.exchange import Exchange, TurnOver
+from handoff_cli.runner.machine.files import state_directory
 from handoff_cli.runner.machine.journal import Entry
 from handoff_cli.runner.opening import opening
 from handoff_cli.runner.outcome import MAY_HAVE_FINISHED, Outcome, answered, confirmed, failed, stopped
-from handoff_cli.runner.prompts import said_by_user
+from handoff_cli.runner.outgoing.tool import is_own
+from handoff_cli.runner.prompts import already_given, said_by_user
 from handoff_cli.runner.questions.choice import Form
 from handoff_cli.runner.questions.permission import Option, Permission
-from handoff_cli.runner.questions.plan import KEEP_PLANNING, plan_of
+from handoff_cli.runner.questions.plan import Plan, plan_of
 from handoff_cli.runner.questions.shown import shown
 from handoff_cli.runner.results import result_body
 from handoff_cli.runner.runner import Runner
+from handoff_cli.runner.sending import Sending
 from handoff_cli.runner.wire.verdicts import Answer
 from handoff_cli.runner.working_tree import WorkingTree
 
@@ -41,21 +46,30 @@ class Work:
         self._runner, self._agent, self._entry, self._claim = runner, agent, entry, claim
         self._record = Record()
         self._exchange = Exchange(runner, entry, self._record, lease=lease)
+        self._sending = Sending(runner, agent.session, self._exchange, shared=bool(claim.get("shared")))
         self._name = runner.report.name_of(entry.session_id, str(claim.get("title") or ""))
         # A failure is an answer to all claimed words: otherwise they would be offered again, without an end.
         self._given = [word["id"] for word in claim["words"]]
         self._choices = Choices(self._exchange)
+        self._files = Files(runner.service, state_directory(runner.environ), entry.session_id)
         self._unheard = [answer["id"] for answer in claim.get("answers") or ()]
         """Earlier answers in the first prompt: the agent has them once it does anything."""
-        self._doubtful: set[str] = set()
-        """Words that may have reached the agent: it did not say."""
-        self._refused_plan = ""
+        self._doubtful: dict[str, Json] = {}
+        """Words that may have reached the agent: it did not say, or has not answered."""
+        self._refused: Plan | None = None
 
     async def run(self) -> Outcome | Answer | None:
         """An outcome; the answer with which the service ended the turn; None if the next runner goes on with it.
 
         In all cases but an outcome of its own the agent may still be at work.
         """
+        end = await self._until_over()
+        if isinstance(end, Outcome):
+            # What it has heard must not be said to it again, also where it did not answer.
+            self._given += [name for name, word in self._doubtful.items() if await self._is_said(word["text"])]
+        return end
+
+    async def _until_over(self) -> Outcome | Answer | None:
         self._runner.report.say(
             f"{self._name}: {self._agent.title} is at work ({self._claim.get('platform') or 'chat'})"
         )
@@ -64,7 +78,8 @@ class Work:
         stop = asyncio.create_task(self._runner.halt.stopping.wait())
         tasks: set[asyncio.Task[Any]] = {talk, beat, stop}
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=self._time_left())
+            with self._runner.live.turn(self._sending):
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=self._time_left())
             if stop.done() and not talk.done() and not beat.done():
                 await asyncio.wait({talk}, timeout=self._runner.clock.stop * _FINISH_SHARE)
             if talk.done():
@@ -121,16 +136,22 @@ class Work:
         """Ask the user. A request that does not say what would be done is refused."""
         request = self._record.request(call)
         if plan := plan_of(request, options):
+            if plan.whole and (file := await self._sending.keep_text("plan.md", plan.whole)):
+                plan = plan.with_file(file)
             approved: str | None = await self._exchange.ask(plan)
-            self._refused_plan = "" if approved == plan.options.get("allow_once") else KEEP_PLANNING
+            self._refused = None if approved == plan.options.get("allow_once") else plan
             return approved
         seen = shown(request, titles_are_commands=self._agent.installed.spec.titles_are_commands)
         if seen is None:
             return None
-        offered = seen.offered(options, kind=request.kind, for_good=self._runner.settings.allow_always)
+        file = await self._sending.keep_text("question.txt", seen.whole) if seen.whole else ""
+        seen = seen.with_file() if file else seen
+        # Allowed for good, our own tool would go around what the runner asks.
+        for_good = self._runner.settings.allow_always and not is_own(request.title, request.input)
+        offered = seen.offered(options, kind=request.kind, for_good=for_good)
         if not offered:
             return None
-        chosen: str | None = await self._exchange.ask(Permission(seen, request.kind, tuple(offered)))
+        chosen: str | None = await self._exchange.ask(Permission(seen, request.kind, tuple(offered), file))
         return chosen
 
     async def choose(self, form: Form) -> Json | None:
@@ -143,8 +164,9 @@ class Work:
             await self._open()
             stop = await self._begin()
             while word := self._exchange.next_steered():
-                has_it = word["id"] in self._doubtful and await self._is_said(word["text"])
-                stop = stop if has_it else await self._prompt(word["text"])
+                if word["id"] not in self._doubtful or not await self._is_said(word["text"]):
+                    self._doubtful[word["id"]] = word
+                    stop = await self._prompt(word["text"], [word])
                 self._reached(word)
         except AgentFailed as problem:
             self._runner.report.log("agent_failed", turn=self._entry.turn_id, kind=type(problem).__name__)
@@ -152,17 +174,18 @@ class Work:
         finally:
             self._choices.end()
         await self._choices.look_what_was_taken(self._said)
-        return answered(self._record, stop, refused_plan=self._refused_plan)
+        return answered(self._record, stop, refused=self._refused)
 
     async def _begin(self) -> str:
         session = self._agent.session
         try:
-            return await self._prompt(await opening(self._runner, session, self._claim))
+            return await self._prompt(await opening(self._runner, session, self._claim), self._claim["words"])
         except WentCold:
             # It may have taken the words, though it does not answer: another process looks first.
             self._runner.report.log("went_cold", turn=self._entry.turn_id)
             await self._open()
-            return await self._prompt(await opening(self._runner, session, {**self._claim, "native_dirty": True}))
+            again = await opening(self._runner, session, {**self._claim, "native_dirty": True})
+            return await self._prompt(again, self._claim["words"])
 
     async def _open(self) -> None:
         noted = asyncio.create_task(asyncio.to_thread(self._note_files))
@@ -179,10 +202,11 @@ class Work:
         if self._claim.get("kind") == "kickoff" or not tree.has_base:
             tree.note(self._entry.turn_id)
 
-    async def _prompt(self, text: str) -> str:
-        """Prompt the agent, and give it what the user says while it answers."""
+    async def _prompt(self, text: str, words: Sequence[Json]) -> str:
+        """Prompt the agent with the files of those words that are in the text, and give it what the user says meanwhile."""
+        attached = await self._files.of(word for word in words if str(word["text"]).strip() in text)
         self._record.new_prompt()
-        prompt = asyncio.create_task(self._agent.prompt(text, self))
+        prompt = asyncio.create_task(self._agent.prompt(attached.below(text), self, attached.blocks))
         try:
             while self._agent.steers and not prompt.done() and await self._steer(prompt):
                 pass
@@ -198,23 +222,28 @@ class Work:
         word = None if prompt.done() else self._exchange.next_steered()
         if word is None:
             return not prompt.done()
-        is_injected = await self._agent.steer(word["text"])
+        attached = await self._files.of([word])
+        if prompt.done():
+            self._exchange.put_back(word)
+            return False
+        is_injected = await self._agent.steer(attached.below(word["text"]), attached.blocks)
         if is_injected:
             self._record.new_prompt()
             self._reached(word, amid=True)
             return True
         if is_injected is None:
-            self._doubtful.add(word["id"])
+            self._doubtful[word["id"]] = word
         self._exchange.put_back(word)
         return False
 
     def _reached(self, word: Json, *, amid: bool = False) -> None:
+        self._doubtful.pop(word["id"], None)
         self._given.append(word["id"])
         self._exchange.reached(word["id"], amid=amid)
 
     async def _is_said(self, text: str) -> bool:
-        """Whether words stand in the agent's own session."""
-        return any(text.strip() in said for said in await self._said() or ())
+        """Whether these are the last words in the agent's own session."""
+        return already_given([{"text": text}], await self._said() or []) == [True]
 
     async def _said(self) -> list[str] | None:
         session = self._agent.session

@@ -1,6 +1,7 @@
 """The simulator's services to a platform's protocol, with armed faults applied to calls."""
 
 import asyncio
+import math
 import socket
 import struct
 from collections import deque
@@ -11,7 +12,8 @@ from typing import Any
 from aiohttp import web
 
 from local.chats.simulator.deliveries import Deliveries, Event, Policy, Sign
-from local.chats.simulator.faults import Fault, Faults, Kind, Operation
+from local.chats.simulator.faults import DOWNLOADS, Fault, Faults, Kind, Operation
+from local.chats.simulator.files import Wrap, serve
 from local.chats.simulator.people import Person, people_on
 from local.chats.simulator.store import Chat, Store
 from local.chats.spec import LocalChat, SeededChat
@@ -89,6 +91,29 @@ class Backend:
         """Send an event to the webhook; `more` are further fields of `Event`."""
         event = Event(self.name, event_id, body, sign, policy, **{"lane": lane, "url": self.webhook, **more})
         self.deliveries.send(event)
+
+    async def download(
+        self, request: web.Request, file_id: str, media_type: str = "", *, wrap: Wrap | None = None
+    ) -> web.StreamResponse:
+        """Answer a bot's download of a file, or apply the fault that is armed for downloads."""
+
+        async def act(fault: Fault | None = None) -> web.StreamResponse:
+            return await serve(request, self.store.files.content(file_id), media_type, fault, wrap)
+
+        self.record("download", {"file": file_id})
+        fault = self.faults.take(self.name, "download")
+        if fault is None:
+            return await act()
+        self.faults_changed()
+        if fault.kind in DOWNLOADS:
+            return await act(fault)
+        if fault.kind in ("reset", "accept_then_reset"):
+            return _reset(request)
+        if fault.kind == "slow":
+            await asyncio.sleep(fault.seconds)
+            return await act()
+        status = {"rate_limit": 429, "forbidden": 403}.get(fault.kind, 500)
+        return web.Response(status=status, headers={"Retry-After": str(math.ceil(fault.seconds))})
 
     def record(self, name: str, arguments: Mapping[str, Any]) -> None:
         self.calls.append(MadeCall(self.name, name, arguments))

@@ -1,6 +1,8 @@
 """The simulator's own HTTP interface: read the state, write and press as a person, arm faults, delete threads and chats."""
 
+import base64
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -9,9 +11,15 @@ from aiohttp import web
 from local.chats.simulator import snapshot
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import KINDS, OPERATIONS, SECONDS, Fault, Faults
+from local.chats.simulator.files import SAMPLES
 from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.protocol import Wire
 from local.chats.simulator.store import Beside, Chat, NotFound, Store, Thread
+
+_MEDIA_TYPE = re.compile(r"[a-z]+/[A-Za-z0-9.+_-]+(; ?[a-z]+=[A-Za-z0-9_-]+)?")
+_FILE_HEADERS = {"Content-Security-Policy": "default-src 'none'; sandbox", "X-Content-Type-Options": "nosniff"}
+_SAVED = {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}
+_PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 
 
 class Invalid(ValueError):
@@ -30,9 +38,9 @@ class Control:
     def say(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Write as `user` in a chat or in one of its threads, send attachments there, or forward either."""
         backend, wire = self._platform(body)
-        beside, text = _beside(wire, body), body.get("text", "")
-        if not isinstance(text, str) or not (text.strip() or beside.attachments):
-            raise Invalid("text is missing: give the message to write, or attachments")
+        beside, text = self._beside(wire, body), body.get("text", "")
+        if not isinstance(text, str) or not (text.strip() or beside.attachments or beside.files):
+            raise Invalid("text is missing: give the message to write, files, or attachments")
         person = _person(backend, str(body.get("user", "owner")))
         thread_id = _thread_id(body)
         chat, thread = wire.place(str(body.get("chat", "")), thread_id)
@@ -100,13 +108,36 @@ class Control:
         async def show(_: web.Request) -> web.Response:
             return web.json_response(self.state())
 
+        async def show_file(request: web.Request) -> web.Response:
+            """For the page, which shows nothing but pictures; all else is saved."""
+            if (data := self._store.files.content(request.match_info["id"])) is None:
+                raise web.HTTPNotFound
+            kind = next((kind for start, kind in _PICTURES.items() if data.startswith(start)), None)
+            shown = {"Content-Type": kind} if kind and "picture" in request.query else _SAVED
+            return web.Response(body=data, headers={**_FILE_HEADERS, **shown})
+
         return [
             web.get("/state", show),
+            web.get("/files/{id}", show_file),
             web.post("/say", _endpoint(self.say)),
             web.post("/press", _endpoint(self.press)),
             web.post("/faults", _endpoint(self.arm)),
             web.post("/remove", _endpoint(self.remove)),
         ]
+
+    def _beside(self, wire: Wire, body: Mapping[str, Any]) -> Beside:
+        """A kind of attachment that is a file stands for a small file of that kind."""
+        kinds, files, forwarded = body.get("attachments") or [], body.get("files") or [], body.get("forwarded", False)
+        if not isinstance(kinds, list) or not all(kind in wire.attachments for kind in kinds):
+            raise Invalid(f"attachments must be a list of {', '.join(wire.attachments) or 'nothing'}")
+        if forwarded not in (True, False) or (forwarded and not wire.forwards):
+            raise Invalid("forwarded must be true or false, and true only where the platform tells it")
+        if not isinstance(files, list):
+            raise Invalid("files must be a list")
+        given = [*map(_given, files), *((*SAMPLES[kind], kind) for kind in kinds if kind in SAMPLES)]
+        keep = self._store.files.keep
+        kept = tuple(keep(name, media_type, data, kind=kind) for name, media_type, data, kind in given)
+        return Beside(tuple(kind for kind in kinds if kind not in SAMPLES), forwarded, kept)
 
     def _platform(self, body: Mapping[str, Any]) -> tuple[Backend, Wire]:
         name = body.get("platform")
@@ -120,13 +151,15 @@ def _thread_id(body: Mapping[str, Any]) -> str | None:
     return str(body["thread"]) if body.get("thread") not in (None, "", body.get("chat")) else None
 
 
-def _beside(wire: Wire, body: Mapping[str, Any]) -> Beside:
-    kinds, forwarded = body.get("attachments") or [], body.get("forwarded", False)
-    if not isinstance(kinds, list) or not all(kind in wire.attachments for kind in kinds):
-        raise Invalid(f"attachments must be a list of {', '.join(wire.attachments) or 'nothing'}")
-    if forwarded not in (True, False) or (forwarded and not wire.forwards):
-        raise Invalid("forwarded must be true or false, and true only where the platform tells it")
-    return Beside(tuple(kinds), forwarded)
+def _given(file: Any) -> tuple[str, str, bytes, str | None]:
+    """Name, type, bytes and kind of a file of a request."""
+    try:
+        given = file["name"], file["type"], base64.b64decode(file["data"], validate=True), file.get("kind")
+    except (TypeError, ValueError, KeyError, AttributeError):
+        given = None
+    if given and isinstance(given[0], str) and _MEDIA_TYPE.fullmatch(str(given[1])) and given[3] in (None, *SAMPLES):
+        return given
+    raise Invalid("files must be a list of {name, type, data}, with the data in base64")
 
 
 def _check_presence(person: Person, chat: Chat, thread: Thread | None) -> None:

@@ -3,13 +3,29 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-Kind = Literal["rate_limit", "slow", "reset", "accept_then_reset", "forbidden", "server_error", "redeliver"]
-Operation = Literal["send", "edit", "open_thread", "typing", "read"]
+Kind = Literal[
+    "rate_limit",
+    "slow",
+    "reset",
+    "accept_then_reset",
+    "forbidden",
+    "server_error",
+    "redeliver",
+    "cut",
+    "longer",
+    "redirect",
+    "page",
+    "encoded",
+    "gone",
+]
+Operation = Literal["send", "edit", "open_thread", "typing", "read", "upload", "download"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 # The default target of a fault: calls with a visible effect. Typing and reads would consume it unnoticed.
 VISIBLE: frozenset[Operation] = frozenset({"send", "edit", "open_thread"})
+DOWNLOADS: frozenset[Kind] = frozenset({"cut", "longer", "redirect", "page", "encoded", "gone"})
+"""Faults of downloads only."""
 SECONDS: dict[Kind, float] = {"rate_limit": 3.0, "slow": 3.0}
 
 
@@ -26,6 +42,8 @@ class Fault:
     def fits(self, platform: str, operation: Operation) -> bool:
         if platform != self.platform or self.kind == "redeliver":
             return False
+        if self.kind in DOWNLOADS:
+            return operation == "download"
         return operation == self.on if self.on else operation in VISIBLE
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from local.chats.simulator.faults import Fault, Kind, Operation
+from local.chats.simulator.files import SentFile, form_of
 from local.chats.simulator.protocol import Wire
 
 JSON = dict[str, Any]
@@ -88,14 +89,22 @@ class JsonWire(HttpWire):
             raise self.malformed
         return body
 
+    def form_of(self, fields: JSON) -> JSON:
+        """The body in a form, with its files. Raises Refused."""
+        return fields
+
     def _handler(self, listed: Operation, call: Call) -> Callable[[web.Request], Any]:
         async def handle(request: web.Request) -> web.Response:
             try:
                 self.authorize(request)
-                body = self.body_of(await request.text())
+                is_form = request.content_type == "multipart/form-data"
+                body = self.form_of(await form_of(request)) if is_form else self.body_of(await request.text())
             except Refused as refused:
                 return refused.answer()
             name, operation = f"{request.method} {request.path}", self.operation(listed, body)
-            return await self.respond(request, name, operation, body, lambda: call(request, body))
+            shown = {
+                field: value for field, value in body.items() if field != "files" and not isinstance(value, SentFile)
+            }
+            return await self.respond(request, name, operation, shown, lambda: call(request, body))
 
         return handle

@@ -21,7 +21,7 @@ from local.chats.simulator.store import Store
 from local.chats.spec import LocalChat, load
 from local.web_pages import REFUSAL, is_link, is_other_page
 
-MAX_BODY = 8 * 2**20
+MAX_BODY = 160 * 2**20  # an upload, also in base64
 KEPT_CALLS = 2000
 
 

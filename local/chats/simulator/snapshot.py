@@ -7,6 +7,7 @@ from typing import Any
 
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import Fault, Faults
+from local.chats.simulator.files import state_of
 from local.chats.simulator.people import names
 from local.chats.simulator.store import Change, Chat, Message, Store, Thread
 
@@ -18,9 +19,11 @@ def instant(seconds: float) -> str:
 
 
 def message_state(message: Message) -> JSON:
-    """A message; `buttons`, the answers to their presses, `attachments` and `forwarded` only where there are any."""
+    """A message; `files`, `buttons`, the answers to presses, `attachments` and `forwarded` only where there are any."""
     result: JSON = {"id": message.id, "from": message.author, "text": message.text, "at": instant(message.at)}
     result |= {name: message.extra[name] for name in ("attachments", "forwarded") if message.extra.get(name)}
+    if files := message.extra.get("files"):
+        result["files"] = [state_of(file) for file in files]
     if message.buttons:
         result["buttons"] = [{"id": button["id"], "label": button["label"]} for button in message.buttons]
     if message.acknowledged:
@@ -86,6 +89,7 @@ def message_scene(message: Message) -> JSON:
         "edited": message.edited_at is not None,
         "entities": message.extra.get("entities") or [],
         "private": bool(message.extra.get("private")),
+        "files": [{**state_of(file), "id": file["id"]} for file in message.extra.get("files") or ()],
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from local.chats.simulator.files import FileStore
 from local.chats.spec import LocalChat, SeededChat
 
 Button = dict[str, str]
@@ -36,19 +37,25 @@ class Message:
 
 @dataclass(frozen=True)
 class Beside:
-    """What comes with a person's text: attachments by kind, as in shared/domain/attachments.py.
+    """What comes with a person's text: descriptions of files, and other attachments by kind, as in shared/domain/attachments.py.
 
     `forwarded`: the person did not write the text.
     """
 
     attachments: tuple[str, ...] = ()
     forwarded: bool = False
+    files: tuple[dict[str, Any], ...] = ()
 
     @property
     def extra(self) -> dict[str, Any]:
         """What the store keeps of it."""
-        kept = {"attachments": list(self.attachments), "forwarded": self.forwarded}
+        kept = {"attachments": list(self.attachments), "forwarded": self.forwarded, "files": list(self.files)}
         return {name: value for name, value in kept.items() if value}
+
+    def one_by_one(self) -> list["Beside"]:
+        """For platforms that send each in a message of its own."""
+        files = [Beside((), self.forwarded, (file,)) for file in self.files]
+        return [*files, *(Beside((kind,), self.forwarded) for kind in self.attachments)] or [self]
 
 
 PLAIN = Beside()
@@ -106,6 +113,7 @@ class Store:
 
     def __init__(self, platforms: Iterable[LocalChat], clock: Callable[[], float]) -> None:
         self._clock = clock
+        self.files = FileStore(int(clock() * 1000))
         self._chats: dict[tuple[str, str], Chat] = {}
         self._typing: dict[tuple[str, str, str | None], float] = {}
         self._listeners: list[Callable[[Change], None]] = []

@@ -10,7 +10,7 @@ from shared.platforms.slack import SPEC
 SCOPES = (
     *("chat:write", "channels:history", "groups:history", "im:history", "mpim:history"),
     *("channels:read", "groups:read", "im:read", "mpim:read"),
-    *("im:write", "app_mentions:read", "commands"),
+    *("im:write", "app_mentions:read", "files:read", "files:write", "commands"),
 )
 
 

@@ -8,10 +8,10 @@ from xml.sax.saxutils import escape
 from botocore.credentials import Credentials
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
-from local.cloud.endpoint.signatures import SignatureError, verify
+from local.cloud.endpoint.signatures import SignatureError, service_of, verify
 
 # Signing names whose requests the prefix of X-Amz-Target assigns to one moto application.
-CACHED = frozenset({"cloudformation", "dynamodb", "iam", "sqs", "ssm", "sts"})
+CACHED = frozenset({"cloudformation", "dynamodb", "iam", "s3", "sqs", "ssm", "sts"})
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Any], Iterable[bytes]]
@@ -29,7 +29,7 @@ def application_of(account_id: str, credentials: Mapping[str, Credentials]) -> A
             return _refuse(error, environ, start_response)
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = account_id
         target = environ.get("HTTP_X_AMZ_TARGET", "").partition(".")[0]
-        service = environ["HTTP_AUTHORIZATION"].split("/")[3]
+        service = service_of(environ)
         if service not in CACHED:
             return moto(environ, start_response)  # type: ignore[no-any-return] # moto has no types
         if (service, target) not in cache:  # moto looks through its modules on disk for each request

@@ -111,9 +111,11 @@ class _Handler(WSGIRequestHandler):
         for name, value in headers:
             if name.lower() not in ("content-length", "connection", "date", "server"):
                 self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
+        announced = next((value for name, value in headers if name.lower() == "content-length"), None)
+        is_head = self.command == "HEAD"
+        self.send_header("Content-Length", announced if is_head and announced else str(len(body)))
         self.end_headers()
-        if self.command != "HEAD":
+        if not is_head:
             self.wfile.write(body)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815 - names of http.server

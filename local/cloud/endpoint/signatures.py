@@ -2,11 +2,14 @@
 
 import hmac
 import re
+from base64 import b64encode
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
 
-from botocore.auth import SigV4Auth
+from botocore.auth import S3SigV4QueryAuth, SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
@@ -24,8 +27,46 @@ class SignatureError(Exception):
         self.code = code
 
 
+_PRESIGNED = re.compile(
+    r"(?P<key>\w+)/(?P<date>\d{8})/(?P<region>[\w-]+)/(?P<service>s3)/aws4_request",
+)
+
+
+def service_of(environ: Mapping[str, Any]) -> str:
+    """The signing name of a verified request."""
+    return str(environ["HTTP_AUTHORIZATION"]).split("/")[3] if "HTTP_AUTHORIZATION" in environ else "s3"
+
+
+def _verify_presigned(environ: Mapping[str, Any], body: bytes, known: Mapping[str, Credentials]) -> None:
+    """A presigned URL of S3: the signature binds method, path, query and the named headers, for some time."""
+    query = dict(parse_qsl(environ["QUERY_STRING"], keep_blank_values=True))
+    found = _PRESIGNED.fullmatch(query.get("X-Amz-Credential", ""))
+    credentials = known.get(found["key"]) if found else None
+    if found is None or credentials is None or query.get("X-Amz-Security-Token") != credentials.token:
+        raise SignatureError("AccessDenied", "The URL is not signed with credentials of this account.")
+    signature, names = query.pop("X-Amz-Signature", ""), query.get("X-Amz-SignedHeaders", "")
+    request = _signed_part(environ, b"", names)
+    request.url = (
+        f"http://{environ['HTTP_HOST']}{environ['RAW_URI'].partition('?')[0]}?{urlencode(query, quote_via=quote)}"
+    )
+    request.context["timestamp"] = query.get("X-Amz-Date", "")
+    signer = S3SigV4QueryAuth(credentials, found["service"], found["region"])
+    expected = signer.signature(signer.string_to_sign(request, signer.canonical_request(request)), request)
+    if not hmac.compare_digest(expected, signature):
+        raise SignatureError("SignatureDoesNotMatch", "The signature of the URL does not match the request.")
+    began = datetime.strptime(query["X-Amz-Date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    if began + timedelta(seconds=int(query["X-Amz-Expires"])) <= datetime.now(UTC):
+        raise SignatureError("AccessDenied", "Request has expired")
+    checksum = environ.get("HTTP_X_AMZ_CHECKSUM_SHA256")
+    if checksum and checksum != b64encode(sha256(body).digest()).decode():
+        raise SignatureError("BadDigest", "The SHA256 you specified did not match the calculated checksum.")
+
+
 def verify(environ: Mapping[str, Any], body: bytes, known: Mapping[str, Credentials]) -> None:
     """Raise SignatureError unless the WSGI request is signed with one of the known credentials, by access key."""
+    if "X-Amz-Signature=" in environ.get("QUERY_STRING", ""):
+        _verify_presigned(environ, body, known)
+        return
     found = _AUTHORIZATION.fullmatch(environ.get("HTTP_AUTHORIZATION", ""))
     if found is None:
         raise SignatureError("MissingAuthenticationToken", "The request is not signed with Signature Version 4.")

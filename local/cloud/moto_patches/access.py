@@ -88,5 +88,13 @@ def _authenticate_and_authorize_action(self: Any, *_: Any, **__: Any) -> None:
         access.check(self)
 
 
+def _authenticate_and_authorize_s3_action(
+    self: Any, bucket_name: str | None = None, key_name: str | None = None
+) -> None:
+    self.s3_object = "/".join(filter(None, (bucket_name, key_name)))
+    _authenticate_and_authorize_action(self)
+
+
 def apply() -> None:
+    ActionAuthenticatorMixin._authenticate_and_authorize_s3_action = _authenticate_and_authorize_s3_action
     ActionAuthenticatorMixin._authenticate_and_authorize_action = _authenticate_and_authorize_action

@@ -3,6 +3,7 @@
 # ruff: noqa: SLF001 - reads the internals of moto
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -76,6 +77,22 @@ def _sqs(response: Any) -> Iterable[Permission]:
     yield f"sqs:{action}", response._determine_resource()
 
 
+IN_S3 = {
+    "HeadObject": "GetObject",
+    "ListObjects": "ListBucket",
+    "ListObjectsV2": "ListBucket",
+    "DeleteObjects": "DeleteObject",
+}
+"""What S3 calls an action in a policy, where that is not the name of the operation."""
+
+
+def _s3(response: Any) -> Iterable[Permission]:
+    action, name = response._get_action(), response.s3_object
+    keys = re.findall(rb"<Key>([^<]+)</Key>", response.raw_body or b"") if action == "DeleteObjects" else []
+    for resource in [f"{name}/{key.decode()}" for key in keys] or [name]:
+        yield f"s3:{IN_S3.get(action, action)}", f"arn:aws:s3:::{resource}"
+
+
 def _ssm(response: Any) -> Iterable[Permission]:
     body = _body(response)
     names = body.get("Names") or [body.get("Path") or body.get("Name") or body.get("ResourceId") or "*"]
@@ -95,6 +112,7 @@ def _body(response: Any) -> dict[str, Any]:
 BY_SERVICE: dict[str, Callable[[Any], Iterable[Permission]]] = {
     "dynamodb": _dynamodb,
     "dynamodbstreams": _streams,
+    "s3": _s3,
     "sqs": _sqs,
     "ssm": _ssm,
 }

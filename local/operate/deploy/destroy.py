@@ -88,7 +88,7 @@ class Destroy:
         if self.delete_data:
             code = f"{len(left.code)} uploaded files of code" if left.code else ""
             gone = [*left.names(), *filter(None, [code])]
-            lost = "All sessions and transcripts are lost." if left.tables else "No table is among it."
+            lost = "All sessions, transcripts and files are lost." if left.tables else "No table is among it."
             talk.say(f"With --delete-data also: {', '.join(gone) or 'nothing'}. {lost}")
             refused = (
                 f"To delete the data without a question: handoff destroy {self.settings.options} --delete-data --yes"
@@ -99,7 +99,9 @@ class Destroy:
             ):
                 raise Stopped("Nothing was removed.")
             return
-        talk.say("Tables and queues are kept, with all data, and cost little. --delete-data removes them as well.")
+        talk.say(
+            "Tables, queues and files are kept, with all data, and cost little. --delete-data removes them as well."
+        )
         refused = "Repeat the command with --yes, or at a terminal. Nothing was removed."
         if is_there and not talk.confirm("Remove it? [y/N] ", refused=refused):
             raise Stopped("Nothing was removed.")

@@ -1,6 +1,6 @@
-"""Tables, queues, secrets and code that outlive a stack: found and deleted only where a mark shows that they are its own."""
+"""Tables, queues, files, secrets and code that outlive a stack: deleted only where a mark shows that they are its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,13 +13,19 @@ from local.operate.deploy.bucket import Bucket
 from local.operate.deploy.owner import Owner, owner_of
 from local.operate.deploy.problems import Stopped, code_of
 from local.operate.deploy.stacks import StackState, describe
-from local.operate.deploy.template import QUEUE, TABLE
+from local.operate.deploy.template import BUCKET, QUEUE, TABLE
 
 KEPT = "DELETE_SKIPPED"
 _MADE_BY = "handoff:stack-id"
-"""The tag that the template gives to tables and queues. CloudFormation's own tags are not set on tables, and a table that was
+"""The tag that the template gives to tables, queues and the bucket.
+
+CloudFormation's own tags are not set on tables, and a table that was
 restored from a backup has no tags."""
-_BY_HAND = {TABLE: "aws dynamodb delete-table --table-name", QUEUE: "aws sqs delete-queue --queue-url"}
+_BY_HAND = {
+    TABLE: "aws dynamodb delete-table --table-name",
+    QUEUE: "aws sqs delete-queue --queue-url",
+    BUCKET: "aws s3 rb --force",
+}
 _GONE = frozenset(
     {
         "ResourceNotFoundException",
@@ -33,34 +39,36 @@ _GONE = frozenset(
 
 @dataclass
 class Left:
-    """Physical ids; those of tables and queues with the id of the stack that made them.
+    """Physical ids; those of tables, queues and buckets with the id of the stack that made them.
 
-    `doubtful` are tables and queues without the mark, with the command that deletes one by hand. `notes` name what was found
+    `doubtful` are those without the mark, with the command that deletes one by hand. `notes` name what was found
     beside it and is left alone, each in a sentence.
     """
 
     tables: dict[str, str] = field(default_factory=dict)
     queues: dict[str, str] = field(default_factory=dict)
+    buckets: dict[str, str] = field(default_factory=dict)
     secrets: list[str] = field(default_factory=list)
     code: list[str] = field(default_factory=list)
     doubtful: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.tables or self.queues or self.secrets or self.code)
+        return bool(self.tables or self.queues or self.buckets or self.secrets or self.code)
 
     def without(self, deleted: "Left") -> "Left":
         """The rest: a queue is seen for a minute after it was deleted."""
         return Left(
             {name: by for name, by in self.tables.items() if name not in deleted.tables},
             {name: by for name, by in self.queues.items() if name not in deleted.queues},
+            {name: by for name, by in self.buckets.items() if name not in deleted.buckets},
             [name for name in self.secrets if name not in deleted.secrets],
             [key for key in self.code if key not in deleted.code],
         )
 
     def names(self) -> list[str]:
         """All but the code, whose names tell nobody anything."""
-        return [*self.tables, *self.queues, *self.secrets]
+        return [*self.tables, *self.queues, *self.buckets, *self.secrets]
 
 
 @dataclass
@@ -101,24 +109,36 @@ class LeftBehind:
         deletions: list[tuple[str, Callable[[], Any]]] = [
             *((one, partial(self._delete_table, one, by)) for one, by in left.tables.items()),
             *((one, partial(self._delete_queue, one, by)) for one, by in left.queues.items()),
+            *((one, partial(self._delete_bucket, one, by)) for one, by in left.buckets.items()),
             *((one, partial(account.ssm.delete_parameter, Name=one)) for one in left.secrets),
         ]
         failed: list[str] = []
         for name, delete in deletions:
             try:
                 delete()
+            except _Unmarked:
+                failed.append(f"{name} (it does not carry the mark any more)")
             except ClientError as error:
                 if code_of(error) not in _GONE:
                     failed.append(f"{name} ({error})")
         return [*failed, *self._delete_code(left.code)]
 
     def _delete_table(self, table: str, made_by: str) -> None:
-        if (self._tags_of_table(table) or {}).get(_MADE_BY) == made_by:
+        if _has_mark(self._tags_of_table(table), made_by):
             self.account.dynamodb.delete_table(TableName=table)
 
     def _delete_queue(self, queue: str, made_by: str) -> None:
-        if (self._tags_of_queue(queue) or {}).get(_MADE_BY) == made_by:
+        if _has_mark(self._tags_of_queue(queue), made_by):
             self.account.sqs.delete_queue(QueueUrl=queue)
+
+    def _delete_bucket(self, bucket: str, made_by: str) -> None:
+        """With all that is in it. A function that still runs may add a file: then a repeated run deletes it."""
+        s3, owned = self.account.s3, {"Bucket": bucket, "ExpectedBucketOwner": self.account.number}
+        if not _has_mark(self._tags_of_bucket(bucket), made_by):
+            return
+        while keys := s3.list_objects_v2(**owned).get("Contents", []):
+            s3.delete_objects(**owned, Delete={"Objects": [{"Key": one["Key"]} for one in keys], "Quiet": True})
+        s3.delete_bucket(**owned)
 
     def _delete_code(self, keys: list[str]) -> list[str]:
         bucket = Bucket(self.account)
@@ -135,9 +155,10 @@ class LeftBehind:
                     yield found
 
     def _resources(self, left: Left, stack_id: str, is_wanted: Callable[[str], bool], *, is_own: bool = True) -> None:
-        for kind, physical in self._tables_and_queues(stack_id, is_wanted):
-            tags = self._tags_of_table(physical) if kind == TABLE else self._tags_of_queue(physical)
-            own = left.tables if kind == TABLE else left.queues
+        look = {TABLE: self._tags_of_table, QUEUE: self._tags_of_queue, BUCKET: self._tags_of_bucket}
+        owns = {TABLE: left.tables, QUEUE: left.queues, BUCKET: left.buckets}
+        for kind, physical in self._with_data(stack_id, is_wanted):
+            tags, own = look[kind](physical), owns[kind]
             if tags is None:
                 continue
             if is_own and tags.get(_MADE_BY) == stack_id:
@@ -145,13 +166,13 @@ class LeftBehind:
             else:
                 left.doubtful[physical] = _BY_HAND[kind]
 
-    def _tables_and_queues(self, stack_id: str, is_wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+    def _with_data(self, stack_id: str, is_wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
         pages = self.account.cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack_id)
         try:
             for page in pages:
                 for one in page["StackResourceSummaries"]:
                     physical = one.get("PhysicalResourceId")
-                    if physical and one["ResourceType"] in (TABLE, QUEUE) and is_wanted(one["ResourceStatus"]):
+                    if physical and one["ResourceType"] in (TABLE, QUEUE, BUCKET) and is_wanted(one["ResourceStatus"]):
                         yield one["ResourceType"], physical
         except ClientError as error:
             if code_of(error) != "ValidationError":  # a stack that was never created has none
@@ -237,3 +258,28 @@ class LeftBehind:
             if code_of(error) in _GONE:
                 return None
             raise
+
+    def _tags_of_bucket(self, bucket: str) -> dict[str, str] | None:
+        """None if there is no such bucket."""
+        try:
+            owned = {"Bucket": bucket, "ExpectedBucketOwner": self.account.number}
+            return {one["Key"]: one["Value"] for one in self.account.s3.get_bucket_tagging(**owned)["TagSet"]}
+        except ClientError as error:
+            if code_of(error) == "NoSuchTagSet":
+                return {}
+            if code_of(error) in _GONE:
+                return None
+            raise
+
+
+class _Unmarked(Exception):
+    """It was marked when it was listed."""
+
+
+def _has_mark(tags: Mapping[str, str] | None, made_by: str) -> bool:
+    """False if it is gone. Raises _Unmarked."""
+    if tags is None:
+        return False
+    if tags.get(_MADE_BY) != made_by:
+        raise _Unmarked
+    return True

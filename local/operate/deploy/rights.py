@@ -11,6 +11,8 @@ _TAGS = "TagResource UntagResource"
 _FUNCTIONS = "arn:aws:lambda:{region}:{account}:function:{stack}-*"
 _ROLES = "arn:aws:iam::{account}:role/{stack}-*"
 _TABLES = "arn:aws:dynamodb:{region}:{account}:table/{stack}-*"
+_BUCKETS = "arn:aws:s3:::{lower}-filesbucket-*"
+"""CloudFormation names a bucket for its stack in lower case."""
 _TOPICS = "arn:aws:sns:{region}:{account}:{stack}-*"
 _SECRETS = "arn:aws:ssm:{region}:{account}:parameter{prefix}"
 
@@ -48,6 +50,18 @@ BY_TYPE: Mapping[str, Sequence[Needs]] = {
             "DescribeContributorInsights DescribeKinesisStreamingDestination GetResourcePolicy",
         ),
     ],
+    "AWS::S3::Bucket": [
+        Needs(
+            "s3",
+            [_BUCKETS],
+            "CreateBucket DeleteBucket ListBucket GetBucketTagging PutBucketTagging "
+            "GetBucketPublicAccessBlock PutBucketPublicAccessBlock GetEncryptionConfiguration PutEncryptionConfiguration "
+            "GetBucketOwnershipControls PutBucketOwnershipControls GetLifecycleConfiguration PutLifecycleConfiguration",
+        ),
+        # `handoff destroy --delete-data` empties it, and the program for users removes a user's files.
+        Needs("s3", [f"{_BUCKETS}/*"], "DeleteObject"),
+    ],
+    "AWS::S3::BucketPolicy": [Needs("s3", [_BUCKETS], "GetBucketPolicy PutBucketPolicy DeleteBucketPolicy")],
     "AWS::SQS::Queue": [
         Needs(
             "sqs",
@@ -203,7 +217,14 @@ ITSELF = (
 def policy(kinds: Iterable[str], *, stack: str, account: str, region: str, prefix: str) -> dict[str, Any]:
     """A policy for one stack in one account and region. Raises KeyError for a type that is not known here."""
     bucket = bucket_name(account, region)
-    names = {"stack": stack, "account": account, "region": region, "prefix": prefix, "bucket": bucket}
+    names = {
+        "stack": stack,
+        "account": account,
+        "region": region,
+        "prefix": prefix,
+        "bucket": bucket,
+        "lower": stack.lower(),
+    }
     needs = (*ITSELF, *(need for kind in sorted(set(kinds)) for need in BY_TYPE[kind]))
     return {"Version": "2012-10-17", "Statement": _merged(need.statement(names) for need in needs)}
 

@@ -15,6 +15,7 @@ Template = dict[str, Any]
 PATH = Path(__file__).with_name("template.json")
 """template.yaml, translated from SAM by `make template`: what the tests deploy is what AWS gets, and no macro runs there."""
 FUNCTION, TABLE, QUEUE = "AWS::Lambda::Function", "AWS::DynamoDB::Table", "AWS::SQS::Queue"
+BUCKET = "AWS::S3::Bucket"
 RELEASE = "Release"
 """An output that names the version and the code, so that `handoff doctor` can compare."""
 

@@ -9,10 +9,14 @@ from pathlib import Path
 from local.console import Console
 from local.server.directory import SIMULATED, DataDirectory, InUse, Unusable
 from shared.sqlite.backup import back_up, restore
+from shared.sqlite.files import copy_files
 
 
 def back_up_to(asked: argparse.Namespace, console: Console) -> int:
-    """Write one consistent copy of the database, whether the service runs or not. Raises Unusable, DataFileError."""
+    """Write a consistent copy of the database, and of the files beside it, also while the service runs.
+
+    Raises Unusable, DataFileError.
+    """
     directory = DataDirectory.at(asked.data)
     target: Path = asked.file.expanduser().absolute()
     if not directory.database.exists():
@@ -30,6 +34,8 @@ def back_up_to(asked: argparse.Namespace, console: Console) -> int:
         )
     except FileExistsError:
         raise Unusable(f"{target} exists. Nothing was written. Choose another name, or add --force.") from None
+    # After the database: each file that the copy names was there when it was made.
+    files = copy_files(directory.files, _files_of(target))
     size, secrets = target.stat().st_size, _secrets_in(target)
     held = f"secrets: {', '.join(secrets)}" if secrets else "no token of a bot and no key of an agent"
     content = (
@@ -37,6 +43,8 @@ def back_up_to(asked: argparse.Namespace, console: Console) -> int:
         f"answer; {held}. Not in it: settings, env, log, simulated chats."
     )
     lines = [f"Saved {size / 1e6:.1f} MB in {target}.", content]
+    if files:
+        lines.append(f"Files of the chats, {files / 1e6:.1f} MB, are in {_files_of(target)}: keep both together.")
     if target.stat().st_mode & 0o077:
         lines.append("Its disk knows no permissions: other users who can reach it can read it.")
     return console.done({"file": str(target), "bytes": size, "secrets": secrets}, "\n".join(lines))
@@ -51,6 +59,7 @@ def restore_from(asked: argparse.Namespace, console: Console) -> int:
     directory.create()
     try:
         with directory.locked():
+            copy_files(_files_of(source), directory.files)  # before the database that names them
             kept = restore(source, directory.database, progress=lambda part: console.progress(f"Copied {part:.0%} …"))
     except InUse:
         raise InUse(
@@ -63,6 +72,11 @@ def restore_from(asked: argparse.Namespace, console: Console) -> int:
     program = os.environ.get("HANDOFF_PROG") or "handoff"
     lines.append(f"Start the service: {program} up. It takes up what was under way when the backup was made.")
     return console.done({"data": str(directory.path), "kept": str(kept) if kept else None}, "\n".join(lines))
+
+
+def _files_of(backup: Path) -> Path:
+    """The directory beside a backup that has the files."""
+    return backup.with_name(f"{backup.name}.files")
 
 
 def _secrets_in(path: Path) -> list[str]:

@@ -8,6 +8,7 @@ from shared.agents.attempts import ProviderBusy, ServerAgent
 from shared.agents.bedrock.answers import BUSY, error_of, read_answer, refuses_to_stream
 from shared.agents.bedrock.messages import to_converse
 from shared.agents.cancelling import Opened, cancellable
+from shared.agents.pictures import pictures_of
 from shared.agents.transcript.conversation import Conversation
 from shared.aws.bedrock import Bedrock, ConverseFailed
 from shared.errors import AgentFailed
@@ -27,11 +28,13 @@ class BedrockAgent(ServerAgent):
 
     def asking(self, turn: TurnInput) -> Callable[[Conversation], str]:
         """The model streams its answer if there is progress to show."""
-        if not self._settings.agent_model:
+        model = turn.model or self._settings.agent_model
+        if not model:
             raise AgentFailed(NO_MODEL)
 
         def ask(given: Conversation) -> str:
-            request = {"modelId": self._settings.agent_model, **to_converse(given)}
+            pictures = pictures_of(given, turn, sees=self._settings.agent_sees)
+            request = {"modelId": model, **to_converse(given, pictures)}
             try:
                 return read_answer(self._ask(request, turn))
             except ConverseFailed as error:

@@ -1,18 +1,22 @@
 """A conversation in the wire format of Bedrock's Converse."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from shared.agents.transcript.conversation import Conversation, Entry
 
+NO_PICTURES: Mapping[str, bytes] = MappingProxyType({})
 
-def to_converse(conversation: Conversation) -> dict[str, Any]:
-    """`messages`, `system` and `toolConfig`, without empty ones.
+
+def to_converse(conversation: Conversation, pictures: Mapping[str, bytes] = NO_PICTURES) -> dict[str, Any]:
+    """`messages`, `system` and `toolConfig`, without empty ones; `pictures` by the ids of their files.
 
     Converse has two roles: a tool's result is a block of the user, in one message with the user's next text.
     """
     messages: list[dict[str, Any]] = []
     for entry in conversation.entries:
-        _add(messages, entry.role, _said(entry))
+        _add(messages, entry.role, _said(entry, pictures))
         _add(messages, "user", [_result(call.id, call.result) for call in entry.calls])
     request: dict[str, Any] = {"messages": messages}
     if conversation.instructions:
@@ -29,12 +33,17 @@ def _add(messages: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]
         messages.append({"role": role, "content": blocks})
 
 
-def _said(entry: Entry) -> list[dict[str, Any]]:
+def _said(entry: Entry, pictures: Mapping[str, bytes]) -> list[dict[str, Any]]:
     text = [{"text": entry.text}] if entry.text.strip() else []
     uses = [
         {"toolUse": {"toolUseId": call.id, "name": call.name, "input": dict(call.arguments)}} for call in entry.calls
     ]
-    return text + uses
+    seen = [
+        {"image": {"format": file.media_type.removeprefix("image/"), "source": {"bytes": pictures[file.id]}}}
+        for file in entry.files
+        if file.id in pictures
+    ]
+    return text + seen + uses
 
 
 def _result(call_id: str, result: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from shared.agents.http_client import HttpClient, agent_key
 from shared.agents.openai.answers import read_completion, refuses_to_stream
 from shared.agents.openai.messages import to_openai
 from shared.agents.openai.stream import CompletionStream
+from shared.agents.pictures import pictures_of
 from shared.agents.transcript.conversation import Conversation
 from shared.errors import AgentFailed
 from shared.ports.agents import TurnInput
@@ -30,14 +31,15 @@ class OpenAIAgent(ServerAgent):
 
     def asking(self, turn: TurnInput) -> Callable[[Conversation], str]:
         """The model streams its answer if there is progress to show."""
-        model, progress = self._settings.agent_model, turn.progress
+        model, progress = turn.model or self._settings.agent_model, turn.progress
         if not model:
             raise AgentFailed(NO_MODEL)
         key = agent_key(self._secrets)
         headers = {"authorization": f"Bearer {key}"} if key else {}
 
         def ask(given: Conversation) -> str:
-            body = {"model": model, "messages": to_openai(given)}
+            pictures = pictures_of(given, turn, sees=self._settings.agent_sees)
+            body = {"model": model, "messages": to_openai(given, pictures=pictures)}
             stream = CompletionStream(progress) if progress and self._may_stream else None
             asked = {**body, "stream": True} if stream else body
             answer = self._client.post(turn, self._url, json.dumps(asked).encode(), headers, stream)

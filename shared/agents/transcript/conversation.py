@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from shared.domain.files import StoredFile
+
 
 @dataclass(frozen=True)
 class Call:
@@ -29,6 +31,7 @@ class Entry:
     text: str
     calls: tuple[Call, ...] = ()
     messages: int = 1
+    files: tuple[StoredFile, ...] = ()
 
 
 @dataclass(frozen=True)

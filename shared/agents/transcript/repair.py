@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from shared.agents.transcript.conversation import Call, Entry
+from shared.domain.files import StoredFile, files_of
 from shared.domain.messages import Message, whole
 
 NO_RESULT = "(no result: the call was interrupted)"
@@ -23,6 +24,7 @@ class _Draft:
     calls: list[Mapping[str, Any]] = field(default_factory=list)
     results: dict[int, str] = field(default_factory=dict)
     messages: int = 1
+    files: tuple[StoredFile, ...] = ()
 
 
 def repair(messages: Sequence[Message]) -> tuple[str, list[Entry]]:
@@ -45,7 +47,8 @@ def repair(messages: Sequence[Message]) -> tuple[str, list[Entry]]:
             waiting |= {str(call["id"]): (draft, at) for at, call in enumerate(draft.calls) if call.get("id")}
             drafts.append(draft)
         else:
-            drafts.append(_Draft("user", f"[System] {text}" if message["role"] == "system" and text.strip() else text))
+            said = f"[System] {text}" if message["role"] == "system" and text.strip() else text
+            drafts.append(_Draft("user", said, files=tuple(files_of(message))))
     return system, _entries(drafts)
 
 
@@ -68,7 +71,7 @@ def _entries(drafts: Sequence[_Draft]) -> list[Entry]:
             name, arguments = _function(call)
             calls.append(Call(_call_id(number), name, arguments, draft.results.get(at, NO_RESULT)))
         if calls or draft.text.strip():
-            entries.append(Entry(draft.role, draft.text, tuple(calls), draft.messages))
+            entries.append(Entry(draft.role, draft.text, tuple(calls), draft.messages, draft.files))
     return entries
 
 

@@ -87,7 +87,8 @@ def _alternate(entries: Iterable[Entry]) -> list[Entry]:
         if merged and merged[-1].role == entry.role and not merged[-1].calls:
             before = merged.pop()
             text = "\n\n".join(filter(str.strip, (before.text, entry.text)))
-            merged.append(replace(entry, text=text, messages=before.messages + entry.messages))
+            files = (*before.files, *entry.files)
+            merged.append(replace(entry, text=text, messages=before.messages + entry.messages, files=files))
         else:
             merged.append(entry)
     if not merged or merged[0].role == "assistant":

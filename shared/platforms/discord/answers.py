@@ -22,7 +22,10 @@ _SERVER_CHANNEL = {
     "permission_overwrites?": [{"id": _ID, "allow": _BITS, "deny": _BITS}],
 }
 _DIRECT_CHANNEL = {**_ANY_CHANNEL, "recipients": [_WITH_ID]}
+_FILES = {"attachments?": [{"id": _ID, "url": str}]}
 _MESSAGE = {
+    **_FILES,
+    "message_snapshots?": [{"message": _FILES}],
     "id": _ID,
     "author": _WITH_ID,
     "content": str,

@@ -93,6 +93,11 @@ class DiscordDiagnosis(Diagnosis):
             self.bad("thread", f"At home the bot lacks the permissions: {', '.join(lacking)}.", fix)
         else:
             self.good("thread", "The bot may open threads at home, and write in them.")
+        if held & permissions.ATTACH_FILES:
+            self.good("files", "The bot may post files at home.")
+        else:
+            fix = "Give the bot's role the permission Attach Files, or invite the bot again with the link of handoff setup."
+            self.bad("files", "The bot may not post files at home: it lacks the permission Attach Files.", fix)
 
     def _ask(self, path: str, **ids: Any) -> Any:
         return self.api.call("GET", path, seconds=self.left, **ids)

@@ -8,6 +8,7 @@ from typing import Any
 
 from shared.domain.attachments import OTHER, counted, kind_of_media
 from shared.domain.commands import COMMANDS
+from shared.domain.files import ChatFile
 from shared.domain.messages import whole
 from shared.domain.routes import Place
 from shared.platforms.discord import SPEC
@@ -61,19 +62,27 @@ def _message(message: Mapping[str, Any], *, direct: bool) -> Parsed:
     text = _without_mention(message["content"], message.get("mentions", ()))
     forwards = [snapshot["message"] for snapshot in message.get("message_snapshots") or ()]
     forwarded = "\n\n".join(filter(None, ((forward.get("content") or "").strip() for forward in forwards)))
+    files = tuple(file for part in (message, *forwards) for file in _files(part, message["id"]))
     kinds = [kind for part in (message, *forwards) for kind in _kinds(part)]
-    if forwards and not (forwarded or kinds):
+    if forwards and not (forwarded or files or kinds):
         kinds = [OTHER]
-    if not (text or forwarded or kinds):
+    if not (text or forwarded or files or kinds):
         return Parsed(ignored="a message without text")
     inbound = _inbound(message, author, text, private=direct)
-    return Parsed((replace(inbound, forwarded=forwarded, attachments=counted(kinds)),))
+    return Parsed((replace(inbound, forwarded=forwarded, attachments=counted(kinds), files=files),))
+
+
+def _files(part: Mapping[str, Any], message_id: str) -> Iterator[ChatFile]:
+    """Files by message and attachment: addresses of files end after a day, and the message has new ones."""
+    is_voice = bool((part.get("flags") or 0) & _IS_VOICE_MESSAGE)
+    for file in part.get("attachments") or ():
+        media_type = file.get("content_type") or ""
+        kind = "voice" if is_voice else kind_of_media(media_type)
+        reference = f"{_in_order(message_id).lstrip('0')}/{_in_order(file['id']).lstrip('0')}"
+        yield ChatFile(kind, reference, file.get("filename") or "", media_type, file.get("size"))
 
 
 def _kinds(message: Mapping[str, Any]) -> Iterator[str]:
-    is_voice = bool((message.get("flags") or 0) & _IS_VOICE_MESSAGE)
-    for file in message.get("attachments") or ():
-        yield "voice" if is_voice else kind_of_media(file.get("content_type"))
     for _ in message.get("sticker_items") or ():
         yield "sticker"
     if message.get("poll"):

@@ -1,20 +1,28 @@
 """Discord's REST API through discord.py, without its Gateway and its sleeping on rate limits."""
 
 import asyncio
+import json
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import aiohttp
 import discord
 from discord.http import HTTPClient, Ratelimit, Route
 
+from shared.domain.files import ChatFile, OutFile
 from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited, Rejected
+from shared.platforms.aiohttp_uploads import FilePayload
 from shared.platforms.answers import check, fits
 from shared.platforms.discord.answers import ME, REFUSAL, SHAPES
 from shared.platforms.discord.attempts import Attempt, traced
 from shared.platforms.discord.errors import refusal
+from shared.platforms.downloads import Source, check_size, download, origins, reference_of
+from shared.platforms.http_api import new_client
 from shared.platforms.loop import run
+from shared.platforms.uploads import SECONDS as UPLOAD_SECONDS
+from shared.platforms.uploads import FileReader, posted_name
 
 # At DEBUG discord.py logs whole requests and answers, which contain messages.
 logging.getLogger("discord").setLevel(logging.INFO)
@@ -25,6 +33,7 @@ Body = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 # Shorter than Discord's: after a container was frozen, an old connection may be closed.
 _KEEP_ALIVE_SECONDS = 10
 _CONNECT_SECONDS = 5
+_FILES_URLS = ("https://cdn.discordapp.com", "https://media.discordapp.net")
 
 
 class _Http(HTTPClient):
@@ -51,16 +60,26 @@ class DiscordHttp:
         self._logging_in: asyncio.Lock | None = None
         self.me = ""
 
-    async def call(self, method: str, path: str, body: Body | None = None, *, params: Any = None, **ids: str) -> Any:
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Body | None = None,
+        *,
+        params: Any = None,
+        file: OutFile | None = None,
+        **ids: str,
+    ) -> Any:
         """One REST call: `path` has placeholders such as `{channel_id}`, `ids` their values. Raises PlatformErrors.
 
-        Returns the parsed answer, which is of its shape in answers.py.
+        Returns the parsed answer, which is of its shape in answers.py. With a `file`, a form with both.
         """
         now = asyncio.get_running_loop().time
-        deadline, patience = now() + self._limit, self._patience
+        deadline, patience = now() + (UPLOAD_SECONDS if file else self._limit), self._patience
         while True:
             try:
-                return await self._once(method, path, body, params, ids, seconds=deadline - now())
+                given = {"json": body} if file is None else {"form": _form(body, file)}
+                return await self._once(method, path, given, params, ids, seconds=deadline - now())
             except RateLimited as limited:
                 if limited.after > min(patience, (deadline - now()) / 2):
                     raise
@@ -74,13 +93,12 @@ class DiscordHttp:
             self._http = None
 
     async def _once(
-        self, method: str, path: str, body: Body | None, params: Any, ids: Mapping[str, str], *, seconds: float
+        self, method: str, path: str, content: Mapping[str, Any], params: Any, ids: Mapping[str, str], *, seconds: float
     ) -> Any:
         attempt = Attempt(method)
         timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
         given: dict[str, Any] = {"trace_request_ctx": attempt, "timeout": timeout}
-        if body is not None:
-            given["json"] = body
+        given |= {name: value for name, value in content.items() if value is not None}
         if params is not None:
             given["params"] = params
         shape = SHAPES[f"{method} {path}"]
@@ -128,12 +146,34 @@ class DiscordHttp:
         return http
 
 
+def _form(body: Body | None, file: OutFile) -> list[dict[str, Any]]:
+    """The parts of a form for discord.py."""
+    part = {"name": "files[0]", "value": FilePayload(FileReader(file)), "filename": posted_name(file.name)}
+    return [{"name": "payload_json", "value": json.dumps(body)}, part]
+
+
 class Api:
     """DiscordHttp for synchronous code. Every method blocks, and may be called from several threads."""
 
     def __init__(self, url: str, token: str, *, limit: float, patience: float) -> None:
         self.http = DiscordHttp(url, token, limit=limit, patience=patience)
         self._limit = limit
+        self._files = new_client(url)
+        # Addresses of files are signed: whoever has one may read the file, and no token is sent.
+        is_discord = (urlsplit(url).hostname or "").endswith("discord.com")
+        self._source = Source("Discord", origins(*_FILES_URLS) if is_discord else origins(url))
+
+    def fetch_file(self, channel: str, file: ChatFile, *, limit: int) -> Iterator[bytes]:
+        """Reads the message again, for a new address of its file."""
+        check_size(file, limit)
+        message_id, _, wanted = reference_of(file, "[0-9]{1,20}/[0-9]{1,20}").partition("/")
+        path = "/channels/{channel_id}/messages/{message_id}"
+        message = self.call("GET", path, channel_id=channel, message_id=message_id)
+        parts = [message, *(snapshot["message"] for snapshot in message.get("message_snapshots") or ())]
+        urls = [str(one["url"]) for part in parts for one in part.get("attachments") or () if one["id"] == wanted]
+        if not urls:
+            raise Rejected("The file is no longer there")
+        return download(self._files, self._source, urls[0], file, limit=limit)
 
     def call(
         self, method: str, path: str, body: Body | None = None, *, seconds: float | None = None, **more: Any
@@ -150,6 +190,7 @@ class Api:
 
     def close(self) -> None:
         run(self.http.close(), timeout=5)
+        self._files.close()
 
 
 async def _is_refusal(error: BaseException | None) -> bool:

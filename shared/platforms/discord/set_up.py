@@ -16,6 +16,7 @@ PORTAL = "https://discord.com/developers/applications"
 RIGHTS = (
     permissions.VIEW_CHANNEL
     | permissions.SEND_MESSAGES
+    | permissions.ATTACH_FILES
     | permissions.READ_MESSAGE_HISTORY
     | permissions.CREATE_PUBLIC_THREADS
     | permissions.SEND_MESSAGES_IN_THREADS

@@ -4,10 +4,11 @@ import contextlib
 import hashlib
 import html
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected
 from shared.platforms.base import BasePlatform
@@ -15,6 +16,7 @@ from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.matrix import SPEC, inbound, render
 from shared.platforms.matrix.diagnosis import ENCRYPTED, MatrixDiagnosis
 from shared.platforms.spec import link_below
+from shared.platforms.uploads import caption_of
 from shared.ports.inbound import Announced, Event, Parsed, WebhookRequest
 from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 from shared.ports.secrets import Secrets
@@ -31,7 +33,15 @@ class Matrix(BasePlatform["Api"]):
 
     spec, name, diagnosis = SPEC, SPEC.name, MatrixDiagnosis
     capabilities = Capabilities(
-        threads=True, limit=render.LIMIT, length=render.length, key=True, readback=True, tells_private=False
+        threads=True,
+        limit=render.LIMIT,
+        length=render.length,
+        key=True,
+        readback=True,
+        tells_private=False,
+        file_limit=50_000_000,
+        picture_limit=50_000_000,
+        caption_limit=render.LIMIT,
     )
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
@@ -50,14 +60,15 @@ class Matrix(BasePlatform["Api"]):
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         tag = _tag("message", key)
-        made = self._content(part, tag)
-        if place.thread is None:
-            return self._api.send(place.chat, tag, made)
-        root = self._api.event(place.chat, place.thread)
-        if root is None or "redacted_because" in (root.get("unsigned") or {}):
-            # The server would take the message, below a message that is deleted.
-            raise PlaceGone("The first message of the Matrix thread was deleted")
-        return self._api.send(place.chat, tag, render.in_thread(made, place.thread))
+        return self._post(place, tag, self._content(part, tag))
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:
+        """The file is uploaded again by a repeat; the message is not posted again."""
+        tag, text = _tag("message", key), render.safe(caption_of(caption, self.capabilities))
+        return self._post(place, tag, render.file_content(file, self._api.upload(file), text, key=tag))
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:  # noqa: ARG002  # its server is in the id
+        return self._api.fetch_file(file, limit=limit)
 
     def find_message(self, place: Place, *, key: str) -> str | None:
         return self._find(place, _tag("message", key))
@@ -149,6 +160,18 @@ class Matrix(BasePlatform["Api"]):
 
         text = render.safe(part.text)
         return render.content(text, html=as_html(text), key=tag)
+
+    def _post(self, place: Place, tag: str, made: dict[str, Any]) -> str:
+        if place.thread is None:
+            return self._api.send(place.chat, tag, made)
+        self._check_thread(place)
+        return self._api.send(place.chat, tag, render.in_thread(made, place.thread))
+
+    def _check_thread(self, place: Place) -> None:
+        """The server would take a message below one that is deleted. Raises PlaceGone."""
+        root = self._api.event(place.chat, place.thread) if place.thread else {}
+        if root is None or "redacted_because" in (root.get("unsigned") or {}):
+            raise PlaceGone("The first message of the Matrix thread was deleted")
 
     def _find(self, place: Place, tag: str) -> str | None:
         with contextlib.suppress(PlaceGone):  # nothing was posted there

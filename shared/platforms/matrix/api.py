@@ -7,9 +7,14 @@ from urllib.parse import quote
 
 import httpx
 
+from shared.domain.files import ChatFile, OutFile
 from shared.errors import PlaceGone, PlatformError, RateLimited, Rejected
 from shared.platforms.answers import DEFAULT_RETRY_AFTER, Shape, fits, retry_after
+from shared.platforms.downloads import Source, download, origins, reference_of
 from shared.platforms.http_api import HttpApi, Lost
+from shared.platforms.matrix.inbound import FILE
+from shared.platforms.uploads import SECONDS as UPLOAD_SECONDS
+from shared.platforms.uploads import FileReader, posted_name
 
 Json = Mapping[str, Any]
 
@@ -20,6 +25,7 @@ _TYPING_MILLISECONDS = 6_000  # longer than the pause between two calls; nothing
 _PAGE = 100
 _MOST_PAGES = 5
 _CODE = re.compile(r"[A-Z][A-Z0-9_.]{1,60}")
+_CONTENT = re.compile(rf"mxc://{FILE.pattern}")
 _REFUSAL = {"errcode": _CODE, "error?": str | None}
 _EVENT = {
     "event_id": str,
@@ -37,7 +43,7 @@ _WHY = {
     "M_UNKNOWN_TOKEN": "The homeserver does not accept the bot's token",
     "M_MISSING_TOKEN": "The homeserver does not accept the bot's token",
     "M_USER_DEACTIVATED": "The bot's account is deactivated, so its token is void",
-    "M_TOO_LARGE": "The message is too large for a Matrix event",
+    "M_TOO_LARGE": "It is too large for the Matrix homeserver",
     "M_FORBIDDEN": "The bot may not do this in the Matrix room. Give it the power level to send messages",
 }
 
@@ -48,8 +54,9 @@ class Api(HttpApi):
     server = "The Matrix homeserver"
 
     def __init__(self, url: str, token: str) -> None:
-        super().__init__(f"{url.rstrip('/')}/_matrix/client")
+        super().__init__(f"{url.rstrip('/')}/_matrix")
         self._token = token
+        self._source = Source(self.server, origins(url), self.headers)
 
     def headers(self) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {self._token}"}
@@ -78,6 +85,25 @@ class Api(HttpApi):
         """Post a message. A second call with the same transaction posts nothing, unless the server was restarted."""
         path = f"{_room(room)}/send/m.room.message/{_part(transaction)}"
         return str(self._change("PUT", path, content, {"event_id": str})["event_id"])
+
+    def upload(self, file: OutFile) -> str:
+        """Store a file on the homeserver; returns its address there. Nothing is posted by this."""
+        reader = FileReader(file)
+        made = self.call(
+            "POST",
+            "/media/v3/upload",
+            {"content_uri": _CONTENT},
+            seconds=UPLOAD_SECONDS,
+            changes=False,
+            params={"filename": posted_name(file.name)},
+            headers={"Content-Type": reader.media_type},
+            content=reader,
+        )
+        return str(made["content_uri"])
+
+    def fetch_file(self, file: ChatFile, *, limit: int) -> Iterator[bytes]:
+        path = reference_of(file, FILE.pattern)
+        return download(self._http, self._source, f"{self._url}/client/v1/media/download/{path}", file, limit=limit)
 
     def event(self, room: str, event: str) -> Json | None:
         """An event, or None if there is none that the bot may see."""
@@ -146,7 +172,7 @@ class Api(HttpApi):
     def _get(
         self, path: str, shape: Shape, *, query: Mapping[str, str] | None = None, seconds: float = _SECONDS
     ) -> Json:
-        found: Json = self.call("GET", path, shape, seconds=seconds, changes=False, params=query)
+        found: Json = self.call("GET", f"/client{path}", shape, seconds=seconds, changes=False, params=query)
         return found
 
     def _find(self, path: str, shape: Shape, *, seconds: float = _SECONDS) -> Json | None:
@@ -156,7 +182,7 @@ class Api(HttpApi):
             return None
 
     def _change(self, method: str, path: str, body: Json, shape: Shape, *, seconds: float = _SECONDS) -> Json:
-        made: Json = self.call(method, path, shape, seconds=seconds, json=body)
+        made: Json = self.call(method, f"/client{path}", shape, seconds=seconds, json=body)
         return made
 
 

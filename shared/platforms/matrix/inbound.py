@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.matrix import SPEC
 from shared.platforms.matrix.render import KEY
@@ -21,7 +22,10 @@ _EVENTS = {"m.sticker": "sticker", "m.poll.start": "poll", "org.matrix.msc3381.p
 MESSAGES = (MESSAGE, *_EVENTS)
 """The types of events that a person writes."""
 _ATTACHED = {"m.image": "picture", "m.file": "file", "m.audio": "audio", "m.video": "video", "m.location": "location"}
+FILE = re.compile(r"[A-Za-z0-9.-]{1,230}(?::[0-9]{1,5})?/[A-Za-z0-9_-]{1,200}")
+"""A file by its server and its id there."""
 _VOICE = ("m.voice", "org.matrix.msc3245.voice")
+_FILES = frozenset({"picture", "file", "audio", "video", "voice"})
 _WRITTEN = ("m.text", "m.emote")  # m.notice is the kind for bots: answering it could go on for ever
 _LATEST = 10**15
 # The reply that clients without threads quote above the text: `> <@person:server> words`, then a blank line.
@@ -98,13 +102,15 @@ def _message(event: Json, place: Place, sender: str, content: Json) -> Inbound |
     if attached is None and not text.strip():
         return "a message without text"
     root = _event_id(relation["event_id"]) if relation.get("rel_type") == "m.thread" else None
+    file = _file(attached, content) if attached is not None else None
     return Inbound(
         _sortable(event),
         Place(SPEC.name, place.chat, root),
         sender,
         with_slash(text.strip()),
         written_at=event["origin_server_ts"],
-        attachments=() if attached is None else (Attachment(attached),),
+        attachments=() if attached is None or file else (Attachment(attached),),
+        files=(file,) if file else (),
     )
 
 
@@ -115,6 +121,17 @@ def _attached(kind: str, content: Json) -> str | None:
     if any(name in content for name in _VOICE) and content["msgtype"] == "m.audio":
         return "voice"
     return _ATTACHED.get(content["msgtype"])
+
+
+def _file(kind: str, content: Json) -> ChatFile | None:
+    """The file of a message, if it is on a homeserver and not encrypted."""
+    url = content.get("url")
+    reference = url.removeprefix("mxc://") if isinstance(url, str) and url.startswith("mxc://") else ""
+    if kind not in _FILES or not FILE.fullmatch(reference):
+        return None
+    info = content.get("info") or {}
+    name = content.get("filename") or content.get("body") or ""
+    return ChatFile(kind, reference, name, info.get("mimetype") or "", info.get("size"))
 
 
 def _caption(content: Json) -> str:

@@ -4,8 +4,10 @@ import json
 import re
 from typing import Any
 
+from shared.domain.files import OutFile
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split
+from shared.platforms.uploads import posted_name
 
 KEY = "live.handoff.key"
 """The field of a message that holds its key. All messages of the bot have it."""
@@ -36,6 +38,14 @@ def content(text: str, *, html: str | None, key: str) -> dict[str, Any]:
     if html and len(json.dumps(html, ensure_ascii=False).encode()) <= _HTML_LIMIT:
         made |= {"format": "org.matrix.custom.html", "formatted_body": html}
     return made
+
+
+def file_content(file: OutFile, url: str, caption: str, *, key: str) -> dict[str, Any]:
+    """A file of the homeserver as the content of a message. Without a caption its name stands in the body."""
+    name = posted_name(file.name)
+    made = content(caption or name, html=None, key=key)
+    info = {"mimetype": file.media_type, "size": file.size}
+    return {**made, "msgtype": "m.image" if file.is_picture else "m.file", "filename": name, "url": url, "info": info}
 
 
 def in_thread(made: dict[str, Any], root: str) -> dict[str, Any]:

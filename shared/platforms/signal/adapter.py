@@ -2,9 +2,10 @@
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected
 from shared.platforms.base import BasePlatform
@@ -13,6 +14,7 @@ from shared.platforms.markdown.split import split, utf16
 from shared.platforms.signal import SPEC, inbound
 from shared.platforms.signal.diagnosis import SignalDiagnosis, members_of
 from shared.platforms.spec import link_below
+from shared.platforms.uploads import caption_of
 from shared.ports.inbound import Parsed, WebhookRequest
 from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 
@@ -31,10 +33,25 @@ class Signal(BasePlatform["Api"]):
     """One account, through the daemon of signal-cli. Signal has neither idempotency nor a history to read back."""
 
     spec, name, diagnosis = SPEC, SPEC.name, SignalDiagnosis
-    capabilities = Capabilities(threads=False, limit=_LIMIT, length=utf16)
+    capabilities = Capabilities(
+        threads=False,
+        limit=_LIMIT,
+        length=utf16,
+        file_limit=100_000_000,
+        picture_limit=100_000_000,
+        caption_limit=_LIMIT,
+    )
 
     def send(self, place: Place, part: Part, *, key: str) -> str:  # noqa: ARG002  # Signal takes none
         return str(self._api.send(_to(place), part.text))
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:  # noqa: ARG002  # Signal takes none
+        """The apps show a picture by its type."""
+        return str(self._api.send_file(_to(place), file, caption_of(caption, self.capabilities)))
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:
+        group = inbound.group_of_chat(place.chat)
+        return self._api.fetch_file({"groupId": group} if group else {"recipient": place.chat}, file, limit=limit)
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
         """The daemon takes any time as that of a message, so one that is not yet over is refused here."""

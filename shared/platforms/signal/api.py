@@ -1,16 +1,25 @@
 """Calls to the JSON-RPC endpoint of signal-cli's daemon, with its errors as PlatformErrors. Imported on the first call."""
 
+import json
+import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx
 
-from shared.errors import Ambiguous, PlaceGone, PlatformError, RateLimited, Rejected
+from shared.domain.files import ChatFile, OutFile
+from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
 from shared.platforms.answers import Shape, fits, retry_after
+from shared.platforms.downloads import SECONDS as DOWNLOAD_SECONDS
+from shared.platforms.downloads import check_size, checked, reference_of
 from shared.platforms.http_api import HttpApi, Lost
+from shared.platforms.signal.attachments import NoData, decoded, encoded
+from shared.platforms.uploads import SECONDS as UPLOAD_SECONDS
 
 _SECONDS = 10.0
+_RPC = "/api/v1/rpc"
+_FILE_ID = "[A-Za-z0-9_-][A-Za-z0-9_.-]{0,200}"
 _RESULTS = [{"type": str}]
 _SENT = {"timestamp": int, "results?": _RESULTS}
 _GROUP = {"id": str, "name?": (str, type(None)), "isMember": bool, "members": [{"uuid?": (str, type(None))}]}
@@ -44,18 +53,55 @@ class Api(HttpApi):
     def send(self, to: Mapping[str, Any], text: str, *, edit: int | None = None) -> int:
         """Send a message, or with `edit` replace the one of this time; returns its time, which is its id."""
         more = {"editTimestamp": edit} if edit is not None else {}
-        sent = self.ask("send", {**to, "message": text, **more})
-        results = sent.get("results", [])
-        if results and not any(result["type"] == "SUCCESS" for result in results):
-            raise _undelivered(results)
-        return int(sent["timestamp"])
+        return _time_of(self.ask("send", {**to, "message": text, **more}))
+
+    def send_file(self, to: Mapping[str, Any], file: OutFile, text: str) -> int:
+        length, pieces = encoded(self._body("send", {**to, "message": text}), file)
+        headers = {"Content-Type": "application/json", "Content-Length": str(length)}
+        shape = {"result": _SENT}
+        return _time_of(
+            self.call("POST", _RPC, shape, seconds=UPLOAD_SECONDS, content=pieces, headers=headers)["result"]
+        )
+
+    def fetch_file(self, to: Mapping[str, Any], file: ChatFile, *, limit: int) -> Iterator[bytes]:
+        """The daemon answers with the whole file inside JSON, which is read as it comes."""
+        check_size(file, limit)
+        body = self._body("getAttachment", {"id": reference_of(file, _FILE_ID), **to})
+        seconds, deadline = httpx.Timeout(_SECONDS, connect=_SECONDS / 2), time.monotonic() + DOWNLOAD_SECONDS
+        headers = {"Accept-Encoding": "identity"}
+        try:
+            with self._http.stream("POST", self._url + _RPC, json=body, headers=headers, timeout=seconds) as answer:
+                if answer.is_redirect or answer.headers.get("Content-Encoding", "identity") != "identity":
+                    raise Rejected(f"{self.server} did not answer with the file itself")
+                yield from checked(decoded(answer.iter_raw()), self.server, file, limit, deadline)
+        except NoData as no_data:
+            raise self._no_file(no_data.head) from None
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
+            raise NotSent(f"{self.server} cannot be reached") from None
+        except httpx.HTTPError:
+            raise NotSent(f"The connection to {self.server} broke within the file") from None
+
+    def _no_file(self, head: bytes) -> PlatformError:
+        try:
+            said = json.loads(head)
+        except ValueError:
+            said = None
+        if head.lstrip().startswith(b"<"):
+            return Rejected(f"{self.server} sent a web page in place of the file")
+        if not fits(said, _REFUSAL):
+            return NotSent(f"{self.server} gave an answer that could not be read")
+        if said["error"]["code"] == _NO_METHOD:
+            return Rejected("signal-cli's daemon is too old to hand out files, or serves one account only")
+        return Rejected("The file is no longer there")
 
     def ask(self, method: str, params: Mapping[str, Any] | None = None, *, seconds: float = _SECONDS) -> Any:
         """One method for the account; returns its result, which is of its shape."""
+        body, shape, changes = self._body(method, params or {}), {"result": _SHAPES[method]}, method in _CHANGES
+        return self.call("POST", _RPC, shape, seconds=seconds, changes=changes, json=body)["result"]
+
+    def _body(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         account = {} if method == "listAccounts" else {"account": self._account()}
-        body = {"jsonrpc": "2.0", "method": method, "params": {**account, **(params or {})}, "id": uuid.uuid4().hex}
-        shape, changes = {"result": _SHAPES[method]}, method in _CHANGES
-        return self.call("POST", "/api/v1/rpc", shape, seconds=seconds, changes=changes, json=body)["result"]
+        return {"jsonrpc": "2.0", "method": method, "params": {**account, **params}, "id": uuid.uuid4().hex}
 
     def refusal(self, response: httpx.Response, said: Any, lost: Lost) -> PlatformError | None:
         if not response.is_success or not fits(said, _REFUSAL):
@@ -73,6 +119,14 @@ class Api(HttpApi):
         if code == _NO_METHOD:
             return Rejected("signal-cli's daemon is too old, or serves one account only. Start it without -a")
         return _undelivered(results) if results else Rejected(f"signal-cli refuses it with error {code}")
+
+
+def _time_of(sent: Mapping[str, Any]) -> int:
+    """The time of a sent message. Raises the error if it reached nobody."""
+    results = sent.get("results", [])
+    if results and not any(result["type"] == "SUCCESS" for result in results):
+        raise _undelivered(results)
+    return int(sent["timestamp"])
 
 
 def _undelivered(results: Sequence[Mapping[str, Any]]) -> PlatformError:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shared.domain.attachments import counted, kind_of_media
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.signal import SPEC
 from shared.platforms.webhooks import UNREADABLE, is_equal, is_fresh
@@ -50,8 +51,8 @@ def _message(envelope: Mapping[str, Any]) -> Parsed:
     if data is None:
         return Parsed(ignored="an envelope without a message")
     text = data.get("message") or ""
-    attachments = counted(_kinds(data))
-    if not text.strip() and not attachments:
+    files, attachments = tuple(_files(data)), counted(_kinds(data))
+    if not (text.strip() or files or attachments):
         return Parsed(ignored="a message without text")
     sender, sent_at = envelope["sourceUuid"], data["timestamp"]
     if not SPEC.is_person_id(sender) or type(sent_at) is not int or not 0 < sent_at < 10**14:
@@ -62,18 +63,28 @@ def _message(envelope: Mapping[str, Any]) -> Parsed:
     event_id = f"{sent_at:014d}-{hashlib.sha256(sender.encode()).hexdigest()[:16]}"
     place = Place(SPEC.name, chat)
     inbound = Inbound(
-        event_id, place, sender, text.strip(), private=group is None, written_at=sent_at, attachments=attachments
+        event_id,
+        place,
+        sender,
+        text.strip(),
+        private=group is None,
+        written_at=sent_at,
+        attachments=attachments,
+        files=files,
     )
     return Parsed((inbound,))
 
 
-def _kinds(data: Mapping[str, Any]) -> Iterator[str]:
+def _files(data: Mapping[str, Any]) -> Iterator[ChatFile]:
     for file in data.get("attachments") or ():
-        kind = kind_of_media(file.get("contentType"))
+        kind, media_type = kind_of_media(file.get("contentType")), file.get("contentType") or ""
         if kind == "audio" and not file.get("filename"):
-            yield "voice"  # the apps name only files
-        elif file.get("contentType") != _LONG_TEXT or not data.get("message"):
-            yield kind
+            kind = "voice"  # the apps name only files
+        if media_type != _LONG_TEXT or not data.get("message"):
+            yield ChatFile(kind, file["id"], file.get("filename") or "", media_type, file.get("size"))
+
+
+def _kinds(data: Mapping[str, Any]) -> Iterator[str]:
     for _ in data.get("contacts") or ():
         yield "contact"
     if data.get("sticker"):

@@ -1,12 +1,14 @@
 """Slack: a thread belongs to a message of the bot, in channels and direct messages."""
 
 import contextlib
+import hashlib
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlaceGone, PlatformError, Rejected
 from shared.platforms.base import BasePlatform
@@ -17,6 +19,7 @@ from shared.platforms.slack import SPEC, inbound
 from shared.platforms.slack.blocks import ROOM
 from shared.platforms.slack.diagnosis import SlackDiagnosis
 from shared.platforms.spec import link_below
+from shared.platforms.uploads import caption_of, posted_name
 from shared.ports.inbound import Parsed, Pressed, WebhookRequest
 from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 from shared.ports.secrets import Secrets
@@ -35,7 +38,15 @@ class Slack(BasePlatform["Api"]):
     """One app in one workspace. The metadata of messages holds their keys, so that they can be found again."""
 
     spec, name, diagnosis = SPEC, SPEC.name, SlackDiagnosis
-    capabilities = Capabilities(threads=True, limit=12_000, readback=True, buttons=True)
+    capabilities = Capabilities(
+        threads=True,
+        limit=12_000,
+        readback=True,
+        buttons=True,
+        file_limit=1_000_000_000,
+        picture_limit=1_000_000_000,
+        caption_limit=3_000,
+    )
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
         super().__init__(settings, secrets)
@@ -58,15 +69,30 @@ class Slack(BasePlatform["Api"]):
     def send(self, place: Place, part: Part, *, key: str) -> str:
         posted = self._api.post(place.chat, place.thread, part.text, _metadata("handoff_message", key), part.buttons)
         ts = str(posted["ts"])
-        if place.thread and posted["message"].get("thread_ts") != place.thread:
-            # Slack posts a reply to a deleted message into the channel itself.
-            with contextlib.suppress(PlatformError):
-                self._api.delete(str(posted["channel"]), ts)
-            raise PlaceGone("The Slack thread no longer exists")
+        self._check_thread(place, posted["message"].get("thread_ts"), str(posted["channel"]), ts)
         return ts
 
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:
+        """People see the title. The name, under which the file is saved, holds the key: such a message has no metadata.
+
+        Returns the id of the file if Slack does not tell in time which message shows it.
+        """
+        title = posted_name(file.name)
+        file_id = self._api.upload(file, _keyed(title, key))
+        text = caption_of(caption, self.capabilities)
+        self._api.share(place.chat, place.thread, {"id": file_id, "title": title}, text)
+        share = self._api.share_of(file_id, place.chat)
+        if share is None:
+            return file_id
+        self._check_thread(place, share.get("thread_ts"), place.chat, share["ts"])
+        return str(share["ts"])
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:  # noqa: ARG002  # ids are of the workspace
+        return self._api.fetch_file(file, limit=limit)
+
     def find_message(self, place: Place, *, key: str) -> str | None:
-        return self._find(place, _metadata("handoff_message", key))
+        """A text by its metadata, a file by its name."""
+        return self._find(place, _metadata("handoff_message", key), file=_tag(key))
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
         self._api.update(place.chat, message_id, part.text, part.buttons)
@@ -136,12 +162,22 @@ class Slack(BasePlatform["Api"]):
 
         return Api(self._urls.api, self._secret("bot_token"))
 
-    def _find(self, place: Place, wanted: Mapping[str, Any]) -> str | None:
+    def _check_thread(self, place: Place, thread: str | None, channel: str, ts: str) -> None:
+        """Slack posts a reply to a deleted message into the channel itself. Raises PlaceGone, after deleting it."""
+        if place.thread and thread != place.thread:
+            with contextlib.suppress(PlatformError):
+                self._api.delete(channel, ts)
+            raise PlaceGone("The Slack thread no longer exists")
+
+    def _find(self, place: Place, wanted: Mapping[str, Any], *, file: str | None = None) -> str | None:
         with contextlib.suppress(PlaceGone):  # nothing was posted there
             for message in self._api.messages(place.chat, place.thread):
                 # Other apps can copy a key into their messages.
                 has_key = wanted.items() <= (message.get("metadata") or {}).items()
-                if has_key and message.get("user") == self._me["user_id"]:
+                names = [str(one.get("name")) for one in message.get("files") or ()]
+                if (has_key or (file and any(file in name for name in names))) and message.get("user") == self._me[
+                    "user_id"
+                ]:
                     return str(message["ts"])
         return None
 
@@ -151,6 +187,17 @@ class Slack(BasePlatform["Api"]):
         if self._identity is None:
             self._identity = self._api.me()
         return self._identity
+
+
+def _tag(key: str) -> str:
+    """A key in the name of a file."""
+    return f"-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+
+
+def _keyed(name: str, key: str) -> str:
+    """`plot.png` as `plot-3f9a2c1b77d0.png`."""
+    stem, dot, extension = name.rpartition(".")
+    return f"{stem}{_tag(key)}{dot}{extension}" if stem else f"{name}{_tag(key)}"
 
 
 def _response_urls(api_url: str) -> re.Pattern[str]:

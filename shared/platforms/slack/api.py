@@ -4,6 +4,7 @@ import logging
 import re
 import socket
 import ssl
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +14,13 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.webhook import WebhookClient
 
+from shared.domain.files import ChatFile, OutFile
 from shared.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Rejected
-from shared.platforms.answers import Shape, check, retry_after
+from shared.platforms.answers import Shape, check, fits, retry_after
+from shared.platforms.downloads import check_size, reference_of
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.slack.blocks import as_blocks, as_plain_blocks
+from shared.platforms.slack.files import FileBytes
 from shared.platforms.spec import is_loopback
 from shared.ports.platforms import Button
 
@@ -26,6 +30,7 @@ _MOST_PAGES = 10
 _SECONDS = 6
 _TYPING_SECONDS = 4
 _RESPOND_SECONDS = 2  # a press is answered while Slack waits for the webhook, for 3 s
+_SHARE_TRIES, _SHARE_PAUSE = 3, 0.3  # Slack shows a file in its channel some moments after it has accepted it
 _SUMMARY_LIMIT = 1_000  # of the text that notifications and screen readers use in place of blocks
 
 _GONE = frozenset({"channel_not_found", "is_archived", "thread_not_found"})
@@ -37,11 +42,15 @@ _ADVICE = {
     "invalid_auth": "Slack does not accept the bot's token",
     "account_inactive": "Slack does not accept the bot's token",
     "token_revoked": "Slack does not accept the bot's token",
+    "file_not_found": "The file is no longer there",
+    "file_deleted": "The file is no longer there",
+    "file_uploads_disabled": "This Slack workspace takes no files",
     "missing_scope": "The Slack app lacks a scope. Compare its scopes with docs/platforms/slack.md",
 }
 
+_FILE_ID = re.compile(r"F[A-Z0-9]{1,40}")
 _MESSAGES = {
-    "messages": [{"ts": str, "user?": str, "metadata?": dict | None}],
+    "messages": [{"ts": str, "user?": str, "metadata?": dict | None, "files?": ([{"name?": str | None}], type(None))}],
     "response_metadata?": {"next_cursor?": str},
 }
 # What is read of the answer to each method of the SDK.
@@ -57,8 +66,11 @@ _SHAPES: Mapping[str, Shape] = {
     "conversations_members": {"members": [str]},
     "conversations_open": {"channel?": ({"id?": str}, type(None))},
     "conversations_replies": _MESSAGES,
+    "files_completeUploadExternal": {"files": [{"id": _FILE_ID}]},
+    "files_getUploadURLExternal": {"upload_url": str, "file_id": _FILE_ID},
+    "files_info": {"file": {"id": _FILE_ID, "url_private_download?": str, "url_private?": str, "shares?": dict}},
 }
-_CHANGES = frozenset({"chat_postMessage", "chat_update", "chat_delete"})
+_CHANGES = frozenset({"chat_postMessage", "chat_update", "chat_delete", "files_completeUploadExternal"})
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,60}")  # the SDK also puts pages that are not JSON where the code should be
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -85,6 +97,7 @@ class Api:
         self._quick = WebClient(token, base_url=url, timeout=_TYPING_SECONDS, retry_handlers=[])
         if is_loopback(url):
             self._client.proxy = self._quick.proxy = None
+        self._files = FileBytes(url, token)
 
     def post_seed(self, channel: str, title: str, mentions: str, metadata: Json) -> Json:
         """Post the first message of a thread: the title as plain text, and mentions of people."""
@@ -112,6 +125,38 @@ class Api:
             if _code(error.__cause__) not in _TOO_RICH:
                 raise
             return _call(self._client.chat_postMessage, text=markdown, mrkdwn=False, **shared)
+
+    def upload(self, file: OutFile, name: str) -> str:
+        """Store a file at Slack under a name; returns its id. Nothing is posted by this."""
+        made = _call(self._client.files_getUploadURLExternal, filename=name, length=file.size)
+        self._files.put(made["upload_url"], file, name)
+        return str(made["file_id"])
+
+    def share(self, channel: str, thread: str | None, file: Json, comment: str) -> None:
+        """Post an uploaded file, by `id` and `title`."""
+        text = comment.translate(_ESCAPES) or None
+        shared = {"channel_id": channel, "thread_ts": thread, "initial_comment": text}
+        _call(self._client.files_completeUploadExternal, files=[dict(file)], **shared)
+
+    def share_of(self, file: str, channel: str) -> Json | None:
+        """The message that shows the file in the channel: `ts`, and `thread_ts` if it is in a thread; None if not known."""
+        for tried in range(_SHARE_TRIES):
+            time.sleep(_SHARE_PAUSE * bool(tried))
+            try:
+                shares = _call(self._quick.files_info, file=file)["file"].get("shares") or {}
+            except PlatformError:
+                return None
+            for kind in ("public", "private"):
+                if fits(shares.get(kind), {channel: [{"ts": str, "thread_ts?": str}]}) and shares[kind][channel]:
+                    return dict(shares[kind][channel][0])
+        return None
+
+    def fetch_file(self, file: ChatFile, *, limit: int) -> Iterator[bytes]:
+        reference = reference_of(file, _FILE_ID.pattern)
+        check_size(file, limit)
+        found = _call(self._client.files_info, file=reference)["file"]
+        url = found.get("url_private_download") or found.get("url_private") or ""
+        return self._files.get(url, file, limit=limit)
 
     def update(self, channel: str, ts: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
         """Replace a message. Always with blocks: what another form leaves of earlier blocks is not documented."""
@@ -188,7 +233,8 @@ class Api:
         _call(client.conversations_history, channel=channel, limit=1)
 
     def close(self) -> None:
-        """Each call of the SDK has a connection of its own."""
+        """Each call of the SDK has a connection of its own; those for files are closed."""
+        self._files.close()
 
     def _with_timeout(self, seconds: float) -> WebClient:
         """A client with this time-out for each read of an answer."""

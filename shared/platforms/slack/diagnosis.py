@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 # Handoffs and replies need these scopes; the others of the manifest are optional.
 _POST = "chat:write"
 _READ = ("channels:history", "groups:history", "im:history", "channels:read", "groups:read", "im:read", "mpim:read")
+_FILES = {"files:read": "read files", "files:write": "post files"}
 _NEW_TOKEN = "Install the app again, then: handoff setup slack"  # noqa: S105  # advice
 _OTHER_HOME = "Invite the bot there with /invite, or make your direct messages with it your home: handoff link slack"
 _ADD_SCOPES = "Add them under OAuth & Permissions in the app's settings, then install the app again."
@@ -62,3 +63,8 @@ class SlackDiagnosis(Diagnosis):
             self.bad("scopes", f"The token lacks {', '.join(lacking)}.", _ADD_SCOPES)
         else:
             self.good("scopes", "The token has the scopes to post and to read.")
+        if lacking := [scope for scope in _FILES if scope not in scopes]:
+            cannot = " and ".join(_FILES[scope] for scope in lacking)
+            self.bad("files", f"The app may not {cannot}: the token lacks {', '.join(lacking)}.", _ADD_SCOPES)
+        else:
+            self.good("files", "The app may read and post files.")

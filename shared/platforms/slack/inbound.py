@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from shared.domain.attachments import OTHER, counted, kind_of_media
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.slack import SPEC
 from shared.platforms.webhooks import UNREADABLE, is_equal, is_fresh
@@ -20,6 +21,8 @@ _EMPTY = Answer("")
 # The subtypes of messages that a person wrote; the others are notices of Slack (edits, joins, topics).
 _WRITTEN = frozenset({"thread_broadcast", "file_share", "me_message"})
 _RECORDED = {"slack_audio": "voice", "slack_video": "video"}
+_NOT_THERE = frozenset({"tombstone", "hidden_by_limit", "external"})
+_FILE_ID = re.compile(r"F[A-Z0-9]{1,40}")
 _TS = re.compile(r"([0-9]{1,12})\.([0-9]{1,9})")
 # Slack escapes `<` everywhere else; a match that could run over one would take quadratic time.
 _MENTION = re.compile(r"\s*<@([^<>|]+)(?:\|[^<>]*)?>[\s:,]*")
@@ -63,19 +66,27 @@ def _parse_event(body: Mapping[str, Any]) -> Parsed:
     text = _as_typed(event.get("text") or "", ours)
     shared = [entry for entry in event.get("attachments") or () if entry.get("is_share") is True]
     forwarded = "\n\n".join(filter(None, (_as_typed(entry.get("text") or "", []) for entry in shared)))
-    kinds = [kind for entry in (event, *shared) for kind in _kinds(entry)]
-    if shared and not (forwarded or kinds):
+    found = [file for entry in (event, *shared) for file in _files(entry)]
+    files = tuple(file for file in found if isinstance(file, ChatFile))
+    kinds = [kind for kind in found if isinstance(kind, str)]
+    if shared and not (forwarded or found):
         kinds = [OTHER]
-    if not (text or forwarded or kinds):
+    if not (text or forwarded or files or kinds):
         return Parsed(ignored="a message without text")
     place = _place(event["channel"], event.get("thread_ts"), event["ts"])
     message = _message(_sortable(event["ts"]), place, event["user"], text)
-    return Parsed((replace(message, forwarded=forwarded, attachments=counted(kinds)),))
+    return Parsed((replace(message, forwarded=forwarded, attachments=counted(kinds), files=files),))
 
 
-def _kinds(entry: Mapping[str, Any]) -> Iterator[str]:
+def _files(entry: Mapping[str, Any]) -> Iterator[ChatFile | str]:
+    """Each file; only its kind where Slack keeps it elsewhere or not at all. Of a shared channel it tells only the id."""
     for file in entry.get("files") or ():
-        yield _RECORDED.get(file.get("subtype")) or kind_of_media(file.get("mimetype"))
+        media_type = file.get("mimetype") or ""
+        kind = _RECORDED.get(file.get("subtype")) or kind_of_media(media_type)
+        if file.get("mode") in _NOT_THERE or not _FILE_ID.fullmatch(file.get("id") or ""):
+            yield kind
+        else:
+            yield ChatFile(kind, file["id"], file.get("name") or "", media_type, file.get("size"))
 
 
 def _parse_form(headers: Mapping[str, str], form: Mapping[str, list[str]]) -> Parsed:

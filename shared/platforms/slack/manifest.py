@@ -17,6 +17,8 @@ SCOPES = {
     "mpim:read": "the same in group messages",
     "im:write": "open the direct message with you, when that is your home",
     "app_mentions:read": "be mentioned",
+    "files:read": "read the files that people post to the bot",
+    "files:write": "post files of the agent",
     "commands": "the slash commands",
 }
 """Each scope, and what it is for."""

@@ -1,10 +1,11 @@
 """Telegram: topics in forums and private chats, through a bot."""
 
 import contextlib
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlatformError, Rejected
 from shared.platforms.base import BasePlatform
@@ -13,6 +14,7 @@ from shared.platforms.markdown.split import utf16
 from shared.platforms.spec import link_below
 from shared.platforms.telegram import SPEC, inbound
 from shared.platforms.telegram.diagnosis import TelegramDiagnosis
+from shared.platforms.uploads import caption_of
 from shared.ports.inbound import Parsed, Pressed, WebhookRequest
 from shared.ports.platforms import Capabilities, Pairing, Part, ResolvedChat
 from shared.ports.secrets import Secrets
@@ -31,6 +33,7 @@ _SUPERGROUPS = -(10**12)  # the ids of supergroups are below this, those of plai
 _LABEL_LIMIT = 75
 _ROW_WIDTH = 30  # characters that a narrow phone shows
 _MOST_IN_A_ROW = 4
+_PHOTOS = frozenset({"image/png", "image/jpeg", "image/webp"})  # of a GIF a photo would be one frame
 _STYLES = {"primary": "primary", "danger": "danger"}  # Telegram's names; the default style has none
 
 
@@ -38,7 +41,15 @@ class Telegram(BasePlatform["Api"]):
     """One bot. Telegram lets it neither list topics nor find a message, so the delivery journal records both."""
 
     spec, name, diagnosis = SPEC, SPEC.name, TelegramDiagnosis
-    capabilities = Capabilities(threads=True, limit=4096, length=utf16, buttons=True)
+    capabilities = Capabilities(
+        threads=True,
+        limit=4096,
+        length=utf16,
+        buttons=True,
+        file_limit=50_000_000,
+        picture_limit=10_000_000,
+        caption_limit=1024,
+    )
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
         super().__init__(settings, secrets)
@@ -55,6 +66,21 @@ class Telegram(BasePlatform["Api"]):
     def send(self, place: Place, part: Part, *, key: str) -> str:  # noqa: ARG002  # Telegram has no keys
         entities = part.extra.get("entities", ())
         return str(self._api.send(place.chat, _thread(place), part.text, entities, rows(part.buttons)))
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:  # noqa: ARG002  # Telegram has no keys
+        text = caption_of(caption, self.capabilities)
+        within = utf16(text)
+        entities = [
+            entity for entity in (caption.extra.get("entities", ()) if caption else ()) if _ends(entity) <= within
+        ]
+        is_picture = file.media_type in _PHOTOS and file.size <= self.capabilities.picture_limit
+        sent = self._api.send_file(
+            place.chat, _thread(place), file, is_picture=is_picture, caption=text, entities=entities
+        )
+        return str(sent)
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:  # noqa: ARG002  # ids are of the bot
+        return self._api.fetch_file(file, limit=limit)
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:
         entities = part.extra.get("entities", ())
@@ -133,6 +159,10 @@ class Telegram(BasePlatform["Api"]):
 
 def _thread(place: Place) -> int | None:
     return None if place.thread in (None, _GENERAL) else int(str(place.thread))
+
+
+def _ends(entity: Mapping[str, Any]) -> int:
+    return int(entity["offset"] + entity["length"])
 
 
 def rows(buttons: Sequence[Button]) -> list[list[dict[str, str]]]:

@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 import json
 import logging
+import re
 import ssl
 import weakref
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -14,21 +15,28 @@ from urllib.parse import urlencode, urlsplit
 
 import aiohttp
 import httpx
-from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, MessageEntity
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, InputFile, MessageEntity
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, TelegramError
 from telegram.request import BaseRequest, RequestData
 
+from shared.domain.files import ChatFile, OutFile
 from shared.errors import Ambiguous, NotSent, PlaceGone, RateLimited, Rejected, ThreadRefused
 from shared.platforms import loop
+from shared.platforms.aiohttp_uploads import FilePayload
 from shared.platforms.answers import DEFAULT_RETRY_AFTER, Shape, Unreadable, check, retry_after
+from shared.platforms.downloads import Source, check_size, download, origins, reference_of
+from shared.platforms.http_api import new_client
 from shared.platforms.spec import is_loopback
+from shared.platforms.uploads import SECONDS as UPLOAD_SECONDS
+from shared.platforms.uploads import FileReader, posted_name
 
 T = TypeVar("T")
 Fields = Sequence[Mapping[str, Any]]
 """Objects of Telegram in one list, each by its fields."""
 
 _tls = cache(httpx.create_ssl_context)  # takes as long as a hundred calls, so all bots share one
+_FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 _CONNECTIONS = 128
 # Shorter than Telegram's: after a container was frozen, an old connection may be closed.
 _KEEP_ALIVE_SECONDS = 10
@@ -37,6 +45,7 @@ _TIMEOUT = aiohttp.ClientTimeout(connect=8, sock_connect=4, sock_read=8)
 # Seconds for all phases of a call together: a delivery has 30 s for three calls.
 _HARD_LIMIT = 9.0
 _TYPING_LIMIT = 4.0
+_UPLOAD = aiohttp.ClientTimeout(connect=8, sock_connect=4)  # the answer comes after all of the file
 
 # What is read of the result of each method.
 _RESULTS: Mapping[str, Shape] = {
@@ -46,6 +55,7 @@ _RESULTS: Mapping[str, Shape] = {
     "editMessageText": None,
     "getChat": {"id": int, "type": str, "title?": str, "first_name?": str, "last_name?": str, "is_forum?": bool},
     "getChatMember": {"status": str, "can_manage_topics?": bool},
+    "getFile": {"file_path?": str},
     "getMe": {"id": int, "username?": str, "has_topics_enabled?": bool, "can_read_all_group_messages?": bool},
     "getWebhookInfo": {
         "url": str,
@@ -56,11 +66,15 @@ _RESULTS: Mapping[str, Shape] = {
     },
     "deleteWebhook": None,
     "sendChatAction": None,
+    "sendDocument": {"message_id": int},
     "sendMessage": {"message_id": int},
+    "sendPhoto": {"message_id": int},
     "setWebhook": None,
 }
 _REFUSAL = {"ok": bool, "description?": str, "parameters?": {"migrate_to_chat_id?": int}}
 
+_FILE_PATH = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+_NO_PICTURE = re.compile(r"photo|image|dimension", re.IGNORECASE)
 _GONE = ("chat not found", "message thread not found", "topic_deleted", "topic_id_invalid", "group chat was deleted")
 _WHY_NO_THREAD = {
     "not a forum": "This Telegram chat has no topics. Turn on Topics in the group's settings, "
@@ -108,8 +122,7 @@ class _Request(BaseRequest):
     async def do_request(
         self, url: str, method: str, request_data: RequestData | None = None, *_: Any, **__: Any
     ) -> tuple[int, bytes]:
-        fields = request_data.json_parameters if request_data else {}
-        code, payload = await self._fetch(method, url, urlencode(fields).encode())
+        code, payload = await self._fetch(method, url, request_data)
         if code == HTTPStatus.TOO_MANY_REQUESTS:
             raise _Limited(_seconds(payload))
         result = {"ok": bool, "result": _RESULTS[url.rpartition("/")[2]]}
@@ -119,11 +132,15 @@ class _Request(BaseRequest):
             raise TelegramError("unreadable") from None
         return code, payload
 
-    async def _fetch(self, method: str, url: str, form: bytes) -> tuple[int, bytes]:
+    async def _fetch(self, method: str, url: str, given: RequestData | None) -> tuple[int, bytes]:
         if self._session is None:
             self._session = self._open()
+        fields = given.json_parameters if given else {}
+        form: dict[str, Any] = {"data": urlencode(fields).encode(), "headers": _FORM}
+        if given and given.contains_files:
+            form = {"data": _multipart(fields, given), "timeout": _UPLOAD}
         try:
-            async with self._session.request(method, url, data=form, allow_redirects=False) as answer:
+            async with self._session.request(method, url, allow_redirects=False, **form) as answer:
                 return answer.status, await answer.read()
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
             raise _Unreachable("unreachable") from None
@@ -136,12 +153,19 @@ class _Request(BaseRequest):
                 limit=_CONNECTIONS, ssl=self._tls or True, keepalive_timeout=_KEEP_ALIVE_SECONDS
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Content-Type": "application/x-www-form-urlencoded", "User-Agent": self.USER_AGENT},
+            headers={"User-Agent": self.USER_AGENT},
             timeout=_TIMEOUT,
             trust_env=self._trust_env,
         )
         weakref.finalize(self, _close, asyncio.get_running_loop(), session).atexit = False
         return session
+
+
+def _multipart(fields: Mapping[str, str], given: RequestData) -> aiohttp.FormData:
+    form = aiohttp.FormData(fields)
+    for name, (file_name, reader, _) in given.multipart_data.items():
+        form.add_field(name, FilePayload(reader), filename=file_name)  # type: ignore[arg-type]  # a FileReader, of this module
+    return form
 
 
 def _close(loop: asyncio.AbstractEventLoop, session: aiohttp.ClientSession) -> None:
@@ -165,7 +189,12 @@ class Api:
         # python-telegram-bot logs answers, which contain messages.
         logging.getLogger("telegram").setLevel(logging.CRITICAL)
         request = _Request(_tls() if urlsplit(url).scheme == "https" else None, trust_env=not is_loopback(url))
-        self._bot = Bot(token, base_url=url, request=request, get_updates_request=request)
+        self._files_url = f"{url.removesuffix('bot')}file/bot"
+        self._bot = Bot(
+            token, base_url=url, base_file_url=self._files_url, request=request, get_updates_request=request
+        )
+        self._http = new_client(url)
+        self._source = Source("Telegram", origins(url))
 
     def create_topic(self, chat: str, name: str) -> int:
         try:
@@ -191,6 +220,38 @@ class Api:
                 chat, text, entities=_entities(entities), message_thread_id=thread, reply_markup=_markup(keyboard)
             )
         ).message_id
+
+    def send_file(
+        self, chat: str, thread: int | None, file: OutFile, *, is_picture: bool, caption: str, entities: Fields
+    ) -> int:
+        """As a picture, or as a document, also if Telegram refuses the picture."""
+
+        def posted() -> InputFile:  # a reader is closed with its request
+            reader: Any = FileReader(file)
+            return InputFile(reader, filename=posted_name(file.name), read_file_handle=False)
+
+        more: dict[str, Any] = {"caption": caption or None, "caption_entities": _entities(entities)}
+        more["message_thread_id"] = thread
+        if is_picture:
+            try:
+                return self._call(lambda bot: bot.send_photo(chat, posted(), **more), limit=UPLOAD_SECONDS).message_id
+            except Rejected as error:
+                if not isinstance(error.__cause__, BadRequest) or not _NO_PICTURE.search(str(error)):
+                    raise
+        return self._call(
+            lambda bot: bot.send_document(chat, posted(), disable_content_type_detection=True, **more),
+            limit=UPLOAD_SECONDS,
+        ).message_id
+
+    def fetch_file(self, file: ChatFile, *, limit: int) -> Iterator[bytes]:
+        """The address of a file has the bot's token in it: it stays in this method."""
+        reference = reference_of(file, "[A-Za-z0-9_-]+")
+        check_size(file, limit)
+        address = self._call(lambda bot: bot.get_file(reference), reads=True).file_path or ""
+        path = address.removeprefix(f"{self._bot.base_file_url}/")
+        if not _FILE_PATH.fullmatch(path):
+            raise Rejected("Telegram does not say where the file is")
+        return download(self._http, self._source, f"{self._bot.base_file_url}/{path}", file, limit=limit)
 
     def edit(self, chat: str, message: int, text: str, entities: Fields, keyboard: Sequence[Fields]) -> None:
         """Telegram removes the buttons of a message that is edited without any."""
@@ -232,7 +293,8 @@ class Api:
         self._call(lambda bot: bot.delete_webhook())
 
     def close(self) -> None:
-        """The connections are closed with the last reference to the bot."""
+        """Those for calls are closed with the last reference to the bot."""
+        self._http.close()
 
     def ask(self, call: Callable[[Bot], Awaitable[T]], *, seconds: float) -> T:
         """A read-only call with a time-out."""

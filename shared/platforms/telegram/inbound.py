@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.domain.attachments import OTHER, Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.telegram import SPEC
 from shared.platforms.webhooks import UNREADABLE, is_equal
@@ -14,7 +15,7 @@ from shared.ports.inbound import Inbound, Parsed, Pressed
 _NAMED_COMMAND = re.compile(r"(/[a-z0-9_]+)@(\w+)", re.ASCII | re.IGNORECASE)
 # What a message may hold instead of a text; all else is a notice of Telegram (a pin, a new member, a topic). Telegram also
 # sends an animation as a document, and a venue as a location: the first one counts.
-_ATTACHED = {
+_FILES = {
     "photo": "picture",
     "animation": "animation",
     "document": "file",
@@ -22,6 +23,10 @@ _ATTACHED = {
     "audio": "audio",
     "video": "video",
     "video_note": "video",
+}
+_MEDIA_TYPES = {"photo": "image/jpeg", "voice": "audio/ogg", "video_note": "video/mp4"}
+"""Telegram's own where a message does not tell."""
+_ATTACHED = {
     "sticker": "sticker",
     "venue": "location",
     "location": "location",
@@ -61,8 +66,8 @@ def _parse_message(message: Mapping[str, Any]) -> Parsed:
         return Parsed(ignored="a channel's post, forwarded by Telegram")
     words = message.get("text") or message.get("caption")
     words = words.strip() if isinstance(words, str) else ""
-    attachments = _attachments(message)
-    if not words and not attachments:
+    files, attachments = _files(message), _attachments(message)
+    if not (words or files or attachments):
         return Parsed(ignored="a message without text")
     text, addressee = ("", None) if _is_forwarded(message) else _command(words)
     person = _integer(sender["id"])
@@ -77,12 +82,25 @@ def _parse_message(message: Mapping[str, Any]) -> Parsed:
         written_at=_integer(message["date"]) * 1000 if "date" in message else None,
         forwarded=words if _is_forwarded(message) else "",
         attachments=attachments,
-        album=message.get("media_group_id") if attachments else None,
+        album=message.get("media_group_id") if files else None,
+        files=files,
     )
     return Parsed((inbound,))
 
 
+def _files(message: Mapping[str, Any]) -> tuple[ChatFile, ...]:
+    """The file of a message; of a picture the largest of its sizes."""
+    name = next((name for name in _FILES if message.get(name)), None)
+    if name is None:
+        return ()
+    file = message[name][-1] if name == "photo" else message[name]
+    media_type = file.get("mime_type") or _MEDIA_TYPES.get(name, "")
+    return (ChatFile(_FILES[name], file["file_id"], file.get("file_name") or "", media_type, file.get("file_size")),)
+
+
 def _attachments(message: Mapping[str, Any]) -> tuple[Attachment, ...]:
+    if any(message.get(name) for name in _FILES):
+        return ()
     kind = next((kind for name, kind in _ATTACHED.items() if message.get(name) is not None), None)
     return (Attachment(kind),) if kind else ()
 

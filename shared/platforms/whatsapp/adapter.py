@@ -2,16 +2,18 @@
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlatformError, Rejected
 from shared.platforms.base import BasePlatform
 from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.split import split, utf16
 from shared.platforms.spec import link_below
+from shared.platforms.uploads import caption_of, posted_name
 from shared.platforms.whatsapp import SPEC, inbound, messages
 from shared.platforms.whatsapp.diagnosis import WhatsAppDiagnosis
 from shared.platforms.whatsapp.render import for_whatsapp
@@ -27,6 +29,22 @@ _LIMIT = 4096
 _REPEAT_ROOM = 96  # for the mark of a repeat
 _ACKNOWLEDGE_SECONDS = 2.0  # a press is answered while WhatsApp waits for the webhook
 _LINK_SECONDS = 5.0
+_PICTURES = frozenset({"image/png", "image/jpeg"})
+_DOCUMENTS = frozenset(
+    {
+        "application/pdf",
+        "text/plain",
+        "application/msword",
+        "application/vnd.ms-excel",
+        "application/vnd.ms-powerpoint",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    }
+)
+_TEXTS = re.compile(
+    r"text/.+|application/(?:json|xml|yaml|toml|javascript|sql|x-sh|x-python|x-yaml|x-ndjson)|image/svg\+xml"
+)
 _WAMID = re.compile(r"[A-Za-z0-9._=/+-]{1,200}")
 
 
@@ -42,6 +60,9 @@ class WhatsApp(BasePlatform["Api"]):
         buttons=True,
         most_buttons=messages.MOST_BUTTONS,
         edits=False,
+        file_limit=100_000_000,
+        picture_limit=5_000_000,
+        caption_limit=1024,
     )
 
     def __init__(self, settings: Settings, secrets: Secrets) -> None:
@@ -50,6 +71,19 @@ class WhatsApp(BasePlatform["Api"]):
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         return self._api.send(messages.message(place.chat, part, key))
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:
+        """The file is uploaded first; only the message that shows it is reported with the key."""
+        is_picture = file.media_type in _PICTURES and file.size <= self.capabilities.picture_limit
+        media = self._api.upload(file, _document_type(file))
+        shown = {"id": media, "caption": caption_of(caption, self.capabilities)}
+        if is_picture:
+            return self._api.send(messages.file_message(place.chat, "image", shown, key))
+        shown["filename"] = posted_name(file.name)
+        return self._api.send(messages.file_message(place.chat, "document", shown, key))
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:  # noqa: ARG002  # ids are of the bot
+        return self._api.fetch_file(file, limit=limit)
 
     def edit(self, place: Place, message_id: str, part: Part) -> None:  # noqa: ARG002  # always refused
         raise Rejected("A message on WhatsApp cannot be edited by a bot")
@@ -110,3 +144,12 @@ class WhatsApp(BasePlatform["Api"]):
                 shown = self._api.number(seconds=_LINK_SECONDS)["display_phone_number"]
                 self._shown_number = re.sub(r"[^0-9]", "", shown)
         return self._shown_number
+
+
+def _document_type(file: OutFile) -> str:
+    """A type that WhatsApp takes: texts of all kinds as plain text. Raises Rejected where there is none."""
+    if file.media_type in _PICTURES | _DOCUMENTS:
+        return file.media_type
+    if _TEXTS.fullmatch(file.media_type):
+        return "text/plain"
+    raise Rejected(f"WhatsApp takes no files of the type {file.media_type}: send a PDF, a picture or a text")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shared.domain.attachments import OTHER, Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.webhooks import UNREADABLE, is_equal
 from shared.platforms.whatsapp import SPEC
@@ -19,10 +20,8 @@ log = logging.getLogger(__name__)
 _SIGNATURE = "x-hub-signature-256"
 _CHALLENGE = re.compile(r"[!-~]{1,200}")
 _SECONDS = re.compile(r"[0-9]{1,12}")
+_FILES = {"image": "picture", "video": "video", "document": "file", "audio": "audio"}
 _ATTACHED = {
-    "image": "picture",
-    "video": "video",
-    "document": "file",
     "sticker": "sticker",
     "location": "location",
     "contacts": "contact",
@@ -92,8 +91,8 @@ def _said(entry: Mapping[str, Any]) -> Iterator[Event]:
     place, second = Place(SPEC.name, sender), int(entry["timestamp"])
     # Ids of messages have no order, and times are whole seconds: within one the order is arbitrary, but always the same.
     event_id = f"{second:012d}-{hashlib.sha256(wamid.encode('utf-8', 'replace')).hexdigest()[:24]}"
-    words, attachments = _words(entry), _attachments(entry)
-    if words or attachments:
+    words, files, attachments = _words(entry), _files(entry), _attachments(entry)
+    if words or files or attachments:
         is_forwarded = _is_forwarded(entry)
         yield Inbound(
             event_id,
@@ -104,6 +103,7 @@ def _said(entry: Mapping[str, Any]) -> Iterator[Event]:
             written_at=second * 1000,
             forwarded=words if is_forwarded else "",
             attachments=attachments,
+            files=files,
         )
     elif kind == "interactive":
         chosen = entry["interactive"][entry["interactive"]["type"]]["id"]
@@ -118,10 +118,20 @@ def _words(entry: Mapping[str, Any]) -> str:
     return words.strip() if isinstance(words, str) else ""
 
 
+def _files(entry: Mapping[str, Any]) -> tuple[ChatFile, ...]:
+    """The file of a message. Its size is told where it is fetched."""
+    file, kind = _inside(entry, entry["type"]), _FILES.get(entry["type"])
+    if kind is None or "id" not in file:
+        return ()
+    if kind == "audio" and file.get("voice") is True:
+        kind = "voice"
+    return (ChatFile(kind, file["id"], file.get("filename") or "", file.get("mime_type") or ""),)
+
+
 def _attachments(entry: Mapping[str, Any]) -> tuple[Attachment, ...]:
     kind = entry["type"]
-    if kind == "audio":
-        return (Attachment("voice" if _inside(entry, kind).get("voice") is True else "audio"),)
+    if kind in _FILES and "id" not in _inside(entry, kind):
+        return (Attachment(_FILES[kind]),)
     if kind == "unsupported":
         withheld = _WITHHELD.get(_inside(entry, kind).get("type", ""))
         return (Attachment(withheld),) if withheld else ()

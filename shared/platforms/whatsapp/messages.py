@@ -1,6 +1,6 @@
 """A part as the body of a message to WhatsApp: text, up to three reply buttons, or a list of up to ten choices."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shared.platforms.markdown.clean import title as as_title
@@ -31,8 +31,17 @@ def message(chat: str, part: Part, key: str) -> Body:
         content = _interactive(
             "list", part.text, {"button": "Choose", "sections": [{"rows": _choices(shown, _ROW_TITLE)}]}
         )
-    tracking = {"biz_opaque_callback_data": key} if len(key) <= _KEY_LIMIT else {}
-    return {**_to(chat), **content, **tracking}
+    return {**_to(chat), **content, **_tracking(key)}
+
+
+def file_message(chat: str, kind: str, shown: Mapping[str, str], key: str) -> Body:
+    """An uploaded file as an `image` or as a `document`. Of what is `shown`, empty fields are left out."""
+    shown = {name: value for name, value in shown.items() if value}
+    return {**_to(chat), "type": kind, kind: shown, **_tracking(key)}
+
+
+def _tracking(key: str) -> Body:
+    return {"biz_opaque_callback_data": key} if len(key) <= _KEY_LIMIT else {}
 
 
 def quoting(chat: str, message_id: str, text: str) -> Body:

@@ -52,7 +52,7 @@ class Export:
                     yield from self._session(item)
                 elif kind in (Kind.CHUNK, Kind.BACK_ROUTE, Kind.ROUTE, Kind.USAGE):
                     continue  # read with their session, or counted again
-                elif kind in (*BLOCKING, Kind.JOURNAL):
+                elif kind in (*BLOCKING, Kind.FILE, Kind.JOURNAL):
                     self.left_out[kind] += 1
                 elif not self.is_foreign(kind, item):
                     self._keep(kind, table, item)

@@ -6,7 +6,7 @@ from typing import Any
 
 from shared.domain.handoffs import OPEN
 from shared.ports.tables import Item, Table
-from shared.store.keys import DIRECTORY, LINK, LISTED, LOGIN, OFFER, QUESTION, RUNNER
+from shared.store.keys import DIRECTORY, FILE, LINK, LISTED, LOGIN, OFFER, QUESTION, RUNNER
 from shared.store.versions import is_newer
 
 IN_FLIGHT = ("turn", "active_handoff")
@@ -34,6 +34,7 @@ class Kind(Enum):
     OFFER = "turns under way"
     UNSENT = "replies that are not delivered"
     UNANSWERED = "chat messages that are not answered"
+    FILE = "files, whose bytes stay where they are"
     JOURNAL = "notes on what was delivered and answered, and codes that are soon over"
     UNKNOWN = "items that this version does not know"
 
@@ -63,7 +64,13 @@ _ALONE = {
     "PAIRING": Kind.JOURNAL,
     "UNREADABLE": Kind.JOURNAL,
 }
-_SESSION_ROWS = {"META": Kind.SESSION, "CHUNK#": Kind.CHUNK, "ROUTE#": Kind.BACK_ROUTE, QUESTION: Kind.JOURNAL}
+_SESSION_ROWS = {
+    "META": Kind.SESSION,
+    "CHUNK#": Kind.CHUNK,
+    "ROUTE#": Kind.BACK_ROUTE,
+    QUESTION: Kind.JOURNAL,
+    FILE: Kind.FILE,
+}
 
 
 def kind_of(table: Table, item: Item) -> Kind:

@@ -24,6 +24,7 @@ from shared.use_cases.chat.session_list import list_sessions
 from shared.use_cases.chat.share_command import share
 from shared.use_cases.chat.usage_commands import set_budget, show_usage
 from shared.use_cases.offers import wake_place
+from shared.use_cases.service_models import service_model, service_models
 from shared.use_cases.sessions.move_to_chat import move_to_chat, start_in_chat
 from shared.use_cases.unattended import UNATTENDED, is_unattended
 
@@ -85,7 +86,14 @@ def _status(services: Services, row: InboxRow, _: str) -> str:
     shared = " It is shared." if session.shared and session.owner == row.place else ""
     shown = f"**{session.shown_title}** (`{session.id}`) lives {where}: {session.message_count} messages."
     dials = "".join(f" {is_now(dial, value)}." for dial, value in session.dials.items())
-    return f"{shown}{shared}{_answers(services, session)}{dials if session.answers is Executor.MACHINE else ''}{busy}"
+    is_machines = session.answers is Executor.MACHINE
+    return f"{shown}{shared}{_answers(services, session)}{dials if is_machines else _model(services, session)}{busy}"
+
+
+def _model(services: Services, session: Session) -> str:
+    """The model that answers, where the user can choose one."""
+    settings = services.settings
+    return f" {is_now('model', service_model(settings, session))}." if service_models(settings) else ""
 
 
 def _answers(services: Services, session: Session) -> str:

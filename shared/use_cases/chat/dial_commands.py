@@ -11,12 +11,14 @@ from shared.store.inbox import InboxRow
 from shared.use_cases.chat.executor_commands import NO_SESSION, own_session_at
 from shared.use_cases.offers import machine_for
 from shared.use_cases.orders import look_after, make_order, order_of
+from shared.use_cases.service_models import NO_CHOICE, choose_service_model
 
 LONGEST_WAIT = 15.0
 """Seconds between two looks at an order; its end sends a message at once, so these find one that was lost, or overdue."""
 TOLD = "…"
 """Never posted: the end of an order has written its answer into the outbox, and the journal keeps the first one."""
 AWAY = "Your machine **{}** is away, so its agent cannot be asked. Start `handoff run` there, then try again."
+NO_FILES = "The model of this service answers here, and it works on no files."
 TOO_OLD = "The `handoff run` on **{}** is too old for this command. Update `handoff` there, then start it again."
 
 
@@ -43,8 +45,9 @@ def _ask_machine(services: Services, row: InboxRow, kind: str, value: str) -> st
             return NO_SESSION
         runner = machine_for(services, session)
         if runner is None or session.answers is Executor.CLOUD:
-            lacks = "works on no files" if kind == DIFF else f"has no {kind} to choose"
-            return f"The model of this service answers here, and it {lacks}."
+            if kind == "model":
+                return choose_service_model(services, row, session, value)
+            return NO_FILES if kind == DIFF else NO_CHOICE.format(kind)
         if len(value) > MAX_VALUE:
             return f"No {'file' if kind == DIFF else kind} has such a long name. Send `/{kind}` for a list."
         if not runner.is_online(services.clock.now()):

@@ -11,6 +11,7 @@ from shared.services import Services
 from shared.store.inbox import STOPPED, InboxRow
 from shared.use_cases.access import session_at
 from shared.use_cases.chat.pair import pair
+from shared.use_cases.chat.tell_unreadable import readable_files, unreadable_of
 from shared.use_cases.offers import wake_place
 from shared.use_cases.presses import press
 
@@ -138,9 +139,10 @@ def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> No
         private=inbound.private,
         written_at=inbound.written_at,
         forwarded=inbound.forwarded,
-        attachments=inbound.attachments,
+        attachments=unreadable_of(services, inbound),
         album=inbound.album,
         queued=is_queued,
+        files=readable_files(services, inbound),
     )
     if not services.store.inbox.put(row):
         known = services.store.inbox.get(place, inbound.event_id)

@@ -2,12 +2,25 @@
 
 import contextlib
 
-from shared.domain.attachments import cannot_read
+from shared.domain.attachments import VOICE, Attachment, cannot_read, counted
+from shared.domain.files import ChatFile
 from shared.domain.routes import notices_at
 from shared.errors import Rejected
+from shared.ports.inbound import Inbound
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.deliver import say
+
+
+def readable_files(services: Services, inbound: Inbound) -> tuple[ChatFile, ...]:
+    """The files of a message that the agent can be given, a voice message as words."""
+    return tuple(file for file in inbound.files if file.kind != VOICE or services.transcriber)
+
+
+def unreadable_of(services: Services, inbound: Inbound) -> tuple[Attachment, ...]:
+    """What else a message carries."""
+    readable = readable_files(services, inbound)
+    return (*inbound.attachments, *counted(file.kind for file in inbound.files if file not in readable))
 
 
 def tell_unreadable(services: Services, row: InboxRow) -> None:

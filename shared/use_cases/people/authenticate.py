@@ -24,10 +24,10 @@ class Caller:
     token: Token
     token_hash: str
 
-    def require(self, scope: Scope) -> None:
-        """Raise MissingScope unless the token allows this."""
-        if not self.token.allows(scope):
-            raise MissingScope(scope)
+    def require(self, *scopes: Scope) -> None:
+        """Raise MissingScope, for the first of these, unless the token allows one of them."""
+        if not any(map(self.token.allows, scopes)):
+            raise MissingScope(scopes[0])
 
 
 def new_token(user_id: str) -> str:

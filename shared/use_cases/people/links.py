@@ -48,7 +48,7 @@ def invite(services: Services, caller: Caller, name: str, platform: str, *, base
     if store.accounts.tokens(name) or (name in store.accounts.users() and not is_waiting):
         raise UserExists(name)
     if is_waiting:
-        remove_user(store, name)
+        remove_user(store, services.files, name)
     return _create(services, caller, platform, name, base_url=base_url)
 
 

@@ -7,11 +7,12 @@ import logging
 from collections.abc import Callable
 
 from shared.errors import Busy, Conflict, DataFileError
-from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice, Show, WakeUp
+from shared.ports.queue import DeadTurn, InboxEvent, Kickoff, Notice, Ready, Show, WakeUp
 from shared.services import Services
 from shared.store.inbox import DEAD, InboxRow
 from shared.use_cases.chat.locate_session import Found, Located, NotAddressed, locate_session
 from shared.use_cases.deliver import is_told
+from shared.use_cases.files.remove_files import check_file
 from shared.use_cases.people.tell_chats import tell_linked
 from shared.use_cases.recovery.abandoned_handoffs import check_handoff
 from shared.use_cases.recovery.unsettled_turns import check_offer
@@ -33,7 +34,10 @@ def sweep(services: Services) -> int:
     untold = services.store.links.untold()
     for news in untold:
         _guarded(f"link {news.id}", lambda: tell_linked(services, news))  # noqa: B023  # likewise
-    return len(handoffs) + len(offers) + len(untold) + _handle_dead_letters(services)
+    files = services.store.files.due(now=now, limit=LIMIT)
+    for file in files:
+        _guarded(f"file of session {file.session_id}", lambda: check_file(services, file))  # noqa: B023  # likewise
+    return len(files) + len(handoffs) + len(offers) + len(untold) + _handle_dead_letters(services)
 
 
 def _guarded(name: str, check: Callable[[], None]) -> None:
@@ -71,7 +75,7 @@ def _handle_dead(services: Services, dead: DeadTurn) -> None:
             _handle_dead_event(services, dead, event_id)
         case Notice():
             log.info("a notice could not be posted and is dropped")
-        case Kickoff() | WakeUp() | Show():
+        case Kickoff() | WakeUp() | Show() | Ready():
             log.info("a wake-up is dropped: what it was sent for is due for the sweep")
 
 

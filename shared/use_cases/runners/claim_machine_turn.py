@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shared.domain.files import StoredFile
 from shared.domain.handoffs import Handoff, Reason
 from shared.domain.messages import Message, canonical
 from shared.domain.offers import Offer
@@ -15,7 +16,7 @@ from shared.store.inbox import InboxRow
 from shared.use_cases.offers import send_show
 from shared.use_cases.recovery.give_up import end_turn, fail_kickoff, tell_interrupted
 from shared.use_cases.retry import on_conflict
-from shared.use_cases.row_messages import text_for_agent
+from shared.use_cases.row_messages import files_for_agent, text_for_agent
 from shared.use_cases.runners.live_turn import TurnName, live_turn, offered_turn, refuse_over
 from shared.use_cases.runners.register import own_runner
 from shared.use_cases.turns.claim_turn import new_rows
@@ -33,6 +34,12 @@ class Word:
 
     id: str
     text: str
+    files: Sequence[StoredFile] = ()
+
+
+def word_of(session: Session, row: InboxRow) -> Word:
+    """A row as an input of the agent."""
+    return Word(row.event_id, text_for_agent(session, row), files_for_agent(session, row))
 
 
 @dataclass(frozen=True)
@@ -147,7 +154,7 @@ def _words(session: Session, offer: Offer, rows: Sequence[InboxRow], handoff: Ha
         prompt = kickoff_message(session, handoff)
         return [Word(str(prompt["id"]), str(prompt["content"]))]
     given = offer.rows[: session.turn.words] if session.turn else ()  # rows that were added since are steered
-    return [Word(row.event_id, text_for_agent(session, row)) for row in rows if row.event_id in given]
+    return [word_of(session, row) for row in rows if row.event_id in given]
 
 
 def _unseen(services: Services, session: Session) -> tuple[list[Message], int | None]:

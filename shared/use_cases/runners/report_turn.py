@@ -10,11 +10,12 @@ from shared.domain.sessions import Session
 from shared.errors import TurnSuperseded
 from shared.services import Services
 from shared.use_cases.offers import send_show
-from shared.use_cases.questions.show import question_parts
+from shared.use_cases.questions.show import TOO_LONG, postable_file, question_parts
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.row_messages import text_for_agent
-from shared.use_cases.runners.claim_machine_turn import Word
+from shared.use_cases.runners.claim_machine_turn import Word, word_of
 from shared.use_cases.runners.live_turn import TurnName, live_turn
+from shared.use_cases.runners.send_file import Send, Sent, send_file
 
 AGAIN_EVERY = 30_000
 """Milliseconds after which an open question is looked at again: its message may not have been sent."""
@@ -22,7 +23,10 @@ AGAIN_EVERY = 30_000
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of the agent, with a number that is new at this fence. `plan` is what it is about, in Markdown."""
+    """A question of the agent, with a number that is new at this fence. `plan` is what it is about, in Markdown.
+
+    `file` has the whole text of one that is too long: it is posted before the buttons, or nothing can be allowed.
+    """
 
     number: int
     title: str
@@ -34,6 +38,7 @@ class Asked:
     several: bool = False
     free: bool = False
     blocks: bool = True
+    file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,11 +57,12 @@ class Report:
     acknowledged: Sequence[str] = ()
     given: int = 0
     waiting: int = 0
+    sends: Sequence[Send] = ()
 
 
 @dataclass(frozen=True)
 class ReportAnswer:
-    """The answer to a report; it repeats what the runner has not acknowledged.
+    """The answer to a report; it repeats what the runner has not acknowledged. `sent` is about the files in the report.
 
     `texts` are the words of messages that have answered questions, by the number of the question.
     """
@@ -64,6 +70,7 @@ class ReportAnswer:
     decided: Sequence[Question]
     steered: Sequence[Word]
     texts: Mapping[int, str] = field(default_factory=dict)
+    sent: Sequence[Sent] = ()
 
 
 def report_turn(services: Services, name: TurnName, report: Report) -> ReportAnswer:
@@ -76,19 +83,22 @@ def _report(services: Services, name: TurnName, report: Report) -> ReportAnswer:
     _renew(services, session, offer)
     for asked in report.asked:
         session = _ask(services, session, offer, asked)
+    sent = [send_file(services, session, offer, send) for send in report.sends]
     known = services.store.questions.of(session.id, offer.id, fence=name.fence)
     # Before the questions: words that have answered one must not be given once more when it is gone.
     services.store.machine_turns.acknowledge(offer, [*report.acknowledged, *_rows_of_acknowledged(known, report)])
     _acknowledge_earlier(services, session, offer, report)
     questions = _questions(services, offer, known, report)
-    if _note(services, offer, name.fence, report) or report.asked:
+    if _note(services, offer, name.fence, report) or report.asked or any(one.is_new for one in sent):
         send_show(services, offer, why=f"{name.fence} {report.seq}")
-    elif any(question.state is QuestionState.OPEN for question in questions):
+    elif any(question.state is QuestionState.OPEN for question in questions) or any(
+        one.state == "waiting" for one in sent
+    ):
         # What could not be posted is posted now; the queue drops the repeats of one half minute.
         send_show(services, offer, why=f"open {name.fence} {services.clock.now() // AGAIN_EVERY}")
     steered = _steered(services, session, offer, report, answering={one.row for one in known})
     decided = [question for question in questions if question.state in DECIDED]
-    return ReportAnswer(decided, steered, _texts(services, session, offer, decided))
+    return ReportAnswer(decided, steered, _texts(services, session, offer, decided), sent)
 
 
 def _renew(services: Services, session: Session, offer: Offer) -> None:
@@ -104,6 +114,10 @@ def _ask(services: Services, session: Session, offer: Offer, asked: Asked) -> Se
     if session.turn is None or not (asked.options or asked.free):
         return session
     now = services.clock.now()
+    file = postable_file(services, session, offer.place, asked.file)
+    if asked.file and file is None:
+        refusing = [option for option in asked.options if not option.kind.startswith("allow")]
+        asked = replace(asked, options=refusing, reason=TOO_LONG)
     question = Question(
         session.id,
         offer.id,
@@ -121,7 +135,7 @@ def _ask(services: Services, session: Session, offer: Offer, asked: Asked) -> Se
         blocks=asked.blocks,
         epoch=session.epoch,
     )
-    parts = question_parts(services, offer.place, question, plan=asked.plan)
+    parts = question_parts(services, offer.place, question, plan=asked.plan, file=file)
     after = services.store.questions.ask(session, question, parts, now=now)
     if after is None:
         raise TurnSuperseded(offer.id)
@@ -186,6 +200,4 @@ def _steered(
     known = {*offer.acknowledged, *report.acknowledged, *answering}
     late = offer.rows[session.turn.words if session.turn else 0 :]
     found = [services.store.inbox.get(offer.place, event_id) for event_id in late if event_id not in known]
-    return [
-        Word(row.event_id, text_for_agent(session, row)) for row in found if row is not None and row.done_by is None
-    ]
+    return [word_of(session, row) for row in found if row is not None and row.done_by is None]

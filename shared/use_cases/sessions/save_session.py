@@ -7,6 +7,7 @@ from shared.domain.sessions import RunsOn, Session, new_session
 from shared.errors import HandoffInFlight, SessionBusy, UnknownRunner
 from shared.services import Services
 from shared.use_cases.access import own_session
+from shared.use_cases.files.remove_files import remove_files
 from shared.use_cases.retry import on_conflict
 
 Details = Mapping[str, str | RunsOn | None]
@@ -46,7 +47,9 @@ def delete_session(services: Services, user_id: str, session_id: str) -> None:
             raise HandoffInFlight(session_id, handoff.id)
         if session.has_live_turn(services.clock.now()):
             raise SessionBusy(session_id)
+        remove_files(services.store, services.files, session, now=services.clock.now())
         services.store.sessions.delete(session)
+        remove_files(services.store, services.files, session, now=services.clock.now())  # announced in the meantime
         services.store.usage.give_back_bytes(user_id, session.uploaded_bytes)
 
     on_conflict(delete)

@@ -28,6 +28,7 @@ from shared.use_cases.chat.session_commands import close_thread
 from shared.use_cases.chat.share_command import NOT_FOR_GUESTS, is_guests
 from shared.use_cases.chat.tell_unreadable import tell_unreadable
 from shared.use_cases.deliver import answer_with_notice, deliver_done_row, is_told, say
+from shared.use_cases.files.wait_for_files import album_groups, ready_rows, tell_read
 from shared.use_cases.offers import send_run, send_show
 from shared.use_cases.questions.decide import question_for_words
 from shared.use_cases.retry import on_conflict
@@ -205,12 +206,11 @@ def _go_on(services: Services, located: Session, rows: Sequence[InboxRow], budge
     if session is None or session.owner != rows[0].place:
         raise Conflict(f"session {located.id} moved while its place was looked at")
     services.store.inbox.close([row for row in rows if not session.accepts_from(row.user_id)], by="ignored")
-    rows = [row for row in rows if session.accepts_from(row.user_id)]
+    rows = ready_rows(services, session, [row for row in rows if session.accepts_from(row.user_id)])
     if not rows:
         return
     for row in rows:
-        if row.attachments:
-            tell_unreadable(services, row)
+        _tell_missing(services, row)
     if session.turn is not None and session.turn.by is Executor.MACHINE:
         _steer(services, session, rows)
     elif session.turn is not None:
@@ -221,6 +221,13 @@ def _go_on(services: Services, located: Session, rows: Sequence[InboxRow], budge
         if session.active_handoff and _is_leaving(services, session.active_handoff):
             raise Busy(LONGEST_WAIT)
         offer_words(services, session, rows)
+
+
+def _tell_missing(services: Services, row: InboxRow) -> None:
+    """Say what of a message does not reach the agent, and what was understood of a voice message."""
+    if row.attachments:
+        tell_unreadable(services, row)
+    tell_read(services, row)
 
 
 def _is_leaving(services: Services, handoff_id: str) -> bool:
@@ -239,13 +246,11 @@ def _steer(services: Services, session: Session, rows: Sequence[InboxRow]) -> No
     if offer is None or session.answers is Executor.CLOUD:
         return
     turns, now = services.store.machine_turns, services.clock.now()
-    for row in rows:
-        if row.event_id in offer.rows or row.queued:
-            continue
-        question = question_for_words(services, session, row)
+    for row, *beside in album_groups([row for row in rows if row.event_id not in offer.rows and not row.queued]):
+        question = None if row.files or beside else question_for_words(services, session, row)
         if question is not None and turns.steer(session, row, answers=question, now=now):
             send_show(services, offer, why=f"words {question.fence} {question.number}")
-        elif not turns.steer(session, row):
+        elif not turns.steer(session, row, beside=beside):
             return
     queued = [row.event_id for row in rows if row.queued]
     if queued and turns.wait(offer, queued):

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 from shared.backoff import backoff
 from shared.domain.handoffs import Handoff, Reason, Receipt
@@ -15,10 +16,12 @@ from shared.ports.queue import Run
 from shared.services import Services
 from shared.store.turns import TurnCommit
 from shared.use_cases.deliver import parts_for
+from shared.use_cases.files.read_file import bytes_for_agent
 from shared.use_cases.offers import wake_place
 from shared.use_cases.recovery.give_up import end_turn, fail_kickoff
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.row_messages import messages_of
+from shared.use_cases.service_models import service_model
 from shared.use_cases.turns.claim_turn import Claimed, claim_turn
 from shared.use_cases.turns.heartbeat import heartbeat
 from shared.use_cases.turns.live_progress import LiveProgress
@@ -75,7 +78,16 @@ def _run(services: Services, claimed: Claimed, deadline: int) -> None:
     try:
         with heartbeat(services, session, claimed.offer.place, live) as cancellation:
             progress = live.update if live else None
-            given = TurnInput([*transcript, *asked], deadline, cancellation, note=note, progress=progress)
+            read_file = partial(bytes_for_agent, services, session)
+            given = TurnInput(
+                [*transcript, *asked],
+                deadline,
+                cancellation,
+                note=note,
+                progress=progress,
+                model=service_model(services.settings, session) or None,
+                read_file=read_file,
+            )
             reply = fitting_reply(services.agent().reply(given))
     except AgentCancelled:
         log.info("session %s: its turn was stopped while the agent worked", session.id)

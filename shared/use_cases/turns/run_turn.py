@@ -8,10 +8,11 @@ from shared.backoff import backoff
 from shared.domain.handoffs import Handoff, State
 from shared.domain.routes import Place
 from shared.errors import Busy, Conflict, NewerVersion, NotYet, Rejected
-from shared.ports.queue import InboxEvent, Kickoff, Notice, Show, TurnMessage, WakeUp
+from shared.ports.queue import InboxEvent, Kickoff, Notice, Ready, Show, TurnMessage, WakeUp
 from shared.services import Services
 from shared.use_cases.budgets import watch_budget
 from shared.use_cases.deliver import say
+from shared.use_cases.files.wait_for_files import await_files
 from shared.use_cases.recovery.abandoned_handoffs import take_over
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.turns.answer_inbox import answer_inbox, kickoff_comes_first, look_at_inbox
@@ -62,6 +63,9 @@ def _dispatch(services: Services, message: TurnMessage, budget: TurnBudget) -> N
             answer_inbox(services, message, budget)
         case WakeUp(place, session_id):
             _wake_up(services, place, session_id, budget)
+        case Ready(place):
+            look_at_inbox(services, place, budget, expected=message.event_id)
+            await_files(services, message)
         case Show():
             with contextlib.suppress(Rejected):
                 show_turn(services, message, until=budget.deadline)

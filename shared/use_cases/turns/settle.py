@@ -7,7 +7,7 @@ from shared.domain.offers import Offer
 from shared.domain.sessions import Session
 from shared.errors import NotYet, Rejected
 from shared.services import Services
-from shared.use_cases.deliver import deliver, deliver_reply
+from shared.use_cases.deliver import deliver, deliver_files, deliver_reply, withdraw_files
 from shared.use_cases.handoffs.tell_origin import say_moved, tell_origin
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.turns.show_turn import close_turn
@@ -44,6 +44,10 @@ def settle(services: Services, session_id: str, *, until: int) -> Session | None
 
 
 def _finish(services: Services, offer: Offer, *, until: int) -> None:
+    if offer.runs_on is not None and offer.result is None:
+        withdraw_files(services, offer)
+    elif offer.runs_on is not None:
+        deliver_files(services, offer, until=until)
     if offer.handoff_id is None:
         deliver_reply(services, offer, until=until)
         return

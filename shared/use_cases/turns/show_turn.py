@@ -14,14 +14,14 @@ from shared.ports.queue import Show
 from shared.services import Services
 from shared.store.outbox import OutPart
 from shared.use_cases.access import platform_of
-from shared.use_cases.deliver import deliver, say
-from shared.use_cases.questions.show import note_shown, rendered
+from shared.use_cases.deliver import deliver, deliver_files, say
+from shared.use_cases.questions.show import decline_unsent, note_shown, rendered
 
 log = logging.getLogger(__name__)
 
 
 def show_turn(services: Services, message: Show, *, until: int) -> None:
-    """Best effort but for questions: a turn that is over is left to its settling. Raises NotYet for questions."""
+    """Best effort but for questions and files: a turn that is over is left to its settling. Raises NotYet for these."""
     offer = services.store.turns.get(message.session_id, message.turn_id)
     if offer is None:
         return
@@ -31,11 +31,17 @@ def show_turn(services: Services, message: Show, *, until: int) -> None:
     platform = platform_of(services, offer.place)
     for question in services.store.questions.of(offer.session_id, offer.id):
         if question.state is QuestionState.OPEN:
-            deliver(services, offer.session_id, question.journal, until=until)
+            try:
+                deliver(services, offer.session_id, question.journal, until=until)
+            except Rejected:
+                if not decline_unsent(services, question):
+                    raise
+            decline_unsent(services, question)
             note_shown(services, question)
             _show_marks(services, platform, offer, question)
         elif not question.is_shown_closed:
             _show_closed(services, platform, offer, question)
+    deliver_files(services, offer, until=until)
     _show_progress(services, platform, offer)
     if not _is_alive(services, offer):  # it ended meanwhile, and its settling may have come before the last edit
         _shrink(services, platform, services.store.turns.get(offer.session_id, offer.id) or offer)

@@ -41,7 +41,7 @@ def test_a_client_is_greeted_in_its_version(run_alone: Run) -> None:
     )
     assert hello["result"]["protocolVersion"] == "2025-03-26"
     assert hello["result"]["serverInfo"]["name"] == "handoff"
-    assert future["result"]["protocolVersion"] == "2025-06-18"
+    assert future["result"]["protocolVersion"] == "2025-11-25"
     assert [tool["name"] for tool in listed["result"]["tools"]] == ["handoff", "handoff_status", "handoff_back"]
     assert listed["result"]["tools"][0]["inputSchema"]["required"] == ["platform", "conversation"]
     assert [prompt["name"] for prompt in prompts["result"]["prompts"]] == ["handoff"]

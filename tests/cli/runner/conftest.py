@@ -54,6 +54,8 @@ class Machine:
     settings: Settings = field(default_factory=Settings)
     clock: Clock = QUICK
     agent: Installed | None = None
+    environ: dict[str, str] = field(default_factory=dict)
+    """Of the runner, beside what it has."""
     output: io.StringIO = field(default_factory=io.StringIO)
     halt: Halt | None = None
     failure: BaseException | None = None
@@ -154,7 +156,7 @@ class Machine:
                 journal=self.journal,
                 sessions=self.sessions,
                 settings=self.settings,
-                environ={**self.agents.environ, "HOME": str(self.home)},
+                environ={**self.agents.environ, "HOME": str(self.home), **self.environ},
                 report=Report(terminal, open_log(self.state / "runner.log")),
                 clock=self.clock,
             )

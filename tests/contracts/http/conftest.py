@@ -131,8 +131,8 @@ class Api:
 
 @pytest.fixture(scope="session")
 def limited_service() -> Iterator[LocalService]:
-    """A service that allows each user one open handoff, two turns an hour and 1 MB."""
-    limits = {"MaxOpenHandoffs": "1", "MaxTurnsPerHour": "2", "MaxStoredMegabytes": "1"}
+    """A service that allows each user one open handoff, two turns an hour, 1 MB of transcripts and 1 MB of files."""
+    limits = {"MaxOpenHandoffs": "1", "MaxTurnsPerHour": "2", "MaxStoredMegabytes": "1", "MaxFilesMegabytes": "1"}
     with LocalService(mode="in_process", parameters=limits) as running:
         yield running
 

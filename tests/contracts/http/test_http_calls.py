@@ -1,8 +1,11 @@
 """Every documented call succeeds as documented. The client checks each response against docs/openapi.json."""
 
+import hashlib
 import json
 import re
 import uuid
+
+import httpx
 
 from local.chats import CHATS
 from local.service import LocalService
@@ -194,3 +197,18 @@ def test_an_invited_person_logs_in_once(service: LocalService, api: Api) -> None
     api.http.headers["Authorization"] = f"Bearer {first.json()['token']}"
     assert api.http.get("/tokens").json()["current"] == first.json()["id"]
     service.store.accounts.unlink(name, chat.name)
+
+
+def test_a_file_is_announced_uploaded_and_read(api: Api) -> None:
+    path, content = f"/sessions/{api.session()}/files", b"a picture, as it were"
+    digest_of_file = hashlib.sha256(content).hexdigest()
+    asked = {"sha256": digest_of_file, "size": len(content), "type": "image/png", "name": "../a b.png"}
+
+    announced = api.http.post(path, json=asked).json()
+    assert (announced["id"], announced["name"]) == (digest_of_file, "a b.png")
+    upload = announced["upload"]
+    assert httpx.put(upload["url"], content=content, headers=upload["headers"]).is_success
+    assert api.http.post(path, json=asked).json()["upload"] is None
+    found = api.http.get(f"{path}/{digest_of_file}")
+    assert found.status_code == 302
+    assert httpx.get(found.headers["Location"]).content == content

@@ -26,6 +26,7 @@ VALID: dict[str, dict[str, Any]] = {
     "put_session": {},
     "post_messages": {"epoch": 0, "after": 0, "messages": ONE},
     "post_turn": {"epoch": 0, "id": "t-1", "text": "hi"},
+    "post_file": {"sha256": "0" * 64, "size": 1},
     "post_resume": {"epoch": 0},
     "put_home": {"chat": "1"},
     "post_notices": {"text": "done"},
@@ -61,6 +62,7 @@ def send(api: Api, operation: Operation, id: str = "none", body: Any = None, **m
         path = path.replace(name, id)
     path = path.replace("{platform}", more.pop("platform", CHAT))
     path = path.replace("{runner_id}", more.pop("runner", id)).replace("{turn_id}", more.pop("turn", "none"))
+    path = path.replace("{file_id}", more.pop("file", "none"))
     path = path.replace("{order_id}", more.pop("order", "none"))
     if "content" not in more and operation.id in VALID:
         more["json"] = {**VALID[operation.id], **(body or {})}
@@ -336,6 +338,24 @@ def storage_full(api: Api, operation: Operation) -> httpx.Response:
     return send(api, operation, id=session_id, body=body[operation.id])
 
 
+def file_too_large(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, id=api.session(), body={"size": 25_000_001})
+
+
+def file_mismatch(api: Api, operation: Operation) -> httpx.Response:
+    session_id = api.session()
+    send(api, operation, id=session_id).raise_for_status()
+    return send(api, operation, id=session_id, body={"size": 2})
+
+
+def files_full(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, id=api.session(), body={"size": 1_000_001})
+
+
+def unknown_file(api: Api, operation: Operation) -> httpx.Response:
+    return send(api, operation, id=api.session())
+
+
 PROVOKE: dict[str, Callable[[Api, Operation], httpx.Response]] = {
     provoke.__name__: provoke
     for provoke in (
@@ -363,6 +383,10 @@ PROVOKE: dict[str, Callable[[Api, Operation], httpx.Response]] = {
             other_result,
             write_first,
             not_shareable,
+            file_too_large,
+            file_mismatch,
+            files_full,
+            unknown_file,
         ),
     )
 }

@@ -1,8 +1,9 @@
-"""Messages with more than the sender's own text: pictures, files and all else, and forwarded ones."""
+"""Messages with more than the sender's own text: what cannot be fetched, and forwarded words. files.py has files."""
 
+from local.chats.simulator.files import SAMPLES
 from local.chats.simulator.protocol import Wire
 from local.chats.spec import LocalChat, load
-from shared.domain.attachments import Attachment, counted
+from shared.domain.attachments import Attachment
 from shared.domain.routes import Place
 from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import MESSAGE, PlatformHarness
@@ -24,13 +25,16 @@ class Attachments(PlatformTests):
             at.write(self.first_home, place, "", attachments=[kind])
             said = at.next_message()
             assert (said.place, said.sender) == (place, self.chat.people["owner"])
-            assert (said.text, said.forwarded, said.attachments) == ("", "", (Attachment(kind),))
+            assert (said.text, said.forwarded) == ("", "")
+            assert [file.kind for file in said.files] == ([kind] if kind in SAMPLES else [])
+            assert said.attachments == (() if kind in SAMPLES else (Attachment(kind),))
 
     def test_the_text_beside_a_picture_is_the_senders(self, at: PlatformHarness) -> None:
         at.write(self.first_home, self.place(at), MESSAGE, attachments=["picture"])
 
         said = at.next_message()
-        assert (said.text, said.forwarded, said.attachments) == (MESSAGE, "", (Attachment("picture"),))
+        assert (said.text, said.forwarded, said.attachments) == (MESSAGE, "", ())
+        assert [file.kind for file in said.files] == ["picture"]
 
     def test_several_pictures_are_named_with_one_text(self, at: PlatformHarness) -> None:
         """In one message, or in several: then in one album where the platform tells that."""
@@ -38,11 +42,12 @@ class Attachments(PlatformTests):
         at.write(self.first_home, place, MESSAGE, attachments=["picture"] * 3)
 
         said = [at.next_message()]
-        while sum(one.attachments[0].count for one in said) < 3:
+        while sum(len(one.files) for one in said) < 3:
             said.append(at.next_message())
         assert [one.text for one in said] == [MESSAGE] + [""] * (len(said) - 1)
         assert len({one.event_id for one in said}) == len(said)
-        assert {one.attachments for one in said} == {counted(["picture"] * (3 // len(said)))}
+        assert len({file.reference for one in said for file in one.files}) == 3
+        assert {file.kind for one in said for file in one.files} == {"picture"}
         assert len({one.album for one in said}) == 1
 
 
@@ -57,7 +62,7 @@ class Forwards(Attachments):
         below = at.next_message()
 
         assert (words.text, words.addressee, words.forwarded, words.attachments) == ("", None, "/stop", ())
-        assert (below.text, below.forwarded, below.attachments) == ("", "/stop", (Attachment("picture"),))
+        assert (below.text, below.forwarded, [file.kind for file in below.files]) == ("", "/stop", ["picture"])
 
 
 def wire_of(chat: LocalChat) -> type[Wire]:

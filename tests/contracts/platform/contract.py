@@ -6,6 +6,7 @@ from tests.contracts.platform.buttons import EditedButtons, NoButtons, Presses, 
 from tests.contracts.platform.case import PlatformTests, threadless_homes
 from tests.contracts.platform.diagnosis import Diagnosis
 from tests.contracts.platform.faults import Faults
+from tests.contracts.platform.files import Fetches, SendsFiles
 from tests.contracts.platform.garbled import Garbled
 from tests.contracts.platform.harness import unconnected
 from tests.contracts.platform.inbound import Inbound
@@ -18,9 +19,20 @@ from tests.contracts.platform.threads import Threadless, Threads
 
 def platform_contract(chat: LocalChat) -> type[PlatformTests]:
     """The tests of one platform: all that apply to it."""
-    tests: list[type[PlatformTests]] = [Outbound, Places, Faults, Garbled, Rendering, Questions, Inbound, Diagnosis]
+    tests: list[type[PlatformTests]] = [
+        Outbound,
+        Places,
+        Faults,
+        Garbled,
+        Rendering,
+        Questions,
+        Inbound,
+        Diagnosis,
+        Fetches,
+    ]
     can = unconnected(chat).capabilities
     tests.append(Forwards if wire_of(chat).forwards else Attachments)
+    tests += [SendsFiles] if can.file_limit else []
     tests.append(Edits if can.edits else NoEdits)
     tests += [SomeButtons, Presses] if can.buttons else [NoButtons]
     if can.buttons and can.edits:

@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.errors import Ambiguous, NotSent, PlatformError, RateLimited, Rejected
 from shared.ports.inbound import Announced, Pressed
 from shared.ports.platforms import Button, Part, Platform
 from tests.contracts.platform.case import TITLE, PlatformTests
+from tests.contracts.platform.files import LIMIT, PICTURE, given, out
 from tests.contracts.platform.garbling import GarblingProxy, adapter_through, garbling
 from tests.contracts.platform.harness import PlatformHarness, now
 from tests.support.garbled_answers import MARK, PAGE, garbled, lacking_fields, odd_fields
 from tests.support.servers import Response
+
+_NO_FILE = ChatFile("file", "-")
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class Target:
     message: str
     person: str
     pressed: Pressed
+    file: ChatFile = _NO_FILE
 
 
 Operation = Callable[[Platform, Target], Any]
@@ -35,6 +40,7 @@ Operation = Callable[[Platform, Target], Any]
 CHANGES: Mapping[str, Operation] = {
     "open_thread": lambda on, to: on.open_thread(to.home, TITLE, key="another", people=[to.person]),
     "send": lambda on, to: on.send(to.place, Part("hello"), key="hello"),
+    "send_file": lambda on, to: on.send_file(to.place, out("plot.png", "image/png", PICTURE), None, key="file"),
     "edit": lambda on, to: on.edit(to.place, to.message, Part("edited")),
 }
 READS: Mapping[str, Operation] = {
@@ -42,6 +48,7 @@ READS: Mapping[str, Operation] = {
     "find_message": lambda on, to: on.find_message(to.place, key="words"),
     "resolve_chat": lambda on, to: on.resolve_chat(to.home, people=[to.person]),
     "join": lambda on, to: on.join(to.home),
+    "fetch_file": lambda on, to: len(b"".join(on.fetch_file(to.place, to.file, limit=LIMIT))),
     "fetch": lambda on, to: on.fetch(Announced(to.place, to.message, to.person)),
     "is_private": lambda on, to: on.is_private(to.home, person=to.person),
 }
@@ -171,6 +178,8 @@ class Garbled(PlatformTests):
             return
         run = operation or OPERATIONS[name]
         to = self._target(at)
+        if name == "fetch_file":
+            to = replace(to, file=self._file(at, to.place))
         with garbling(at) as proxy:
             # On some platforms the handle is a URL.
             handle = to.pressed.handle.replace(at.simulator.url, proxy.url)
@@ -190,9 +199,16 @@ class Garbled(PlatformTests):
         message = at.platform.send(place, Part("words", buttons=buttons), key="words")
         owner = self.chat.people["owner"]
         if not at.platform.capabilities.buttons:
-            return Target(home, place, message, owner, Pressed("1", place, owner, "go", message, "none"))
+            pressed = Pressed("1", place, owner, "go", message, "none")
+            return Target(home, place, message, owner, pressed)
         at.press(home, place, message, "go")
         return Target(home, place, message, owner, at.next_press())
+
+    def _file(self, at: PlatformHarness, place: Place) -> ChatFile:
+        at.listen()
+        at.write(self.first_home, place, "", files=[given("run.txt", "text/plain", b"words")])
+        (file,) = at.next_message().files
+        return file
 
 
 def _run(at: PlatformHarness, proxy: GarblingProxy, run: Operation, to: Target, what: str) -> Outcome:
@@ -210,6 +226,8 @@ def is_allowed(outcome: Outcome, name: str) -> bool:
     """Whether the error says what is known: a change may have happened, and a read may be repeated."""
     if outcome.error is None:
         return True
+    if name == "fetch_file":
+        return isinstance(outcome.error, NotSent | Rejected)  # what comes in place of a file may be final
     if name in SILENT or isinstance(outcome.error, Rejected):
         return False
     if name in CHANGES:

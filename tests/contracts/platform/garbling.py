@@ -39,7 +39,10 @@ class GarblingProxy(HttpServer):
             request.method, url, params=dict(request.query), content=request.body, headers=headers
         )
         kind = {"content-type": said.headers.get("content-type", ""), "connection": "close"}
-        self.answers.append(Response(said.status_code, said.content, kind))
+        body = said.content
+        if kind["content-type"].startswith("application/json"):
+            body = body.replace(self._target.encode(), self.url.encode())  # addresses of files
+        self.answers.append(Response(said.status_code, body, kind))
         instead = self.replace.get(len(self.answers) - 1)
         if instead is None:
             return self.answers[-1]

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shared.aws.queue import SqsRunQueue
-from shared.ports.queue import Run, RunQueue
+from shared.ports.queue import RunMessage, RunQueue
 from shared.ports.queue_text import run_of
 from shared.sqlite.database import Database
 from shared.sqlite.queues import SqliteQueue, SqliteRunQueue
@@ -24,7 +24,7 @@ class RunHarness(Protocol):
     @property
     def queue(self) -> RunQueue: ...
 
-    def take(self, *, within: int = 0) -> list[Run]:
+    def take(self, *, within: int = 0) -> list[RunMessage]:
         """Receive and delete what is visible; wait up to `within` seconds for the first."""
 
 
@@ -35,8 +35,8 @@ class SqsRuns:
         self._client, self._url = client, url
         self.queue = SqsRunQueue(client, url)
 
-    def take(self, *, within: int = 0) -> list[Run]:
-        taken: list[Run] = []
+    def take(self, *, within: int = 0) -> list[RunMessage]:
+        taken: list[RunMessage] = []
         while messages := self._receive(0 if taken else within):
             for message in messages:
                 taken.append(run_of(message["Body"]))
@@ -56,7 +56,7 @@ class FakeRuns:
         self._clock = ManualClock()
         self.queue = FakeRunQueue(self._clock)
 
-    def take(self, *, within: int = 0) -> list[Run]:
+    def take(self, *, within: int = 0) -> list[RunMessage]:
         due = self.queue.next_at()
         if due is not None and due <= self._clock.now() + within * 1000:
             self._clock.time = max(self._clock.now(), due)
@@ -71,7 +71,7 @@ class SqliteRuns:
         self._runs = SqliteQueue(database, self._clock, "runs", visibility=960)
         self.queue = SqliteRunQueue(self._runs)
 
-    def take(self, *, within: int = 0) -> list[Run]:
+    def take(self, *, within: int = 0) -> list[RunMessage]:
         due = self._runs.next_at()
         if due is not None and due <= self._clock.now() + within * 1000:
             self._clock.time = max(self._clock.now(), due)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from shared.aws.queue import SqsRunQueue
-from shared.ports.queue import Run
+from shared.domain.routes import Place
+from shared.ports.queue import Fetch, Run
 from tests.contracts.queue.run_harness import FakeRuns, RunHarness, SqliteRuns, sqs_runs
 from tests.support.fake_queue import FakeRunQueue, ManualClock
 from tests.support.table_backends import new_database
@@ -37,7 +38,7 @@ def test_a_run_is_received_until_it_is_deleted(at: RunHarness) -> None:
 def test_copies_of_a_run_are_all_received(at: RunHarness) -> None:
     for run in (FIRST, SECOND, FIRST):
         at.queue.send(run)
-    assert sorted(run.turn_id for run in at.take()) == ["t-1", "t-1", "t-2"]
+    assert sorted(map(str, at.take())) == sorted(map(str, (FIRST, SECOND, FIRST)))
 
 
 @pytest.mark.parametrize("delay", [2, 1.01])
@@ -82,3 +83,9 @@ def test_a_delay_is_whole_seconds_and_at_most_15_minutes(delay: float, seconds: 
     fake = FakeRunQueue(clock)
     fake.send(FIRST, delay=delay)
     assert fake.waiting == [(FIRST, clock.now() + seconds * 1000)]
+
+
+def test_files_to_read_are_received_as_they_were_sent(at: RunHarness) -> None:
+    fetch = Fetch(Place("telegram", "1001", "17"), "0001", "s-1")
+    at.queue.send(fetch)
+    assert at.take() == [fetch]

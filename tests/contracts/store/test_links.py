@@ -14,6 +14,7 @@ from shared.store.bundle import Store
 from shared.use_cases.people.remove_user import remove_user
 from tests.contracts.store.racing import insist, race
 from tests.contracts.store.world import NOW
+from tests.support.memory_files import MemoryFiles
 from tests.support.table_backends import Backend
 
 HERE = Place("chat", "77")
@@ -398,7 +399,7 @@ def test_two_people_do_not_become_one_user(store: Store) -> None:
     make(store, again)
     assert not used(store, again, event="e2", now=NOW + 5)
 
-    remove_user(store, "bob")
+    remove_user(store, MemoryFiles(), "bob")
     assert used(store, again, event="e2", now=NOW + 5)
     store.links.offer_login("bob", "c1", now=NOW + 5)
     assert login(store, now=NOW + LOGIN_LIFETIME)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,9 @@ from shared.errors import Unauthenticated
 from shared.store.bundle import Store
 from shared.use_cases.people.authenticate import authenticate
 from tests.support.tables import TableNames
+
+if TYPE_CHECKING:
+    from local.cloud.engine import Engine
 
 
 def test_a_new_user_has_a_token_an_account_and_a_home(
@@ -48,9 +51,12 @@ def test_an_error_of_aws_is_explained(dynamodb: Any, capsys: pytest.CaptureFixtu
 
 
 @pytest.fixture
-def admin(dynamodb: Any, tables: TableNames) -> Callable[..., int]:
+def admin(dynamodb: Any, tables: TableNames, engine: "Engine") -> Callable[..., int]:
+    s3 = engine.client("s3")
+    s3.create_bucket(Bucket=f"files-{tables.sessions.lower()}")
     names = ["--sessions-table", tables.sessions, "--handoffs-table", tables.handoffs]
-    return lambda *arguments: main([*names, *arguments], client=dynamodb)
+    names += ["--files-bucket", f"files-{tables.sessions.lower()}"]
+    return lambda *arguments: main([*names, *arguments], client=dynamodb, s3=s3)
 
 
 def test_a_lost_token_is_revoked_by_its_id(

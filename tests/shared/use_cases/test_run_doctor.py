@@ -82,6 +82,7 @@ def test_who_has_a_home_and_is_known_finds_no_fault(world: World) -> None:
 
     assert found(world) == [
         (None, "agent", True),
+        (None, "voice", True),
         (None, "handoffs", True),
         ("chat", "bot", True),
         ("chat", "identity", True),
@@ -158,7 +159,12 @@ def test_a_home_without_a_linked_account_is_reported(world: World) -> None:
 def test_without_any_platform_that_is_the_finding(world: World) -> None:
     with_looks(world, chat=None)
 
-    assert found(world, "new") == [(None, "agent", True), (None, "handoffs", True), (None, "platforms", False)]
+    assert found(world, "new") == [
+        (None, "agent", True),
+        (None, "voice", True),
+        (None, "handoffs", True),
+        (None, "platforms", False),
+    ]
     assert ("chat", "secrets", False) in found(world), "a home on a platform without a bot"
 
 

@@ -14,6 +14,7 @@ def read(body: dict[str, Any]) -> Call:
     given = body.get("input")
     items = tuple(filter(None, map(_item, given if isinstance(given, list) else [])))
     spaces = [each for entry in given or () if entry.get("type") == "additional_tools" for each in entry["tools"]]
+    spaces += [tool for tool in body.get("tools") or [] if tool.get("type") == "namespace"]
     namespaces = {str(tool["name"]): str(space["name"]) for space in spaces for tool in space.get("tools", [])}
     tools = frozenset(str(tool.get("name") or tool.get("type")) for tool in body.get("tools") or [])
     return Call(

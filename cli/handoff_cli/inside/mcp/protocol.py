@@ -7,7 +7,7 @@ from typing import Any
 from handoff_cli import __version__
 from handoff_cli.errors import CliError
 
-VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
+VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 _PARSE, _INVALID, _NO_METHOD, _BAD_PARAMS = -32700, -32600, -32601, -32602
 
 Json = dict[str, Any]

@@ -64,11 +64,11 @@ class Client:
     async def session_update(self, session_id: str, update: object, **_: Any) -> None:  # noqa: ARG002 - the library's names
         self.heard += 1
         self.options.watch(update)
+        self.modes.watch(update)
         if isinstance(update, schema.AvailableCommandsUpdate):
             self.commands = _commands(update)
         if self.audience is not None:
             self.audience.hear(update)
-            self.modes.watch(update)
 
     async def request_permission(
         self,

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -29,6 +29,8 @@ _PROMPT_REQUIRED = {"steering": {"idleBehavior": "promptRequired"}}
 _HURRY = {"patience": 0.5, "terminate": 1.5}
 
 T = TypeVar("T")
+Block = schema.ImageContentBlock | schema.ResourceContentBlock
+"""What is given to an agent beside words."""
 
 
 class Connection:
@@ -40,15 +42,17 @@ class Connection:
         self._acp = acp.connect_to_agent(
             cast("Any", self._client), cast("Any", Lines(process.reader, process.writer)), use_unstable_protocol=True
         )
-        self._steers = False
+        self._servers: list[Any] = []
+        self._steers = self._sees = False
         self._prompt: asyncio.Task[schema.PromptResponse] | None = None
         self._opened = False
 
-    async def open(self, directory: Path, *, choices: bool = False) -> str:
+    async def open(self, directory: Path, *, choices: bool = False, server: schema.McpServerStdio | None = None) -> str:
         """Open the session by its own id, or begin one; returns the id. The agent asks before each step, also for `choices`.
 
-        Raises SessionBusy.
+        `server` has tools for the agent. Raises SessionBusy.
         """
+        self._servers = [server] if server else []
         try:
             async with asyncio.timeout(self._spec.open_seconds):
                 opened = await self._open(await self._initialize(choices=choices), str(directory))
@@ -59,13 +63,15 @@ class Connection:
         except TimeoutError as error:
             raise AgentFailed(f"{self._spec.title} did not open the session in time.") from error
 
-    async def prompt(self, text: str, audience: Audience) -> str:
+    async def prompt(self, text: str, audience: Audience, blocks: Sequence[Block] = ()) -> str:
         """Say this to the agent; returns its stop reason when it has answered. The audience stays until the next one."""
+        notes = [await self._client.modes.settle()]  # it may have left them since it has answered
         self._client.audience = audience
-        said = self._acp.prompt(session_id=self._native_id, prompt=[acp.text_block(text)])
+        said = self._acp.prompt(session_id=self._native_id, prompt=self._said(text, blocks))
         self._prompt = asyncio.create_task(self._call(said))
         answer = await asyncio.shield(self._prompt)
-        if note := await self._client.modes.settle():
+        notes.append(await self._client.modes.settle())
+        for note in filter(None, notes):
             audience.hear(acp.update_agent_message_text(f"\n\n{note}"))
         if answer.usage is not None:
             audience.hear(answer.usage)
@@ -97,11 +103,16 @@ class Connection:
         return self._opened and self._process.exit_code is None
 
     @property
+    def is_new(self) -> bool:
+        """Whether it has not been prompted."""
+        return self._prompt is None
+
+    @property
     def is_idle(self) -> bool:
-        """Whether it runs, and has answered its last prompt."""
+        """Whether it runs, has answered its last prompt, and asks before each step."""
         prompt = self._prompt
         answered = prompt is not None and prompt.done() and not prompt.cancelled() and prompt.exception() is None
-        return answered and self._process.exit_code is None
+        return answered and self._process.exit_code is None and not self._client.modes.is_lost
 
     @property
     def heard(self) -> int:
@@ -132,18 +143,24 @@ class Connection:
         """Whether words can be given to it while it answers a prompt."""
         return self._steers
 
-    async def steer(self, text: str) -> bool | None:
+    async def steer(self, text: str, blocks: Sequence[Block] = ()) -> bool | None:
         """Give the agent words while it answers. False: it has ended its answer, so they belong into a prompt.
 
         None: it did not say. They may stand in its session.
         """
-        said = {"sessionId": self._native_id, "prompt": [{"type": "text", "text": text}], "_meta": _PROMPT_REQUIRED}
+        prompt = [block.model_dump(by_alias=True, exclude_none=True) for block in self._said(text, blocks)]
+        said = {"sessionId": self._native_id, "prompt": prompt, "_meta": _PROMPT_REQUIRED}
         try:
             async with asyncio.timeout(_STEER_SECONDS):
                 answer = await self._call(self._acp.ext_method("session/steering", said))
         except (AgentFailed, TimeoutError):
             return None
         return {"injected": True, "promptRequired": False}.get(str(answer.get("outcome")))
+
+    def _said(self, text: str, blocks: Sequence[Block]) -> list[Any]:
+        """Pictures only for agents that take them: others refuse the whole prompt. Their paths stand in the text."""
+        beside = [block for block in blocks if self._sees or not isinstance(block, schema.ImageContentBlock)]
+        return [acp.text_block(text), *beside] if text or not beside else beside
 
     async def cancel(self) -> None:
         """Ask the agent to stop; the running prompt then returns `cancelled`."""
@@ -181,16 +198,19 @@ class Connection:
             raise AgentFailed(f"{self._spec.title} speaks version {answer.protocol_version} of ACP, not {_PROTOCOL}.")
         steering = (answer.field_meta or {}).get("steering")
         self._steers = isinstance(steering, dict) and steering.get("supported") is True
-        return answer.agent_capabilities or schema.AgentCapabilities()
+        able = answer.agent_capabilities or schema.AgentCapabilities()
+        self._sees = able.prompt_capabilities is not None and able.prompt_capabilities.image is True
+        return able
 
     async def _open(self, able: schema.AgentCapabilities, directory: str) -> Any:
+        extra = self._spec.opened_with if self._servers else {}
         if not self._native_id:
-            begun = await self._call(self._acp.new_session(cwd=directory, mcp_servers=[]))
+            begun = await self._call(self._acp.new_session(cwd=directory, mcp_servers=self._servers, **extra))
             if not begun.session_id or not NATIVE_ID.fullmatch(begun.session_id):
                 raise AgentFailed(f"{self._spec.title} gave its new session no id that can be used.")
             self._native_id = begun.session_id
             return begun
-        about: dict[str, Any] = {"cwd": directory, "session_id": self._native_id, "mcp_servers": []}
+        about: dict[str, Any] = {"cwd": directory, "session_id": self._native_id, "mcp_servers": self._servers, **extra}
         sessions = able.session_capabilities
         if self._spec.opens == "resume" and sessions is not None and sessions.resume is not None:
             return await self._call(self._acp.resume_session(**about))

@@ -5,6 +5,7 @@ import shlex
 from handoff_cli.errors import UsageProblem
 from handoff_cli.runner.agents.opencode import asking_environ
 from handoff_cli.runner.agents.spec import AgentSpec, Forcing, Npm, Program
+from handoff_cli.runner.outgoing.names import NAME
 
 ACP = "acp"
 _TESTED_NODE = (22,)
@@ -28,6 +29,8 @@ CLAUDE_CODE = AgentSpec(
         "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
     },
     stays_open="watched",
+    tools="listed",
+    opened_with={"claudeCode": {"options": {"allowedTools": [NAME]}}},
     root_environ={"IS_SANDBOX": "1"},
 )
 
@@ -49,6 +52,7 @@ CODEX = AgentSpec(
     busy_marks=("thread_active_writer", "active writer"),
     busy_seconds=90,
     stays_open="alone",
+    tools="named",
 )
 
 OPENCODE = AgentSpec(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from handoff_cli.errors import CliError
 
@@ -86,6 +86,10 @@ class AgentSpec:
     stays_open: Literal["no", "alone", "watched"] = "no"
     """May its process stay between turns? `alone`: no other process can write the session meanwhile. `watched`: its
     file tells whether one did."""
+    tools: Literal["no", "listed", "named"] = "no"
+    """Is it given our tools when a session is opened? `named`: the model is not told of them, so the first prompt does."""
+    opened_with: Mapping[str, Any] = field(default_factory=dict)
+    """What else is said when a session is opened with them: no permission is asked for them."""
     unsupported: str = ""
     """Why it cannot be used at all."""
 

@@ -19,7 +19,8 @@ def ask_runner(state: Path, request: dict[str, Any], *, seconds: float) -> dict[
         line.settimeout(seconds)
         line.connect(path)
         line.sendall(json.dumps(request).encode() + b"\n")
-        answer = json.loads(line.makefile("rb").readline(LONGEST_LINE))
+        with line.makefile("rb") as lines:
+            answer = json.loads(lines.readline(LONGEST_LINE))
         return answer if isinstance(answer, dict) else None
     return None
 

@@ -29,6 +29,8 @@ class Permission:
     shown: Shown
     kind: str
     options: tuple[Option, ...]
+    file: str = ""
+    """The id of the file with the whole text."""
 
     def body(self) -> Json:
         """The question as the service takes it, without its number."""
@@ -37,6 +39,7 @@ class Permission:
             "kind": self.kind,
             "detail": self.shown.detail,
             **({"reason": self.shown.reason} if self.shown.reason else {}),
+            **({"file": self.file} if self.file else {}),
             "options": [
                 {"id": str(number), "kind": option.kind, "name": cut(visible(option.name) or option.kind, _NAME)}
                 for number, option in enumerate(self.options, start=1)

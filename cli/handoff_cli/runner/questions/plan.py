@@ -1,14 +1,15 @@
 """A plan that the agent wants to carry out: the plan itself as messages, then two answers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from acp import schema
 
 from handoff_cli.runner.questions.permission import Option
 from handoff_cli.runner.questions.request import Request
-from handoff_cli.runner.questions.shown import MASKED, TOO_LONG
+from handoff_cli.runner.questions.shown import IN_FILE, MASKED, TOO_LONG
+from handoff_cli.runner.questions.visible import visible_in_markdown
 from handoff_cli.transcripts.likely_secrets import mask_words
 
 KEEP_PLANNING = "The plan was not approved. Say what to change."
@@ -27,6 +28,14 @@ class Plan:
     text: str
     options: Mapping[str, str]
     reason: str = ""
+    whole: str = ""
+    """All of it, if only its length is in the way."""
+    every: Mapping[str, str] = field(default_factory=dict)
+    file: str = ""
+
+    def with_file(self, file: str) -> "Plan":
+        """The same plan, with a file that has the whole text: it can be approved."""
+        return replace(self, text=f"{self.text}{IN_FILE}", options=self.every, reason="", file=file)
 
     def body(self) -> Json:
         """The question as the service takes it, without its number."""
@@ -36,6 +45,7 @@ class Plan:
             "detail": "",
             "plan": self.text,
             **({"reason": self.reason} if self.reason else {}),
+            **({"file": self.file} if self.file else {}),
             "options": [{"id": kind, "kind": kind, "name": _NAMES[kind]} for kind in self.options],
         }
 
@@ -53,12 +63,14 @@ def plan_of(request: Request, options: tuple[Option, ...]) -> Plan | None:
     if request.kind != "switch_mode" or not text.strip():
         return None
     text, is_masked = mask_words(text)
+    text = visible_in_markdown(text)
     reason = TOO_LONG if len(text) > LONGEST_PLAN else MASKED if is_masked else ""
-    kinds = ("reject_once",) if reason else ("allow_once", "reject_once")
     first = {option.kind: option.id for option in reversed(options)}
-    offered = {kind: first[kind] for kind in kinds if kind in first}
+    every: dict[str, str] = {kind: first[kind] for kind in ("allow_once", "reject_once") if kind in first}
+    offered = {kind: id_ for kind, id_ in every.items() if kind == "reject_once" or not reason}
+    whole = text if reason == TOO_LONG and not is_masked and not request.is_cut else ""
     shown = f"{text[:_EXCERPT]}\n\n[… cut here]" if reason == TOO_LONG else text
-    return Plan(shown, offered, reason) if offered else None
+    return Plan(shown, offered, reason, whole, every) if offered else None
 
 
 def _text(request: Request) -> str:

@@ -7,7 +7,7 @@ what the agent sends beside its arguments has a name in parentheses.
 import difflib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from acp import schema
@@ -29,6 +29,7 @@ _IN_NAMES = ":=.[]()"
 _NOTHING: tuple[object, ...] = ("", None, [], {})
 _FOR_GOOD = ("allow_always", "reject_always")
 MASKED = "It holds what looks like a secret, which is not sent to a chat, so it cannot be allowed here."
+IN_FILE = "\n[all of it is in the file below]"
 TOO_LONG = "It is too long to show here, so it cannot be allowed here."
 
 
@@ -42,11 +43,19 @@ Choice = TypeVar("Choice", bound=_Choice)
 
 @dataclass(frozen=True)
 class Shown:
-    """The texts of a question. `reason` says why it cannot be allowed; empty if it can."""
+    """The texts of a question. `reason` says why it cannot be allowed; empty if it can.
+
+    `whole` is all of it, if only its length is in the way: then it can be allowed once a file with it was sent.
+    """
 
     title: str
     detail: str
     reason: str = ""
+    whole: str = ""
+
+    def with_file(self) -> "Shown":
+        """The same question, with a file that has the whole text."""
+        return replace(self, detail=f"{self.detail}{IN_FILE}", reason="")
 
     def offered(self, options: Sequence[Choice], *, kind: str, for_good: bool) -> list[Choice]:
         """The options that may be shown. Those that change the mode are never for good: the agent would stop asking."""
@@ -80,7 +89,14 @@ def shown(request: Request, *, titles_are_commands: bool = False) -> Shown | Non
         detail, reason = _detail(list(_entries(request, titles_are_commands=titles_are_commands, deepest=0)))
     if request.is_cut or reason == TOO_LONG:
         detail, reason = f"{detail[:_EXCERPT]}\n[… cut here]", TOO_LONG
-    return Shown(_one_line(title), detail, reason)
+    whole = _whole(entries) if reason == TOO_LONG and not request.is_cut else ""
+    return Shown(_one_line(title), detail, reason, whole)
+
+
+def _whole(entries: Sequence[_Entry]) -> str:
+    """The text of all entries; empty if a likely secret in it is masked."""
+    lines = [_line(entry) for entry in entries]
+    return "" if any(was_masked for _, was_masked in lines) else "\n".join(text for text, _ in lines)
 
 
 def _detail(entries: Sequence[_Entry]) -> tuple[str, str]:

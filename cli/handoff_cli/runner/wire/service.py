@@ -1,9 +1,10 @@
-"""The six calls of the runner. No call raises for an answer or for a missing one: see `Answer`."""
+"""The calls of the runner. No call raises for an answer or for a missing one: see `Answer`."""
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -11,6 +12,7 @@ import httpx
 from handoff_cli import __version__
 from handoff_cli.api.transport import trust
 from handoff_cli.config.sources import Configuration, is_loopback
+from handoff_cli.runner.outgoing.opened import OpenedFile, TextFile
 from handoff_cli.runner.wire.shapes import (
     MOVES,
     Begun,
@@ -20,6 +22,7 @@ from handoff_cli.runner.wire.shapes import (
     Registered,
     Session,
     Shape,
+    StoredFile,
     Taken,
     TakenOrder,
     Turns,
@@ -32,6 +35,7 @@ WAIT_SECONDS = 25
 _SECONDS = 30.0
 _CONNECT_SECONDS = 10.0
 _CONNECTIONS = 100
+_UPLOAD_TIME = httpx.Timeout(60.0, connect=_CONNECT_SECONDS)
 
 
 class RunnerService:
@@ -44,6 +48,9 @@ class RunnerService:
             headers["authorization"] = f"Bearer {configuration.token}"
         self.accepts: frozenset[str] = frozenset()
         """What the service takes beyond the first version of these calls, as it says when the runner registers."""
+        self.file_limit = 0
+        """The size of the largest file that it stores."""
+        self._configuration = configuration
         self._client = httpx.AsyncClient(
             base_url=configuration.url,
             headers=headers,
@@ -76,6 +83,7 @@ class RunnerService:
                 self.accepts = frozenset()
                 break
             before, self.accepts = self.accepts, frozenset(answer.body.get("accepts") or ())
+            self.file_limit = answer.body.get("file_limit") or 0
             if before == self.accepts:
                 break
         return answer
@@ -130,6 +138,46 @@ class RunnerService:
         path = f"/sessions/{quote(session_id, safe='')}/messages?limit=200&after={after}"
         return await self._call("GET", path, shape=Messages)
 
+    async def store_file(self, session_id: str, file: OpenedFile | TextFile) -> Answer:
+        """Store a file of a session, unless it is there; the answer has its `id`. Repeated, it is stored once."""
+        about = {"sha256": file.sha256, "size": file.size, "type": file.media_type, "name": file.name}
+        answer = await self._call("POST", f"/sessions/{quote(session_id, safe='')}/files", about, shape=StoredFile)
+        upload = answer.body.get("upload") if answer.verdict is Verdict.GO_ON else None
+        return await self._upload(answer, upload, file) if upload else answer
+
+    async def _upload(self, answer: Answer, upload: Mapping[str, Any], file: OpenedFile | TextFile) -> Answer:
+        """Put the bytes where the service says, without the token: that may be another server."""
+        url = httpx.URL(upload["url"])
+        own = httpx.URL(self._configuration.url)
+        if url.scheme != "https" and url.host != own.host:
+            return Answer(0, odd="an upload to another server without TLS")
+        verify, is_here = trust(str(url)), is_loopback(str(url))
+        try:
+            async with httpx.AsyncClient(timeout=_UPLOAD_TIME, verify=verify, trust_env=not is_here) as client:
+                put = await client.put(url, headers=dict(upload["headers"]), content=_streamed(file))
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError):
+            return Answer(0)
+        return answer if put.is_success else Answer(put.status_code, _problem(put))
+
+    async def file(self, session_id: str, file_id: str, target: BinaryIO, *, most: int) -> str | None:
+        """Write the bytes of a file, at most so many; returns their digest, or None if they did not come."""
+        path = f"/sessions/{quote(session_id, safe='')}/files/{quote(file_id, safe='')}"
+        try:
+            async with self._client.stream("GET", path, timeout=_SECONDS) as answer:
+                if answer.status_code != httpx.codes.FOUND:
+                    return await _copied(answer, target, most)
+                url = answer.headers.get("location", "")
+            if not (url.startswith("https://") or is_loopback(url)):
+                return None
+            # Another server: it must not get the token.
+            async with (
+                httpx.AsyncClient(verify=trust(url), trust_env=not is_loopback(url)) as other,
+                other.stream("GET", url, timeout=_SECONDS) as answer,
+            ):
+                return await _copied(answer, target, most)
+        except (httpx.HTTPError, httpx.InvalidURL):
+            return None
+
     def _order(self, order_id: str, what: str) -> str:
         return f"{self._runner}/orders/{quote(order_id, safe='')}/{what}"
 
@@ -155,6 +203,19 @@ class RunnerService:
         return _answer(answer, shape)
 
 
+async def _copied(answer: httpx.Response, target: BinaryIO, most: int) -> str | None:
+    digest, count = hashlib.sha256(), 0
+    if answer.status_code != httpx.codes.OK:
+        return None
+    async for chunk in answer.aiter_raw():
+        count += len(chunk)
+        if count > most:
+            return None
+        digest.update(chunk)
+        target.write(chunk)
+    return digest.hexdigest()
+
+
 def _answer(answer: httpx.Response, shape: type[Shape]) -> Answer:
     try:
         body = answer.json()
@@ -166,6 +227,20 @@ def _answer(answer: httpx.Response, shape: type[Shape]) -> Answer:
     if answer.is_success and (odd := misfit(body, shape)):
         return Answer(0, odd=f"HTTP {answer.status_code} with odd fields ({odd})")
     return Answer(answer.status_code, body if isinstance(body, dict) else {}, _seconds(answer))
+
+
+def _problem(answer: httpx.Response) -> dict[str, Any]:
+    """What the service says of it; storage of others says it in its own way."""
+    try:
+        body = answer.json()
+    except (ValueError, RecursionError):
+        body = None
+    return body if isinstance(body, dict) else {}
+
+
+async def _streamed(file: OpenedFile | TextFile) -> AsyncIterator[bytes]:
+    for block in file.read():
+        yield block
 
 
 def _seconds(answer: httpx.Response) -> float:

@@ -19,6 +19,7 @@ class Registered(Shape):
     id: str
     user: str = ""
     accepts: list[str] = []
+    file_limit: int = 0
 
 
 class Hint(Shape):
@@ -50,9 +51,18 @@ class Turns(Shape):
     poll_after_ms: Seconds = 0.0
 
 
+class WordFile(Shape):
+    id: str
+    name: str
+    type: str
+    size: Annotated[int, Field(ge=0)]
+    sha256: str
+
+
 class Word(Shape):
     id: str
     text: str
+    files: list[WordFile] = []
 
 
 class EarlierAnswer(Shape):
@@ -74,6 +84,17 @@ class Claimed(Shape):
     deadline_in: Seconds | None = None
     title: str | None = None
     platform: str | None = None
+    shared: bool = False
+
+
+class Upload(Shape):
+    url: str
+    headers: dict[str, str]
+
+
+class StoredFile(Shape):
+    id: str
+    upload: Upload | None = None
 
 
 class Begun(Shape):
@@ -89,9 +110,16 @@ class Decision(Shape):
     words: str | None = None
 
 
+class Sent(Shape):
+    n: int
+    state: str
+    reason: str | None = None
+
+
 class Events(Begun):
     decided: list[Decision]
     steered: list[Word]
+    sent: list[Sent] = []
 
 
 class Taken(Shape):

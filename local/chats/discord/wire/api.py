@@ -15,6 +15,7 @@ from local.chats.discord.wire.interactions import Interactions
 from local.chats.discord.wire.threads import Threads
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.faults import Fault
+from local.chats.simulator.files import SentFile
 from local.chats.simulator.json_wire import JSON, JsonWire, Refused, Table
 from local.chats.simulator.people import Person
 from local.chats.simulator.protocol import Handshake
@@ -22,6 +23,7 @@ from local.chats.simulator.store import PLAIN, Beside, Chat, Message, NotFound, 
 
 _PATH = "/discord/api/v10"
 _WITHOUT_TOKEN = (f"{_PATH}/interactions/", f"{_PATH}/webhooks/")  # their token is in the path
+MAX_FILE, MAX_REQUEST = 10 * 2**20, 25 * 2**20
 _COMMAND = re.compile(r"/([a-z_-]{1,32})(?:\s+(.*))?", re.DOTALL)
 
 
@@ -63,7 +65,8 @@ class Discord(JsonWire):
     def routes(self) -> list[web.RouteDef]:
         table: Table = [*self._account(), *self._calls_in_channels(), *self._calls_for_interactions()]
         gateways = [web.get(path, self._gateway.accept) for path in ("/discord/gateway", "/discord/gateway/")]
-        return [*gateways, *self.served(_PATH, table)]
+        files = web.get("/discord/cdn/attachments/{channel}/{file}/{name}", self._download)
+        return [*gateways, *self.served(_PATH, table), files]
 
     def _account(self) -> Table:
         commands = "/applications/{application}/commands"
@@ -111,6 +114,19 @@ class Discord(JsonWire):
     def body_of(self, text: str) -> JSON:
         """A list, which only the commands are, is returned under `commands`."""
         return super().body_of(f'{{"commands": {text}}}' if text.startswith("[") else text)
+
+    def form_of(self, fields: JSON) -> JSON:
+        """The JSON of a form, and its files under `files`."""
+        files = [fields[name] for name in sorted(fields) if isinstance(fields[name], SentFile)]
+        if sum(file.size for file in files) > MAX_REQUEST or any(file.size > MAX_FILE for file in files):
+            raise DiscordError(413, 40005, "Request entity too large")
+        return {**self.body_of(fields.get("payload_json", "")), "files": files}
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        """The address is signed: no token is asked for."""
+        if request.query.get("hm") != payloads.SIGNATURE:
+            return web.Response(status=404, text="This content is no longer available.")
+        return await self._backend.download(request, request.match_info["file"])
 
     def place(self, chat_id: str, thread_id: str | None) -> tuple[Chat, Thread | None]:
         """A thread is a channel, so its id is also accepted as a chat's."""

@@ -97,7 +97,8 @@ class Channels:
 
     def write(self, chat: Chat, thread: Thread | None, body: JSON, *, nonce: Any = None, **extra: Any) -> Message:
         """Validate and store a message of the bot."""
-        content = self.content(body)
+        files = [self._backend.store.files.keep(file.name, file.type, file.data) for file in body.get("files", ())]
+        content = self.content(body) if not files or body.get("content") else ""
         parse = (body.get("allowed_mentions") or {}).get("parse", ["everyone"])
         everyone = "everyone" in parse and ("@everyone" in content or "@here" in content)
         message_id = extra.pop("message_id", None) or self.next_id()
@@ -107,6 +108,7 @@ class Channels:
         private = bool(flags & payloads.EPHEMERAL)
         rows = components.checked(body.get("components") or [])
         extra = {"nonce": nonce, "mention_everyone": everyone, "flags": flags, "private": private, **extra}
+        extra |= {"files": files} if files else {}
         buttons = components.buttons_in(rows)
         return self._backend.store.post(
             chat, thread, message_id, BOT, content, buttons=buttons, components=rows, **extra

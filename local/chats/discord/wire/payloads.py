@@ -1,5 +1,6 @@
 """Discord's objects as JSON: users, members, messages, channels, threads, the server and the application."""
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,14 +12,9 @@ JSON = dict[str, Any]
 TEXT, DM, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = 0, 1, 11, 12, 15
 TYPES = {"text": TEXT, "dm": DM, "forum": FORUM}
 HAS_THREAD, EPHEMERAL, IS_VOICE_MESSAGE, HAS_SNAPSHOT = 1 << 5, 1 << 6, 1 << 13, 1 << 14
-MEDIA_TYPES = {
-    "picture": "image/png",
-    "file": "application/pdf",
-    "voice": "audio/ogg",
-    "audio": "audio/mpeg",
-    "video": "video/mp4",
-}
-ATTACHED = (*MEDIA_TYPES, "sticker", "poll")
+ATTACHED = ("picture", "file", "voice", "audio", "video", "sticker", "poll")
+SIGNATURE = "6c"
+"""Stands for the one in the address of a file."""
 ALL_PERMISSIONS = str((1 << 50) - 1)
 
 
@@ -81,8 +77,8 @@ def message(item: Message, chat: Chat, thread: Thread | None, backend: Backend) 
         "mention_everyone": item.extra.get("mention_everyone", False),
         "tts": False,
     }
-    if item.extra.get("attachments") or item.extra.get("forwarded"):
-        result |= _with_beside(item, result)
+    if any(item.extra.get(name) for name in ("attachments", "forwarded", "files")):
+        result |= _with_beside(item, result, backend)
     if item.extra.get("nonce") is not None:
         result["nonce"] = item.extra["nonce"]
     if thread is None and item.id in chat.threads:
@@ -91,11 +87,12 @@ def message(item: Message, chat: Chat, thread: Thread | None, backend: Backend) 
     return result
 
 
-def _with_beside(item: Message, plain: JSON) -> JSON:
+def _with_beside(item: Message, plain: JSON, backend: Backend) -> JSON:
     """What a message with attachments has of its own. One that is forwarded is empty, and has them in a snapshot."""
-    kinds = item.extra.get("attachments") or []
-    content: JSON = {"attachments": [_file(number, kind) for number, kind in enumerate(kinds) if kind in MEDIA_TYPES]}
-    content["flags"] = IS_VOICE_MESSAGE if "voice" in kinds else 0
+    kinds, files = item.extra.get("attachments") or [], item.extra.get("files") or []
+    content: JSON = {"attachments": [_file(file, plain["channel_id"], backend) for file in files]}
+    is_voice = any(file["kind"] == "voice" for file in files)
+    content["flags"] = plain["flags"] | (IS_VOICE_MESSAGE if is_voice else 0)
     if "sticker" in kinds:
         content["sticker_items"] = [{"id": "749054660769218631", "name": "Wave", "format_type": 3}]
     if "poll" in kinds:
@@ -121,12 +118,15 @@ def _with_beside(item: Message, plain: JSON) -> JSON:
     }
 
 
-def _file(number: int, kind: str) -> JSON:
-    url = f"https://cdn.discordapp.com/attachments/1/{number}/plan?ex=6a&is=6b&hm=6c"
+def _file(file: JSON, channel: str, backend: Backend) -> JSON:
+    """Discord makes names of its own from odd ones; the real name is the title."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", file["name"])[:100] or "file"
+    url = f"{backend.base_url()}/discord/cdn/attachments/{channel}/{file['id']}/{name}?ex=6a&is=6b&hm={SIGNATURE}"
+    kind = file["kind"]
     more = {"duration_secs": 3.0, "waveform": "AAA="} if kind == "voice" else {}
     more |= {"width": 640, "height": 480} if kind in ("picture", "video") else {}
-    named = {"id": str(1334385199000000001 + number), "filename": "plan", "size": 512, "url": url, "proxy_url": url}
-    return {**named, "content_type": MEDIA_TYPES[kind], **more}
+    named = {"id": file["id"], "filename": name, "size": file["size"], "url": url, "proxy_url": url}
+    return {**named, "content_type": file["type"], **more}
 
 
 def channel(chat: Chat, backend: Backend) -> JSON:

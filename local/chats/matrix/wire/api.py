@@ -5,7 +5,7 @@ from typing import Any
 from aiohttp import web
 
 from local.chats.matrix.wire.errors import FORBIDDEN, invalid, not_found, refused
-from local.chats.matrix.wire.posting import ATTACHED, Posting
+from local.chats.matrix.wire.posting import ATTACHED, FILES, SERVER, Posting
 from local.chats.matrix.wire.rooms import Rooms
 from local.chats.matrix.wire.transactions import Publishing
 from local.chats.simulator.backend import Backend
@@ -16,12 +16,13 @@ from local.chats.simulator.protocol import Handshake
 from local.chats.simulator.store import PLAIN, Beside, Chat, Message, NotFound, Thread
 
 _PATH = "/matrix/_matrix/client"
+LARGEST = 50 * 2**20
 
 
 class Homeserver(JsonWire):
     """One homeserver with one bot."""
 
-    attachments = tuple(ATTACHED)
+    attachments = (*FILES, *ATTACHED)
 
     malformed = refused(400, "M_NOT_JSON", "Content not JSON.")
     faults = {  # noqa: RUF012  # never changed
@@ -68,14 +69,18 @@ class Homeserver(JsonWire):
             ("GET", "/v3/user/{user}/account_data/{kind}", "read", self._stored),
             ("PUT", "/v3/user/{user}/account_data/{kind}", "read", self._store),
         ]
-        return [*self.served(_PATH, table), web.get(f"{_PATH}/v3/sync", self._sync)]
+        return [
+            *self.served(_PATH, table),
+            web.get(f"{_PATH}/v3/sync", self._sync),
+            web.post("/matrix/_matrix/media/v3/upload", self._upload),
+            web.get(f"{_PATH}/v1/media/download/{{server}}/{{file}}", self._download),
+        ]
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside = PLAIN) -> Message:
-        """Each attachment is a message of its own, of which the first has the caption."""
-        kinds: tuple[str | None, ...] = beside.attachments or (None,)
+        """Each file or attachment is a message of its own, of which the first has the caption."""
         first, *_ = [
-            self._posting.say(chat, thread, person.key, "" if number else text, kind)
-            for number, kind in enumerate(kinds)
+            self._posting.say(chat, thread, person.key, "" if number else text, one)
+            for number, one in enumerate(beside.one_by_one())
         ]
         return first
 
@@ -106,6 +111,30 @@ class Homeserver(JsonWire):
             return web.json_response(await self._publishing.sync(request))
         except Refused as error:
             return error.answer()
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        """The body is the file."""
+        try:
+            self.authorize(request)
+        except Refused as error:
+            return error.answer()
+        data, name = await request.read(), request.query.get("filename", "")
+
+        def act() -> JSON:
+            if len(data) > LARGEST:
+                raise refused(413, "M_TOO_LARGE", "Upload request body is too large")
+            kept = self._backend.store.files.keep(name, request.content_type, data)
+            self._posting.uploads[kept["id"]] = kept
+            return {"content_uri": f"mxc://{SERVER}/{kept['id']}"}
+
+        return await self.respond(request, "POST upload", "upload", {"filename": name}, act)
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        try:
+            self.authorize(request)
+        except Refused as error:
+            return error.answer()
+        return await self._backend.download(request, request.match_info["file"])
 
     def _send(self, request: web.Request, body: JSON) -> JSON:
         return self._posting.send(_room(request), request.match_info["transaction"], body)

@@ -10,21 +10,12 @@ from local.chats.matrix.wire.errors import invalid, refused
 from local.chats.matrix.wire.rooms import Rooms
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.people import BOT
-from local.chats.simulator.store import Chat, Message, NotFound, Thread
+from local.chats.simulator.store import PLAIN, Beside, Chat, Message, NotFound, Thread
 
 JSON = dict[str, Any]
 MAX_EVENT = 65_536
 _OVERHEAD = 1_000  # what the server adds: ids, hashes, signatures
 ATTACHED: dict[str, JSON] = {
-    "picture": {"msgtype": "m.image", "info": {"mimetype": "image/png", "size": 512, "w": 640, "h": 480}},
-    "file": {"msgtype": "m.file", "info": {"mimetype": "application/pdf", "size": 512}},
-    "voice": {
-        "msgtype": "m.audio",
-        "org.matrix.msc3245.voice": {},
-        "info": {"mimetype": "audio/ogg", "duration": 3000},
-    },
-    "audio": {"msgtype": "m.audio", "info": {"mimetype": "audio/mpeg", "duration": 200_000}},
-    "video": {"msgtype": "m.video", "info": {"mimetype": "video/mp4", "duration": 3000}},
     "sticker": {"info": {"mimetype": "image/png", "w": 256, "h": 256}},
     "location": {"msgtype": "m.location", "geo_uri": "geo:59.91,10.75"},
     "poll": {
@@ -32,7 +23,15 @@ ATTACHED: dict[str, JSON] = {
         "org.matrix.msc1767.text": "When?",
     },
 }
-"""The content of an event for each kind of attachment, without its body."""
+"""The content of an event for each kind of attachment that is no file, without its body."""
+FILES: dict[str, JSON] = {
+    "picture": {"msgtype": "m.image"},
+    "file": {"msgtype": "m.file"},
+    "voice": {"msgtype": "m.audio", "org.matrix.msc3245.voice": {}},
+    "audio": {"msgtype": "m.audio"},
+    "video": {"msgtype": "m.video"},
+}
+SERVER = "chat.test"
 _TYPES = {"sticker": "m.sticker", "poll": "org.matrix.msc3381.poll.start"}
 _EXISTING = re.compile(r"[0-8]")
 
@@ -44,6 +43,7 @@ class Posting:
         self._backend, self._rooms, self._published = backend, rooms, published
         self._sent: dict[tuple[str, str], str] = {}
         self._last = 0
+        self.uploads: dict[str, JSON] = {}
 
     def send(self, room: str, transaction: str, content: JSON) -> JSON:
         chat = self._rooms.joined(room)
@@ -51,12 +51,14 @@ class Posting:
             self._sent[room, transaction] = self._post(chat, content)
         return {"event_id": self._sent[room, transaction]}
 
-    def say(self, chat: Chat, thread: Thread | None, person: str, text: str, attached: str | None = None) -> Message:
+    def say(self, chat: Chat, thread: Thread | None, person: str, text: str, one: Beside = PLAIN) -> Message:
+        """A text, or one file or attachment."""
         content: JSON = {"msgtype": "m.text", "body": text, "m.mentions": {}}
-        beside: JSON = {}
-        if attached is not None:
-            kind, content = _attached(attached, text)
-            beside = {"type": kind, "attachments": [attached]}
+        beside: JSON = dict(one.extra)
+        if one.files:
+            content = _file_content(one.files[0], text)
+        elif one.attachments:
+            beside["type"], content = _attached(one.attachments[0])
         if thread is not None:
             falling_back = {"is_falling_back": True, "m.in_reply_to": {"event_id": thread.id}}
             content["m.relates_to"] = {"rel_type": "m.thread", "event_id": thread.id, **falling_back}
@@ -73,6 +75,13 @@ class Posting:
         thread = None
         if relation.get("rel_type") == "m.thread":
             thread = self._thread_to_reply_in(chat, relation["event_id"])
+        if "url" in content:
+            kept = self.uploads.get(content["url"].rpartition("/")[2])
+            if kept is None:
+                raise invalid("Unknown content", "M_NOT_FOUND")
+            caption = content["body"] if content.get("filename", content["body"]) != content["body"] else ""
+            file = {**kept, "name": content.get("filename") or content["body"]}
+            return self._add(chat, thread, BOT, caption, content, files=[file]).id
         return self._add(chat, thread, BOT, content["body"], content).id
 
     def _thread_to_reply_in(self, chat: Chat, root: str) -> Thread:
@@ -114,12 +123,23 @@ def _new_id() -> str:
     return made
 
 
-def _attached(kind: str, caption: str) -> tuple[str, JSON]:
-    """The type and the content of the event for an attachment. Only a file has a caption; its name is then beside it."""
+def _attached(kind: str) -> tuple[str, JSON]:
+    """The type and the content of the event for an attachment."""
     content = {**ATTACHED[kind], "m.mentions": {}}
     if kind in _TYPES:
-        return _TYPES[kind], content if kind == "poll" else {**content, "body": "Wave", "url": "mxc://chat.test/wave"}
-    if kind == "location":
-        return "m.room.message", {**content, "body": "A place"}
-    named = {"body": caption, "filename": "plan"} if caption else {"body": "plan"}
-    return "m.room.message", {**content, **named, "url": "mxc://chat.test/plan"}
+        return _TYPES[kind], content if kind == "poll" else {**content, "body": "Wave", "url": f"mxc://{SERVER}/wave"}
+    return "m.room.message", {**content, "body": "A place"}
+
+
+def _file_content(file: JSON, caption: str) -> JSON:
+    """The content of the event for a file. With a caption, the name is beside the body."""
+    name = file["name"] or "file"
+    named = {"body": caption, "filename": name} if caption else {"body": name}
+    info = {"mimetype": file["type"], "size": file["size"]}
+    return {
+        **FILES.get(file["kind"], FILES["file"]),
+        **named,
+        "info": info,
+        "url": f"mxc://{SERVER}/{file['id']}",
+        "m.mentions": {},
+    }

@@ -1,9 +1,13 @@
 """The simulated daemon: JSON-RPC methods for the bot's account, and what people write to it."""
 
 import asyncio
+import base64
+import json
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 from aiohttp import web
 
@@ -16,14 +20,9 @@ from local.chats.simulator.store import PLAIN, Beside, Chat, Message, NotFound, 
 from shared.platforms.signal.inbound import chat_of_group, group_of_chat
 
 Params = dict[str, Any]
-_FILE = {"id": "xYz", "size": 512, "width": None, "height": None, "caption": None, "uploadTimestamp": 1_790_000_000_000}
-_FILES = {
-    "picture": {**_FILE, "contentType": "image/jpeg", "filename": "plan.jpg"},
-    "file": {**_FILE, "contentType": "application/pdf", "filename": "plan.pdf"},
-    "voice": {**_FILE, "contentType": "audio/aac", "filename": None},
-    "audio": {**_FILE, "contentType": "audio/mpeg", "filename": "song.mp3"},
-    "video": {**_FILE, "contentType": "video/mp4", "filename": "clip.mp4"},
-}
+_FILE = {"width": None, "height": None, "caption": None, "uploadTimestamp": 1_790_000_000_000}
+_FILES = ("picture", "file", "voice", "audio", "video")
+_DATA_URI = re.compile(r"data:([^;,]+);filename=([^;,]*);base64,([A-Za-z0-9+/=]+)")
 _OTHERS: dict[str, Params] = {
     "sticker": {"sticker": {"packId": "9b9e5d84", "stickerId": 3}},
     "contact": {"contacts": [{"name": {"display": "Sam"}, "phone": [{"value": "+15550107"}]}]},
@@ -71,7 +70,7 @@ class Daemon(Wire):
         message = self._backend.store.post(chat, thread, str(sent_at), person.key, text, **beside.extra)
         group = group_of_chat(chat.id)
         data: Params = {"timestamp": sent_at, "message": text or None, "expiresInSeconds": 0, "viewOnce": False}
-        data |= _attached(beside.attachments)
+        data |= _attached(beside)
         data |= {"groupInfo": {"groupId": group, "groupName": chat.title, "type": "DELIVER"}} if group else {}
         source = {"source": person.id, "sourceNumber": None, "sourceUuid": person.id, "sourceName": person.name}
         self._events.add({**source, "sourceDevice": 1, "timestamp": sent_at, "dataMessage": data})
@@ -98,21 +97,24 @@ class Daemon(Wire):
                 request.transport.abort()
             raise
 
-    async def _rpc(self, request: web.Request) -> web.Response:
+    async def _rpc(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         asked, params = body.get("id"), body.get("params") or {}
 
         def refused(error: RpcError) -> web.Response:
             return web.json_response({"jsonrpc": "2.0", "error": error.body, "id": asked})
 
-        if body.get("method") not in self._methods:
+        if body.get("method") not in (*self._methods, "getAttachment"):
             return refused(RpcError(-32601, "Method not implemented"))
         if body["method"] != "listAccounts" and params.get("account") != self._backend.secret("account"):
             return refused(RpcError(-32602, "Specified account does not exist"))
+        if body["method"] == "getAttachment":
+            number = str(params.get("id", "")).removeprefix("xYz").removesuffix(".bin")
+            return await self._backend.download(request, number, "application/json", wrap=_as_result(asked))
         operation, method = self._methods[body["method"]]
         if "editTimestamp" in params:
             operation = "edit"
-        self._backend.record(body["method"], params)
+        self._backend.record(body["method"], {name: value for name, value in params.items() if name != "attachments"})
 
         async def act() -> web.Response:
             try:
@@ -132,8 +134,9 @@ class Daemon(Wire):
         )
 
     def _send(self, params: Params) -> Any:
-        chat, text = self._chat(params), params.get("message")
-        if not isinstance(text, str) or not text:
+        chat, text = self._chat(params), params.get("message") or ""
+        files = [self._kept(attachment) for attachment in params.get("attachments") or ()]
+        if not isinstance(text, str) or not (text or files):
             raise RpcError(-1, "No message or attachment given")
         sent_at = self._next_time()
         if (edited := params.get("editTimestamp")) is not None:
@@ -143,8 +146,14 @@ class Daemon(Wire):
             except NotFound:
                 pass  # the apps ignore it
         else:
-            self._backend.store.post(chat, None, str(sent_at), BOT, text)
+            self._backend.store.post(chat, None, str(sent_at), BOT, text, **({"files": files} if files else {}))
         return {"timestamp": sent_at, "results": [{"recipientAddress": {"uuid": chat.id}, "type": "SUCCESS"}]}
+
+    def _kept(self, attachment: str) -> Params:
+        """A file that the bot sends as a data URI."""
+        if (found := _DATA_URI.fullmatch(attachment)) is None:
+            raise RpcError(-1, "Failed to read attachment")
+        return self._backend.store.files.keep(unquote(found[2]), found[1], base64.b64decode(found[3]))
 
     def _typing(self, params: Params) -> Any:
         self._backend.store.typing(self._chat(params), None, 15)
@@ -190,13 +199,31 @@ class Daemon(Wire):
         return self._last
 
 
-def _attached(kinds: Sequence[str]) -> Params:
-    """What a message holds for these attachments."""
-    files = [_FILES[kind] for kind in kinds if kind in _FILES]
-    found: Params = {"attachments": files} if files else {}
-    for kind in kinds:
+def _attached(beside: Beside) -> Params:
+    """What a message holds for its files and attachments."""
+    found: Params = {"attachments": [_file(file) for file in beside.files]} if beside.files else {}
+    for kind in beside.attachments:
         found |= _OTHERS.get(kind, {})
     return found
+
+
+def _file(file: Params) -> Params:
+    """A recorded voice message has no name."""
+    name = None if file["kind"] == "voice" else file["name"]
+    return {**_FILE, "id": f"xYz{file['id']}.bin", "size": file["size"], "contentType": file["type"], "filename": name}
+
+
+def _as_result(asked: Any) -> Callable[[bytes | None], bytes]:
+    """The answer to a request for a file: in base64, inside JSON."""
+
+    def wrapped(data: bytes | None) -> bytes:
+        said: Params = {"jsonrpc": "2.0", "id": asked}
+        if data is None:
+            error = RpcError(-1, "Could not find attachment with ID").body
+            return json.dumps({**said, "error": error}).encode()
+        return json.dumps({**said, "result": {"data": base64.b64encode(data).decode()}}).encode()
+
+    return wrapped
 
 
 def _limited(seconds: int) -> RpcError:

@@ -10,6 +10,12 @@ const KINDS = {
   forbidden: ["Forbidden", "the bot may no longer write there"],
   server_error: ["Server error", "the platform answers with a 5xx"],
   redeliver: ["Redelivery", "the next message to the bot is delivered again"],
+  cut: ["Cut file", "the bot's next download breaks in the middle"],
+  longer: ["Longer file", "the bot's next download has more bytes than announced"],
+  redirect: ["Redirected file", "the bot's next download leads to another host"],
+  page: ["Page for a file", "a page to log in comes in place of the file"],
+  encoded: ["Encoded file", "the file comes with a Content-Encoding"],
+  gone: ["Deleted file", "the file is no longer there"],
 };
 
 let platform;

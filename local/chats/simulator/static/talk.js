@@ -79,13 +79,25 @@ function bubble(scene, open, chat, message) {
       message.forwarded && h("span", { class: "note" }, "forwarded"),
       message.attachments && h("span", { class: "note" }, message.attachments.join(", ")),
       message.private && h("span", { class: "note" }, "only you can see this")),
-    h("div", { class: "text" }, ...formatted(scene, open.platform, message)),
+    message.files.length > 0 && h("ul", { class: "files", "aria-label": "Files" }, message.files.map((file) => h("li", {}, shownFile(file)))),
+    (message.text || !message.files.length) && h("div", { class: "text" }, ...formatted(scene, open.platform, message)),
     message.buttons.length > 0 && h("div", { class: "buttons" }, message.buttons.map((button) =>
       h("button", { type: "button", class: button.style, "data-focus": `${message.id} ${button.id}`, onclick: () => press(open, message, button) }, button.label))),
     message.acknowledged && h("ul", { class: "answers", role: "status", "aria-label": "Answers to presses" }, message.acknowledged.map(({ to, text }) =>
       h("li", {}, h("span", { class: "note" }, `only ${scene.people[to] ?? to} sees this: `), text))),
     (threads || (count > 0 && !open.thread)) &&
       h("a", { class: "replies", href: link }, count ? `${count} ${count === 1 ? "reply" : "replies"}` : "Reply in thread"));
+}
+
+const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const KILOBYTE = 1024;
+
+/** A picture, or a link that saves the file. */
+function shownFile(file) {
+  const link = `/files/${encodeURIComponent(file.id)}`;
+  const size = file.size < KILOBYTE ? `${file.size} B` : `${Math.round(file.size / KILOBYTE)} KB`;
+  const picture = PICTURES.includes(file.type) && h("img", { src: `${link}?picture`, alt: file.name || "picture", loading: "lazy" });
+  return h("a", { href: link, download: file.name || "file" }, picture || `${file.name || "file"} (${size})`);
 }
 
 let timer;
@@ -98,12 +110,23 @@ function showTyping(scene, chat, open) {
 }
 
 export async function send(open) {
-  const words = byId("words");
+  const words = byId("words"), chosen = byId("files");
   const text = words.value;
-  if (!text.trim() || !open.chat) return;
-  const failed = await post("/say", open, { text });
-  if (!failed) { words.value = ""; grow(); }
+  if (!(text.trim() || chosen.files.length) || !open.chat) return;
+  const files = await Promise.all([...chosen.files].map(encoded));
+  const failed = await post("/say", open, { text, files });
+  if (!failed) { words.value = ""; chosen.value = ""; grow(); }
   complain(failed && `Not sent: ${failed}. Your text is still in the box.`);
+}
+
+/** A chosen file as the simulator takes it. */
+function encoded(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve({ name: file.name, type: file.type || "application/octet-stream", data: reader.result.split(",")[1] ?? "" });
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
 }
 
 async function press(open, message, button) {

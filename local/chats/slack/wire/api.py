@@ -16,6 +16,7 @@ from local.chats.slack.wire import payloads
 from local.chats.slack.wire.arguments import Arguments, SlackError, arguments_of
 from local.chats.slack.wire.conversations import Conversations
 from local.chats.slack.wire.events import Events
+from local.chats.slack.wire.files import Files
 from local.chats.slack.wire.posting import Posting
 from local.chats.slack.wire.presses import Presses
 from local.chats.slack.wire.sockets import Sockets
@@ -26,7 +27,7 @@ Call = Callable[[Arguments], dict[str, Any]]
 class Slack(HttpWire):
     """One app in one workspace: its Web API, its events, and the messages of people."""
 
-    attachments = tuple(payloads.ATTACHED)
+    attachments = payloads.ATTACHED
     forwards = True
 
     faults = {  # noqa: RUF012  # never changed
@@ -41,12 +42,16 @@ class Slack(HttpWire):
         self._conversations = conversations = Conversations(backend)
         self._events = Events(backend, self._sockets)
         self._posting = posting = Posting(backend, conversations, self._events)
+        self._files = Files(backend, conversations, posting)
         self._presses = Presses(backend, self._events, self._sockets, posting.next_ts)
         self._methods: dict[str, tuple[Operation, Call]] = {
             "auth.test": ("read", self._auth_test),
             "chat.postMessage": ("send", posting.post),
             "chat.update": ("edit", posting.update),
             "chat.delete": ("edit", posting.delete),
+            "files.getUploadURLExternal": ("upload", self._files.announce),
+            "files.completeUploadExternal": ("send", self._files.complete),
+            "files.info": ("read", self._files.info),
             "conversations.history": ("read", conversations.history),
             "conversations.replies": ("read", conversations.replies),
             "conversations.info": ("read", conversations.info),
@@ -63,6 +68,8 @@ class Slack(HttpWire):
             web.post(path, self._call),
             web.post("/slack/actions/{team}/{ticket}", self._presses.respond),
             web.get("/slack/link", self._sockets.accept),
+            web.post("/slack/upload/{file}", self._files.upload),
+            web.get("/slack/files/{file}/download", self._files.download),
         ]
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside = PLAIN) -> Message:

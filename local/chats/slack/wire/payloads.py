@@ -8,14 +8,7 @@ from local.chats.simulator.people import BOT
 from local.chats.simulator.store import Chat, Message, Thread
 
 JSON = dict[str, Any]
-ATTACHED: dict[str, JSON] = {
-    "picture": {"mimetype": "image/png", "filetype": "png"},
-    "file": {"mimetype": "application/pdf", "filetype": "pdf"},
-    "voice": {"mimetype": "audio/mp4", "filetype": "m4a", "subtype": "slack_audio"},
-    "audio": {"mimetype": "audio/mpeg", "filetype": "mp3"},
-    "video": {"mimetype": "video/mp4", "filetype": "mp4"},
-}
-"""What tells the kind of a file."""
+ATTACHED = ("picture", "file", "voice", "audio", "video")
 
 
 def escaped(text: str, backend: Backend) -> str:
@@ -49,7 +42,7 @@ def message(item: Message, backend: Backend, *, thread: Thread | None = None, me
     else:
         result |= {"client_msg_id": item.extra["client_msg_id"], "text": escaped(item.text, backend)}
     result["blocks"] = item.extra.get("blocks") or [_rich_text(result["text"])]
-    files = [_file(number, kind, person.id) for number, kind in enumerate(item.extra.get("attachments") or ())]
+    files = [_file(file, person.id, backend) for file in item.extra.get("files") or ()]
     if item.extra.get("forwarded"):
         result |= {"text": "", "attachments": [_shared(result["text"], files, backend)]}
     elif files:
@@ -63,10 +56,20 @@ def message(item: Message, backend: Backend, *, thread: Thread | None = None, me
     return result
 
 
-def _file(number: int, kind: str, owner: str) -> JSON:
-    url = f"https://files.slack.com/files-pri/T1-F{number}/plan"
-    named = {"id": f"F{number:010}", "name": "plan", "title": "plan", "mode": "hosted", "size": 512, "user": owner}
-    return {**named, **ATTACHED[kind], "url_private": url, "url_private_download": f"{url}/download"}
+def file_id(file: JSON) -> str:
+    return f"F{file['id']:0>14}"
+
+
+def file_address(number: str, backend: Backend) -> JSON:
+    url = f"{backend.base_url()}/slack/files/{number}"
+    return {"url_private": url, "url_private_download": f"{url}/download"}
+
+
+def _file(file: JSON, owner: str, backend: Backend) -> JSON:
+    named = {"id": file_id(file), "name": file.get("stored") or file["name"], "title": file["name"], "mode": "hosted"}
+    recorded = {"subtype": "slack_audio"} if file["kind"] == "voice" else {}
+    told = {"size": file["size"], "user": owner, "mimetype": file["type"], "filetype": file["type"].partition("/")[2]}
+    return {**named, **told, **recorded, **file_address(file["id"], backend)}
 
 
 def _shared(text: str, files: list[JSON], backend: Backend) -> JSON:

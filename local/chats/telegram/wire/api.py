@@ -30,7 +30,7 @@ def _rate_limited(fault: Fault) -> Refused:
 class Telegram(HttpWire):
     """One bot on Telegram: its HTTP API, and the messages of people."""
 
-    attachments = tuple(payloads.ATTACHED)
+    attachments = (*payloads.FILES, *payloads.ATTACHED)
     forwards = True
 
     faults = {  # noqa: RUF012  # never changed
@@ -52,6 +52,9 @@ class Telegram(HttpWire):
             "createforumtopic": ("open_thread", bot.create_forum_topic),
             "closeforumtopic": ("edit", bot.close_forum_topic),
             "sendmessage": ("send", bot.send_message),
+            "sendphoto": ("send", bot.send_photo),
+            "senddocument": ("send", bot.send_document),
+            "getfile": ("read", bot.get_file),
             "editmessagetext": ("edit", bot.edit_message_text),
             "sendchataction": ("typing", bot.send_chat_action),
             "answercallbackquery": ("read", presses.answer),
@@ -63,17 +66,16 @@ class Telegram(HttpWire):
 
     def routes(self) -> list[web.RouteDef]:
         path = "/telegram/bot{token}/{method}"
-        return [web.get(path, self._call), web.post(path, self._call)]
+        files = web.get("/telegram/file/bot{token}/{kind}/{file}", self._download)
+        return [web.get(path, self._call), web.post(path, self._call), files]
 
     def say(self, chat: Chat, thread: Thread | None, person: Person, text: str, beside: Beside = PLAIN) -> Message:
         """Several attachments are an album: messages of their own, of which the first has the caption."""
-        first = self._post(chat, thread, person, text, Beside(beside.attachments[:1], beside.forwarded))
-        album = f"1{first.id:0>16}" if len(beside.attachments) > 1 else None
+        one, *more = beside.one_by_one()
+        first = self._post(chat, thread, person, text, one)
+        album = f"1{first.id:0>16}" if more else None
         first.extra["album"] = album
-        others = [
-            self._post(chat, thread, person, "", Beside((kind,), beside.forwarded), album=album)
-            for kind in beside.attachments[1:]
-        ]
+        others = [self._post(chat, thread, person, "", another, album=album) for another in more]
         for message in (first, *others):
             self._updates.add("message", payloads.message(message, chat, thread, self._backend))
         return first
@@ -94,6 +96,11 @@ class Telegram(HttpWire):
 
     def webhook_changed(self) -> None:
         self._updates.flush()
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        if request.match_info["token"] != self._backend.secret("bot_token"):
+            return TelegramError("Unauthorized", code=401).answer()
+        return await self._backend.download(request, request.match_info["file"].removeprefix("file_"))
 
     async def _call(self, request: web.Request) -> web.Response:
         name = request.match_info["method"]

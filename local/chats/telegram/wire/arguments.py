@@ -7,6 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
+from local.chats.simulator.files import SentFile, form_of
 from local.chats.simulator.json_wire import Refused
 
 
@@ -32,8 +33,9 @@ class Arguments:
         self._values = values
 
     def all(self) -> dict[str, Any]:
-        """All arguments; JSON that a form carries as text is parsed."""
-        return {name: _parsed(value) for name, value in self._values.items()}
+        """All arguments; JSON that a form carries as text is parsed. Of a file only its name."""
+        texts = {name: value.name if isinstance(value, SentFile) else value for name, value in self._values.items()}
+        return {name: _parsed(value) for name, value in texts.items()}
 
     def given(self, name: str) -> bool:
         return self._values.get(name) is not None
@@ -41,6 +43,12 @@ class Arguments:
     def text(self, name: str) -> str:
         value = self._values.get(name)
         return "" if value is None else str(value)
+
+    def file(self, name: str) -> SentFile:
+        value = self._values.get(name)
+        if not isinstance(value, SentFile):
+            raise TelegramError(f"Bad Request: there is no {name} in the request")
+        return value
 
     def integer(self, name: str, default: int = 0) -> int:
         try:
@@ -76,7 +84,7 @@ async def arguments_of(request: web.Request) -> Arguments:
             raise TelegramError("Bad Request: can't parse JSON object") from None
         values |= body if isinstance(body, dict) else {}
     elif request.can_read_body:
-        values |= dict(await request.post())
+        values |= await form_of(request)
     return Arguments(values)
 
 

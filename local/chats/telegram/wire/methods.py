@@ -4,12 +4,16 @@ import itertools
 from typing import Any
 
 from local.chats.simulator.backend import Backend
+from local.chats.simulator.files import SentFile
 from local.chats.simulator.people import BOT
 from local.chats.simulator.store import Chat, NotFound, Thread
 from local.chats.telegram.wire import buttons, payloads
 from local.chats.telegram.wire.arguments import Arguments, TelegramError, to_integer
 
 MAX_TEXT = 4096
+MAX_CAPTION = 1024
+MAX_PHOTO, MAX_FILE, MAX_DOWNLOAD = 10 * 2**20, 50 * 2**20, 20 * 2**20
+_PHOTOS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"RIFF")
 MAX_TOPIC_NAME = 128
 MAX_ENTITIES = 100
 TYPING_SECONDS = 5.0
@@ -69,6 +73,42 @@ class Methods:
         text, entities = self._content(arguments, too_long="Bad Request: message is too long")
         shown = {"entities": entities, **buttons.shown_below(arguments)}
         message = self._backend.store.post(chat, thread, self.next_id(chat), BOT, text, **shown)
+        return payloads.message(message, chat, thread, self._backend)
+
+    def send_photo(self, arguments: Arguments) -> Any:
+        file = arguments.file("photo")
+        if file.size > MAX_PHOTO or not file.data.startswith(_PHOTOS):
+            raise TelegramError(
+                "Bad Request: PHOTO_INVALID_DIMENSIONS" if file.size else "Bad Request: file must be non-empty"
+            )
+        return self._post_file(arguments, "picture", file)
+
+    def send_document(self, arguments: Arguments) -> Any:
+        file = arguments.file("document")
+        if not file.size:
+            raise TelegramError("Bad Request: file must be non-empty")
+        if file.size > MAX_FILE:
+            raise TelegramError("Request Entity Too Large", code=413)
+        return self._post_file(arguments, "file", file)
+
+    def get_file(self, arguments: Arguments) -> Any:
+        number = arguments.text("file_id").removeprefix("AgACAgIAAx")
+        content = self._backend.store.files.content(number)
+        if content is None:
+            raise TelegramError("Bad Request: wrong file_id or the file is temporarily unavailable")
+        if len(content) > MAX_DOWNLOAD:
+            raise TelegramError("Bad Request: file is too big")
+        named = {"file_id": arguments.text("file_id"), "file_unique_id": f"AQAD{number}", "file_size": len(content)}
+        return {**named, "file_path": f"documents/file_{number}"}
+
+    def _post_file(self, arguments: Arguments, kind: str, file: SentFile) -> Any:
+        chat = self.chat(arguments)
+        thread, caption = self._place(chat, arguments), arguments.text("caption").strip()
+        if payloads.utf16_length(caption) > MAX_CAPTION:
+            raise TelegramError("Bad Request: message caption is too long")
+        kept = self._backend.store.files.keep(file.name, file.type, file.data, kind=kind)
+        shown = {"entities": arguments.items("caption_entities"), "files": [kept]}
+        message = self._backend.store.post(chat, thread, self.next_id(chat), BOT, caption, **shown)
         return payloads.message(message, chat, thread, self._backend)
 
     def edit_message_text(self, arguments: Arguments) -> Any:

@@ -10,7 +10,7 @@ from local.chats.simulator.store import Chat, Message, Thread
 JSON = dict[str, Any]
 ICON_COLOR = 7322096
 _FILE = {"file_id": "AgACAgIAAxkBAAIB", "file_unique_id": "AQADAgAT", "file_size": 5120}
-_MOVING = {**_FILE, "width": 320, "height": 240, "duration": 3}
+_MOVING = {"width": 320, "height": 240, "duration": 3}
 _POLL: JSON = {
     "id": "5420114811",
     "question": "When?",
@@ -26,12 +26,6 @@ _POLL: JSON = {
     "members_only": False,
 }
 ATTACHED: dict[str, JSON] = {
-    "picture": {"photo": [{**_FILE, "width": 90, "height": 67}, {**_FILE, "width": 1280, "height": 960}]},
-    "file": {"document": {**_FILE, "file_name": "plan.pdf", "mime_type": "application/pdf"}},
-    "voice": {"voice": {**_FILE, "duration": 3, "mime_type": "audio/ogg"}},
-    "audio": {"audio": {**_FILE, "duration": 200, "title": "Song", "mime_type": "audio/mpeg"}},
-    "video": {"video": {**_MOVING, "mime_type": "video/mp4"}},
-    "animation": {"animation": _MOVING, "document": {**_FILE, "mime_type": "video/mp4"}},
     "sticker": {
         "sticker": {
             **_FILE,
@@ -48,7 +42,8 @@ ATTACHED: dict[str, JSON] = {
     "poll": {"poll": _POLL},
     "other": {"dice": {"emoji": "🎲", "value": 4}},
 }
-"""What a message holds for each kind of attachment."""
+"""What a message holds for each kind of attachment that is no file."""
+FILES = ("picture", "file", "voice", "audio", "video", "animation")
 _COMMAND = re.compile(r"(?<!\S)/[a-z0-9_]{1,32}(?:@\w+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -125,13 +120,39 @@ def message(item: Message, where: Chat, thread: Thread | None, backend: Backend)
 
 def _content(item: Message) -> JSON:
     """The text of a message, or what it holds instead with the text as a caption."""
-    kinds = item.extra.get("attachments") or []
-    text, formats = ("caption", "caption_entities") if kinds else ("text", "entities")
+    kinds, files = item.extra.get("attachments") or [], item.extra.get("files") or []
+    held: JSON = _file(files[0]) if files else dict(ATTACHED[kinds[0]]) if kinds else {}
+    text, formats = ("caption", "caption_entities") if held else ("text", "entities")
     entities = item.extra.get("entities") or commands(item.text)
-    result: JSON = dict(ATTACHED[kinds[0]]) if kinds else {}
-    result |= {text: item.text} if item.text or not kinds else {}
+    result = held | ({text: item.text} if item.text or not held else {})
     result |= {formats: entities} if entities else {}
     return result | ({"media_group_id": item.extra["album"]} if item.extra.get("album") else {})
+
+
+def file_id(file: JSON) -> str:
+    """The id under which a bot asks for a file."""
+    return f"AgACAgIAAx{file['id']}"
+
+
+def _file(file: JSON) -> JSON:
+    """A file as the field of its kind. Telegram makes other files of photos, of which it tells no name."""
+    kind = file["kind"]
+    held = {"file_id": file_id(file), "file_unique_id": f"AQAD{file['id']}", "file_size": file["size"]}
+    if kind == "picture":
+        small = {**held, "file_id": "AgACsmall", "file_size": 1}
+        return {"photo": [{**small, "width": 90, "height": 67}, {**held, "width": 1280, "height": 960}]}
+    held |= {"mime_type": file["type"]}
+    named = {**held, "file_name": file["name"]}
+    match kind:
+        case "voice":
+            return {"voice": {**held, "duration": 3}}
+        case "audio":
+            return {"audio": {**named, "duration": 200, "title": "Song"}}
+        case "video":
+            return {"video": {**named, **_MOVING}}
+        case "animation":
+            return {"animation": {**named, **_MOVING}, "document": named}
+    return {"document": named}
 
 
 def topic_created(where: Chat, thread: Thread, backend: Backend) -> JSON:

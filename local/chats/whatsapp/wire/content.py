@@ -6,7 +6,7 @@ from typing import Any
 from local.chats.simulator.store import Button
 from local.chats.whatsapp.wire.errors import invalid, missing
 
-_TEXT, _REPLY_BODY = 4096, 1024
+_TEXT, _REPLY_BODY, _CAPTION = 4096, 1024, 1024
 
 
 def content_of(body: Mapping[str, Any]) -> tuple[str, list[Button]]:
@@ -22,6 +22,9 @@ def content_of(body: Mapping[str, Any]) -> tuple[str, list[Button]]:
         return _text((body.get("text") or {}).get("body"), _TEXT, "text['body']"), []
     if kind == "interactive":
         return _interactive(body.get("interactive") or {})
+    if kind in ("image", "document"):
+        caption = (body.get(kind) or {}).get("caption") or ""
+        return (_text(caption, _CAPTION, "caption") if caption else ""), []
     raise invalid(f"type {kind!r} is not simulated")
 
 

@@ -2,10 +2,11 @@
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shared.domain.attachments import KINDS, OTHER, counted
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
 from shared.errors import ForeignChat, PlatformError, Rejected
 from shared.platforms.base import BasePlatform
@@ -13,6 +14,7 @@ from shared.platforms.markdown.clean import clean, neutralise
 from shared.platforms.markdown.clean import title as as_title
 from shared.platforms.markdown.split import split
 from shared.platforms.spec import link_below
+from shared.platforms.uploads import caption_of
 from shared.platforms.webhooks import UNREADABLE, is_equal, with_slash
 from shared.ports.inbound import Announced, Answer, Event, Inbound, Invited, Parsed, Pressed, WebhookRequest
 from shared.ports.platforms import Capabilities, Part, ResolvedChat
@@ -34,6 +36,7 @@ MESSAGE = {
     "text": str,
     "private": bool,
     "attachments": [str],
+    "files": [{"id": str, "kind": str, "name": str, "type": str, "size": int}],
     "forwarded": bool,
 }
 FOUND = [{"id": str, "from": str}]
@@ -49,7 +52,14 @@ class Toy(BasePlatform["Api"]):
         super().__init__(settings, secrets)
         buttons = bool(self.webhook_url) and self.spec.threads
         self.capabilities = Capabilities(
-            threads=self.spec.threads, limit=LIMIT, key=True, readback=True, buttons=buttons
+            threads=self.spec.threads,
+            limit=LIMIT,
+            key=True,
+            readback=True,
+            buttons=buttons,
+            file_limit=1_000_000,
+            picture_limit=1_000_000,
+            caption_limit=200,
         )
 
     def open_thread(self, home: Place, title: str, *, key: str, people: Sequence[str]) -> Place:
@@ -65,6 +75,13 @@ class Toy(BasePlatform["Api"]):
     def send(self, place: Place, part: Part, *, key: str) -> str:
         body = {"thread": place.thread, "key": key, **self._content(part)}
         return str(self._api.change("POST", f"/chats/{place.chat}/messages", body, {"id": str})["id"])
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:
+        fields = {"text": caption_of(caption, self.capabilities), "key": key, "thread": place.thread or ""}
+        return self._api.post_file(place.chat, fields, file)
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:  # noqa: ARG002  # ids are of the bot
+        return self._api.fetch_file(file, limit=limit)
 
     def find_message(self, place: Place, *, key: str) -> str | None:
         return self._ours(f"/chats/{place.chat}/messages", key)
@@ -162,6 +179,7 @@ class Toy(BasePlatform["Api"]):
             private=_private(event),
             forwarded=text if forwarded else "",
             attachments=counted(kind if kind in KINDS else OTHER for kind in event.get("attachments") or ()),
+            files=tuple(_file(file) for file in event.get("files") or ()),
         )
 
     def _place(self, event: Mapping[str, Any]) -> Place:
@@ -172,6 +190,10 @@ class PlainToy(Toy):
     """The toy without threads and buttons."""
 
     spec, name, diagnosis = PLAIN_SPEC, PLAIN_SPEC.name, PlainToyDiagnosis
+
+
+def _file(file: Mapping[str, Any]) -> ChatFile:
+    return ChatFile(file["kind"], str(int(file["id"])), file["name"], file["type"], file["size"])
 
 
 def _sortable(event: Mapping[str, Any]) -> str:

@@ -36,7 +36,8 @@ def transactions(number: int) -> list[dict[str, Any]]:
         [{**said, "from": "bot"}],
         [said, invite],
         [press],
-        [{**said, "attachments": ["picture"], "forwarded": True}],
+        [{**said, "attachments": ["poll"], "forwarded": True}],
+        [{**said, "files": [{"id": "5", "kind": "picture", "name": "plan.png", "type": "image/png", "size": 67}]}],
         [],
     ]
     return [{"token": TOKEN, "events": events} for events in batches]

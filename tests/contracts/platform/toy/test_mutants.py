@@ -1,12 +1,14 @@
 """Mutants of the toy, each with a fault that an adapter of a new platform may have: the contract finds all of them."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
 from shared.errors import PlatformError
 from shared.ports.inbound import Inbound
@@ -89,7 +91,7 @@ class DropsAttachments(Toy):
     """Of a message with a picture only the text is read."""
 
     def _message(self, event: Mapping[str, Any]) -> Inbound:
-        return super()._message({**event, "attachments": []})
+        return super()._message({**event, "attachments": [], "files": []})
 
 
 class TakesForwardsForWords(Toy):
@@ -99,7 +101,40 @@ class TakesForwardsForWords(Toy):
         return super()._message({**event, "forwarded": False})
 
 
+class TrustsAnySize(Toy):
+    """A file is read to its end, however long it is."""
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:
+        return super().fetch_file(place, replace(file, size=None), limit=limit * 100)
+
+
+class ReadsWholeFiles(Toy):
+    """A file is in memory as a whole."""
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:
+        yield b"".join(super().fetch_file(place, file, limit=limit))
+
+
+class PostsFilesAgain(Toy):
+    """A repeat has another key."""
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:
+        return super().send_file(place, file, caption, key=f"{key} {uuid.uuid4()}")
+
+
+class KeepsLongCaptions(Toy):
+    """A caption is not cut to the limit."""
+
+    def send_file(self, place: Place, file: OutFile, caption: Part | None, *, key: str) -> str:
+        self.capabilities = replace(self.capabilities, caption_limit=10**6)
+        return super().send_file(place, file, caption, key=key)
+
+
 MUTANTS = {
+    TrustsAnySize: "test_a_download_that_is_not_the_file_is_refused",
+    ReadsWholeFiles: "test_a_file_arrives_byte_for_byte",
+    PostsFilesAgain: "test_a_file_without_an_answer_can_be_reconciled",
+    KeepsLongCaptions: "test_a_long_caption_is_cut",
     NamesNobody: "test_people_who_would_not_see_a_thread_are_named_in_it",
     TrustsEveryKey: "test_a_key_that_another_person_has_copied_leads_to_no_message",
     ChecksNoMembership: "test_a_home_that_the_bot_is_not_in_is_reported",
@@ -126,5 +161,5 @@ def run(adapter: type[Toy], name: str) -> None:
 def test_the_contract_fails_for_a_mutant(adapter: type[Toy]) -> None:
     run(Toy, MUTANTS[adapter])
 
-    with pytest.raises((AssertionError, ValueError, PlatformError)):
+    with pytest.raises((AssertionError, ValueError, PlatformError, pytest.fail.Exception)):
         run(adapter, MUTANTS[adapter])

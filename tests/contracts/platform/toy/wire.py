@@ -9,6 +9,7 @@ from aiohttp import web
 
 from local.chats.simulator.backend import Backend
 from local.chats.simulator.deliveries import Event, Policy
+from local.chats.simulator.files import SentFile
 from local.chats.simulator.json_wire import JSON, JsonWire, Refused, Table
 from local.chats.simulator.people import BOT, Person
 from local.chats.simulator.protocol import Handshake, ask_by_query
@@ -17,6 +18,8 @@ from shared.domain.attachments import KINDS
 
 POLICY = Policy(timeout=3, retries=lambda: itertools.repeat(1.0, 10), in_order=True)
 LONGEST_TITLE = 60
+LONGEST_CAPTION = 200
+LARGEST = 1_000_000
 
 
 def refused(status: int, error: str, headers: dict[str, str] | None = None) -> Refused:
@@ -49,12 +52,14 @@ class ToyWire(JsonWire):
             ("POST", f"{chat}/threads", "open_thread", self._open_thread),
             ("GET", f"{chat}/threads", "read", self._find_threads),
             ("POST", f"{chat}/messages", "send", self._post),
+            ("POST", f"{chat}/files", "send", self._post_file),
             ("GET", f"{chat}/messages", "read", self._find_messages),
             ("GET", f"{chat}/messages/{{message}}", "read", self._show_message),
             ("PATCH", f"{chat}/messages/{{message}}", "edit", self._edit),
             ("POST", f"{chat}/typing", "typing", self._typing),
         ]
-        return self.served(f"/{self._backend.name}/api", table)
+        files = web.get(f"/{self._backend.name}/api/files/{{file}}", self._download)
+        return [*self.served(f"/{self._backend.name}/api", table), files]
 
     def authorize(self, request: web.Request) -> None:
         if request.headers.get("Authorization") != f"Bearer {self._backend.secret('bot_token')}":
@@ -125,6 +130,24 @@ class ToyWire(JsonWire):
         self._announce(chat, thread, message, BOT)
         return {"id": message.id}
 
+    def _post_file(self, request: web.Request, form: JSON) -> JSON:
+        chat, file = self._chat(request), form.get("file")
+        if not isinstance(file, SentFile) or file.size > LARGEST or len(form["text"]) > LONGEST_CAPTION:
+            raise refused(413, "no file, or one that is too large")
+        if ours := [message for message in self._messages_with(chat, form["key"]) if message.author == BOT]:
+            return {"id": ours[0].id}
+        kept = self._backend.store.files.keep(file.name, file.type, file.data)
+        more = {"key": form["key"], "files": [kept]}
+        thread = self._thread(chat, form["thread"])
+        return {"id": self._backend.store.post(chat, thread, self._next_id(), BOT, form["text"], **more).id}
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        try:
+            self.authorize(request)
+        except Refused as error:
+            return error.answer()
+        return await self._backend.download(request, request.match_info["file"])
+
     def _find_messages(self, request: web.Request, _: JSON) -> Any:
         found = self._messages_with(self._chat(request), request.query["key"])
         return [{"id": message.id, "from": self._backend.person(message.author).id} for message in found]
@@ -134,6 +157,10 @@ class ToyWire(JsonWire):
         shown: JSON = {"id": message.id, "chat": chat.id, "thread": thread.id if thread else None, "text": message.text}
         shown |= {
             "attachments": message.extra.get("attachments", []),
+            "files": [
+                {name: file[name] for name in ("id", "kind", "name", "type", "size")}
+                for file in message.extra.get("files", [])
+            ],
             "forwarded": bool(message.extra.get("forwarded")),
         }
         return {**shown, "from": self._backend.person(message.author).id, "private": _is_private(chat)}

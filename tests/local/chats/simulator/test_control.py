@@ -1,5 +1,7 @@
 """The simulator's own HTTP interface, its start and its stop."""
 
+import base64
+import hashlib
 import json
 import socket
 from typing import Any
@@ -30,7 +32,27 @@ def test_a_message_shows_what_is_beside_its_text(simulator: Simulator) -> None:
     body = {"platform": "telegram", "chat": "7001", "attachments": ["picture"], "forwarded": True}
     answer = httpx.post(f"{simulator.url}/say", json=body).json()
 
-    assert (answer["text"], answer["attachments"], answer["forwarded"]) == ("", ["picture"], True)
+    assert (answer["text"], answer["forwarded"]) == ("", True)
+    assert [(file["name"], file["type"]) for file in answer["files"]] == [("plan.png", "image/png")]
+
+
+def test_a_file_is_in_the_state_with_its_digest_and_never_with_its_bytes(simulator: Simulator) -> None:
+    file = {"name": "../a b.txt", "type": "text/plain", "data": base64.b64encode(b"words").decode()}
+    body = {"platform": "telegram", "chat": "7001", "files": [file]}
+    answer = httpx.post(f"{simulator.url}/say", json=body).json()
+
+    digest = hashlib.sha256(b"words").hexdigest()
+    assert answer["files"] == [{"name": "../a b.txt", "type": "text/plain", "size": 5, "sha256": digest}]
+
+
+@pytest.mark.parametrize(
+    "file", [{}, 7, {"name": "a", "type": "text/plain", "data": "?"}, {"name": "a", "type": "x\r\ny", "data": ""}]
+)
+def test_a_file_that_is_none_is_refused(simulator: Simulator, file: Any) -> None:
+    body = {"platform": "telegram", "chat": "7001", "files": [file]}
+    answer = httpx.post(f"{simulator.url}/say", json=body)
+
+    assert (answer.status_code, "base64" in answer.json()["error"]) == (422, True)
 
 
 def test_say_returns_the_message_and_accepts_numeric_ids(simulator: Simulator) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from local.chats import CHATS
 from local.chats.simulator import Simulator
+from local.chats.simulator.files import SAMPLES
 from tests.support.browser import DOWN, ENTER, ESCAPE, NULL, SHIFT, TAB, Browser, missing
 from tests.support.webhook_receiver import WebhookReceiver
 
@@ -100,6 +101,26 @@ def test_a_sent_message_reaches_the_bot_and_clears_the_box(
     browser.until(lambda: browser.run("return document.getElementById('words').value") == "")
     message = receiver.next().json["message"]
     assert (message["text"], message["message_thread_id"]) == ("two\nlines", int(thread))
+
+
+def test_a_chosen_picture_is_sent_and_shown(
+    simulator: Simulator, browser: Browser, receiver: WebhookReceiver, tmp_path: Path
+) -> None:
+    simulator.webhook_url = receiver.url
+    (tmp_path / "plan.png").write_bytes(SAMPLES["picture"][2])
+    (tmp_path / "run.txt").write_bytes(b"words")
+    look(browser, simulator.link_url("slack", "C0HOME"))
+    browser.type("#files", f"{tmp_path / 'plan.png'}\n{tmp_path / 'run.txt'}")
+    browser.type("#words", f"look{ENTER}")
+
+    browser.until(lambda: browser.run("return document.querySelector('.files img')?.naturalWidth") == 1)
+    assert browser.texts(".from-owner .files a") == ["", "run.txt (5 B)"]
+    assert browser.texts(".from-owner .text") == ["look"]
+    files = receiver.next().json["event"]["files"]
+    assert [(file["name"], file["mimetype"], file["size"]) for file in files] == [
+        ("plan.png", "image/png", len(SAMPLES["picture"][2])),
+        ("run.txt", "text/plain", 5),
+    ]
 
 
 def test_the_stranger_can_write_in_their_chats(

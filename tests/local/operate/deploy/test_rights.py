@@ -59,6 +59,7 @@ def walk(operator: Operator, aws: EmulatedAws, telegram: Simulator, monkeypatch:
     assert set_up.main(["telegram", "--stack=handoff"]) == 0
     outputs, file = aws.formation.live("handoff").outputs, str(operator.bundle.with_name("export"))
     names = [f"--sessions-table={outputs['SessionsTableName']}", f"--handoffs-table={outputs['HandoffsTableName']}"]
+    names.append(f"--files-bucket={outputs['FilesBucketName']}")
     for command in (
         ["add-user", "anna", "--telegram=77", "--home=telegram=77"],
         ["users"],

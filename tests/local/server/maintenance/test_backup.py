@@ -1,9 +1,12 @@
 """`handoff backup` and `handoff restore` as programs, beside a service that runs."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 from local.server.directory import DataDirectory
 from local.server.service import Server
@@ -91,3 +94,23 @@ def test_without_data_there_is_nothing_to_save(data: Path, handoff: Handoff) -> 
     refused = handoff("backup", "saved.db", "--data", data)
     assert (refused.returncode, "has no database" in refused.stderr) == (1, True)
     assert not data.exists()
+
+
+def test_files_go_with_a_backup_and_come_back(data: Path, tmp_path: Path, handoff: Handoff) -> None:
+    target, other = tmp_path / "saved.db", tmp_path / "other"
+    content = b"a picture, as it were"
+    digest = hashlib.sha256(content).hexdigest()
+    with Server(DataDirectory(data), {}, ANYWHERE) as server:
+        user = user_of(server)
+        add(user, "one")
+        asked = {"sha256": digest, "size": len(content), "name": "a.png"}
+        upload = user.http.post("/sessions/one/files", json=asked).json()["upload"]
+        httpx.put(upload["url"], content=content, headers=upload["headers"]).raise_for_status()
+        saved = handoff("backup", target, "--data", data)
+    assert f"{target}.files" in saved.stdout
+
+    assert handoff("restore", target, "--data", other).returncode == 0
+
+    with Server(DataDirectory(other), {}, ANYWHERE) as server:
+        assert user_of(server).http.get(f"/sessions/one/files/{digest}").content == content
+    assert {each.stat().st_mode & 0o77 for each in (other / "files").rglob("*")} == {0}

@@ -8,6 +8,7 @@ from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
 from shared.platforms.discord.permissions import (
     ADMINISTRATOR,
+    ATTACH_FILES,
     CREATE_PUBLIC_THREADS,
     READ_MESSAGE_HISTORY,
     SEND_MESSAGES,
@@ -31,7 +32,14 @@ APPLICATION = {
     "verify_key": KEY,
     "interactions_endpoint_url": OURS,
 }
-NEEDED = VIEW_CHANNEL | SEND_MESSAGES | READ_MESSAGE_HISTORY | CREATE_PUBLIC_THREADS | SEND_MESSAGES_IN_THREADS
+NEEDED = (
+    VIEW_CHANNEL
+    | SEND_MESSAGES
+    | ATTACH_FILES
+    | READ_MESSAGE_HISTORY
+    | CREATE_PUBLIC_THREADS
+    | SEND_MESSAGES_IN_THREADS
+)
 MEMBER = {"user": {"id": ME}, "roles": [ROLE]}
 
 
@@ -70,7 +78,7 @@ def look(
 
 def test_a_complete_configuration_has_no_problems() -> None:
     assert {name: finding.ok for name, finding in look().items()} == dict.fromkeys(
-        ("bot", "secrets", "webhook", "messages", "home", "thread"), True
+        ("bot", "secrets", "webhook", "messages", "home", "thread", "files"), True
     )
 
 
@@ -139,6 +147,14 @@ def test_the_needed_permissions_depend_on_the_kind_of_channel(kind: int, held: i
 
     assert (found["home"].ok, found["thread"].ok) == (True, lacking is None)
     assert (lacking or "may open threads") in found["thread"].detail
+
+
+def test_a_bot_that_was_invited_before_files_is_told_what_it_lacks() -> None:
+    found = look(within=guild(role=NEEDED & ~ATTACH_FILES))
+
+    assert (found["thread"].ok, found["files"].ok) == (True, False)
+    assert "Attach Files" in found["files"].detail
+    assert "invite the bot again" in str(found["files"].fix)
 
 
 @pytest.mark.parametrize(

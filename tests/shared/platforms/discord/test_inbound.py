@@ -10,13 +10,14 @@ import pytest
 from nacl.signing import SigningKey
 
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.discord.adapter import Discord
 from shared.platforms.discord.signatures import DISCORD_SIGNATURE, DISCORD_TIMESTAMP, relay_headers
 from shared.ports.inbound import Answer, Inbound, Parsed, Pressed, WebhookRequest
 from shared.settings import Settings
 from tests.support.secrets import FakeSecrets
-from tests.support.webhooks import message_in, press_in
+from tests.support.webhooks import held_by, message_in, press_in
 
 NOW = 1_790_000_000_000
 KEY = SigningKey(b"\x07" * 32)
@@ -160,8 +161,8 @@ def attached(content_type: str | None = None) -> dict[str, Any]:
 def test_a_message_with_files_names_their_kinds(changed: dict[str, Any], attachments: list[Attachment]) -> None:
     alone, beside = message_in(relayed(content="", **changed)), message_in(relayed(**changed))
 
-    assert (alone.text, list(alone.attachments)) == ("", attachments)
-    assert (beside.text, list(beside.attachments)) == (MESSAGE["content"], attachments)
+    assert (alone.text, list(held_by(alone))) == ("", attachments)
+    assert (beside.text, list(held_by(beside))) == (MESSAGE["content"], attachments)
 
 
 def forward(**snapshot: Any) -> Inbound:
@@ -180,8 +181,8 @@ def test_a_forwarded_message_is_not_the_senders() -> None:
     )
 
     assert (words.text, words.forwarded) == ("", "/stop")
-    assert (picture.text, picture.attachments) == ("", (Attachment("picture"),))
-    assert (embeds.text, embeds.attachments) == ("", (Attachment("other"),))
+    assert (picture.text, held_by(picture)) == ("", (Attachment("picture"),))
+    assert (embeds.text, held_by(embeds)) == ("", (Attachment("other"),))
 
 
 @pytest.mark.parametrize(
@@ -376,3 +377,10 @@ def test_an_odd_press_is_ignored(changed: dict[str, Any]) -> None:
         parsed = press(headers, **changed)
         assert parsed.events == ()
         assert parsed.ignored
+
+
+def test_a_file_is_known_by_its_message_and_its_id_and_never_by_its_address() -> None:
+    said = message_in(relayed(content="", attachments=[attached("image/png")]))
+
+    reference = f"{MESSAGE['id']}/1334385199000000001"
+    assert said.files == (ChatFile("picture", reference, "plan", "image/png", 512),)

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.matrix.inbound import is_from_homeserver, parse
 from shared.ports.inbound import Announced, Inbound, Invited, Parsed, WebhookRequest
 from tests.shared.platforms.matrix.samples import BOT, DIRECT, HOME, OWNER, ROOT, THREAD, event, events, invitation
-from tests.support.webhooks import message_in
+from tests.support.webhooks import held_by, message_in
 
 SECRET = "s3cret"
 PUSH = "_matrix/push/v1/notify"
@@ -108,9 +109,9 @@ FILE = {"url": "mxc://chat.test/cat", "info": {"mimetype": "image/png", "size": 
 def test_a_file_is_a_message_and_its_name_is_no_text(content: dict[str, Any], kind: str) -> None:
     named, captioned = message("cat.png", **content), message("!status", **content, filename="cat.png")
 
-    assert (named.text, named.attachments) == ("", (Attachment(kind),))
+    assert (named.text, held_by(named)) == ("", (Attachment(kind),))
     assert message("cat.png", **content, filename="cat.png").text == ""
-    assert (captioned.text, captioned.attachments) == ("/status", (Attachment(kind),))
+    assert (captioned.text, held_by(captioned)) == ("/status", (Attachment(kind),))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_stickers_and_polls_are_messages_unless_deleted(kind: str, content: dict
     found = message_in(parse(transaction(said)))
 
     assert (found.place, found.text) == (Place("matrix", DIRECT, ROOT), "")
-    assert found.attachments == (Attachment(attachment),)
+    assert held_by(found) == (Attachment(attachment),)
     assert parse(transaction({**said, "content": {}})).events == ()
     assert [type(one) for one in parse(notice(type=kind)).events] == [Announced]
 
@@ -205,3 +206,15 @@ def test_a_ping_is_answered() -> None:
 
     assert parsed.answer is not None
     assert (parsed.events, parsed.answer.status) == ((), 200)
+
+
+def test_a_file_is_known_by_its_server_and_id_unless_it_is_encrypted() -> None:
+    said = message("look", msgtype="m.image", **FILE, filename="cat.png")
+    encrypted = message("cat.png", msgtype="m.image", file={"url": "mxc://chat.test/cat", "key": {}}, info={})
+    odd = [
+        message("cat.png", msgtype="m.file", url=url) for url in ("https://a.example/x", "mxc://a/../b", "mxc://a", 7)
+    ]
+
+    assert (said.files, said.attachments) == ((ChatFile("picture", "chat.test/cat", "cat.png", "image/png", 512),), ())
+    assert (encrypted.files, encrypted.attachments) == ((), (Attachment("picture"),))
+    assert [(one.files, one.attachments) for one in odd] == [((), (Attachment("file"),))] * 4

@@ -7,11 +7,12 @@ import pytest
 
 from local.chats.signal import ACCOUNT, GROUP, OWNER
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.signal.inbound import SIGNATURE, TIME, chat_of_group, group_of_chat, is_from_relay, parse, sign
 from shared.ports.inbound import Inbound
 from tests.shared.platforms.signal.samples import GROUP_INFO, event, said
-from tests.support.webhooks import message_in
+from tests.support.webhooks import held_by, message_in
 
 NOW = 1_790_000_000_000
 SECRET = "a secret of relay and service"
@@ -66,8 +67,8 @@ CONTACT = {"name": {"display": "Sam"}, "phone": []}
 def test_a_message_names_what_it_holds_beside_text(content: dict[str, Any], attachments: list[Attachment]) -> None:
     alone, beside = read(said(NOW, None, **content)), read(said(NOW, "look", **content))
 
-    assert (alone.text, list(alone.attachments)) == ("", attachments)
-    assert (beside.text, list(beside.attachments)) == ("look", attachments)
+    assert (alone.text, list(held_by(alone))) == ("", attachments)
+    assert (beside.text, list(held_by(beside))) == ("look", attachments)
 
 
 def test_a_long_text_is_a_text() -> None:
@@ -107,3 +108,9 @@ def test_the_id_of_a_group_has_one_form() -> None:
     for odd in ("", "?", "QUJD", "x" * 44):
         with pytest.raises(ValueError):  # noqa: PT011  # of base64, or of the length
             chat_of_group(odd)
+
+
+def test_a_file_is_known_by_its_id() -> None:
+    assert read(said(NOW, None, attachments=[JPEG])).files == (
+        ChatFile("picture", "xYz.jpg", "a.jpg", "image/jpeg", 512),
+    )

@@ -14,7 +14,7 @@ from tests.support.secrets import FakeSecrets
 OURS = "https://handoff.example/webhooks/slack"
 CHANNEL, PERSON = Place("slack", "C100"), Place("slack", "U100")
 READ = "channels:history,groups:history,im:history,channels:read,groups:read,im:read,mpim:read"
-ENOUGH = f"chat:write,{READ},im:write"
+ENOUGH = f"chat:write,{READ},im:write,files:read,files:write"
 WHO = {"ok": True, "user": "handoff", "team": "Team", "user_id": "U9001", "url": "https://team.slack.com/"}
 HISTORY: dict[str, Any] = {"ok": True, "messages": [], "has_more": False}
 
@@ -41,11 +41,20 @@ def test_a_channel_with_the_bot_and_all_scopes_has_no_problems() -> None:
         "secrets": True,
         "webhook": None,
         "scopes": True,
+        "files": True,
         "home": True,
         "thread": True,
     }
     assert "@handoff" in found["bot"].detail
     assert OURS in str(found["webhook"].fix)
+
+
+def test_an_app_that_was_made_before_files_is_told_what_it_lacks() -> None:
+    found = look(scopes=f"chat:write,{READ},files:read")
+
+    assert (found["scopes"].ok, found["files"].ok) == (True, False)
+    assert "files:write" in found["files"].detail
+    assert "files:read" not in found["files"].detail
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ import pytest
 from slack_sdk.signature import Clock, SignatureVerifier
 
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.slack.inbound import is_from_slack, parse
 from shared.ports.inbound import Answer, Inbound, Parsed, Pressed
-from tests.support.webhooks import message_in, press_in
+from tests.support.webhooks import held_by, message_in, press_in
 
 NOW = 1_790_000_000_000
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
@@ -117,8 +118,8 @@ def test_a_message_with_files_names_their_kinds(files: list[Any], attachments: l
     alone = heard(callback(subtype="file_share", text="", files=files))
     beside = heard(callback(subtype="file_share", text="look", files=files))
 
-    assert (alone.text, list(alone.attachments)) == ("", attachments)
-    assert (beside.text, list(beside.attachments)) == ("look", attachments)
+    assert (alone.text, list(held_by(alone))) == ("", attachments)
+    assert (beside.text, list(held_by(beside))) == ("look", attachments)
 
 
 def test_a_shared_message_is_forwarded_and_the_comment_is_the_senders() -> None:
@@ -135,8 +136,8 @@ def test_a_shared_message_without_text_names_what_it_holds() -> None:
     picture = heard(callback(text="", attachments=[shared("", files=[file(mimetype="image/png")])]))
     blocks = heard(callback(text="", attachments=[shared("", fallback="[no preview available]")]))
 
-    assert picture.attachments == (Attachment("picture"),)
-    assert blocks.attachments == (Attachment("other"),)
+    assert held_by(picture) == (Attachment("picture"),)
+    assert held_by(blocks) == (Attachment("other"),)
 
 
 @pytest.mark.timeout(30)
@@ -316,3 +317,12 @@ def test_without_a_secret_nothing_is_accepted(unset: str | None) -> None:
     raw = callback()
 
     assert not is_from_slack(signed(raw), raw, unset, now=NOW)
+
+
+def test_a_file_is_known_by_its_id_unless_slack_only_links_it() -> None:
+    named = heard(callback(subtype="file_share", text="", files=[file(mimetype="image/png")]))
+    absent = [file(mode="external", mimetype="text/plain"), file(mode="tombstone"), {"mimetype": "text/plain"}]
+    linked = heard(callback(subtype="file_share", text="", files=absent))
+
+    assert (named.files, named.attachments) == ((ChatFile("picture", "F1", "plan", "image/png", 512),), ())
+    assert (linked.files, linked.attachments) == ((), (Attachment("file", 3),))

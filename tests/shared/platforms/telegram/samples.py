@@ -48,6 +48,7 @@ def updates(number: int) -> list[dict[str, Any]]:
         {"message": message(None, caption="read", document={**FILE, "file_name": "a.py", "mime_type": "text/plain"})},
         {"message": message(None, sticker={**FILE, "type": "regular", "emoji": "👍"})},
         {"message": message(None, photo=[{**FILE, "width": 90, "height": 67}], media_group_id="13")},
+        {"message": message(None, voice={**FILE, "duration": 3, "mime_type": "audio/ogg"})},
         {"message": message(via_bot=BOT)},
         {"message": message(None, **topic, forum_topic_edited={"name": "y"})},
         {"message": message(None, chat=GROUP, new_chat_members=[BOT], new_chat_member=BOT)},

@@ -1,26 +1,36 @@
 """Telegram's links, topics and logs, against the simulator."""
 
+import base64
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+import httpx
 import pytest
 
 from local.chats.simulator import Simulator
 from local.chats.telegram import CHAT, TelegramOptions
+from shared.domain.files import ChatFile, OutFile
 from shared.domain.routes import Place
-from shared.errors import Ambiguous, PlatformError, ThreadRefused
+from shared.errors import Ambiguous, PlatformError, Rejected, ThreadRefused
 from shared.platforms.telegram.adapter import Telegram
 from shared.platforms.telegram.api import Api
 from shared.ports.inbound import Pressed
 from shared.ports.platforms import Button, Part
 from shared.settings import Settings
+from tests.shared.platforms.scripted_answers import scripted
 from tests.support.secrets import FakeSecrets
 
 FORUM = "-1001000000001"
 
 
 def adapter_for(simulator: Simulator) -> Telegram:
-    urls = {"telegram": {"api": simulator.api_url("telegram")}}
-    return Telegram(Settings("handoffs", "sessions", "queue", platform_urls=urls), FakeSecrets(simulator.secrets))
+    return adapter_at(simulator.api_url("telegram"), simulator.secrets)
+
+
+def adapter_at(url: str, secrets: Mapping[str, str] | None = None) -> Telegram:
+    settings = Settings("handoffs", "sessions", "queue", platform_urls={"telegram": {"api": url}})
+    return Telegram(settings, FakeSecrets(secrets or {"telegram/bot_token": "9001:token"}))
 
 
 @pytest.mark.parametrize(
@@ -115,3 +125,41 @@ def test_a_topic_is_closed_and_no_other_chat(simulator: Simulator) -> None:
     for place in (topic, topic, topic.home):
         adapter.close_thread(place)
     assert [call.name for call in simulator.calls].count("closeForumTopic") == 2
+
+
+@pytest.mark.parametrize(
+    "path", ["../bot9001:other/getMe", "/etc/hostname", "//evil.example/x", "a/../../b", "a?b", "a%2e", "", "C:x"]
+)
+def test_a_path_of_a_file_that_telegram_would_not_name_is_not_asked(path: str) -> None:
+    answer = {"ok": True, "result": {"file_id": "A1", "file_unique_id": "A", "file_path": path}}
+    with scripted({"getFile": answer}) as url:
+        adapter = adapter_at(f"{url}/bot")
+        with pytest.raises(Rejected, match="does not say where"):
+            b"".join(adapter.fetch_file(Place("telegram", "7001"), ChatFile("file", "A1"), limit=9))
+
+
+def test_a_picture_that_telegram_refuses_is_posted_as_a_document(simulator: Simulator) -> None:
+    place, file = Place("telegram", "7001"), OutFile("plot.png", "image/png", 4, lambda: iter([b"none"]))
+    message = adapter_for(simulator).send_file(place, file, Part("A plot"), key="a")
+
+    methods = [call.name for call in simulator.calls if call.name.startswith("send")]
+    assert methods == ["sendPhoto", "sendDocument"]
+    (chat,) = [chat for chat in simulator.state()["platforms"]["telegram"]["chats"] if chat["id"] == "7001"]
+    assert [(one["id"], one["text"], one["files"][0]["size"]) for one in chat["messages"]] == [(message, "A plot", 4)]
+
+
+def test_a_file_over_telegrams_limit_for_bots_says_so(simulator: Simulator) -> None:
+    data = base64.b64encode(bytes(20 * 2**20 + 1)).decode()
+    simulator.say("telegram", "7001", "", files=[{"name": "a", "type": "text/plain", "data": data}])
+    (call,) = [update for update in simulator_updates(simulator) if "document" in update["message"]]
+    file = ChatFile("file", call["message"]["document"]["file_id"])
+
+    with pytest.raises(Rejected, match="too big"):
+        adapter_for(simulator).fetch_file(Place("telegram", "7001"), file, limit=10**9)
+
+
+def simulator_updates(simulator: Simulator) -> list[dict[str, Any]]:
+    """What a bot that polls gets."""
+    url = f"{simulator.api_url('telegram')}{simulator.secrets['telegram/bot_token']}/getUpdates"
+    found: list[dict[str, Any]] = httpx.get(url, trust_env=False).json()["result"]
+    return found

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.telegram.inbound import SECRET_HEADER, is_from_telegram, parse
 from shared.ports.inbound import Parsed, Pressed
-from tests.support.webhooks import message_in, press_in
+from tests.support.webhooks import held_by, message_in, press_in
 
 PERSON = {"id": 7001, "is_bot": False, "first_name": "Olivia", "language_code": "en"}
 BOT = {"id": 9001, "is_bot": True, "first_name": "Handoff", "username": "handoff_bot"}
@@ -90,7 +91,7 @@ def test_ids_sort_in_the_order_of_writing() -> None:
 def test_a_caption_is_text_beside_its_picture() -> None:
     said = message_in(parse(update(text=None, caption=" look ", photo=PHOTO)))
 
-    assert (said.text, said.attachments) == ("look", (Attachment("picture"),))
+    assert (said.text, held_by(said)) == ("look", (Attachment("picture"),))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_a_caption_is_text_beside_its_picture() -> None:
 def test_a_message_without_text_names_what_it_holds(content: dict[str, Any], kind: str) -> None:
     said = message_in(parse(update(text=None, **content)))
 
-    assert (said.text, said.forwarded, said.attachments) == ("", "", (Attachment(kind),))
+    assert (said.text, said.forwarded, held_by(said)) == ("", "", (Attachment(kind),))
 
 
 def test_the_messages_of_an_album_have_its_id() -> None:
@@ -140,7 +141,7 @@ def test_forwarded_words_are_not_the_senders(origin: dict[str, Any]) -> None:
     below = message_in(parse(update(text=None, caption="/stop", photo=PHOTO, **origin)))
 
     assert (said.text, said.addressee, said.forwarded) == ("", None, "/stop@handoff_bot")
-    assert (below.text, below.forwarded, below.attachments) == ("", "/stop", (Attachment("picture"),))
+    assert (below.text, below.forwarded, held_by(below)) == ("", "/stop", (Attachment("picture"),))
 
 
 def test_a_reply_to_a_forwarded_message_is_the_senders() -> None:
@@ -214,3 +215,14 @@ def test_only_the_right_secret_is_accepted() -> None:
 def test_without_a_secret_nothing_is_accepted(unset: str | None) -> None:
     assert not is_from_telegram({SECRET_HEADER: ""}, unset)
     assert not is_from_telegram({}, unset)
+
+
+def test_a_file_is_known_by_its_id_and_a_picture_by_its_largest_size() -> None:
+    sizes = [{**FILE, "file_id": f"A{n}", "file_size": n, "width": n, "height": n} for n in (90, 320, 1280)]
+    picture = message_in(parse(update(text=None, photo=sizes, media_group_id="13")))
+    document = message_in(
+        parse(update(text=None, document={"file_id": "B1", "file_name": "a.py", "mime_type": "text/x-python"}))
+    )
+
+    assert (picture.files, picture.album) == ((ChatFile("picture", "A1280", "", "image/jpeg", 1280),), "13")
+    assert document.files == (ChatFile("file", "B1", "a.py", "text/x-python", None),)

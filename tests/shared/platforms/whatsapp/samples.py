@@ -58,6 +58,8 @@ def batches(number: int) -> list[dict[str, Any]]:
         {"messages": [pressed(number)]},
         {"messages": [pressed(number, kind="list_reply")]},
         {"messages": [message(number, None, type="image", image={**media, "caption": "look"})]},
+        {"messages": [message(number, None, type="document", document={**media, "filename": "a.py"})]},
+        {"messages": [message(number, None, type="audio", audio={**media, "voice": True})]},
         {"messages": [message(number, context={"forwarded": True})]},
         {"messages": [message(number, None, type="unsupported", unsupported={"type": "poll_creation"})]},
         {"messages": [message(number, None, type="reaction", reaction={"message_id": "wamid.OUT1", "emoji": "👍"})]},

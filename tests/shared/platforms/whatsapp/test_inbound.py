@@ -10,11 +10,12 @@ import pytest
 
 from local.chats.whatsapp import PHONE_NUMBER_ID
 from shared.domain.attachments import Attachment
+from shared.domain.files import ChatFile
 from shared.domain.routes import Place
 from shared.platforms.whatsapp.inbound import is_from_whatsapp, parse
 from shared.ports.inbound import Answer, Heard, Inbound, Parsed, Pressed, Receipt, WebhookRequest
 from tests.shared.platforms.whatsapp.samples import OWNER, STRANGER, batch, failed, message, pressed, report
-from tests.support.webhooks import done_in, message_in, press_in
+from tests.support.webhooks import done_in, held_by, message_in, press_in
 
 SECRET, TOKEN = "5d41402abc4b2a76b9719d911017c592", "a verify token"
 SECOND = 1_790_000_000
@@ -123,13 +124,13 @@ def said(kind: str, content: Any = MEDIA, **more: Any) -> Inbound:
 def test_a_message_without_text_names_what_it_holds(kind: str, content: Any, attachment: str) -> None:
     found = said(kind, content)
 
-    assert (found.text, found.attachments) == ("", (Attachment(attachment),))
+    assert (found.text, held_by(found)) == ("", (Attachment(attachment),))
 
 
 def test_a_caption_is_text_beside_its_picture() -> None:
     found = said("image", {**MEDIA, "caption": "look"})
 
-    assert (found.text, found.attachments) == ("look", (Attachment("picture"),))
+    assert (found.text, held_by(found)) == ("look", (Attachment("picture"),))
 
 
 @pytest.mark.parametrize("mark", ["forwarded", "frequently_forwarded"])
@@ -137,7 +138,7 @@ def test_a_forwarded_message_is_not_the_senders(mark: str) -> None:
     words, below = said("text", {"body": "/stop"}, context={mark: True}), said("image", MEDIA, context={mark: True})
 
     assert (words.text, words.forwarded) == ("", "/stop")
-    assert (below.text, below.attachments) == ("", (Attachment("picture"),))
+    assert (below.text, held_by(below)) == ("", (Attachment("picture"),))
     assert said("text", {"body": "/stop"}, context={"from": OWNER, "id": "wamid.OUT1"}).text == "/stop"
 
 
@@ -194,3 +195,9 @@ def test_only_a_final_failure_is_a_refusal(
 @pytest.mark.parametrize("key", ["", " ", "é", "x" * 3000, 7, None, ["x"]])
 def test_an_odd_key_is_no_receipt(key: Any) -> None:
     assert read({"statuses": [report(7, biz_opaque_callback_data=key)]}).events == ()
+
+
+def test_a_file_is_known_by_its_id() -> None:
+    found = said("document", {**MEDIA, "id": "1003", "mime_type": "text/x-python", "filename": "a.py"})
+
+    assert (found.files, found.attachments) == ((ChatFile("file", "1003", "a.py", "text/x-python"),), ())

@@ -14,6 +14,7 @@ from shared.use_cases.people.remove_user import remove_user
 from shared.use_cases.sessions.move_to_chat import move_to_chat
 from shared.use_cases.turns.accept_turn import accept_turn
 from tests.support.machine import Machine, post
+from tests.support.memory_files import MemoryFiles
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import HOME, USER, World
 
@@ -91,7 +92,7 @@ def _of_the_user(tables: MemoryTables) -> list[Item]:
 def test_nothing_is_left_of_a_removed_user(world: World, tables: Dying) -> None:
     assert len(_of_the_user(tables)) > 20
 
-    remove_user(world.store, USER)
+    remove_user(world.store, MemoryFiles(), USER)
 
     assert _of_the_user(tables) == []
     assert [item for item in _everything(tables) if "bert" not in repr(item)] == []
@@ -113,7 +114,7 @@ def test_nothing_is_left_of_a_users_machine(tables: Dying) -> None:
     stored = " ".join(item["pk"] + item["sk"] for item in tables.scan(Table.SESSIONS))
     assert all(kind in stored for kind in ("TURN#", "RUNNER#", "Q#", "RT#", "OUT#progress-"))
 
-    remove_user(world.store, USER)
+    remove_user(world.store, MemoryFiles(), USER)
 
     assert list(_everything(tables)) == []
 
@@ -123,7 +124,7 @@ def test_rows_in_other_chats_stay_without_words(world: World, tables: Dying) -> 
     world.store.inbox.put(row)
     world.store.inbox.close([row], by="ignored")
 
-    remove_user(world.store, USER)
+    remove_user(world.store, MemoryFiles(), USER)
 
     (left,) = _of_the_user(tables)
     assert set(left) == {"pk", "sk", "sender", "user", "received_at", "status", "done_by", "expires_at", "v"}
@@ -133,7 +134,7 @@ def test_an_interrupted_removal_can_be_repeated(world: World, tables: Dying) -> 
     for number in range(100):
         tables.left = number
         try:
-            remove_user(world.store, USER)
+            remove_user(world.store, MemoryFiles(), USER)
         except Stopped:
             assert number <= BEFORE_TOKENS or world.store.accounts.tokens(USER) == []
             continue
@@ -142,11 +143,11 @@ def test_an_interrupted_removal_can_be_repeated(world: World, tables: Dying) -> 
     assert number > 5
     assert _of_the_user(tables) == []
     with pytest.raises(UnknownUser):
-        remove_user(world.store, USER)
+        remove_user(world.store, MemoryFiles(), USER)
 
 
 def test_work_under_way_leaves_nothing_behind(world: World, tables: Dying) -> None:
-    remove_user(world.store, USER)
+    remove_user(world.store, MemoryFiles(), USER)
     world.turns()
     world.wait(3600)
     world.sweep()
@@ -154,20 +155,20 @@ def test_work_under_way_leaves_nothing_behind(world: World, tables: Dying) -> No
 
 
 def test_a_session_that_appears_late_is_found_by_a_repeat(world: World, tables: Dying) -> None:
-    remove_user(world.store, USER)
+    remove_user(world.store, MemoryFiles(), USER)
     world.session("s-1")
 
-    remove_user(world.store, USER)
+    remove_user(world.store, MemoryFiles(), USER)
 
     assert _of_the_user(tables) == []
 
 
 def test_an_unknown_user_is_not_removed(world: World) -> None:
     with pytest.raises(UnknownUser, match="eve"):
-        remove_user(world.store, "eve")
+        remove_user(world.store, MemoryFiles(), "eve")
 
 
 def test_a_key_of_the_directory_is_no_prefix(world: World) -> None:
     world.store.accounts.add_token("ad", "ad-hash")
-    remove_user(world.store, "ad")
+    remove_user(world.store, MemoryFiles(), "ad")
     assert [token.last_used for token in world.store.accounts.tokens(USER)] == ["2026-01-31"]

@@ -3,6 +3,7 @@
 import pytest
 
 from shared.domain.handoffs import Handoff, State
+from shared.ports.queue import Run
 from shared.store.bundle import store_on
 from shared.store.leases import claimed_sessions, void_leases
 from shared.use_cases.recovery.restart import take_up
@@ -69,12 +70,17 @@ def test_a_reply_whose_wake_up_was_not_sent_is_delivered(world: World) -> None:
     assert world.latest(handoff).state is State.COMPLETED
 
 
+def first_run(world: World) -> Run:
+    run, _ = world.runs.waiting[0]
+    assert isinstance(run, Run)
+    return run
+
+
 def test_a_turn_that_waits_for_the_agent_is_left_alone(world: World) -> None:
     handoff = asked(world)
     world.process(handoff)
     session = world.current()
-    (run, _) = world.runs.waiting[0]
-    assert claim_turn(world.services, run)
+    assert claim_turn(world.services, first_run(world))
     claimed = world.current()
     now = world.clock.now()
     world.store.turns.hand_back(claimed, now=now, until=now + 10_000, interrupted=None)
@@ -93,7 +99,7 @@ def test_leases_of_a_dead_process_are_void(*, has_turn: bool) -> None:
         handoff = asked(world)
         world.process(handoff)
         if has_turn:
-            assert claim_turn(world.services, world.runs.waiting[0][0])
+            assert claim_turn(world.services, first_run(world))
         else:
             world.agents()
             (part,) = world.store.outbox.journal("s-1", handoff.kickoff_turn)
@@ -115,7 +121,7 @@ def test_a_claimed_turn_can_be_handed_back_by_its_process(world: World) -> None:
     with sqlite_backend() as backend:
         world = World(store_on(backend.tables))
         world.process(asked(world))
-        assert claim_turn(world.services, world.runs.waiting[0][0])
+        assert claim_turn(world.services, first_run(world))
         now = world.clock.now()
 
         (session,) = claimed_sessions(backend.tables.held(now))  # type: ignore[attr-defined]  # see above

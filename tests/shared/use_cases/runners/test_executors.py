@@ -8,7 +8,7 @@ from shared.domain.sessions import Executor, Interruption
 from shared.errors import TurnEnded, TurnTaken
 from shared.use_cases.recovery.sweep import sweep
 from shared.use_cases.sessions.resume_session import resume_session
-from shared.use_cases.turns.execute_turn import execute_turn
+from shared.use_cases.turns.run_for_agent import run_for_agent
 from tests.support.machine import Machine, post, shown
 from tests.support.use_case_world import LIMIT, TURN_LEASE, USER, World
 
@@ -368,9 +368,9 @@ def test_a_run_of_a_machines_turn_does_not_ask_the_deployments_agent(
 ) -> None:
     post(world, place, "0001", "And?")
     run = world.runs.waiting[-1][0]
-    execute_turn(world.services, run, remaining=LIMIT)
+    run_for_agent(world.services, run, remaining=LIMIT)
     machine.start()
-    execute_turn(world.services, run, remaining=LIMIT)
+    run_for_agent(world.services, run, remaining=LIMIT)
     assert world.agent.given == []
     with pytest.raises(TurnTaken):
         Machine(world).claim("c-2")

@@ -16,6 +16,7 @@ from shared.use_cases.runners.register import revoke_runner
 from shared.use_cases.runners.take_order import OrderAnswer, OrderName, answer_order, renew_order
 from shared.use_cases.sessions.resume_session import resume_session
 from tests.support.machine import MODELS, Machine, post, press, shown
+from tests.support.memory_files import MemoryFiles
 from tests.support.use_case_world import USER, World
 
 GUEST = "grace-there"
@@ -314,7 +315,7 @@ def test_an_order_expires_in_its_time_without_the_sweep(world: World, machine: M
 def test_a_removed_user_leaves_no_order(world: World, machine: Machine, place: Place) -> None:
     post(world, place, "0001", "/model haiku")
     (order,) = machine.waiting()
-    remove_user(world.store, USER)
+    remove_user(world.store, MemoryFiles(), USER)
     world.turns()
     assert world.store.orders.get(USER, "laptop", order.id) is None
     with pytest.raises(Exception, match="no runner"):

@@ -18,7 +18,7 @@ from shared.use_cases.sessions.resume_session import resume_session
 from shared.use_cases.sessions.save_session import delete_session
 from shared.use_cases.turns.accept_turn import accept_turn
 from shared.use_cases.turns.claim_turn import claim_turn
-from shared.use_cases.turns.execute_turn import execute_turn
+from shared.use_cases.turns.run_for_agent import run_for_agent
 from tests.support.use_case_world import LIMIT, TURN_LEASE, USER, World
 
 HOUR = 3600
@@ -74,7 +74,7 @@ def test_a_run_that_is_hidden_for_an_hour_is_replaced_by_its_copy(world: World, 
     assert world.clock.now() == began + TURN_LEASE
 
     world.wait(HOUR)
-    execute_turn(world.services, hidden, remaining=LIMIT)
+    run_for_agent(world.services, hidden, remaining=LIMIT)
     world.turns()
     assert (len(answered(world, place)), len(world.agent.given)) == (2, 2)
     assert is_settled(world)
@@ -107,7 +107,7 @@ def test_a_copy_that_finds_the_turn_claimed_goes_on_watching(world: World, place
 def test_a_run_of_an_unknown_turn_or_session_is_dropped(world: World, place: Place) -> None:
     before = world.current()
     for run in (Run("s-1", "unknown"), Run("unknown", "unknown")):
-        execute_turn(world.services, run, remaining=LIMIT)
+        run_for_agent(world.services, run, remaining=LIMIT)
     assert world.current() == before
     assert len(world.agent.given) == 1
     assert answered(world, place) == []
@@ -164,7 +164,7 @@ def test_a_death_between_commit_and_wake_up_loses_no_reply(world: World, place: 
     run = world.runs.receive()
     assert run is not None
     with pytest.raises(Died):
-        execute_turn(replace(world.services, queue=DyingQueue()), run, remaining=LIMIT)
+        run_for_agent(replace(world.services, queue=DyingQueue()), run, remaining=LIMIT)
     assert said(world) == ["And?", "reply to 5"]
     assert answered(world, place) == []
 
@@ -181,7 +181,7 @@ def test_after_such_a_death_the_next_words_bring_the_reply(world: World, place: 
     run = world.runs.receive()
     assert run is not None
     with pytest.raises(Died):
-        execute_turn(replace(world.services, queue=DyingQueue()), run, remaining=LIMIT)
+        run_for_agent(replace(world.services, queue=DyingQueue()), run, remaining=LIMIT)
 
     world.say(place, "Hello?", "0002")
     world.turns()

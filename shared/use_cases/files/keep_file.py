@@ -1,0 +1,67 @@
+"""Store files of sessions: announced by a client that uploads them, or read by the service itself."""
+
+from collections.abc import Iterable
+
+from shared.domain.files import StoredFile
+from shared.domain.sessions import Session
+from shared.errors import FileMismatch, FileTooLarge
+from shared.ports.files import Upload
+from shared.services import Services
+from shared.store.files import FileItem
+from shared.use_cases.access import own_session
+from shared.use_cases.retry import on_conflict
+
+DAY = 86_400_000
+
+
+def announce_file(services: Services, user_id: str, session_id: str, file: StoredFile) -> Upload | None:
+    """Count a file of a user's session, and say how to upload its bytes; None if the session has them. Safe to repeat.
+
+    A digest is known only within its session. Raises UnknownSession, FileTooLarge, FilesFull, FileMismatch for a size
+    that an earlier file with this digest does not have.
+    """
+    return announced(services, own_session(services, user_id, session_id), file)
+
+
+def announced(services: Services, session: Session, file: StoredFile) -> Upload | None:
+    """As `announce_file`, for a session whose caller is known."""
+    item = _expected(services, session, file)
+    if is_there(services, item):
+        return None
+    now = services.clock.now()
+    return services.files.upload(item.key, size=file.size, media_type=file.media_type, now=now)
+
+
+def keep_file(services: Services, session: Session, file: StoredFile, content: Iterable[bytes]) -> None:
+    """Store a file that the service has read. Safe to repeat. Raises FileTooLarge, FilesFull, FileMismatch."""
+    item = _expected(services, session, file)
+    if not item.is_stored:
+        services.files.put(item.key, content, size=file.size, media_type=file.media_type)
+        services.store.files.stored(item, until=_end(services))
+
+
+def is_there(services: Services, item: FileItem) -> bool:
+    """Whether the bytes of a file have come. Notes it the first time."""
+    if not is_readable(services, item):
+        return False
+    if not item.is_stored:
+        services.store.files.stored(item, until=_end(services))
+    return True
+
+
+def is_readable(services: Services, item: FileItem) -> bool:
+    """Whether the bytes of a file can be read. Writes nothing."""
+    return not item.is_leaving and (item.is_stored or services.files.size(item.key) == item.file.size)
+
+
+def _expected(services: Services, session: Session, file: StoredFile) -> FileItem:
+    if file.size > services.settings.file_bytes:
+        raise FileTooLarge(services.settings.file_bytes)
+    item = on_conflict(lambda: services.store.files.expect(session, file, now=services.clock.now()))
+    if item.file.size != file.size:
+        raise FileMismatch
+    return item
+
+
+def _end(services: Services) -> int:
+    return services.clock.now() + services.settings.file_days * DAY

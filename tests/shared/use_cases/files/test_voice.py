@@ -1,0 +1,208 @@
+"""Voice messages: words once, in order with what was said around them; never a command, an approval or a choice."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from shared.domain.limits import Limits
+from shared.domain.questions import CHOICE, Option
+from shared.domain.routes import Place
+from shared.errors import NotSent, NotTranscribed
+from shared.ports.queue import Run
+from shared.ports.transcriber import Recording
+from shared.store.bundle import store_on
+from shared.use_cases.files.wait_for_files import VOICE_LONGEST
+from shared.use_cases.runners.report_turn import Asked
+from tests.shared.use_cases.files.test_files_from_chats import asked, post
+from tests.support.machine import Machine
+from tests.support.memory_tables import MemoryTables
+from tests.support.use_case_world import World
+
+OGG = b"OggS and a voice"
+
+
+@dataclass
+class FakeTranscriber:
+    """Says what a test wants, and notes what it got."""
+
+    says: Callable[[], str] = lambda: "Run the tests, please."
+    heard: list[tuple[bytes, str, float]] = field(default_factory=list)
+
+    def words(self, recording: Recording, *, seconds: float) -> str:
+        assert isinstance(recording.path, Path)
+        self.heard.append((recording.path.read_bytes(), recording.name, seconds))
+        return self.says()
+
+
+@pytest.fixture
+def world() -> World:
+    return with_voice(World(store_on(MemoryTables())))
+
+
+def with_voice(world: World) -> World:
+    world.services = replace(world.services, transcriber=FakeTranscriber())
+    world.platform.files["v1"] = OGG
+    return world
+
+
+@pytest.fixture
+def thread(world: World) -> Place:
+    return world.moved()[1]
+
+
+def transcriber(world: World) -> FakeTranscriber:
+    assert isinstance(world.services.transcriber, FakeTranscriber)
+    return world.services.transcriber
+
+
+def speak(world: World, thread: Place, event_id: str = "0001", text: str = "") -> None:
+    post(world, thread, event_id, text, "file:voice:v1")
+
+
+def contents(world: World) -> list[object]:
+    return [message["content"] for message in asked(world)]
+
+
+def test_words_reach_the_agent_and_are_shown_in_the_thread(world: World, thread: Place) -> None:
+    speak(world, thread)
+    world.turns()
+    assert contents(world) == ["[spoken, as it was understood:]\nRun the tests, please."]
+    assert "Heard: Run the tests, please." in world.platform.said(thread)
+    [(heard, name, seconds)] = transcriber(world).heard
+    assert (heard, name.endswith(".ogg")) == (OGG, True)
+    assert 0 < seconds <= VOICE_LONGEST / 1000
+    assert world.files.stored == {}, "the agent gets words only"
+
+
+def test_they_keep_their_place_among_what_was_written(world: World, thread: Place) -> None:
+    post(world, thread, "0001", "before")
+    speak(world, thread, "0002")
+    post(world, thread, "0003", "after")
+    world.turns()
+    assert [str(content).rpartition("\n")[2] for content in contents(world)] == [
+        "before",
+        "Run the tests, please.",
+        "after",
+    ]
+    assert len(transcriber(world).heard) == 1
+
+
+@pytest.mark.parametrize("reason", ["the transcriber does not answer", "the transcriber's answer cannot be read"])
+def test_a_transcriber_that_fails_leaves_a_note(world: World, thread: Place, reason: str) -> None:
+    def fail() -> str:
+        raise NotTranscribed(reason)
+
+    transcriber(world).says = fail
+    speak(world, thread, text="see this")
+    post(world, thread, "0002", "after")
+    world.turns()
+    note = f"[voice message was attached, which did not reach you: {reason}]"
+    assert contents(world) == [f"see this\n{note}", "after"]
+    assert f"voice message did not reach the agent: {reason}." in world.platform.said(thread)
+    assert len(transcriber(world).heard) == 1
+
+
+def test_words_behind_it_wait_twenty_seconds_at_most(world: World, thread: Place) -> None:
+    """The process that transcribes has died, or hangs."""
+    speak(world, thread)
+    post(world, thread, "0002", "after")
+    began = world.clock.now()
+    world.messages()
+    assert contents(world) == []
+    while not contents(world) and world.clock.now() - began < 10 * VOICE_LONGEST:
+        world.wait(1)
+        world.messages()
+        world.runs.waiting[:] = [one for one in world.runs.waiting if isinstance(one[0], Run)]
+        world.agents()
+    assert VOICE_LONGEST <= world.clock.now() - began <= VOICE_LONGEST + 3000
+    assert contents(world) == [
+        "[voice message was attached, which did not reach you: it could not be read in time]",
+        "after",
+    ]
+
+
+def test_words_that_come_too_late_are_dropped(world: World, thread: Place) -> None:
+    def slow() -> str:
+        world.wait(VOICE_LONGEST / 1000 + 1)
+        world.messages()
+        return "too late"
+
+    transcriber(world).says = slow
+    speak(world, thread)
+    world.turns()
+    assert "in time" in str(contents(world)[0])
+    assert not any("too late" in text for text in world.platform.said(thread))
+
+
+def test_a_voice_that_cannot_be_fetched_in_time_is_not_transcribed(world: World, thread: Place) -> None:
+    world.platform.next["fetch_file"].extend([NotSent("down")] * 3)
+    speak(world, thread)
+    world.turns()
+    assert "did not send it" in str(contents(world)[0])
+    assert transcriber(world).heard == []
+
+
+@pytest.mark.parametrize("spoken", ["/approve one", "/stop", "/handoff slack", "!resume"])
+def test_a_spoken_command_is_words(world: World, thread: Place, spoken: str) -> None:
+    transcriber(world).says = lambda: spoken
+    speak(world, thread)
+    world.turns()
+    assert contents(world) == [f"[spoken, as it was understood:]\n{spoken}"]
+    assert world.current().owner == thread
+
+
+def test_a_command_waits_for_no_voice(world: World, thread: Place) -> None:
+    speak(world, thread)
+    post(world, thread, "0002", "/status")
+    world.messages()
+    assert "lives here" in world.platform.said(thread)[-1]
+    assert contents(world) == []
+
+
+def test_spoken_words_answer_no_question(world: World) -> None:
+    machine = Machine(world)
+    place = machine.moved()
+    post(world, place, "0001", "And?")
+    world.messages()
+    machine.start()
+    options = [Option("a", "allow_once", "Yes"), Option("b", "reject_once", "No")]
+    machine.report(asked=[Asked(1, "Which?", options, kind=CHOICE, free=True)])
+    world.messages()
+    transcriber(world).says = lambda: "Yes"
+    speak(world, place, "0002")
+    world.messages()
+    world.agents()
+    world.messages()
+    answer = machine.report()
+    assert [word.text for word in answer.steered] == ["[spoken, as it was understood:]\nYes"]
+    assert answer.decided == []
+
+
+def test_markdown_in_what_was_heard_means_nothing(world: World, thread: Place) -> None:
+    transcriber(world).says = lambda: "*bold* [link](https://evil.test)"
+    speak(world, thread)
+    world.turns()
+    [told] = [text for text in world.platform.said(thread) if text.startswith("Heard")]
+    assert "bold" in told
+
+
+def test_each_counts_as_a_turn_of_its_sender() -> None:
+    world = with_voice(World(store_on(MemoryTables(), Limits(turns_per_hour=3))))
+    thread = world.moved()[1]
+    speak(world, thread)
+    world.turns()
+    speak(world, thread, "0002")
+    world.turns()
+    assert len(transcriber(world).heard) == 1
+    assert any("your turns of this hour are used up" in text for text in world.platform.said(thread))
+
+
+def test_without_a_transcriber_one_line_says_so(world: World, thread: Place) -> None:
+    world.services = replace(world.services, transcriber=None)
+    before = len(world.agent.given)
+    speak(world, thread)
+    world.turns()
+    assert world.platform.said(thread)[-1] == "I cannot read voice messages yet. Write it as text."
+    assert len(world.agent.given) == before
