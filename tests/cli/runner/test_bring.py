@@ -126,7 +126,10 @@ def test_pressed_twice_there_is_one_thread_and_both_are_answered(machine: Machin
     home.in_thread("You said:")
     # The second order joins the handoff of the first, or comes when the session is there.
     ends = ("is there: ", "lives in a thread already: ")
-    said = lambda: [one["text"] for one in home.messages()[home.seen :]]  # noqa: E731 - read again each time
+
+    def said() -> list[str]:
+        return [str(one["text"]) for one in home.messages()[home.seen :]]
+
     eventually(lambda: sum(any(end in text for end in ends) for text in said()) == 2, within=60, show=said)
     assert len(home.threads()) == 1
     home.say("/bring 1")
