@@ -46,6 +46,7 @@ class Errands:
 
     def __init__(self, runner: Runner, agents: Collection[str]) -> None:
         self._runner, self._agents = runner, agents
+        self._bringing: dict[str, asyncio.Lock] = {}
 
     @property
     def labels(self) -> list[str]:
@@ -85,7 +86,11 @@ class Errands:
         found = await asyncio.to_thread(lambda: listing.again(wanted) or listing.handed_over(wanted))
         if found is None:
             return refused(_GONE)
-        label, native = found
+        # A second press waits for the first, and then finds what that has led to.
+        async with self._bringing.setdefault(found[1].native_id, asyncio.Lock()):
+            return await self._bring_found(taken, projects, *found)
+
+    async def _bring_found(self, taken: Json, projects: Projects, label: str, native: Native) -> Json | None:
         entry = await self._entry(native)
         if not isinstance(entry, HandedOver):
             return entry
