@@ -1,6 +1,7 @@
 """Fixtures of many folders: a local cloud per process, new tables per test. Imports are lazy, to start fast."""
 
 import os
+import tracemalloc  # noqa: F401 - else pytest imports it in threads, and two at once see half of it
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
