@@ -1,12 +1,13 @@
 # Each target does its own set-up: `make run` or `make test` may be the first command in a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help up run demo fast test deep real check soak mutants coverage bench openapi template recording recording-inside format hooks lock bundle clean
+.PHONY: help up run demo fast test deep real check soak mutants coverage bench openapi template recording recording-inside commands scale site screenshots release format hooks lock bundle clean
 SHELL := /bin/bash
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SITE := .venv-site
 WORKERS ?= 3
 PYTESTFLAGS ?=
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTESTFLAGS)
@@ -53,8 +54,23 @@ coverage: $(READY) ## run the tests and report which lines they reach
 bench: $(READY) ## measure start-up and handoffs; ARGS=--write renews docs/speed.md
 	@PYTHONPATH=.:cli $(BIN)/python -m bench $(ARGS)
 
+scale: $(READY) ## play a day on AWS in virtual time, and renew the tables of docs/scale.md
+	@PYTHONPATH=.:cli $(BIN)/python -m bench.scale
+
 openapi: $(READY) ## write docs/openapi.json from the routes
 	@PYTHONPATH=.:cli $(BIN)/python -m docs.openapi
+
+commands: $(READY) ## write docs/commands.md from the parser of the command line
+	@PYTHONPATH=.:cli $(BIN)/python -m docs.site.commands
+
+site: $(READY) $(SITE)/.ready ## build the site into .site/html; a warning is a failure
+	@$(BIN)/python -m docs.site
+
+screenshots: $(READY) ## run the service and photograph its chats for the site, with Chromium
+	@PYTHONPATH=.:cli $(BIN)/python -m docs.site.screenshots
+
+release: $(READY) ## build the distribution into dist/, check and use it; uploads nothing
+	@PYTHONPATH=.:cli $(BIN)/python -m tests.release
 
 template: $(READY) ## write template.yaml as CloudFormation, for handoff deploy
 	@$(BIN)/python -m local.operate.translate
@@ -77,13 +93,14 @@ lock: $(READY) ## compile the pinned requirements from pyproject.toml
 	@$(LOCK) --group functions -o requirements.txt
 	@$(LOCK) --group dev -o requirements-dev.txt
 	@$(LOCK) tests/real_synapse/requirements.in -o tests/real_synapse/requirements.txt
-	@$(LOCK) --constraint requirements-dev.txt --extra server pyproject.toml -o examples/docker/requirements.txt
+	@$(LOCK) docs/site/requirements.in -o docs/site/requirements.txt
+	@$(LOCK) --constraint requirements-dev.txt --extra server pyproject.toml -o requirements-server.txt
 
 bundle: $(READY) ## build the artefact of all functions into .build/
 	@$(BIN)/python -m local.operate.deploy.bundle
 
 clean: ## remove everything that the other targets made
-	@rm -rf .venv .venv313 .build .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+	@rm -rf .venv .venv-site .venv313 .build .local .site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 
 # Debian may lack python3-venv: a venv without pip, filled by the pip that is there, does not need it.
 $(READY): requirements-dev.txt
@@ -94,3 +111,10 @@ $(READY): requirements-dev.txt
 	@$(PYTHON) -m pip --python $(BIN)/python install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.txt
 	@touch $@
 	@echo "Done."
+
+# In an environment for itself: nothing that the product runs needs it.
+$(SITE)/.ready: docs/site/requirements.txt
+	@echo "Setting up $(SITE) ..."
+	@$(PYTHON) -m venv --without-pip --clear $(SITE)
+	@$(PYTHON) -m pip --python $(SITE)/bin/python install -qq --disable-pip-version-check --no-deps --require-hashes -r docs/site/requirements.txt
+	@touch $@

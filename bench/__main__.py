@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench import cold_start, handoffs, modules, one_machine, own_agent, polling, report, start_up
 from bench.figures import Figures, machine
+from bench.scale.report import lines
 
 Benchmark = Callable[[Figures], Iterator[str]]
 
@@ -26,6 +27,7 @@ def main() -> int:
         "cold_start": cold_start.run,
         "modules": modules.run,
         "own_agent": own_agent.run,
+        "scale": lambda measured: lines(measured.values.get("aws p50")),
     }
     print(machine())
     has_failed = False
@@ -45,7 +47,7 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    names = ("polling", "one_machine", "large_file", "aws", "start_up", "cold_start", "modules", "own_agent")
+    names = ("polling", "one_machine", "large_file", "aws", "start_up", "cold_start", "modules", "own_agent", "scale")
     parser.add_argument("benchmarks", nargs="*", choices=[[], *names], metavar="NAME", help=", ".join(names))
     parser.add_argument("--full", action="store_true", help="a large file of 1,000,000 messages instead of 100,000")
     parser.add_argument("--write", action="store_true", help="write docs/speed.md and docs/speed.svg")

@@ -10,6 +10,7 @@ PARAMETERS = {
     "HANDOFF_AGENT": "Agent",
     "HANDOFF_AGENT_URL": "AgentUrl",
     "HANDOFF_AGENT_MODEL": "AgentModel",
+    "HANDOFF_AGENT_MODELS": "AgentModels",
     "HANDOFF_AGENT_WINDOW": "AgentWindow",
     "HANDOFF_REHEARSAL_SECONDS": "RehearsalSeconds",
     "HANDOFF_DEADLINE_SECONDS": "DeadlineSeconds",
@@ -38,15 +39,7 @@ def secrets_from(environment: Mapping[str, str]) -> dict[str, str]:
 
 def faults(environment: Mapping[str, str]) -> Iterator[str]:
     """Errors in the settings, one sentence each: reported before the start instead of at the first turn."""
-    agent = environment.get("HANDOFF_AGENT") or "rehearsal"
-    local = {spec.name: spec for spec in AGENTS if not spec.needs_aws}
-    if agent not in local:
-        is_known = any(agent == spec.name for spec in AGENTS)
-        why = "works only in a deployment on AWS" if is_known else "is not a known agent"
-        yield f"HANDOFF_AGENT={agent} {why}. Choose one of: {', '.join(local)}."
-    for variable in local[agent].required if agent in local else ():
-        if not environment.get(variable):
-            yield f"HANDOFF_AGENT={agent} needs {variable} too. docs/agents.md has examples."
+    yield from _agent_faults(environment)
     for variable in NUMBERS:
         if (value := environment.get(variable)) and not (value.isascii() and value.isdigit()):
             yield f"{variable}={value} is not a whole number."
@@ -57,6 +50,20 @@ def faults(environment: Mapping[str, str]) -> Iterator[str]:
     for variable in ("HANDOFF_AGENT_URL", "HANDOFF_VOICE_URL"):
         if (url := environment.get(variable)) and not url.startswith(("http://", "https://")):
             yield f"{variable} must begin with http:// or https://."
+
+
+def _agent_faults(environment: Mapping[str, str]) -> Iterator[str]:
+    agent = environment.get("HANDOFF_AGENT") or "rehearsal"
+    local = {spec.name: spec for spec in AGENTS if not spec.needs_aws}
+    if agent not in local:
+        is_known = any(agent == spec.name for spec in AGENTS)
+        why = "works only in a deployment on AWS" if is_known else "is not a known agent"
+        yield f"HANDOFF_AGENT={agent} {why}. Choose one of: {', '.join(local)}."
+    for variable in local[agent].required if agent in local else ():
+        if not environment.get(variable):
+            yield f"HANDOFF_AGENT={agent} needs {variable} too. docs/agents.md has examples."
+    if environment.get("HANDOFF_AGENT_MODELS") and not environment.get("HANDOFF_AGENT_MODEL"):
+        yield "HANDOFF_AGENT_MODELS needs HANDOFF_AGENT_MODEL too: the model that answers until another is chosen."
 
 
 def _voice_faults(environment: Mapping[str, str]) -> Iterator[str]:

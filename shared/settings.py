@@ -24,6 +24,7 @@ class Settings:
     agent: str = "rehearsal"
     agent_url: str = ""
     agent_model: str = ""
+    agent_models: str = ""  # further ones that people may choose for a session, separated by commas
     agent_window: int = 0  # tokens that the model takes in at once; 0: unknown, nothing is left out
     rehearsal_seconds: float = 0.0
     platform_urls: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # overrides: see PlatformSpec.urls
@@ -80,6 +81,7 @@ _TEXTS = {
     "agent": "HANDOFF_AGENT",
     "agent_url": "HANDOFF_AGENT_URL",
     "agent_model": "HANDOFF_AGENT_MODEL",
+    "agent_models": "HANDOFF_AGENT_MODELS",
     "voice_url": "HANDOFF_VOICE_URL",
     "voice_model": "HANDOFF_VOICE_MODEL",
     "budget": "HANDOFF_BUDGET",

@@ -1,3 +1,3 @@
 """Handoff in the terminal: a client of the service's HTTP contract."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

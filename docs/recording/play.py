@@ -177,28 +177,28 @@ class Played:
 
 
 def play() -> Played:
-    with running_service(story.answer) as (service, environ), _runner(service, environ):
+    with running_service(story.answer) as (service, environ), runner_of(service, environ):
         desk = Terminal(environ)
         desk.type(story.LEAVE, then="shell", read=1500)
-        confirmed = _thread(service, story.CONFIRMED)
+        confirmed = thread_with(service, story.CONFIRMED)
         service.simulator.say("telegram", FORUM, story.ON_THE_TRAIN, thread=confirmed["id"])
-        chosen = _thread(service, story.CHOICE)
-        _press(service, chosen)
-        asked = _thread(service, story.COMMAND)
-        _press(service, asked)
-        _thread(service, story.DONE)
-        _thread(service, "✓ Yes")
+        chosen = thread_with(service, story.CHOICE)
+        press(service, chosen)
+        asked = thread_with(service, story.COMMAND)
+        press(service, asked)
+        thread_with(service, story.DONE)
+        thread_with(service, "✓ Yes")
         time.sleep(SETTLES)
-        answered = _thread(service, story.DONE)
+        answered = thread_with(service, story.DONE)
         home = Terminal(environ)
         home.type(story.BACK, then="shell")
-        left = _thread(service, "went back to the terminal")
+        left = thread_with(service, "went back to the terminal")
         ports = [url.rpartition(":")[2] for url in (service.url, service.simulator.url)]
         private = [*service.tokens.values(), *ports, environ["HOME"], str(ROOT), str(Path.home())]
         return Played(desk.close(), home.close(), confirmed, chosen, asked, answered, left, private)
 
 
-def _thread(service: LocalService, text: str) -> dict[str, Any]:
+def thread_with(service: LocalService, text: str) -> dict[str, Any]:
     """The story's thread, once one of its messages has this text."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
@@ -211,7 +211,7 @@ def _thread(service: LocalService, text: str) -> dict[str, Any]:
     raise TimeoutError(f"no message of the thread has the text {text!r}")
 
 
-def _press(service: LocalService, thread: dict[str, Any]) -> None:
+def press(service: LocalService, thread: dict[str, Any]) -> None:
     """Press the first button of what is asked last."""
     question = next(message for message in reversed(thread["messages"]) if message.get("buttons"))
     where = {"platform": "telegram", "chat": FORUM, "thread": thread["id"], "user": "owner"}
@@ -220,7 +220,7 @@ def _press(service: LocalService, thread: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _runner(service: LocalService, environ: dict[str, str]) -> Iterator[None]:
+def runner_of(service: LocalService, environ: dict[str, str]) -> Iterator[None]:
     """The real runner, with the scripted agent in place of Claude Code, and a session of it in the terminal."""
     home = Path(environ["HOME"])
     _write_session(home)

@@ -1,5 +1,6 @@
 """The body of a request for a handoff, and what other bodies share with it: unknown fields are rejected."""
 
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -14,7 +15,8 @@ from shared.use_cases.handoffs.request_inline import InlineTranscript
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TITLE), WHOLE]
 Messages = Annotated[list[Message], Field(min_length=1)]
 PlatformName = Annotated[str, StringConstraints(max_length=50)]
-NativeId = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
+NATIVE_ID = re.compile(r"[!-~]{1,200}")
+NativeId = Annotated[str, StringConstraints(pattern=f"^{NATIVE_ID.pattern}$")]
 AgentName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9:._/-]{0,99}$")]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from functions.http.dependencies import AppServices, BaseUrl, FileWriter, IdempotencyKey, PathId, Writer
+from functions.http.dependencies import AppServices, BaseUrl, FileWriter, IdempotencyKey, PathId, Writer, WritingCaller
 from functions.http.problems import Json, refusals
 from functions.request.bodies import (
     FileBody,
@@ -35,6 +35,18 @@ WRITE = ("unauthenticated", "missing_scope", "invalid_request", "conflict", "int
 CREATED: dict[int | str, dict[str, Any]] = {201: {"model": SessionView}}
 BODY = (*WRITE, "malformed_json", "body_too_large", "encoded_body")
 PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configured", "place_busy")
+HANDOFF = (
+    "no_home",
+    "write_first",
+    "not_shareable",
+    "idempotency_key_reused",
+    "unknown_session",
+    "moved",
+    "session_busy",
+    "handoff_in_flight",
+    "too_many_open_handoffs",
+    "too_many_turns",
+)
 
 
 @router.put("/sessions/{session_id}", responses=CREATED | refusals(*BODY, "unknown_session", "unknown_runner"))
@@ -124,9 +136,9 @@ def post_resume(
 
 
 @router.put("/platforms/{platform}/home", responses=refusals(*BODY, *PLATFORM, "chat_refused", "platform_unavailable"))
-def put_home(platform: str, body: HomeBody, services: AppServices, user_id: Writer) -> HomeView:
-    """Set the chat where your handoffs to this platform arrive."""
-    home = set_home(services, user_id, Place(platform, body.chat))
+def put_home(platform: str, body: HomeBody, services: AppServices, caller: WritingCaller) -> HomeView:
+    """Set the chat where your handoffs to this platform arrive. The chat where they arrived before is told."""
+    home = set_home(services, caller, Place(platform, body.chat))
     return HomeView(platform=platform, chat=home.chat)
 
 
@@ -145,17 +157,8 @@ def post_notices(
     responses=refusals(
         *BODY,
         *PLATFORM,
-        "no_home",
-        "write_first",
-        "not_shareable",
-        "idempotency_key_reused",
-        "unknown_session",
-        "moved",
+        *HANDOFF,
         "out_of_sequence",
-        "session_busy",
-        "handoff_in_flight",
-        "too_many_open_handoffs",
-        "too_many_turns",
         "storage_full",
         "unknown_runner",
     ),

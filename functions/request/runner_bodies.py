@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from functions.http.fields import WHOLE, Count, Id, Message
 from functions.request.handoff_body import AgentName, Body
-from functions.request.order_bodies import WaitingOrder
+from functions.request.order_bodies import Project, WaitingOrder
 from functions.views import RunnerView
 from shared.domain.progress import Summary
 from shared.domain.questions import CHOICE, Option, Question, QuestionState
@@ -20,7 +20,9 @@ EventId = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
 Number = Annotated[int, Field(ge=1, le=999_999)]
 OrderKind = Annotated[str, StringConstraints(pattern=r"^[a-z]{1,20}$")]
 MOST_QUESTIONS = 20
+MOST_PROJECTS = 50
 MOST_OPTIONS = 20
+MOST_COMMANDS = 100
 MOST_SENT = 20
 
 
@@ -34,13 +36,14 @@ class AgentBody(Body):
 
 class RunnerBody(Body):
     """A runner's description of itself. `protocol` is the version of these calls that it speaks, `orders` the kinds of
-    orders that it does."""
+    orders that it does, `projects` the labels of the directories that its user has opened for sessions from a chat."""
 
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100), WHOLE]
     version: Short = ""
     protocol: Count
     agents: Annotated[list[AgentBody], Field(max_length=20, default_factory=list)]
     orders: Annotated[list[OrderKind], Field(max_length=20, default_factory=list)]
+    projects: Annotated[list[Project], Field(max_length=MOST_PROJECTS, default_factory=list)]
 
 
 class RegisteredRunner(RunnerView):
@@ -51,7 +54,9 @@ class RegisteredRunner(RunnerView):
     """
 
     user: str
-    accepts: list[str] = Field(default_factory=lambda: ["choices", "files", "orders", "sends", "usage"])
+    accepts: list[str] = Field(
+        default_factory=lambda: ["choices", "commands", "files", "orders", "projects", "sends", "usage"]
+    )
     file_limit: int
     poll_after_ms: int
     lease_seconds: int
@@ -363,10 +368,18 @@ class UsageBody(Body):
         return TurnUsage(self.tokens, cost, self.context, self.window)
 
 
+class CommandBody(Body):
+    """A command that the agent itself has."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,60}$")]
+    description: Short = ""
+
+
 class ResultBody(FenceBody):
     """Result of a turn: the agent's messages, its reply last. `given` are the ids of the words that have reached it.
 
-    `answered` are the numbers of its questions that do not block and whose answers have reached it.
+    `answered` are the numbers of its questions that do not block and whose answers have reached it. `native_id` is the
+    agent's id of the session, `commands` are the agent's own; without them those of earlier turns stay.
     """
 
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -377,6 +390,7 @@ class ResultBody(FenceBody):
     native_id: Annotated[str, StringConstraints(max_length=200)] | None = None
     summary: SummaryBody | None = None
     usage: UsageBody | None = None
+    commands: Annotated[list[CommandBody], Field(max_length=MOST_COMMANDS)] | None = None
 
 
 class ResultView(BaseModel):

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from functions.http.dependencies import AppServices, PathId, RunningCaller, RunningUser, Wait, WarmSessions, Writer
 from functions.http.held import hold
 from functions.http.problems import Json, refusals
-from functions.request.handoff_body import checked
+from functions.request.handoff_body import NATIVE_ID, checked
 from functions.request.order_bodies import WaitingOrder
 from functions.request.routes import BODY, WRITE
 from functions.request.runner_bodies import (
@@ -60,6 +60,7 @@ def put_runner(runner_id: PathId, body: RunnerBody, services: AppServices, user_
         protocol=body.protocol,
         unattended=[agent.name for agent in body.agents if agent.unattended],
         orders=body.orders,
+        projects=body.projects,
     )
     now = services.clock.now()
     return RegisteredRunner(
@@ -176,6 +177,8 @@ def post_result(
         summary=body.summary.domain() if body.summary else None,
         usage=body.usage.domain() if body.usage else None,
         answered=body.answered,
+        native_id=body.native_id if body.native_id and NATIVE_ID.fullmatch(body.native_id) else "",
+        commands=None if body.commands is None else {one.name: one.description for one in body.commands},
     )
     take_result(services, TurnName(user_id, runner_id, body.session_id, turn_id, body.fence), result)
     return ResultView(state="done")

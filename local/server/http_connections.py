@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -22,10 +23,10 @@ log = logging.getLogger(__name__)
 OTHER_FILES = 512
 """Descriptors for all but clients: the database, platforms, agents."""
 LEAST_CONNECTIONS = 64
+SMALL_CHUNK, SPARE_BYTES = 256, 128 * 1024
+"""Chunks of a body may be smaller on average by so many bytes in all. Each costs as much time as a large one, on the loop."""
 STREAMED_AT_LEAST = 1024 * 1024
 """Bytes of a streamed body in `body_seconds`: as fast as other bodies must be."""
-
-
 STREAMED = "handoff.streamed"
 """Set in the scope of a request whose body its application takes away as it comes: only what waits is held."""
 
@@ -162,10 +163,34 @@ class Traffic:
         return (each for order in (self._quiet, self._busy) for each in order if each is not new)
 
 
+class _Parser(h11.Connection):
+    """h11's parser, which refuses a body of very many small chunks."""
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__(h11.SERVER, limits.header_bytes)
+        self._spare = SPARE_BYTES
+
+    def start_next_cycle(self) -> None:
+        super().start_next_cycle()
+        self._spare = SPARE_BYTES
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        event = super().next_event()
+        if isinstance(event, h11.Data):
+            self._spare += len(event.data) - SMALL_CHUNK * event.chunk_start
+            if self._spare < 0:
+                raise h11.RemoteProtocolError("The chunks of the body are too small.")
+        return event
+
+
 class Connection(H11Protocol):
     """uvicorn's connection with deadlines. uvicorn itself has one for idle connections only."""
 
     _traffic: Traffic
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.conn = _Parser(self._traffic.limits)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -184,6 +209,7 @@ class Connection(H11Protocol):
             self._look()
 
     def on_response_complete(self) -> None:
+        self._release(but=len(self.conn.trailing_data[0]))  # the next request may have come already
         super().on_response_complete()
         self._look()
 
@@ -245,11 +271,10 @@ class Connection(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
         limits = self._traffic.limits
-        seconds = {
+        seconds = {  # uvicorn has its own for an idle connection
             _Phase.HEADERS: limits.header_seconds,
             _Phase.BODY: limits.body_seconds,
             _Phase.UNREAD: limits.body_seconds,
-            _Phase.IDLE: limits.idle_seconds,
             _Phase.CLOSING: limits.header_seconds,
         }.get(phase)
         unsent = self.transport.get_write_buffer_size()
@@ -261,11 +286,16 @@ class Connection(H11Protocol):
         else:
             self.drop()
 
+    def _release(self, *, but: int = 0) -> None:
+        left = min(but, self.held)
+        self._traffic.released(self.held - left)
+        self.held = left
+
     def _release_streamed(self) -> None:
         """Give back what the application has taken of a streamed body, and its time: it is slow, but it comes."""
         if self.cycle is None or not self.cycle.scope.get(STREAMED) or self._is_over:
             return
-        waiting = len(self.cycle.body)
+        waiting = len(self.cycle.body) + len(self.conn.trailing_data[0])
         if waiting < self.held:
             self._traffic.released(self.held - waiting)
             self._taken += self.held - waiting
@@ -273,10 +303,6 @@ class Connection(H11Protocol):
         if self._taken >= STREAMED_AT_LEAST and self._phase[0] is _Phase.BODY:
             self._taken = 0
             self._set_deadline(_Phase.BODY)
-
-    def _release(self) -> None:
-        self._traffic.released(self.held)
-        self.held = 0
 
     def _forget(self) -> None:
         self._is_over = True

@@ -140,6 +140,8 @@ def _commands(server: Server, environment: Mapping[str, str], agents: Sequence[s
     else:
         yield f"{program} chat     # talk, then: /handoff {platform}"
         yield f"{program} send {platform} --transcript FILE"
+    if server.chats.simulator:
+        yield f"{program} setup {platform}     # your own bot in place of the simulated chats"
     if agents:
         yield f"{program} send {platform} --from {agents[0]}     # in its directory; your own agent answers in the thread"
 

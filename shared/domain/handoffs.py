@@ -129,7 +129,8 @@ class Handoff:
 
     `fence` grows with each claim, and a writer with an older fence is refused. A failed handoff moves its session back
     to `origin`, but only while the session has `bound_epoch`, the epoch that the rebind wrote. `command` is the event of
-    the `/handoff` at `origin` that asked for it, if a chat did. `share`: other people may speak in the thread.
+    the command that asked for it, if a chat did: at `origin`, or at `asked_at` for a session that comes from elsewhere.
+    `share`: other people may speak in the thread. `begins`: the session is new, and `message` its first words.
     """
 
     id: str
@@ -149,6 +150,8 @@ class Handoff:
     replace: bool = False
     share: bool = False
     command: str | None = None
+    asked_at: Place | None = None
+    begins: bool = False
     attempt: int = 0
     fence: int = 0
     claimant: str | None = None
@@ -164,6 +167,11 @@ class Handoff:
     nudges: int = 0
     is_newer: bool = False
     """Stored by a newer version in a form or state that this one does not know: shown, but not changed."""
+
+    @property
+    def command_place(self) -> Place:
+        """Where its command was typed, if there is one."""
+        return self.asked_at or self.origin
 
     @property
     def is_open(self) -> bool:

@@ -18,6 +18,12 @@ MAX_ANSWER = 16 * 1024
 """Characters of an answer, its options included."""
 
 
+SESSIONS, BRING, BEGIN, DIFF = "sessions", "bring", "begin", "diff"
+"""Kinds of orders beside the dials: list native sessions, bring one to a thread, begin one there, show what changed."""
+MOVING = frozenset({BRING, BEGIN})
+"""Kinds that end with a handoff, which their runner requests."""
+
+
 class OrderState(StrEnum):
     """offered → taken → done, or void from either. UNKNOWN: stored by another version."""
 
@@ -55,12 +61,33 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Native:
+    """A session of an agent on a machine, as its runner lists it.
+
+    `id` is the runner's own word for it, `age` the seconds since it was written. `is_open`: a terminal has it open, None if
+    the runner cannot tell. `session_id` is this service's, if the machine has handed it over before.
+    """
+
+    id: str
+    title: str
+    project: str
+    agent: str
+    age: int
+    is_open: bool | None = None
+    session_id: str = ""
+
+
+@dataclass(frozen=True)
 class Order:
     """One order of a user to one of the user's runners, made by a command: the row `row` at `place`.
 
     `argument` is a value that the runner checks itself: never a path, a command or a program. An order that concerns a
     session names its epoch, and its agent there. `fence` counts how often it was taken. `choices` are what its answer
     offered. `digest` is that of the answer.
+
+    One that ends with a handoff: `once` is the same for orders that may lead to one handoff only, `made` is the session that
+    its runner stores for it, `handoff_id` the handoff that it requested; `skip` counts the words of the command's argument
+    before the first one for the agent. `listed` and `said` are the sessions that an answer lists, and what it says of them.
     """
 
     id: str
@@ -82,6 +109,12 @@ class Order:
     lease_until: int = 0
     digest: str | None = None
     choices: Sequence[Choice] = ()
+    once: str = ""
+    made: str = ""
+    handoff_id: str = ""
+    skip: int = 0
+    listed: Sequence[Native] = ()
+    said: str = ""
 
     @property
     def journal(self) -> str:

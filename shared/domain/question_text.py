@@ -5,6 +5,12 @@ from collections.abc import Callable, Iterator
 
 _EXCERPT = 200
 _MARK = re.compile(r"⟦[^⟦⟧]{0,20}$")
+_MAY_HIDE = re.compile(
+    r"^[ \t>*+.\d-]*\[[^\]]+\]:"  # the target of a link, a footnote
+    r"|<[A-Za-z!/?]|&[#\w]+;|!\[|\]\([^)\n]*[ \t\n][\"'(]"  # HTML, a picture, the title of a link
+    r"|(?:```|~~~)[^\s`]*[ \t]+\S|-:?[ \t]*\||\|[ \t]*:?-",  # words after the language of code, a table with more cells
+    re.MULTILINE,
+)
 
 
 def as_line(text: str) -> str:
@@ -15,6 +21,11 @@ def as_line(text: str) -> str:
 def excerpt(text: str) -> str:
     """The beginning of a text that a line can hold."""
     return text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
+
+
+def may_hide(markdown: str) -> bool:
+    """Whether Markdown has something of which chat platforms may show less than is written."""
+    return _MAY_HIDE.search(markdown) is not None
 
 
 def as_code(text: str) -> str:

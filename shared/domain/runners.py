@@ -18,7 +18,7 @@ class Runner:
     """One machine of one user. `agents` are the agents it can run, with their versions.
 
     Those in `unattended` are not known to ask before each step: the user allowed that on the machine. `orders` are the kinds
-    of orders that it does.
+    of orders that it does, `projects` the labels of directories that its user has opened for sessions from a chat.
     """
 
     id: str
@@ -31,6 +31,7 @@ class Runner:
     revoked: bool = False
     unattended: frozenset[str] = frozenset()
     orders: frozenset[str] = frozenset()
+    projects: tuple[str, ...] = ()
 
     def is_online(self, now: int) -> bool:
         return not self.revoked and now - self.seen_at < AWAY_AFTER

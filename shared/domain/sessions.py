@@ -38,7 +38,10 @@ class Executor(StrEnum):
 
 @dataclass(frozen=True)
 class RunsOn:
-    """The user's own agent of a session: which runner, which agent there, and the agent's own id of the session."""
+    """The user's own agent of a session: which runner, which agent there, and the agent's own id of the session.
+
+    That id is empty until the first turn of a session that began in a chat is committed.
+    """
 
     runner: str
     agent: str
@@ -88,7 +91,8 @@ class Session:
     the user's own agent has seen, `native_dirty`: a run of it began and did not end well. `shared`: other users may speak
     where it lives; every move ends that. `questions` counts those that were asked: no number is given twice; `answered`
     those that do not block and were answered while their turn was alive. `dials` are what the user has chosen of the own
-    agent, by name, as that confirmed it: it forgets them. `usage` are the sums of its turns; only commits change them.
+    agent, by name, as that confirmed it: it forgets them; `service_model` is what the user has chosen of the deployment's
+    models. `usage` are the sums of its turns, `commands` those of the own agent with what they do; only commits change them.
     `unreadable` names what is stored and was read as missing; the next offer of a turn replaces it.
     """
 
@@ -118,9 +122,11 @@ class Session:
     shared: bool = False
     questions: int = 0
     dials: Mapping[str, str] = field(default_factory=dict)
+    service_model: str | None = None
     usage: Usage = field(default_factory=Usage)
     budget: Budget | None = None
     answered: int = 0
+    commands: Mapping[str, str] = field(default_factory=dict)
     unreadable: frozenset[str] = frozenset()
 
     def accepts_from(self, user_id: str) -> bool:

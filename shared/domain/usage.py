@@ -84,7 +84,8 @@ class Budget:
     """A limit for a session. `until` is the count at which nothing more is run: `limit` after `base`, and more if asked.
 
     `id` tells it from an earlier one. `asked` counts the questions whether to go on; `is_open`: the newest one is not
-    answered. A budget whose unit is OFF stands for none, also where the deployment has a default.
+    answered; `by` is the command that answered the last one. A budget whose unit is OFF stands for none, also where the
+    deployment has a default.
     """
 
     id: str
@@ -94,6 +95,7 @@ class Budget:
     until: int = 0
     asked: int = 0
     is_open: bool = False
+    by: str = ""
 
     def counted(self, usage: Usage) -> int:
         return {Unit.COST: usage.cost or 0, Unit.TOKENS: usage.tokens, Unit.OFF: 0}[self.unit]
@@ -115,9 +117,9 @@ class Budget:
         """With one more question."""
         return replace(self, asked=self.asked + 1, is_open=True)
 
-    def going_on(self, usage: Usage) -> "Budget":
+    def going_on(self, usage: Usage, by: str = "") -> "Budget":
         """With one more limit, counted from what is spent now if that is more."""
-        return replace(self, until=max(self.until, self.counted(usage)) + self.limit, is_open=False)
+        return replace(self, until=max(self.until, self.counted(usage)) + self.limit, is_open=False, by=by)
 
     @property
     def amount(self) -> str:

@@ -80,8 +80,8 @@ class TurnInput:
     """The messages to answer, before `deadline` (milliseconds). `note` is for the agent only and not stored.
 
     `progress` is called while the model speaks, any number of times or never. What it was given is no promise: the
-    reply may differ, and a new try starts again. `read_file` gives the bytes of a file that a message names, None if they
-    are gone.
+    reply may differ, and a new try starts again. `model` is one that the user chose of those that the operator lists;
+    None leaves it to the agent. `read_file` gives the bytes of a file that a message names, None if they are gone.
     """
 
     messages: Sequence[Message]
@@ -89,6 +89,7 @@ class TurnInput:
     cancellation: Cancellation
     note: str | None = None
     progress: Listener | None = None
+    model: str | None = None
     read_file: Callable[[StoredFile], bytes | None] | None = None
 
 

@@ -124,6 +124,10 @@ class Platform(Protocol):
         """The thread that an interrupted `open_thread` with this key made; None where there is none or no way to know."""
         return None
 
+    def close_thread(self, place: Place) -> None:  # noqa: ARG002  # most platforms cannot
+        """Close a thread that needs no more messages, where the platform can. Repeating it is safe."""
+        return
+
     def send(self, place: Place, part: Part, *, key: str) -> str:
         """Post one part and return the platform's id of the message."""
 

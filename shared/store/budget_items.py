@@ -19,6 +19,7 @@ def budget_value(budget: Budget | None) -> Mapping[str, Any] | None:
         "until": budget.until,
         "asked": budget.asked,
         "open": budget.is_open,
+        "by": budget.by,
     }
 
 
@@ -35,6 +36,7 @@ def budget_of(value: Mapping[str, Any]) -> Budget | None:
         until=number_at(value, "until"),
         asked=number_at(value, "asked"),
         is_open=is_set(value, "open"),
+        by=text_at(value, "by", ""),
     )
 
 

@@ -30,13 +30,13 @@ class Budgets:
             raise ValueError(f"session {session.id} has no budget")
         return self._write(session, session.budget.asking(), now, [new_part(part, now) for part in parts])
 
-    def go_on(self, session: Session, asked: int, *, now: int) -> bool:
-        """Add one limit, if the question with this number is open: once, however often it is answered."""
+    def go_on(self, session: Session, asked: int, *, now: int, by: str = "") -> bool:
+        """Add one limit, if the question with this number is open: once, however often it is answered. `by` a command."""
         budget = session.budget
         if budget is None:
             return False
         when = [equals("budget.id", budget.id), equals("budget.asked", asked), equals("budget.open", value=True)]
-        changes = {"budget": budget_value(budget.going_on(session.usage)), "updated_at": now}
+        changes = {"budget": budget_value(budget.going_on(session.usage, by)), "updated_at": now}
         with contextlib.suppress(ConditionFailed):
             self._tables.update(
                 Update(Table.SESSIONS, meta_key(session.id), when=when, set=changes, add={"version": 1})

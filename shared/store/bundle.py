@@ -11,6 +11,7 @@ from shared.store.files import SessionFiles
 from shared.store.handoffs import Handoffs
 from shared.store.inbox import Inbox
 from shared.store.links import Links
+from shared.store.lists import Lists
 from shared.store.machine_turns import MachineTurns
 from shared.store.measured import MeasuredHandoffs, MeasuredMoves, MeasuredOutbox, MeasuredTurns
 from shared.store.moves import Moves
@@ -43,6 +44,7 @@ class Store:
     questions: Questions
     runners: Runners
     orders: Orders
+    lists: Lists
     budgets: Budgets
     outbox: Outbox
     usage: Usage
@@ -65,6 +67,7 @@ def store_on(tables: Tables, limits: Limits = NO_LIMITS, metrics: Metrics = NO_M
         questions=Questions(tables),
         runners=Runners(tables),
         orders=Orders(tables),
+        lists=Lists(tables),
         budgets=Budgets(tables),
         outbox=MeasuredOutbox(tables, metrics),
         usage=Usage(tables, limits),

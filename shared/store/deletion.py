@@ -39,8 +39,12 @@ def delete_contents(tables: Tables, session: Session, *, with_files: bool) -> No
             tables.delete(Delete(Table.SESSIONS, route_key(place), [equals("session_id", session.id)]))
     for offer in filter(None, (offer_of(row) for row in children if row["sk"].startswith(OFFER))):
         remove_pointer(tables, offer)
-    orders = [order for order in _orders(tables, session.user_id) if order.get("session_id") == session.id]
+    orders = [order for order in _orders(tables, session.user_id) if session.id in _sessions_of(order)]
     _delete(tables, (*rows, *orders, *children))
+
+
+def _sessions_of(order: Item) -> tuple[str, str]:
+    return order.get("session_id", ""), order.get("made", "")
 
 
 def delete_orders(tables: Tables, user_id: str) -> None:

@@ -8,7 +8,7 @@ from shared.domain.routes import place_of
 from shared.ports.tables import Item
 from shared.store.due import due_shard
 from shared.store.keys import handoff_key
-from shared.store.values import map_at
+from shared.store.values import is_set, map_at, place_at
 from shared.store.versions import is_newer, stamped
 
 _STATES = tuple(State)
@@ -49,6 +49,8 @@ def item_of(handoff: Handoff, *, due_at: int) -> Mapping[str, Any]:
         "replace": handoff.replace or None,
         "share": handoff.share or None,
         "command": handoff.command,
+        "asked_at": handoff.asked_at.route if handoff.asked_at else None,
+        "begins": handoff.begins or None,
         "attempt": handoff.attempt,
         "fence": handoff.fence,
         "lease_until": handoff.lease_until,
@@ -82,6 +84,8 @@ def handoff_of(item: Item) -> Handoff:
         replace=item.get("replace", False),
         share=bool(item.get("share")),
         command=item.get("command"),
+        asked_at=place_at(item, "asked_at"),
+        begins=is_set(item, "begins"),
         attempt=item.get("attempt", 0),
         fence=item.get("fence", 0),
         claimant=item.get("claimant"),

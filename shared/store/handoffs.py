@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from shared.domain.handoffs import MAX_ATTEMPTS, Handoff, Reason, State, Step, Thread
+from shared.domain.orders import Order
 from shared.domain.sessions import Session
 from shared.ports.conditions import Condition, at_least, at_most, either, equals, more_than
 from shared.ports.tables import ConditionFailed, Table, Tables, Update
@@ -50,14 +51,15 @@ class Handoffs:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def request(self, handoff: Handoff, *, now: int) -> Handoff:
+    def request(self, handoff: Handoff, *, now: int, order: Order | None = None) -> Handoff:
         """Write a new pending handoff and mark its session; a repeat with the same id and body returns the first one.
 
         A session in a chat loses a turn that no executor works on; its rows stay new. The row of the `command` that asks,
-        if one does, must be new. Raises IdempotencyKeyReused, UnknownSession, Moved, HandoffInFlight, SessionBusy, and
-        Conflict if that row was closed.
+        if one does, must be new. With an `order`, that is done with this handoff, and only one order can be. Raises
+        IdempotencyKeyReused, UnknownSession, Moved, HandoffInFlight, SessionBusy, and Conflict if that row was closed or the
+        order is over.
         """
-        return requests.request(self._tables, handoff, now=now)
+        return requests.request(self._tables, handoff, now=now, order=order)
 
     def get(self, handoff_id: str) -> Handoff | None:
         item = self._tables.get(Table.HANDOFFS, handoff_key(handoff_id))

@@ -16,6 +16,8 @@ FILE = "FILE#"
 """Begins the `sk` of a file."""
 RUNNER = "RUNNER#"
 """Begins the `sk` of a runner."""
+LISTED = "LIST#"
+"""Begins the `sk` of a list that a user was shown."""
 LINK = "LINK#"
 """Begins the `pk` of a code, and the `sk` of what its maker sees of it."""
 TOKEN = "TOKEN#"  # noqa: S105  # part of a key
@@ -89,6 +91,10 @@ def pointer_key(user_id: str, runner_id: str, turn_id: str) -> Key:
 
 def order_key(user_id: str, runner_id: str, order_id: str) -> Key:
     return {"pk": pointers_partition(user_id, runner_id), "sk": f"{ORDER}{order_id}"}
+
+
+def list_key(user_id: str, place: Place) -> Key:
+    return {"pk": user_partition(user_id), "sk": f"{LISTED}{place.route}"}
 
 
 def back_route_key(session_id: str, place: Place) -> Key:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from shared.domain.orders import LEASE, LONGEST, OPEN_FOR, TAKES, Choice, Order, OrderState, Void
+from shared.domain.handoffs import Handoff
+from shared.domain.orders import LEASE, LONGEST, OPEN_FOR, TAKES, Choice, Native, Order, OrderState, Void
 from shared.domain.sessions import Session
 from shared.errors import Conflict
 from shared.ports.conditions import (
@@ -25,6 +26,7 @@ from shared.ports.tables import Check, ConditionFailed, Item, Key, Put, Table, T
 from shared.store.inbox import InboxRow
 from shared.store.keys import ORDER, RUNNER, meta_key, order_key, pointers_partition, runner_key
 from shared.store.outbox import OutPart, new_part
+from shared.store.session_items import item_of as session_item
 from shared.store.turns import is_new
 from shared.store.values import is_over, list_at, number_at, place_at, text_at, time_at
 from shared.store.versions import is_newer, not_newer, stamped
@@ -123,6 +125,8 @@ class Orders:
         *,
         now: int,
         choices: Sequence[Choice] = (),
+        listed: Sequence[Native] = (),
+        said: str = "",
         keeps: Mapping[str, str] | None = None,
     ) -> bool:
         """taken → done at the order's fence, lease over or not; its answer enters the outbox in the same transaction.
@@ -138,6 +142,8 @@ class Orders:
                 "state": OrderState.DONE.value,
                 "digest": digest,
                 "choices": [asdict(choice) for choice in choices] or None,
+                "listed": [asdict(native) for native in listed] or None,
+                "said": said or None,
             },
         )
         kept: list[Write] = []
@@ -146,6 +152,32 @@ class Orders:
             changes = {**keeps, "updated_at": now}
             kept = [Update(Table.SESSIONS, meta, when=_unmoved(order), set=changes, add={"version": 1})]
         return self._transacts([done, _may_work(order), *kept, *(new_part(part, now) for part in parts)])
+
+    def make(self, order: Order, session: Session, *, is_new: bool) -> bool:
+        """Let a taken order store one session: a new one, or one that runs on its runner and lives in its terminal.
+
+        False if the order is over, was taken again or has another session, or if the session is not so.
+        """
+        if is_new:
+            stored: Write = Put(Table.SESSIONS, session_item(session), [absent("pk")])
+        else:
+            as_said = [
+                equals("user_id", order.user_id),
+                equals("runs_on.runner", order.runner_id),
+                equals("owner", session.cli.route),
+            ]
+            stored = Check(Table.SESSIONS, meta_key(session.id), as_said)
+        noted = Update(
+            Table.SESSIONS,
+            _key(order),
+            when=[*_taken(order), either(absent("made"), equals("made", session.id))],
+            set={"made": session.id},
+        )
+        return self._transacts([noted, _may_work(order), stored])
+
+    def join(self, order: Order, handoff_id: str) -> bool:
+        """taken → done with a handoff that an order for the same has requested before. False if the order is over."""
+        return self._holds(_requested(order, handoff_id))
 
     def void(self, order: Order, why: Void, parts: Sequence[OutPart], *, now: int) -> bool:
         """offered or taken → void, if that is so; the notice enters the outbox in the same transaction.
@@ -172,6 +204,31 @@ class Orders:
             self._tables.update(write)
             return True
         return False
+
+
+def _taken(order: Order) -> list[Condition]:
+    return [not_newer(), equals("state", OrderState.TAKEN.value), equals("fence", order.fence)]
+
+
+def _requested(order: Order, handoff_id: str) -> Update:
+    """taken → done, with the one handoff of the order."""
+    return Update(
+        Table.SESSIONS,
+        _key(order),
+        when=[*_taken(order), absent("handoff_id")],
+        set={"state": OrderState.DONE.value, "handoff_id": handoff_id},
+    )
+
+
+def writes_of_request(order: Order, handoff: Handoff) -> Sequence[Write]:
+    """What requests a handoff for an order, in the handoff's own transaction: once, for the session that it has stored."""
+    requested = _requested(order, handoff.id)
+    return [replace(requested, when=[*requested.when, equals("made", handoff.session_id)]), _may_work(order)]
+
+
+def taken(order: Order) -> Check:
+    """The order is taken at the fence that was read."""
+    return Check(Table.SESSIONS, _key(order), _taken(order))
 
 
 def _void_conditions(order: Order, why: Void, now: int) -> tuple[list[Condition], list[Check]]:
@@ -236,15 +293,17 @@ def _item_of(order: Order) -> Mapping[str, Any]:
         "native_id": order.native_id or None,
         "state": order.state.value,
         "fence": order.fence,
+        "once": order.once or None,
+        "skip": order.skip or None,
         "expires_at": order.created_at // 1000 + KEEP_SECONDS,
     }
     return stamped(item)
 
 
 def orders_of(items: Iterable[Item]) -> list[Order]:
-    """The orders among items, without those that this version must not act on or cannot read."""
+    """The orders among items, the oldest first, without those that cannot be read: the last word of a person counts."""
     found = (_order_of(item) for item in items if item["sk"].startswith(ORDER))
-    return [order for order in found if order is not None]
+    return sorted(filter(None, found), key=lambda order: (order.created_at, order.id))
 
 
 def _order_of(item: Item) -> Order | None:
@@ -275,6 +334,25 @@ def _order_of(item: Item) -> Order | None:
         lease_until=time_at(item, "lease_until"),
         digest=text_at(item, "digest"),
         choices=tuple(_choice_of(value) for value in list_at(item, "choices") if isinstance(value, Mapping)),
+        once=text_at(item, "once", ""),
+        made=text_at(item, "made", ""),
+        handoff_id=text_at(item, "handoff_id", ""),
+        skip=number_at(item, "skip"),
+        said=text_at(item, "said", ""),
+        listed=tuple(_native_of(value) for value in list_at(item, "listed") if isinstance(value, Mapping)),
+    )
+
+
+def _native_of(value: Mapping[str, Any]) -> Native:
+    is_open = value.get("is_open")
+    return Native(
+        text_at(value, "id", ""),
+        text_at(value, "title", ""),
+        text_at(value, "project", ""),
+        text_at(value, "agent", ""),
+        number_at(value, "age"),
+        is_open if isinstance(is_open, bool) else None,
+        text_at(value, "session_id", ""),
     )
 
 

@@ -1,19 +1,22 @@
 """The request of a handoff: the new item and the mark on its session, in one transaction."""
 
 from shared.domain.handoffs import Handoff
+from shared.domain.orders import Order
 from shared.errors import Conflict, HandoffInFlight, IdempotencyKeyReused, Moved, SessionBusy, UnknownSession
 from shared.ports.conditions import absent, equals
 from shared.ports.tables import Check, ConditionFailed, Item, Put, Table, Tables, Update
 from shared.store.handoff_items import handoff_of, item_of
 from shared.store.keys import inbox_key, meta_key
+from shared.store.orders import writes_of_request
 from shared.store.session_items import readable_session
 from shared.store.transitions import NUDGE_AFTER, no_live_turn, not_claimed
 
 
-def request(tables: Tables, handoff: Handoff, *, now: int) -> Handoff:
+def request(tables: Tables, handoff: Handoff, *, now: int, order: Order | None = None) -> Handoff:
     """Write a pending handoff, or return the one that the same request wrote before.
 
-    A command in a chat that was closed since (`/stop`) asks for nothing any more: Conflict.
+    A command in a chat that was closed since (`/stop`) asks for nothing any more: Conflict. With an order: while that is
+    taken as it was read, has stored this session and has requested no other handoff, it is done with this one; else Conflict.
     """
     new = Put(
         Table.HANDOFFS,
@@ -35,14 +38,14 @@ def request(tables: Tables, handoff: Handoff, *, now: int) -> Handoff:
     )
     said = [] if handoff.command is None else [_not_closed(handoff, handoff.command)]
     try:
-        tables.transact([new, mark_session, *said])
+        tables.transact([new, mark_session, *said, *(writes_of_request(order, handoff) if order else [])])
     except ConditionFailed as failed:
         return _explain(handoff, *failed.items[:2])
     return handoff
 
 
 def _not_closed(handoff: Handoff, command: str) -> Check:
-    return Check(Table.SESSIONS, inbox_key(handoff.origin, command), [equals("status", "new")])
+    return Check(Table.SESSIONS, inbox_key(handoff.command_place, command), [equals("status", "new")])
 
 
 def _explain(handoff: Handoff, earlier: Item | None, meta: Item | None) -> Handoff:
@@ -55,7 +58,7 @@ def _explain(handoff: Handoff, earlier: Item | None, meta: Item | None) -> Hando
             raise IdempotencyKeyReused
         return handoff_of(earlier)
     if meta is None:
-        raise Conflict("the command that asks for it was closed")
+        raise Conflict("the command or the order that asks for it is over")
     if not meta or meta["user_id"] != handoff.user_id:
         raise UnknownSession(handoff.session_id)
     if meta["epoch"] != handoff.request_epoch:

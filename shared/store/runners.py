@@ -11,7 +11,7 @@ from shared.ports.conditions import Condition, absent, equals, present
 from shared.ports.tables import Check, ConditionFailed, Delete, Item, Put, Table, Tables, Update
 from shared.store.keys import ORDER, POINTER, RUNNER, pointer_key, pointers_partition, runner_key, user_partition
 from shared.store.orders import orders_of
-from shared.store.values import is_set, map_at, text_at, time_at
+from shared.store.values import is_set, list_at, map_at, text_at, time_at
 from shared.store.versions import stamped
 
 
@@ -43,6 +43,7 @@ class Runners:
             "turn_at": runner.turn_at or None,
             "unattended": _names(runner.unattended),
             "orders": _names(runner.orders),
+            "projects": list(runner.projects) or None,
         }
         with contextlib.suppress(ConditionFailed):
             self._tables.put(Put(Table.SESSIONS, stamped(item), [absent("revoked")]))
@@ -97,6 +98,7 @@ def _runner_of(item: Item) -> Runner:
         revoked="revoked" in item,
         unattended=frozenset(text_at(item, "unattended", "").split()),
         orders=frozenset(text_at(item, "orders", "").split()),
+        projects=tuple(label for label in list_at(item, "projects") if isinstance(label, str)),
     )
 
 

@@ -66,8 +66,10 @@ def session_of(item: Item) -> Session:
         shared=is_set(item, "shared"),
         # Each question has raised the version too: from there on, no number is given twice.
         questions=number_at(item, "questions", version if "questions" in item else 0),
+        service_model=text_at(item, "service_model"),
         dials={dial: value for dial in DIALS if (value := text_at(item, attribute(dial)))},
         answered=number_at(item, "answered"),
+        commands={name: said for name, said in map_at(item, "commands").items() if isinstance(said, str)},
         usage=usage_of(item),
         budget=budget_of(map_at(item, "budget")),
         unreadable=frozenset(name for name, value in read.items() if value is None and name in item),
@@ -165,8 +167,10 @@ def item_of(session: Session) -> Mapping[str, Any]:
         "native_dirty": session.native_dirty or None,
         "shared": session.shared or None,
         "questions": session.questions or None,
+        "service_model": session.service_model,
         **{attribute(dial): session.dials.get(dial) for dial in DIALS},
         "answered": session.answered or None,
+        "commands": dict(session.commands) or None,
         "usage": usage_value(session.usage),
         "budget": budget_value(session.budget),
     }

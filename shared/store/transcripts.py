@@ -9,7 +9,7 @@ from shared.domain.messages import Message
 from shared.domain.sessions import Session
 from shared.errors import Conflict, NewerVersion
 from shared.ports.conditions import absent, equals
-from shared.ports.tables import ConditionFailed, Put, Table, Tables, Update
+from shared.ports.tables import Check, ConditionFailed, Put, Table, Tables, Update
 from shared.store.keys import chunk_key, meta_key, session_partition
 from shared.store.versions import is_newer, stamped
 
@@ -48,20 +48,30 @@ class Transcripts:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def append(self, session: Session, messages: Sequence[Message], *, now: int, uploaded: int = 0) -> Session:
+    def append(
+        self,
+        session: Session,
+        messages: Sequence[Message],
+        *,
+        now: int,
+        uploaded: int = 0,
+        checks: Sequence[Check] = (),
+    ) -> Session:
         """Add messages behind those that `session` had when it was read. Raises Conflict if it changed since.
 
-        `uploaded` bytes of them count towards the user's limit.
+        `uploaded` bytes of them count towards the user's limit. `checks` must hold, too.
 
         One transaction for as many chunks as fit. A conflict between two of them leaves a shorter, intact transcript.
         """
         chunks = chunk_puts(session.id, session.message_count, messages)
         for run in _transactions(chunks):
-            session = self._append(session, run, now=now, uploaded=uploaded)
+            session = self._append(session, run, now=now, uploaded=uploaded, checks=checks)
             uploaded = 0  # noted with the first transaction
         return session
 
-    def _append(self, session: Session, chunks: Sequence[Put], *, now: int, uploaded: int) -> Session:
+    def _append(
+        self, session: Session, chunks: Sequence[Put], *, now: int, uploaded: int, checks: Sequence[Check]
+    ) -> Session:
         count = sum(chunk.item["count"] for chunk in chunks)
         grown = replace(
             session,
@@ -88,7 +98,7 @@ class Transcripts:
             add={"uploaded_bytes": uploaded} if uploaded else {},
         )
         try:
-            self._tables.transact([meta, *chunks])
+            self._tables.transact([meta, *chunks, *checks])
         except ConditionFailed:
             raise Conflict(f"session {session.id} changed since it was read") from None
         return grown

@@ -5,7 +5,7 @@ META alone says what is alive. The offer beside it says what the turn answers, a
 
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,6 +48,7 @@ class TurnCommit:
     `session` names the turn and its fence. `suspends`: the session is given up with this turn. `abandoned`: the writer is
     not the turn's executor, so no executor may work on it. `result` is set by a machine: its agent has seen all of it.
     `late` is a new row with answers that came too late for the agent. `usage` are the session's sums with this turn.
+    `native_id` is the agent's own id of a session that has begun with this turn, `commands` are the agent's own commands.
     """
 
     session: Session
@@ -62,6 +63,8 @@ class TurnCommit:
     result: Result | None = None
     late: InboxRow | None = None
     usage: Usage | None = None
+    native_id: str = ""
+    commands: Mapping[str, str] | None = None
 
 
 class Turns:
@@ -219,6 +222,7 @@ class Turns:
                 *mine,
                 equals("message_count", session.message_count),
                 unless_more_than("answered", session.answered),
+                *([equals("runs_on.native_id", "")] if commit.native_id else []),
             ],
             set={
                 "message_count": count,
@@ -228,6 +232,8 @@ class Turns:
                 "resume_pending": None,
                 **({"native_seen": count, "native_dirty": None} if commit.result else {}),
                 **({"usage": usage_value(commit.usage)} if commit.usage else {}),
+                **({"runs_on.native_id": commit.native_id} if commit.native_id else {}),
+                **({"commands": dict(commit.commands)} if commit.commands is not None else {}),
             },
             add={"version": 1},
         )

@@ -48,15 +48,20 @@ def press_budget(services: Services, session: Session, fields: Sequence[str]) ->
     return NO_LONGER_ASKED if asked is None else go_on(services, session, asked)
 
 
-def go_on(services: Services, session: Session, asked: int) -> str:
-    """Answer the question with this number: one limit more, once. Returns what to tell the user."""
+def go_on(services: Services, session: Session, asked: int, *, by: str = "") -> str:
+    """Answer the question with this number: one limit more, once. Returns what to tell the user.
+
+    `by` is the id of a command: one that is run again, after its process died, does not answer the next question too.
+    """
 
     def write() -> str:
         current = services.store.sessions.get(session.id) or session
         budget = current.budget
         if budget is None or (budget.id, budget.asked) != (session.budget and session.budget.id, asked):
             return NO_LONGER_ASKED
-        if budget.is_open and services.store.budgets.go_on(current, asked, now=services.clock.now()):
+        if by and budget.by == by:
+            return f"Going on: {budget.amount} more."
+        if budget.is_open and services.store.budgets.go_on(current, asked, now=services.clock.now(), by=by):
             wake_place(services, current.owner, current.id, why=f"budget {budget.id} {asked}")
             return f"Going on: {budget.amount} more."
         return "Already going on."

@@ -1,33 +1,40 @@
 """Orders of commands: made once, and void when they cannot be done any more. The command's row looks after its order."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 from shared.domain.buttons import button_id
-from shared.domain.orders import VOID_TEXTS, Choice, Order, OrderState, Void
-from shared.domain.routes import notices_at
+from shared.domain.orders import SESSIONS, VOID_TEXTS, Choice, Order, OrderState, Void
 from shared.domain.runners import Runner
 from shared.domain.sessions import Session
-from shared.errors import NewerVersion, Rejected
-from shared.ports.platforms import Button
+from shared.errors import NewerVersion
 from shared.ports.queue import InboxEvent
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.store.outbox import OutPart
-from shared.use_cases.access import id_for, platform_of
-from shared.use_cases.deliver import parts_for
+from shared.use_cases.access import id_for
+from shared.use_cases.dials import DIAL_BUTTON, answer_parts
 
 log = logging.getLogger(__name__)
-DIAL_BUTTON = "d"
-MAX_LABEL = 40
 
 
 def make_order(
-    services: Services, row: InboxRow, session: Session, runner: Runner, *, kind: str, argument: str
+    services: Services,
+    row: InboxRow,
+    session: Session | None,
+    runner: Runner,
+    *,
+    kind: str,
+    argument: str,
+    agent: str = "",
+    once: str = "",
+    skip: int = 0,
 ) -> Order:
-    """Offer an order about a session to its runner. Safe to repeat: one row leads to one order. Raises Conflict."""
-    runs_on = session.runs_on
+    """Offer an order to a runner, about a session that runs there or about none. Raises Conflict.
+
+    Safe to repeat: one row leads to one order of each runner.
+    """
+    runs_on = session.runs_on if session else None
     order = Order(
         _id(row, runner.id),
         row.user_id,
@@ -37,20 +44,26 @@ def make_order(
         row.place,
         row.event_id,
         services.clock.now(),
-        session_id=session.id,
-        epoch=session.epoch,
-        agent=runs_on.agent if runs_on else "",
+        session_id=session.id if session else "",
+        epoch=session.epoch if session else 0,
+        agent=runs_on.agent if runs_on else agent,
         native_id=runs_on.native_id if runs_on else "",
+        once=once,
+        skip=skip,
     )
     return services.store.orders.create(order, row, session)
 
 
 def order_of(services: Services, row: InboxRow) -> Order | None:
     """The order that a command has made, whichever of the user's runners it is for: its session may have moved since."""
+    return next(orders_of(services, row), None)
+
+
+def orders_of(services: Services, row: InboxRow) -> Iterator[Order]:
+    """The orders that a command has made, one for each runner."""
     for runner in services.store.runners.list(row.user_id):
         if order := services.store.orders.get(row.user_id, runner.id, _id(row, runner.id)):
-            return order
-    return None
+            yield order
 
 
 def look_after(services: Services, order: Order) -> bool:
@@ -90,22 +103,14 @@ def void_order(services: Services, order: Order, why: Void) -> bool:
 
 
 def told_parts(services: Services, order: Order, markdown: str, choices: Sequence[Choice] = ()) -> list[OutPart]:
-    """The answer to the order's command for the outbox; none where its platform was removed.
-
-    Its last part has a button for each choice, where the platform has enough of them.
-    """
-    try:
-        parts = parts_for(services, notices_at(order.place), order.journal, order.place, markdown)
-        can = platform_of(services, order.place).capabilities
-    except Rejected:
+    """The answer to the order's command for the outbox, with a button for each choice; none where the command makes a list."""
+    if order.kind == SESSIONS:
         return []
-    if not can.buttons or not 0 < len(choices) <= can.most_buttons:
-        return parts
     buttons = [
-        Button(button_id(DIAL_BUTTON, order.id, index), (choice.name.strip() or choice.value)[:MAX_LABEL])
+        (button_id(DIAL_BUTTON, order.id, index), choice.name.strip() or choice.value)
         for index, choice in enumerate(choices)
     ]
-    return [*parts[:-1], replace(parts[-1], part=replace(parts[-1].part, buttons=tuple(buttons)))]
+    return answer_parts(services, order.place, order.journal, markdown, buttons)
 
 
 def send_told(services: Services, order: Order) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from shared.domain.attachments import note_for_agent
+from shared.domain.commands import unescaped
 from shared.domain.files import Read, StoredFile, note_on_files
 from shared.domain.messages import Message
 from shared.domain.sessions import Session
@@ -32,7 +33,7 @@ def text_for_agent(session: Session, row: InboxRow) -> str:
     With marks on what is not the sender's, and with lines on its files and on what is missing.
     """
     notes = (note_on_files(_read(session, row)), note_for_agent(row.attachments))
-    pieces = (row.text, as_forwarded(row.forwarded), *notes)
+    pieces = (unescaped(row.text), as_forwarded(row.forwarded), *notes)
     return as_said("\n".join(filter(None, pieces)), speaker=row.user_id, owner=session.user_id)
 
 

@@ -1,5 +1,6 @@
 """`handoff chat` and other interactive commands on real pseudo-terminals."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ LINK = r"http://[\d.:]+/#/telegram/-1001000000001/\d+"
 CODE = "█▀▀▀▀▀█"
 
 
-def test_handoff_shows_link_and_code_and_leaves(spawn: Spawn) -> None:
+def test_handoff_shows_the_link_and_leaves(spawn: Spawn) -> None:
     chat = spawn("chat")
     type_line(chat, "hello there")
     chat.expect("You said")
@@ -34,7 +35,9 @@ def test_handoff_shows_link_and_code_and_leaves(spawn: Spawn) -> None:
     chat.expect("agent confirmed")
     chat.expect("All 2 messages arrived")
     chat.expect(LINK)
-    assert CODE in ends(chat, 0)
+    shown = ends(chat, 0)
+    assert "a simulated chat: open it on this machine" in shown
+    assert CODE not in shown, "no phone can open an address of this machine"
 
 
 def test_a_second_terminal_resumes_and_continues(spawn: Spawn) -> None:
@@ -174,17 +177,34 @@ def test_send_asks_about_likely_secrets(spawn: Spawn, user: User, tmp_path: Path
     assert user.sessions == []
 
 
-def test_no_colours_and_no_code_where_they_do_not_fit(spawn: Spawn, user: User) -> None:
+def test_no_colours_where_they_are_not_wanted(spawn: Spawn, user: User) -> None:
     handoff = user.hand_over(user.session("One", [{"role": "user", "content": "hi"}]))
     command = ("status", handoff["id"])
-    plain = ends_raw(spawn(*command, NO_COLOR="1"))
-    assert "\x1b[3" not in plain
-    assert CODE in plain
-    assert CODE not in ends_raw(spawn(*command, rows=10))
+    assert "\x1b[3" not in ends_raw(spawn(*command, NO_COLOR="1"))
     dumb = ends_raw(spawn(*command, TERM="dumb"))
-    assert CODE not in dumb
     assert "\x1b" not in dumb
     assert handoff["thread"]["url"] in dumb
+
+
+PUBLIC, HERE = "https://t.me/c/1/2", "http://127.0.0.1:8787/#/telegram/1/2"
+
+
+def test_a_code_is_drawn_where_it_fits_and_a_phone_can_open_it(spawn: Spawn) -> None:
+    program = (
+        "import os, sys; from handoff_cli.ui.qr_code import show_code; from handoff_cli.ui.terminal import Terminal;"
+        "show_code(Terminal(environ=os.environ), sys.argv[1])"
+    )
+
+    def drawn(link: str, **how: Any) -> str:
+        return ends_raw(spawn(link, program=[sys.executable, "-c", program], **how))
+
+    plain = drawn(PUBLIC, NO_COLOR="1")
+    assert CODE in plain
+    assert "\x1b[3" not in plain
+    assert CODE in drawn(PUBLIC)
+    assert CODE not in drawn(PUBLIC, rows=10)
+    assert CODE not in drawn(PUBLIC, TERM="dumb")
+    assert CODE not in drawn(HERE)
 
 
 def ends_raw(child: Any) -> str:

@@ -23,12 +23,20 @@ from tests.support.syntax import parse
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs/one-machine.md", ROOT / "docs/deploy.md", *ROOT.glob("docs/platforms/*.md")]
+NOT_TYPED = {"commands.md", "release.md"}
+"""Compared with the parser, and for a maintainer."""
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in ROOT.glob("docs/*.md") if page.name not in NOT_TYPED),
+    *ROOT.glob("docs/platforms/*.md"),
+]
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 _PROGRAMS = r"(?:\./)?handoff|make|curl|uv|pip|pipx|docker|aws|signal-cli|(?:\.venv/bin/)?python|export"
 _CALL = re.compile(rf"(?:[A-Z_]+=\S* )*(?:{_PROGRAMS}) \S.*")
-_NO_COMMANDS = re.compile(r"terminal +service|# a comment|stack = |\[Service\]|Signal ──")
-"""Begin the blocks that show something else: drawings and files."""
+_NO_COMMANDS = re.compile(
+    r"terminal +service|# a comment|stack = |\[Service\]|Signal ──|/|\[agents|warm = |X-Handoff-|\{\"format\""
+)
+"""Begin the blocks that show something else: drawings, files, headers, and what is typed in a chat."""
 
 UP = "handoff up"
 REQUEST = (
@@ -47,6 +55,12 @@ LOOK = ["handoff homes", "handoff config show", "handoff doctor", "handoff backu
 STOPPED = ["handoff restore FILE"]
 WITHOUT_CREDENTIALS = ["handoff deploy --dry-run", "handoff deploy --policy"]
 OTHER_STARTS = [
+    "HANDOFF_AGENT=openai HANDOFF_AGENT_KEY=sk-… HANDOFF_AGENT_MODEL=gpt-5-mini handoff up",
+    "HANDOFF_AGENT=openai HANDOFF_AGENT_URL=https://openrouter.ai/api/v1 HANDOFF_AGENT_KEY=… HANDOFF_AGENT_MODEL=… handoff up",
+    (
+        "HANDOFF_AGENT=openai HANDOFF_AGENT_URL=http://127.0.0.1:11434/v1 HANDOFF_AGENT_MODEL=llama3.2 "
+        "HANDOFF_AGENT_WINDOW=8192 handoff up"
+    ),
     "HANDOFF_AGENT=openai HANDOFF_AGENT_KEY=… HANDOFF_AGENT_MODEL=… handoff up",
     "handoff up --listen 127.0.0.1:8787 --public-url https://handoff.example.org",
 ]
@@ -76,14 +90,74 @@ _RELAY = "tests/local/chats/relays/test_command.py::test_a_relay_runs_until_sigt
 _REGISTERED = "tests/local/chats/relays/test_command.py::test_registering_slash_commands_is_idempotent"
 _FOR_AWS = "tests/cli/test_wheel.py::test_a_deploy_needs_its_extra_and_nothing_of_the_service"
 _ADDED = "tests/local/operate/test_admin.py::test_a_new_user_has_a_token_an_account_and_a_home"
+_AGENT_KEY = "tests/local/operate/deploy/test_apply.py::test_the_key_of_the_agent_reaches_only_the_secret_store"
+_STRANGERS = "tests/local/operate/deploy/test_strangers.py::test_what_is_not_handoffs_stays_beside_its_stack"
+_PROJECTS = "tests/cli/test_projects.py::test_projects_are_added_listed_opened_and_removed"
+_REMOVE = ".venv/bin/python -m local.operate.admin"
+_REMOVED_USER = "tests/local/operate/test_admin.py::test_a_user_is_removed_only_when_confirmed"
 _IDENTIFIED = "tests/local/operate/test_admin.py::test_an_account_with_its_home_is_linked"
+_ALL_DATA = "tests/cli/test_up.py::test_the_installed_program_looks_after_its_data"
+_STACK_DATA = "tests/local/operate/test_data.py::test_errors_are_explained"
+_TOKENS = "tests/cli/test_tokens.py::test_a_token_is_created_listed_and_revoked"
+_UNLINKED = "tests/cli/test_tokens.py::test_revoking_names_and_unlinks_accounts"
+_RUNNERS = "tests/cli/runner/test_terminal.py::test_runners_are_listed_and_revoked"
+_CONSENT = (
+    "tests/cli/runner/test_terminal.py::test_an_agent_of_which_nothing_is_known_needs_consent_and_the_start_says_so"
+)
+_LISTED = "tests/cli/inside/test_install.py::test_an_older_entry_is_replaced"
+_TRACELESS = "tests/cli/inside/test_install.py::test_installing_twice_and_removing_leaves_no_trace"
+_NOTICES = "tests/cli/inside/test_notify.py::test_notices_are_an_option_that_stays"
+_MOVED_INSIDE = "tests/cli/inside/test_hook.py::test_the_session_moves_and_the_link_is_shown"
+_SENT = "tests/cli/test_send.py::test_a_stored_session_is_sent_with_all_options"
+_OWN_AGENT = "tests/shared/agents/http/test_example_agent.py::test_it_answers_a_long_session"
+_NEWEST = "tests/release/test_release.py::test_the_installed_program_can_be_used_from_an_empty_home"
 _ADMIN = ".venv/bin/python -m local.operate.admin --sessions-table <SessionsTableName>"
 ELSEWHERE = {
-    "handoff chat": "tests/cli/test_chat.py::test_handoff_shows_link_and_code_and_leaves",
+    f"{_REMOVE} --sessions-table … --handoffs-table … --files-bucket … remove-user anna --yes": _REMOVED_USER,
+    ".venv/bin/python -m local.operate.data": _STACK_DATA,
+    "HANDOFF_AGENT_KEY=change-me python3 examples/agent/agent.py": _OWN_AGENT,
+    "HANDOFF_AGENT=http HANDOFF_AGENT_URL=http://127.0.0.1:8790/ HANDOFF_AGENT_KEY=change-me make run": _OWN_AGENT,
+    "handoff --version": _NEWEST,
+    "handoff back": "tests/cli/inside/test_hook.py::test_back_behind_refused_words",
+    "handoff cancel ID": "tests/cli/test_handoffs.py::test_cancel_in_time",
+    "handoff config set token": "tests/cli/test_config.py::test_config_is_written_for_its_owner_only",
+    "handoff data export FILE": _ALL_DATA,
+    "handoff data import": _ALL_DATA,
+    "handoff data import FILE": _ALL_DATA,
+    "handoff install": _TRACELESS,
+    "handoff install --list": _LISTED,
+    "handoff install AGENT --notify": _NOTICES,
+    "handoff install codex --notify": _NOTICES,
+    "handoff install mcp": "tests/cli/inside/test_install.py::test_other_agents_get_a_configuration_to_copy",
+    "handoff mcp": "tests/cli/inside/test_mcp.py::test_a_conversation_goes_there_and_back",
+    "handoff mcp --agent NAME": "tests/cli/inside/test_mcp.py::test_the_session_of_a_known_agent_is_read",
+    "handoff backup": _ALL_DATA,
+    "handoff data export": _ALL_DATA,
+    "handoff destroy --delete-data": _STRANGERS,
+    "handoff projects": _PROJECTS,
+    "handoff projects add ~/work/shop": _PROJECTS,
+    "handoff projects bring on": _PROJECTS,
+    "handoff run --agent acp:COMMAND": _CONSENT,
+    "handoff run --install": "tests/cli/runner/test_install.py::test_the_unit_starts_the_runner_with_these_options",
+    "handoff runners": _RUNNERS,
+    "handoff runners revoke ID": _RUNNERS,
+    "handoff send": _SENT,
+    "handoff send PLATFORM": _SENT,
+    "handoff send --share": _SENT,
+    "handoff status": "tests/cli/test_handoffs.py::test_without_an_id_status_lists_the_newest",
+    "handoff telegram": _MOVED_INSIDE,
+    "handoff tokens revoke ID": _TOKENS,
+    "handoff tokens revoke ID --unlink": _UNLINKED,
+    "handoff uninstall claude-code": _TRACELESS,
+    "pip install 'handoff-live[runner]'": "tests/cli/test_wheel.py::test_it_runs_with_its_declared_dependencies_only",
+    "pipx install 'handoff-live[server]'": _INSTALLED,
+    "uv tool install 'handoff-live[server]'": _INSTALLED,
+    "handoff chat": "tests/cli/test_chat.py::test_handoff_shows_the_link_and_leaves",
     "handoff config home matrix <id>": "tests/cli/test_config.py::test_config_home_is_saved_on_the_service",
     "handoff deploy": _DEPLOYED,
     "handoff deploy --secret NAME": _DEPLOYED,
     "handoff deploy --secret telegram/bot_token": _DEPLOYED,
+    "handoff deploy --set VoiceModel=whisper-1 --secret agent/voice_key": _AGENT_KEY,
     "handoff destroy": _REMOVED,
     "handoff doctor --stack NAME": _REMOVED,
     "handoff install claude-code": "tests/cli/inside/test_notify.py::test_notices_are_an_option_that_stays",
@@ -104,6 +178,7 @@ ELSEWHERE = {
     "make run": "tests/local/run/test_run.py::test_a_run_prints_events_and_stops_on_ctrl_c",
     "make up": _SERVED,
     'make up ARGS="--data DIR"': _SERVED,
+    "make site": "tests/docs/test_site.py::test_it_builds_strictly_and_loads_nothing_from_elsewhere",
     "pip install '.[server]'": _INSTALLED,
     "pip install 'handoff-live[server]'": _INSTALLED,
     "uv tool install 'handoff-live[deploy,server]'": _FOR_AWS,
@@ -124,13 +199,15 @@ OF_ANY_PLATFORM = {
 }
 """Run by these tests for each platform, whether or not a page shows them."""
 NAMED = {**ELSEWHERE, **OF_ANY_PLATFORM}
-_COMPOSE = "docker compose -f examples/docker/compose.yaml"
+_COMPOSE = "docker compose"
 _PARAMETER = "aws ssm put-parameter --type SecureString --name /handoff/matrix"
 _LOGIN = '{"type":"m.login.password","identifier":{"type":"m.id.user","user":"handoff"},"password":"…"}'
 _DOCKER = "needs a container engine and its images; tests/infrastructure/test_containers.py checks the file"
 _MATRIX = "needs a homeserver; tests/real_synapse has one where it is installed"
 _SIGNAL = "needs signal-cli and a registered number"
 _AWS = "is a command of AWS; the parameter is the one that `handoff setup --stack` writes"
+_WRITES = "writes a page or a picture; a test says whether it is current, or sound"
+_STACK = "needs a deployment; tests/local/operate/test_data.py runs it as a function, on tables that are simulated"
 BEYOND_LOOPBACK = {
     f'{_PARAMETER}/bot_token --value "$MATRIX_BOT_TOKEN"': _AWS,
     f'{_PARAMETER}/webhook_secret --value "$MATRIX_WEBHOOK_SECRET"': _AWS,
@@ -145,6 +222,17 @@ BEYOND_LOOPBACK = {
     "signal-cli daemon --http 127.0.0.1:8080 --receive-mode on-connection": _SIGNAL,
     "signal-cli link": _SIGNAL,
     "signal-cli listGroups": _SIGNAL,
+    "docker build -t handoff .": _DOCKER,
+    "handoff data export FILE --stack NAME": _STACK,
+    "handoff data import FILE --stack NAME": _STACK,
+    "make bench ARGS=scale": "prints what it measures; tests/bench/test_scale.py compares the rest",
+    "make bench ARGS=--write": "measures for minutes",
+    "make openapi": _WRITES,
+    "make recording-inside": _WRITES,
+    "make release": "installs from an index; tests/release runs its steps without one",
+    "make scale": _WRITES,
+    "make screenshots": _WRITES,
+    "make soak": "takes hours",
     "handoff setup discord --stack handoff": "sets an address that Discord posts to before it accepts it",
     "make bench ARGS=cold_start": "measures for minutes",
     "make demo": "takes longer than all that is run here; it is one handoff in the service of `make run`",

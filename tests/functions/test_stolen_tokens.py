@@ -84,6 +84,51 @@ def answers_orders(api: MemoryApi, thief: httpx.Client) -> bool:
     return bool(api.world.current().dials)
 
 
+def lists_native_sessions(api: MemoryApi, thief: httpx.Client) -> bool:
+    """By every call that might make the machine tell them."""
+    Machine(api.world)
+    for kind in ("sessions", "bring", "begin", "diff"):
+        thief.post("/runners/laptop/orders", json={"kind": kind, "argument": "/"})
+        thief.post(f"/runners/laptop/{kind}", json={"argument": "/"})
+    return bool(api.world.store.orders.of(USER, "laptop"))
+
+
+def moves_by_an_order(api: MemoryApi, thief: httpx.Client) -> bool:
+    """While an order of the user is open, which asks for one: another session than the machine's into the user's chat."""
+    Machine(api.world, projects=("shop",))
+    post(api.world, HOME, "0001", "/new shop hello")
+    (order,) = api.world.store.orders.of(USER, "laptop")
+    path = f"/runners/laptop/orders/{order.id}"
+    thief.post(f"{path}/take", json={"claim_id": "c-1"})
+    made = {"fence": 1, "session_id": "forged", "agent": "claude-code", "project": "shop"}
+    thief.put(f"{path}/session", json=made)
+    lie = [{"role": "user", "content": "not mine"}]
+    thief.post(f"{path}/messages", json={"fence": 1, "after": 0, "messages": lie})
+    thief.post(f"{path}/handoff", json={"fence": 1})
+    return bool(api.world.store.handoffs.list(USER, session_id=None, state=None, limit=1))
+
+
+def moves_another_by_an_order(api: MemoryApi, thief: httpx.Client) -> bool:
+    """The session of another agent, two sessions, two handoffs, or without an order."""
+    Machine(api.world, projects=("shop",))
+    post(api.world, HOME, "0001", "/new shop hello")
+    (order,) = api.world.store.orders.of(USER, "laptop")
+    for order_id in (order.id, "unknown"):
+        path = f"/runners/laptop/orders/{order_id}"
+        thief.post(f"{path}/take", json={"claim_id": "c-1"})
+        made = {"fence": 1, "agent": "claude-code", "project": "shop"}
+        for session_id in ("s-1", "first", "second"):
+            thief.put(f"{path}/session", json={**made, "session_id": session_id})
+        for _ in range(2):
+            thief.post(f"{path}/handoff", json={"fence": 1})
+    found = api.world.store.handoffs.list(USER, session_id=None, state=None, limit=9)
+    return (
+        len(found) > 1
+        or api.world.store.sessions.get("second") is not None
+        or any(one.session_id == "s-1" for one in found)
+    )
+
+
 def links(api: MemoryApi, thief: httpx.Client) -> bool:
     _send(api, thief.post("/links", json={"platform": "chat", "home": True}))
     return api.world.store.accounts.user_of("chat", THIEF) == USER
@@ -131,12 +176,22 @@ ATTEMPTS: dict[str, Callable[[MemoryApi, httpx.Client], bool]] = {
     "register as your machine, to claim turns and reply as your agent": runs_turns,
     "ask something of your machine, such as `/model`": orders,
     "answer falsely what you ask of your machine": answers_orders,
+    "let your machine list or bring its sessions, begin one or show files": lists_native_sessions,
+    "send a forged session to the chat in which you ask for one right now": moves_by_an_order,
+    "send another session there, or a second one": moves_another_by_an_order,
     "link an account, which then talks and approves as you": links,
     "unlink your accounts": unlinks,
     "add and remove users": changes_users,
     "invite a user": invites,
     "link an account to a user that it adds": becomes_another,
 }
+
+
+OVER: dict[Callable[[MemoryApi, httpx.Client], bool], set[str]] = {
+    moves_by_an_order: {"ended", "unknown_session"},
+    moves_another_by_an_order: {"ended", "unknown_session", "unknown_order", "conflict"},
+}
+"""Other refusals of calls that the token may make."""
 
 
 def rows() -> dict[str, dict[str, str]]:
@@ -166,7 +221,7 @@ def test_a_stolen_token_can_do_what_the_table_says(api: MemoryApi, attempt: str,
 
     assert succeeded is (rows()[attempt][scope] == "yes")
     refused = {problem_code(answer) for answer in answers if answer.is_error}
-    assert refused <= {"missing_scope", "not_found"}
+    assert refused <= {"missing_scope", "not_found", *OVER.get(ATTEMPTS[attempt], set())}
 
 
 def test_what_a_thief_linked_is_told_and_taken_back(api: MemoryApi) -> None:
@@ -181,3 +236,14 @@ def test_what_a_thief_linked_is_told_and_taken_back(api: MemoryApi) -> None:
 
     assert api.world.store.accounts.user_of("chat", THIEF) is None
     assert Place("chat", f"with-{THIEF}") not in api.world.store.accounts.chats(USER)
+
+
+def test_a_thief_who_moves_the_home_first_is_told_of_there(api: MemoryApi) -> None:
+    thief = api.client(USER)
+    stolen = thief.get("/tokens").json()["current"]
+    for _ in range(2):
+        thief.put("/platforms/chat/home", json={"chat": "elsewhere"}).raise_for_status()
+    assert links(api, thief)
+    api.world.turns()
+    (said,) = api.world.platform.said(HOME)
+    assert f"handoff tokens revoke {stolen} --unlink" in said

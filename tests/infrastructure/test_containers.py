@@ -1,9 +1,10 @@
-"""The example for containers: what can be checked without an engine, because none is at hand."""
+"""The files for containers: what can be checked without an engine, because none is at hand."""
 
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,12 @@ from local.server.options import parse
 from local.server.settings_file import known_names
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "examples" / "docker"
-COMPOSE = [FOLDER / "compose.yaml", FOLDER / "compose.public.yaml"]
+COMPOSE = [ROOT / "compose.yaml", ROOT / "compose.public.yaml"]
 compose_files = pytest.mark.parametrize("path", COMPOSE, ids=lambda path: path.name)
 
 
 def instructions() -> list[tuple[str, str]]:
-    text = re.sub(r"\\\n\s*", "", (FOLDER / "Dockerfile").read_text())
+    text = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return [(line.partition(" ")[0], line.partition(" ")[2]) for line in lines]
 
@@ -62,7 +62,7 @@ def test_the_image_is_checked_and_started_as_the_program_expects() -> None:
 
 def test_no_secret_has_a_place_in_image_or_compose_file() -> None:
     names = [name for name in known_names() if not name.startswith("HANDOFF_")]
-    texts = [path.read_text() for path in (FOLDER / "Dockerfile", *COMPOSE)]
+    texts = [path.read_text() for path in (ROOT / "Dockerfile", *COMPOSE)]
     assert [name for name in names for text in texts if name in text] == []
     assert not [name for name, _ in instructions() if name == "ARG"]
 
@@ -70,16 +70,28 @@ def test_no_secret_has_a_place_in_image_or_compose_file() -> None:
 def test_what_is_copied_exists_and_nothing_else_is_sent_to_the_engine() -> None:
     copied = [shlex.split(text)[:-1] for name, text in instructions() if name == "COPY" and "--from" not in text]
     sources = {source for words in copied for source in words}
-    ignored = (FOLDER / "Dockerfile.dockerignore").read_text().splitlines()
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
     allowed = {line.removeprefix("!") for line in ignored if line.startswith("!")}
     assert ignored[1] == "*"
     assert sources == allowed
     assert [source for source in sources if not (ROOT / source).exists()] == []
 
 
+def test_the_wheel_is_built_from_what_is_copied(tmp_path: Path) -> None:
+    """The build stage, without an engine: its files, and the builder that it pins."""
+    names = [shlex.split(text) for name, text in instructions() if name == "COPY" and "--from" not in text]
+    for source in {source for words in names for source in words[:-1]}:
+        path = ROOT / source
+        copy = shutil.copytree if path.is_dir() else shutil.copy
+        copy(path, tmp_path / source)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert len(list((tmp_path / "dist").glob("handoff_live-*.whl"))) == 1
+
+
 def test_all_packages_are_pinned_with_hashes_as_they_are_tested() -> None:
     pins = re.compile(r"^([\w.-]+==[^ ]+)", re.MULTILINE)
-    text = (FOLDER / "requirements.txt").read_text()
+    text = (ROOT / "requirements-server.txt").read_text()
     assert set(pins.findall(text)) - set(pins.findall((ROOT / "requirements-dev.txt").read_text())) == set()
     assert len(pins.findall(text)) > 30
     for name in ("boto3", "moto", "pytest"):
@@ -90,7 +102,7 @@ def test_all_packages_are_pinned_with_hashes_as_they_are_tested() -> None:
 
 
 def test_the_builder_is_pinned() -> None:
-    (pattern,) = re.findall(r"grep -oE '([^']+)'", (FOLDER / "Dockerfile").read_text())
+    (pattern,) = re.findall(r"grep -oE '([^']+)'", (ROOT / "Dockerfile").read_text())
     found = re.findall(pattern, (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
     assert sorted(found) == ["hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers"]
 
@@ -118,7 +130,7 @@ def test_only_the_proxy_is_open_to_the_network() -> None:
 
 @pytest.mark.skipif(shutil.which("hadolint") is None, reason="needs hadolint")
 def test_hadolint_finds_nothing() -> None:
-    checked = subprocess.run(["hadolint", str(FOLDER / "Dockerfile")], capture_output=True, text=True, check=False)
+    checked = subprocess.run(["hadolint", str(ROOT / "Dockerfile")], capture_output=True, text=True, check=False)
     assert checked.stdout == ""
 
 

@@ -33,6 +33,7 @@ def test_valid_settings_have_no_faults(settings: dict[str, str]) -> None:
         ({"HANDOFF_AGENT": "openai"}, "needs HANDOFF_AGENT_MODEL"),
         ({**HTTP, "HANDOFF_AGENT_KEY": ""}, "needs HANDOFF_AGENT_KEY"),
         ({**HTTP, "HANDOFF_AGENT_URL": "127.0.0.1:8790"}, "must begin with http://"),
+        ({"HANDOFF_AGENT_MODELS": "a, b"}, "needs HANDOFF_AGENT_MODEL too"),
         ({"HANDOFF_AGENT_WINDOW": "8k"}, "HANDOFF_AGENT_WINDOW=8k is not a whole number."),
         ({"HANDOFF_DEADLINE_SECONDS": "-1"}, "not a whole number"),
     ],

@@ -133,8 +133,8 @@ FAULTS = [
     Fault(
         "a plan may be approved for good",
         "cli/handoff_cli/runner/questions/plan.py",
-        'for kind in ("allow_once", "reject_once") if kind in first',
-        'for kind in ("allow_always", "allow_once", "reject_once") if kind in first',
+        'for kind in ("allow_once", "reject_once") if kind in first}',
+        "for kind in first}",
     ),
     Fault(
         "a form of an MCP server is asked in the thread",
@@ -269,6 +269,30 @@ FAULTS = [
         "self._tables.transact([change, _may_work(order)])",
     ),
     Fault(
+        "an order requests a handoff for another session than it has stored",
+        "shared/store/orders.py",
+        'return [replace(requested, when=[*requested.when, equals("made", handoff.session_id)]), _may_work(order)]',
+        "return [requested, _may_work(order)]",
+    ),
+    Fault(
+        "an order takes a session that lives in a chat",
+        "shared/store/orders.py",
+        'equals("owner", session.cli.route),',
+        "",
+    ),
+    Fault(
+        "a handoff is requested for an order that is over",
+        "shared/store/requests.py",
+        "*(writes_of_request(order, handoff) if order else [])",
+        "",
+    ),
+    Fault(
+        "an older list replaces the newest one",
+        "shared/store/lists.py",
+        "[not_newer(), older]",
+        "[not_newer()]",
+    ),
+    Fault(
         "an order is void while it may be done",
         "shared/store/orders.py",
         "when=[not_newer(), _OPEN, *conditions],",
@@ -281,6 +305,36 @@ FAULTS = [
         'equals("budget.asked", asked)]',
     ),
     # Use cases
+    Fault(
+        "a command that is run again answers the next question of a budget",
+        "shared/use_cases/budgets.py",
+        "if by and budget.by == by:",
+        "if False:",
+    ),
+    Fault(
+        "orders are polled in no order",
+        "shared/store/orders.py",
+        "key=lambda order: (order.created_at, order.id)",
+        "key=lambda order: order.id",
+    ),
+    Fault(
+        "an order opens an agent whose turn has ended",
+        "cli/handoff_cli/runner/order.py",
+        "if beside is not None and not beside.is_open:",
+        "if False:",
+    ),
+    Fault(
+        "words that an agent has heard and not answered are said again",
+        "cli/handoff_cli/runner/work.py",
+        'await self._is_said(word["text"])]',
+        "False]",
+    ),
+    Fault(
+        "a model that the operator does not list any more is asked",
+        "shared/use_cases/service_models.py",
+        "if session.service_model and is_listed else",
+        "if session.service_model else",
+    ),
     Fault(
         "turns are offered beyond the budget",
         "shared/use_cases/turns/offer_turn.py",
@@ -457,6 +511,30 @@ FAULTS = [
         "            self._current = mode\n",
     ),
     Fault(
+        "an agent is prompted before its mode is set back",
+        "cli/handoff_cli/runner/acp/connection.py",
+        "notes = [await self._client.modes.settle()]",
+        'notes = [""]',
+    ),
+    Fault(
+        "an agent that has stopped asking stays open",
+        "cli/handoff_cli/runner/acp/connection.py",
+        " and not self._client.modes.is_lost",
+        "",
+    ),
+    Fault(
+        "a plan shows no marks for what nobody sees",
+        "cli/handoff_cli/runner/questions/plan.py",
+        "    text = visible_in_markdown(text)\n",
+        "",
+    ),
+    Fault(
+        "a plan in which Markdown hides something is not shown as code",
+        "shared/use_cases/questions/show.py",
+        "if not may_hide(plan):",
+        "if True:",
+    ),
+    Fault(
         "a process is prompted that does not know what was said in the terminal",
         "cli/handoff_cli/runner/agent.py",
         "            and (rest.file is None or rest.file.is_as_marked())\n",
@@ -506,6 +584,24 @@ FAULTS = [
         "",
     ),
     Fault(
+        "the bytes of answered requests are counted on",
+        "local/server/http_connections.py",
+        "        self._release(but=len(self.conn.trailing_data[0]))  # the next request may have come already\n",
+        "",
+    ),
+    Fault(
+        "a body of any number of small chunks is parsed",
+        "local/server/http_connections.py",
+        "            if self._spare < 0:\n",
+        "            if False:\n",
+    ),
+    Fault(
+        "a chat is not told that it is no home any more",
+        "shared/use_cases/people/set_home.py",
+        "if before is not None and before != home:",
+        "if False:",
+    ),
+    Fault(
         "a token of any scope links an account",
         "functions/http/dependencies.py",
         "LinkingCaller = Annotated[Caller, Depends(_CallerWith(Scope.LINK))]",
@@ -517,5 +613,11 @@ FAULTS = [
         "local/server/pool.py",
         "            if lane not in self._pools:\n",
         '            lane = "all"\n            if lane not in self._pools:\n',
+    ),
+    Fault(
+        "an address of this machine gets a QR code",
+        "cli/handoff_cli/ui/qr_code.py",
+        "terminal.can_draw and not is_loopback(link) and",
+        "terminal.can_draw and",
     ),
 ]

@@ -41,6 +41,9 @@ def test_another_model_is_asked(agent: str, laptop: Home, user: ApiUser, model: 
         thread.shows(f"Model: {wanted}")
         thread.say("which one?")
         assert wanted in _asked(model, "which one?")
+    with runner(laptop, user, again=True):
+        thread.say("and now?")
+        assert wanted in _asked(model, "and now?")
 
 
 def test_a_budget_stops_claude_code_after_the_turn_that_passes_it(laptop: Home, user: ApiUser) -> None:

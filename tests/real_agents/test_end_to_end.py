@@ -51,9 +51,10 @@ def test_a_refused_command_leaves_no_file(agent: str, laptop: Home, user: ApiUse
     begun = begin_in_terminal(laptop, agent, "hello", *AUTOMATIC[agent])
     thread = Thread(user, f"{agent} asks")
     with runner(laptop, user):
-        _hand_over(laptop, agent, begun.native_id, thread.title)
+        session_id = _hand_over(laptop, agent, begun.native_id, thread.title)["session_id"]
         thread.say("run!: echo no > answer.txt")
         thread.press("No")
+        eventually(lambda: not user.session(session_id)["turn_running"], within=60)
         thread.say("still there?")
         thread.shows("still there?")
     assert not (laptop.project / "answer.txt").exists()

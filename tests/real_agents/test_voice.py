@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from shared.use_cases.runners import report_turn
 from tests.support.api_user import ApiUser
 from tests.support.fake_model.script import Answer, Call, Hold, Say, decide
 from tests.support.fake_model.server import FakeModel
@@ -60,6 +61,27 @@ def test_claude_code_gets_every_kind_of_answer(laptop: Home, user: ApiUser, mode
         thread.say("/skip 4")
         eventually(lambda: len(tool_results(model)) == 3, within=60)
         assert "did not answer" in tool_results(model)[2]
+
+        thread.say(ask(ONE))
+        thread.shows("5. The agent asks")
+        thread.answer("MariaDB, the old one")
+        eventually(lambda: len(tool_results(model)) == 4, within=60)
+        assert '"Which database?"="MariaDB, the old one"' in tool_results(model)[3]
+    assert not [call for call in model.calls if "MariaDB, the old one" in call.said], "the words were an answer only"
+
+
+def test_claude_code_goes_on_when_nobody_answers_in_time(
+    laptop: Home, user: ApiUser, model: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_turn, "OPEN_FOR", 1_000)
+    begun = begin_in_terminal(laptop, "claude-code", "hello")
+    thread = Thread(user, "claude-code waits in vain")
+    with runner(laptop, user):
+        hand_over(laptop, "claude-code", begun, thread.title)
+        thread.say(ask(ONE))
+        thread.shows("Not answered in time")
+        eventually(lambda: len(tool_results(model)) == 1, within=60)
+    assert "did not answer" in tool_results(model)[0]
 
 
 def test_an_answer_survives_a_runner_that_dies(laptop: Home, user: ApiUser, model: FakeModel) -> None:

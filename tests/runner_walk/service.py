@@ -22,6 +22,7 @@ class LocalService:
     """The calls of a runner process. One that was killed calls nothing any more."""
 
     accepts = frozenset({"orders"})
+    file_limit = 0
 
     def __init__(self, world: World, seed: random.Random, is_dead: Callable[[], bool]) -> None:
         self.world, self._random, self._is_dead = world, seed, is_dead
@@ -31,8 +32,11 @@ class LocalService:
     def _services(self) -> Services:
         return self.world.services
 
-    async def register(self, *, name: str, agents: list[dict[str, Any]], orders: Sequence[str] = ()) -> Answer:
-        body = RunnerBody.model_validate({"name": name, "protocol": 1, "agents": agents, "orders": list(orders)})
+    async def register(
+        self, *, name: str, agents: list[dict[str, Any]], orders: Sequence[str] = (), projects: Sequence[str] = ()
+    ) -> Answer:
+        more = {"orders": list(orders), "projects": list(projects)}
+        body = RunnerBody.model_validate({"name": name, "protocol": 1, "agents": agents, **more})
         return await self._call(lambda: runner_routes.put_runner(RUNNER, body, self._services, USER))
 
     async def turns(self, *, wait: int, warm: Sequence[str] = ()) -> Answer:

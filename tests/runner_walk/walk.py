@@ -34,6 +34,7 @@ from shared.use_cases.runners.claim_machine_turn import begin_turn, claim_machin
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import register_runner
 from shared.use_cases.runners.take_result import MachineResult, take_result
+from shared.use_cases.service_models import NO_CHOICE
 from shared.use_cases.sessions.save_session import save_session
 from tests.runner_walk.processes import MODELS, Kernel, NativeSessions, starter
 from tests.runner_walk.service import RUNNER, LocalService, set_time
@@ -48,7 +49,7 @@ LENGTH = 18.0
 """Seconds in which things happen."""
 REST = 1800.0
 """Seconds in which everything must be answered once nothing more happens."""
-ORDER_ENDS = ("Model: ", "The model of this service", AWAY.partition("{}")[0], *VOID_TEXTS.values())
+ORDER_ENDS = ("Model: ", "Claude Code ended", NO_CHOICE.format("model"), AWAY.format("laptop"), *VOID_TEXTS.values())
 """What a person may be told of an order."""
 _LIFE: ContextVar["Life | None"] = ContextVar("life", default=None)
 
@@ -232,9 +233,10 @@ class Walk:
         self._post(self.world.current(session_id).owner, f"/model {self.random.choice(MODELS)}")
 
     def _foreign(self, session_id: str) -> None:
-        """Somebody speaks in the terminal, beside a process that is idle."""
+        """Somebody speaks in the terminal, beside a process that is idle: the runner knows that a turn is over, too."""
         native_id = f"n-{session_id[2:]}"
-        if self.world.current(session_id).turn is None:
+        is_at_work = any(entry.session_id == session_id for entry in Journal(self.state).all())
+        if self.world.current(session_id).turn is None and not is_at_work:
             self.note("in the terminal", native_id)
             self.native.write(native_id, "user", "in the terminal")
             self.native.write(native_id, "assistant", "heard")
@@ -293,13 +295,17 @@ class Walk:
     def _told(self, session_id: str) -> list[str]:
         """The answers to `/model` in the session's thread."""
         said = self.world.platform.said(self.world.current(session_id).owner)
-        return [text for text in said if text.startswith(ORDER_ENDS)]
+        told = [text for text in said if text.startswith(ORDER_ENDS)]
+        # The same sentence alone is the reply of a turn.
+        return [text for text in told if not text.startswith("Claude Code") or text.endswith("Nothing was changed.")]
 
     def _heard(self, session_id: str, text: str) -> int:
         return sum(message["content"] == text for message in self.world.transcript(session_id))
 
     def _check(self) -> None:
         self._must(not self.kernel.broken, "; ".join(self.kernel.broken))
+        if self.life is not None and self.life.main.done():
+            self.life.main.result()  # the runner has ended by itself: why
         self._must(not self._missing(), f"not answered once: {self._missing()}")
         twice = [t for s, texts in self.said.items() for t in texts if self._heard(s, t) > 1]
         self._must(not twice, f"answered twice: {twice}")

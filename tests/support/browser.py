@@ -1,5 +1,6 @@
 """Chromium, driven over WebDriver's HTTP interface."""
 
+import base64
 import shutil
 import socket
 import subprocess
@@ -98,6 +99,10 @@ class Browser:
         """Keys to whatever has the focus, as from a keyboard."""
         strokes = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         self._call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]})
+
+    def picture(self) -> bytes:
+        """What the window shows, as PNG."""
+        return base64.b64decode(self._call("GET", "/screenshot"))
 
     def complaints(self) -> list[str]:
         """What the browser's console holds against the page."""

@@ -116,6 +116,10 @@ class FakeAgent:
             **({"_meta": {"steering": {"supported": True}}} if os.environ.get("FAKE_ACP_STEERS") else {}),
         }
 
+    async def session_new(self, params: Json) -> Json:
+        self._open({**params, "sessionId": str(uuid.uuid4())}, "new")
+        return {"sessionId": self._session, "modes": MODES, "configOptions": self._options()}
+
     async def session_resume(self, params: Json) -> Json:
         self._open(params, "resume")
         return {"modes": MODES, "configOptions": self._options()}
@@ -163,7 +167,14 @@ class FakeAgent:
         if self._is_stuck:
             raise Refused(-32603, "Internal error", {})
         _log("mode", params["modeId"])
+        if leaves := os.environ.pop("FAKE_ACP_LEAVES", ""):
+            name, _, stuck = leaves.partition(" ")
+            self._is_stuck = bool(stuck)
+            asyncio.get_running_loop().call_soon(self._update_mode, name)
         return {}
+
+    def _update_mode(self, mode: str) -> None:
+        self._update("current_mode_update", currentModeId=mode)
 
     async def session_cancel(self, _: Json) -> None:
         _log("cancel", "")
@@ -174,6 +185,9 @@ class FakeAgent:
         _log("prompt", text)
         for block in params["prompt"][1:]:
             _log("block", json.dumps(block, sort_keys=True))
+        if commands := os.environ.get("FAKE_ACP_COMMANDS"):
+            named = [{"name": name, "description": f"do {name}"} for name in commands.split()]
+            self._update("available_commands_update", availableCommands=named)
         if self._next == "ends":
             os._exit(3)
         self._cancelled.clear()
@@ -234,9 +248,11 @@ class FakeAgent:
             self._write("user", f"To your question “Which colour?”: {content['question_0']}")
         await self._answer("I went on.")
 
-    async def _do_plan(self, size: str) -> str | None:
-        """Ask to carry out a plan."""
+    async def _do_plan(self, size: str, said: str = "") -> str | None:
+        """Ask to carry out a plan; with `said` after the size, say it before and end the answer by itself, as Codex does."""
         plan = "# Plan\n" + "\n".join(f"- step {number}" for number in range(int(size)))
+        if said:
+            await self._say(plan)
         kinds = ("allow_once", "allow_always", "allow_always", "reject_once")
         options = [{"optionId": f"o{at}", "kind": kind, "name": f"Option {at}"} for at, kind in enumerate(kinds)]
         call = {"toolCallId": "c1", "title": "Approve Plan", "kind": "switch_mode", "rawInput": {"plan": plan}}
@@ -245,7 +261,7 @@ class FakeAgent:
         chosen = answer["outcome"].get("optionId", "cancelled")
         _log("chosen", chosen)
         if chosen == "o3":
-            return "cancelled"
+            return None if said else "cancelled"
         await self._answer("I begin.")
         return None
 
@@ -302,6 +318,12 @@ class FakeAgent:
             _log("ran", wanted["step"])
         await self._answer("That was it.")
         return None
+
+    async def _do_updates(self, path: str) -> None:
+        """Send the updates in this file, then answer."""
+        for update in json.loads(_read(path)):
+            self._update(update.pop("sessionUpdate"), **update)
+        await self._answer("That was it.")
 
     async def _do_mode(self, mode: str, how: str = "mode") -> str | None:
         """Change its mode by itself, and announce it in one of two ways; `stuck`: it cannot be set back."""
@@ -455,7 +477,12 @@ class FakeAgent:
             "type": role,
             "uuid": uuid.uuid4().hex,
             "parentUuid": _last_uuid(self._file),
-            "message": {"role": role, "content": content},
+            "cwd": str(self._directory),
+            "message": {
+                "role": role,
+                "content": content,
+                **({"stop_reason": "end_turn"} if role == "assistant" else {}),
+            },
         }
         with self._file.open("a") as file:
             file.write(json.dumps(record) + "\n")

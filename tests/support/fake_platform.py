@@ -81,6 +81,7 @@ class FakePlatform(Platform):
             caption_limit=CAPTION_LIMIT,
         )
         self.threads: dict[Place, Thread] = {}
+        self.closed: list[Place] = []
         self.posts: dict[Place, list[Post]] = defaultdict(list)
         self.next: dict[str, deque[Exception | Callable[[], None]]] = defaultdict(deque)
         self.accepts_before_failing = False
@@ -102,6 +103,9 @@ class FakePlatform(Platform):
         self.asked.append("find_thread")
         found = [place for place, thread in self.threads.items() if thread.key == key and place.home == home]
         return found[0] if found and (self.capabilities.key or self.capabilities.readback) else None
+
+    def close_thread(self, place: Place) -> None:
+        self._do("close_thread", lambda: self.closed.append(place))
 
     def send(self, place: Place, part: Part, *, key: str) -> str:
         return self._do("send", lambda: self._post(place, part, key))
@@ -244,7 +248,7 @@ class FakePlatforms:
     def has_threads(self, name: str) -> bool:
         if name != "chat":
             raise UnknownPlatform(name, self.known())
-        return True
+        return self._platform.capabilities.threads
 
     def is_chat_id(self, name: str, chat: str) -> bool:
         return name == "chat" and chat.isprintable()

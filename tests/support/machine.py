@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shared.domain.dials import DIALS
+from shared.domain.handoffs import Handoff
 from shared.domain.messages import Message
-from shared.domain.orders import Choice, Order
+from shared.domain.orders import BEGIN, BRING, DIFF, SESSIONS, Choice, Native, Order
 from shared.domain.progress import Summary
 from shared.domain.questions import Option
 from shared.domain.routes import Place
@@ -18,6 +19,7 @@ from shared.store.runners import TurnPointer
 from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.runners.claim_machine_turn import MachineClaim, begin_turn, claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
+from shared.use_cases.runners.move_by_order import Made, add_messages, make_session, request_by_order
 from shared.use_cases.runners.register import poll, register_runner
 from shared.use_cases.runners.report_turn import Asked, Report, ReportAnswer, report_turn
 from shared.use_cases.runners.take_order import OrderAnswer, OrderName, answer_order, take_order
@@ -36,14 +38,14 @@ MODELS = (Choice("opus", "Opus", "the large one"), Choice("haiku", "Haiku"))
 
 def post(world: World, place: Place, event_id: str, text: str, *, sender: str = "ada-there") -> None:
     """A message arrives at the webhook, and the place is looked at."""
-    body = f"{event_id}|{place.thread}|{text}|{sender}".encode()
+    body = f"{event_id}|{place.thread or ''}|{text}|{sender}".encode()
     receive_message(world.services, "chat", WebhookRequest(body, {"signature": "good"}))
     world.messages()
 
 
-def press(world: World, place: Place, button: str, *, sender: str = "ada-there") -> str:
+def press(world: World, place: Place, button: str, *, sender: str = "ada-there", event: str = "pressed") -> str:
     """A button is pressed; returns what the person is told."""
-    body = f"pressed|{place.thread}|{button}|m1|{sender}".encode()
+    body = f"{event}|{place.thread or ''}|{button}|m1|{sender}".encode()
     receive_message(world.services, "chat", WebhookRequest(body, {"signature": "good"}))
     told = world.platform.acknowledged[-1][1]
     world.messages()
@@ -68,7 +70,9 @@ class Machine:
     user: str = USER
     claimed: MachineClaim | None = None
     unattended: Sequence[str] = ()
-    orders: Sequence[str] = tuple(DIALS)
+    orders: Sequence[str] = (*DIALS, SESSIONS, BRING, BEGIN, DIFF)
+    projects: Sequence[str] = ()
+    agents: Sequence[str] = ("claude-code",)
     seq: int = field(default=0)
 
     def __post_init__(self) -> None:
@@ -80,7 +84,7 @@ class Machine:
 
     def register(self) -> None:
         """Also a sign of life."""
-        agents = {"claude-code": "2.1"}
+        agents = dict.fromkeys(self.agents, "2.1")
         register_runner(
             self.world.services,
             self.user,
@@ -91,6 +95,7 @@ class Machine:
             protocol=1,
             unattended=self.unattended,
             orders=self.orders,
+            projects=self.projects,
         )
 
     def session(self, session_id: str = "s-1") -> Session:
@@ -129,6 +134,23 @@ class Machine:
         self.answer_order(taken)
         self.world.messages()
         return taken
+
+    def list(self, *listed: Native, said: str = "") -> None:
+        """Take the order that lists sessions, and answer it."""
+        order = next(order for order in self.waiting() if order.kind == SESSIONS)
+        taken = self.take(order, self.world.services.new_id())
+        self.answer_order(taken, OrderAnswer("d-1", text=said, listed=listed))
+        self.world.messages()
+
+    def move(self, order: Order, made: Made, messages: Sequence[Message] = ()) -> Handoff | None:
+        """Do a taken order that ends with a handoff; None if another one has requested it."""
+        name = OrderName(self.user, self.id, order.id, order.fence)
+        services = self.world.services
+        if (session := make_session(services, name, made)) is None:
+            return None
+        if messages:
+            add_messages(services, name, after=session.message_count, messages=messages)
+        return request_by_order(services, name)
 
     def claim(self, claim_id: str = "c-1", *, previous_fence: int | None = None, turn_id: str = "") -> MachineClaim:
         """Claim a turn: the newest that is polled, or the one that was claimed before, or `turn_id`."""

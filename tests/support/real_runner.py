@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,6 +42,12 @@ class Thread:
     def say(self, text: str, **beside: Any) -> None:
         chat, thread = str(self._found["chat"]), str(self._found["id"])
         self.user.service.simulator.say(PLATFORM, chat, text, thread=thread, **beside)
+
+    def answer(self, text: str) -> None:
+        """Say something in the next second: platforms count in whole ones, and words before a question answer nothing."""
+        now = int(time.time())
+        eventually(lambda: int(time.time()) > now)
+        self.say(text)
 
     def shows(self, text: str) -> dict[str, Any]:
         """The first message of the bot that contains the text; waits for it."""

@@ -40,7 +40,7 @@ LIMIT = 840_000
 class FakeAgent:
     """Answers with the number of messages. `next` holds what the next turns do instead.
 
-    Cancelled before or during that, it raises AgentCancelled; `cancellations` holds what each turn was given, and
+    Cancelled before or during that, it raises AgentCancelled; `cancellations` and `models` hold what each turn was given, and
     `progress` what the last one was given.
     """
 
@@ -50,10 +50,12 @@ class FakeAgent:
         self.given: list[list[Message]] = []
         self.cancellations: list[Cancellation] = []
         self.progress: Listener | None = None
+        self.models: list[str | None] = []
 
     def reply(self, turn: TurnInput) -> str:
         self.cancellations.append(turn.cancellation)
         self.progress = turn.progress
+        self.models.append(turn.model)
         turn.cancellation.check()
         self.notes.append(turn.note)
         self.given.append(list(turn.messages))

@@ -10,9 +10,9 @@ from handoff_cli.arguments.account import SHELLS
 from handoff_cli.arguments.moving import FORMATS
 from handoff_cli.arguments.parts import DIRECTORY, FILE, PLATFORM, SESSION, add_connection
 
-__all__ = ["DIRECTORY", "FILE", "FORMATS", "GROUPS", "PLATFORM", "SESSION", "SHELLS", "parser"]
+__all__ = ["DIRECTORY", "EXIT_CODES", "FILE", "FORMATS", "GROUPS", "PLATFORM", "SESSION", "SHELLS", "parser"]
 
-_EXIT_CODES = """\
+EXIT_CODES = """\
 exit codes:
   0 success   1 failed or refused   2 wrong usage   3 still running after the time-out
   4 service not reachable   5 the service does not accept this runner   130 interrupted"""
@@ -26,7 +26,7 @@ GROUPS = {
     "look": ("sessions", "history", "export", "platforms", "homes", "doctor"),
     "people and access": ("link", "unlink", "invite", "login", "tokens", "config"),
     "run it": ("deploy", "destroy", "backup", "restore", "data"),
-    "agents and shell": ("install", "uninstall", "run", "runners", "mcp", "completion"),
+    "agents and shell": ("install", "uninstall", "run", "runners", "projects", "mcp", "completion"),
 }
 """Every command that people type, by subject, as `--help` lists them. A new user needs the first five."""
 
@@ -59,6 +59,7 @@ def parser(prog: str) -> Program:
         deployment.deploy,
         machine.data,
         machine.run,
+        machine.projects,
         account.tokens,
         account.config,
         inside.inside,
@@ -75,7 +76,7 @@ def _listing(prog: str, commands: Mapping[str, argparse.ArgumentParser]) -> argp
         prog=prog,
         usage="%(prog)s [options] COMMAND ...",
         description=_DESCRIPTION,
-        epilog=f"{prog} COMMAND --help explains a command.\n\n{_EXIT_CODES}",
+        epilog=f"{prog} COMMAND --help explains a command.\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,
     )

@@ -118,8 +118,9 @@ try it:
   handoff send telegram --from claude-code  # your Claude Code goes on in the thread
 
 what may run:
-  Only sessions that `handoff send --from` handed over from this machine. Each step that the
-  agent asks for is asked in the thread. The token needs the scope `run`.
+  Only sessions that `handoff send --from` handed over from this machine, or that you began or
+  brought from a chat in a directory that `handoff projects` lists. Each step that the agent asks
+  for is asked in the thread. The token needs the scope `run`.
 
 settings, in ~/.config/handoff/runner.toml:
   allow_always = true               # also offer buttons that allow a kind of step for good
@@ -153,3 +154,36 @@ def run(commands: Any) -> None:
     add_command(actions, "list", "List your runners.", "runners:runners")
     revoke = add_command(actions, "revoke", "Revoke a runner; it gets no more turns.", "runners:revoke")
     revoke.add_argument("id", metavar="ID", help="id of the runner, or the beginning of it")
+
+
+_PROJECTS = """\
+{}
+
+Chats may begin sessions of your own agents only in these directories, and bring sessions only
+from them, while `handoff run` runs here. The service learns the labels, never a path."""
+
+_PROJECTS_MORE = """\
+try it:
+  handoff projects add ~/work/shop     # then, in a chat: /new shop and your first words
+  handoff projects bring on            # then, in a chat: /sessions and /bring 1"""
+
+
+def projects(commands: Any) -> None:
+    text = "List the directories in which chats may begin sessions of your agents."
+    projects = _alone(commands, "projects", text, "projects:projects")
+    explain(projects, _PROJECTS, _PROJECTS_MORE)
+    actions = projects.add_subparsers(dest="action", metavar="ACTION")
+    _alone(actions, "list", "List them.", "projects:projects")
+    add = _alone(actions, "add", "Open a directory for sessions from a chat.", "projects:add")
+    add_argument(add, "dir", metavar="DIR", completes=DIRECTORY, help="the directory; sessions in it and below")
+    add.add_argument("--name", metavar="N", help="its label in chats (default: the name of the directory)")
+    remove = _alone(actions, "remove", "Close a directory again.", "projects:remove")
+    remove.add_argument("name", metavar="N", help="its label")
+    bring = _alone(
+        actions, "bring", "Let chats list and bring sessions of these directories, or not.", "projects:bring"
+    )
+    bring.add_argument("switch", choices=["on", "off"], help="off, if you never said")
+
+
+def _alone(commands: Any, name: str, text: str, run: str) -> argparse.ArgumentParser:
+    return add_command(commands, name, text, run, connects=False)

@@ -2,6 +2,7 @@
 
 from handoff_cli.api.client import Service
 from handoff_cli.api.transport import Json
+from handoff_cli.config.sources import is_loopback
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, StillRunning, UsageProblem
 from handoff_cli.ui.qr_code import show_code
@@ -28,7 +29,8 @@ def link(context: Context) -> int:
 def pair(context: Context, service: Service, platform: str, *, home: bool = False, no_wait: bool = False) -> int:
     """Show a code and wait until it is used."""
     made = service.create_link(platform, home=home)
-    context.terminal.say(f"Link your account on {platform}. On the phone or computer where you use it:")
+    where = "On this machine" if is_loopback(str(made.get("url"))) else "On the phone or computer where you use it"
+    context.terminal.say(f"Link your account on {platform}. {where}:")
     return _wait(context, service, made, no_wait=no_wait)
 
 

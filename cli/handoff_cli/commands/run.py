@@ -53,6 +53,7 @@ def _settings(context: Context) -> "Settings":
 def _start(context: Context) -> int:
     import asyncio  # noqa: PLC0415 - slow to import
 
+    from handoff_cli.inside.fence import fenced  # noqa: PLC0415 - see above
     from handoff_cli.runner.machine.files import state_directory  # noqa: PLC0415 - see above
     from handoff_cli.runner.machine.identity import identify  # noqa: PLC0415 - see above
     from handoff_cli.runner.machine.locks import runner_lock  # noqa: PLC0415 - see above
@@ -70,7 +71,9 @@ def _start(context: Context) -> int:
             context.terminal.say("Another runner of this machine is running. This one waits until it ends.")
             _wait_for(lock)
         identity = identify(state, context.args.name)
-        return asyncio.run(serve(context, configuration, identity, settings, agents, supervised=supervised))
+        return asyncio.run(
+            serve(context, configuration, identity, settings, agents, fence=fenced, supervised=supervised)
+        )
 
 
 def _wait_for(lock: "Lock") -> None:

@@ -1,6 +1,7 @@
 """`handoff run --install`: let the runner start with its user."""
 
 from handoff_cli.commands import user_service
+from handoff_cli.commands.projects import ask_to_bring
 from handoff_cli.config.file import config_path
 from handoff_cli.config.local_env import data_directory
 from handoff_cli.context import Context
@@ -20,6 +21,7 @@ def install(context: Context) -> int:
     say(f"{'Wrote' if installed.is_changed else 'Unchanged:'} {installed.path}")
     say("Keys of agents that are set only in this terminal are not seen by it; agents that are logged in work.")
     user_service.tell_commands(context, installed, remove_with=f"{context.prog} run --uninstall")
+    ask_to_bring(context)
     return 0
 
 

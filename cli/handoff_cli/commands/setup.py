@@ -2,6 +2,7 @@
 
 from handoff_cli.commands.link import pair
 from handoff_cli.commands.machine import of_this_machine
+from handoff_cli.commands.projects import ask_to_bring
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, UsageProblem
 from handoff_cli.server_program import MAINTAIN, SET_UP_STACK, ask_for_result, options, run
@@ -51,6 +52,13 @@ def _in_stack(context: Context) -> int:
 def _pair(context: Context) -> int:
     if context.args.no_link:
         return 0
+    done = _linked(context)
+    if done == 0:
+        ask_to_bring(context)
+    return done
+
+
+def _linked(context: Context) -> int:
     context.terminal.say("")
     with context.service() as service:
         accounts = next(

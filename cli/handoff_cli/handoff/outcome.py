@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from handoff_cli.api.transport import Json
+from handoff_cli.config.sources import is_loopback
 from handoff_cli.context import Context
 from handoff_cli.errors import HandoffFailed
 from handoff_cli.ui.qr_code import show_code
@@ -41,7 +42,8 @@ def show_success(context: Context, handoff: Json, *, compared: bool) -> None:
             "Shared: other people there that the service knows may talk to the agent. /share off there ends it."
         )
     if link := (handoff.get("thread") or {}).get("url"):
-        terminal.say(f"Continue here: {terminal.style(str(link), 'bold')}")
+        here = "   (a simulated chat: open it on this machine)" if is_loopback(str(link)) else ""
+        terminal.say(f"Continue here: {terminal.style(str(link), 'bold')}{here}")
         show_code(terminal, str(link))
     if handoff.get("resume_hint"):
         terminal.say(terminal.to_copy(str(handoff["resume_hint"])))

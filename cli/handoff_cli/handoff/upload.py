@@ -1,6 +1,7 @@
 """Upload a transcript, in pieces below the service's limit for a request."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 
 from handoff_cli.api.client import Service
 from handoff_cli.api.transport import Json
@@ -20,6 +21,12 @@ def upload(service: Service, session: Json, messages: list[Message], *, progress
         stored += len(piece)
         progress(stored)
     return {**session, **answer}
+
+
+def pieces(messages: Iterable[Message]) -> Iterator[list[Message]]:
+    """The messages in groups of that size."""
+    for piece in _pieces(list(messages)):
+        yield [json.loads(message) for message in piece]
 
 
 def _pieces(messages: list[Message]) -> Iterator[list[bytes]]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from handoff_cli.runner.acp.client import Audience, Nobody
@@ -55,6 +55,7 @@ class Agent:
         self._rest: Rest | None = None
         self._notes = [_DISTURBED] if was_disturbed else []
         self._programs: tuple[tuple[int, int], ...] = ()
+        self._began = not session.native_id
 
     @property
     def title(self) -> str:
@@ -123,6 +124,9 @@ class Agent:
         spec, connection = self.installed.spec, self._connection
         if spec.stays_open == "no" or connection is None or not connection.is_idle:
             return False
+        if self._began:
+            # Its lock has the name of the service's session, and the next process takes that of the agent's.
+            return False
         if self._rest is not None:
             # It was not prompted since, nor was it looked whether others have spoken.
             return True
@@ -185,6 +189,16 @@ class Agent:
         return "".join(f"\n\n({self.title} {note})" for note in notes)
 
     @property
+    def began(self) -> bool:
+        """Has the agent begun this session with this lock? Then the machine's list does not have its id yet."""
+        return self._began
+
+    @property
+    def commands(self) -> dict[str, str] | None:
+        """The commands that the agent itself has, with what they do; None if it did not tell."""
+        return self._connection.commands if self._connection else None
+
+    @property
     def steers(self) -> bool:
         """Whether words can be given to it while it answers a prompt."""
         return self._connection is not None and self._connection.steers
@@ -215,11 +229,13 @@ class Agent:
             raise AgentFailed(f"{spec.title} was not started, because {why}: it could run steps unasked.") from why
         except OSError as error:
             raise AgentFailed(f"{spec.title} cannot be started in {directory}: {error.strerror}.") from error
-        self._connection = Connection(spec, process, self.session.native_id)
+        # Each process begins it anew until a first answer is kept: before that the agent may have written nothing.
+        self._connection = Connection(spec, process, "" if self._began else self.session.native_id)
         process.note(self._lock, self.session)
         accepts = self._runner.service.accepts
         server = server_for(self.session.session_id, self._runner.state) if self._sends else None
-        await self._connection.open(directory, choices="choices" in accepts, server=server)
+        native_id = await self._connection.open(directory, choices="choices" in accepts, server=server)
+        self.session = replace(self.session, native_id=native_id)
 
     @property
     def _sends(self) -> bool:

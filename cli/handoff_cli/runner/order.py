@@ -1,4 +1,4 @@
-"""One order: what the user asks of this machine outside a turn. Taken, done with the session's agent, answered."""
+"""One order: what the user asks of this machine outside a turn. Taken, done, answered."""
 
 import asyncio
 import hashlib
@@ -14,10 +14,11 @@ from handoff_cli.runner.agent import Agent
 from handoff_cli.runner.runner import Runner
 from handoff_cli.runner.wire.verdicts import Answer, Verdict
 
-KINDS = tuple(DIALS)
 _TRIES = 8
 
 Json = dict[str, Any]
+Do = Callable[[Json], Awaitable[Json | None]]
+"""Does what a taken order says; returns the answer, None if the order is done without one."""
 
 
 class Order:
@@ -25,47 +26,33 @@ class Order:
 
     def __init__(self, runner: Runner, order_id: str) -> None:
         self._runner, self._id = runner, order_id
+        self._claim = {"claim_id": uuid.uuid4().hex}
 
-    async def run(self, agent: Agent) -> None:
-        """Take it, do it with this agent and answer. Never raises for what the service or the agent do."""
-        claim = {"claim_id": uuid.uuid4().hex}
-        taken = await self._repeat("take", lambda: self._runner.service.take_order(self._id, claim))
+    async def run(self, do: Do, *, beside: Agent | None = None) -> bool:
+        """Take it, do it and answer. Never raises for what the service or the agent do.
+
+        `beside`: the agent of a turn at work, which may end it meanwhile. False then: it needs another agent.
+        """
+        taken = await self._repeat("take", lambda: self._runner.service.take_order(self._id, self._claim))
         if taken.verdict is not Verdict.GO_ON:
-            return
+            return True
+        if beside is not None and not beside.is_open:
+            return False
         fence, lease = taken.body["fence"], float(taken.body["lease_seconds"])
         renewing = asyncio.create_task(self._renew(fence, lease))
         try:
             async with asyncio.timeout(float(taken.body["ends_in"])):
-                body = await self._do(agent, str(taken.body["kind"]), str(taken.body["argument"]))
+                body = await do({**taken.body, "order_id": self._id})
         except TimeoutError:
-            return
+            return True
         finally:
             renewing.cancel()
+        if body is None:
+            return True
         said = {**body, "fence": fence}
         said["digest"] = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         await self._repeat("answer", lambda: self._runner.service.answer_order(self._id, said))
-
-    async def _do(self, agent: Agent, kind: str, argument: str) -> Json:
-        try:
-            if not agent.is_open:
-                await agent.open(lambda _: None)
-            return await self._dial(agent, kind, argument)
-        except AgentFailed as problem:
-            return {"outcome": "refused", "text": str(problem)}
-
-    async def _dial(self, agent: Agent, kind: str, argument: str) -> Json:
-        dial = agent.dial(kind) if kind in DIALS else None
-        if dial is None:
-            return {"outcome": "refused", "text": f"{agent.title} has no {kind} to choose here."}
-        if not argument:
-            return {"outcome": "done", **dial.body()}
-        value = dial.named(argument)
-        if value is None:
-            return {"outcome": "refused", "text": f"{agent.title} offers no such {kind}.", **dial.body()}
-        now: Dial | None = await agent.choose(kind, value)
-        if now is None or now.current != value:
-            return {"outcome": "refused", "text": f"{agent.title} did not take it.", **(now or dial).body()}
-        return {"outcome": "done", **now.body()}
+        return True
 
     async def _renew(self, fence: int, lease: float) -> None:
         while True:
@@ -74,12 +61,50 @@ class Order:
                 await self._runner.service.renew_order(self._id, {"fence": fence})
 
     async def _repeat(self, what: str, call: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Until the service answers, but not for long: an order that nobody answers is void soon."""
-        answer = Answer(0)
-        for failures in range(1, _TRIES + 1):
-            answer = await call()
-            self._runner.report.log(f"order_{what}", order=self._id, status=answer.status, code=answer.noted)
-            if answer.verdict is not Verdict.RETRY:
-                break
-            await self._runner.back_off(failures, answer)
-        return answer
+        return await repeated(self._runner, what, self._id, call)
+
+
+async def repeated(runner: Runner, what: str, order_id: str, call: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Until the service answers, but not for long: an order that nobody answers is void soon."""
+    answer = Answer(0)
+    for failures in range(1, _TRIES + 1):
+        answer = await call()
+        runner.report.log(f"order_{what}", order=order_id, status=answer.status, code=answer.noted)
+        if answer.verdict is not Verdict.RETRY:
+            break
+        await runner.back_off(failures, answer)
+    return answer
+
+
+def refused(text: str) -> Json:
+    """The answer to an order that is not done, with what the person is told."""
+    return {"outcome": "refused", "text": text}
+
+
+def set_dial(agent: Agent) -> Do:
+    """Show or set an option of the agent."""
+
+    async def do(taken: Json) -> Json:
+        try:
+            if not agent.is_open:
+                await agent.open(lambda _: None)
+            return await _dial(agent, str(taken["kind"]), str(taken["argument"]))
+        except AgentFailed as problem:
+            return refused(f"{problem} Nothing was changed.")
+
+    return do
+
+
+async def _dial(agent: Agent, kind: str, argument: str) -> Json:
+    dial = agent.dial(kind) if kind in DIALS else None
+    if dial is None:
+        return refused(f"{agent.title} has no {kind} to choose here.")
+    if not argument:
+        return {"outcome": "done", **dial.body()}
+    value = dial.named(argument)
+    if value is None:
+        return {**refused(f"{agent.title} offers no such {kind}."), **dial.body()}
+    now: Dial | None = await agent.choose(kind, value)
+    if now is None or now.current != value:
+        return {**refused(f"{agent.title} did not take it."), **(now or dial).body()}
+    return {"outcome": "done", **now.body()}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from handoff_cli.runner.acp.record import Record
+from handoff_cli.runner.questions.plan import KEEP_PLANNING, Plan
 
 MAY_HAVE_FINISHED = "One step may have finished."
 _STOPS = {
@@ -25,10 +26,11 @@ class Outcome:
     reply: str
 
 
-def answered(record: Record, stop_reason: str, *, refused_plan: str = "") -> Outcome:
-    """The agent ended its answer. Some end it when their plan is not approved: `refused_plan` says what to do then."""
-    if refused_plan and stop_reason == "cancelled":
-        return Outcome("done", "\n\n".join(filter(None, (record.reply, refused_plan))))
+def answered(record: Record, stop_reason: str, *, refused: Plan | None = None) -> Outcome:
+    """The agent ended its answer. Some end it when their plan is `refused`; some have said the plan, which was shown."""
+    if refused is not None:
+        said = "" if record.reply == refused.text.strip() else record.reply
+        return Outcome("done", "\n\n".join(filter(None, (said, KEEP_PLANNING))))
     if not record.reply:
         return Outcome("done", _SILENT.get(stop_reason) or _STOPS.get(stop_reason, _SILENT["end_turn"]))
     note = _STOPS.get(stop_reason)

@@ -10,11 +10,12 @@ from handoff_cli.errors import CliError, NotAccepted
 from handoff_cli.runner.agent import Agent
 from handoff_cli.runner.agents.spec import Installed
 from handoff_cli.runner.channel import Channel
+from handoff_cli.runner.errands import DIFF, KINDS, Errands
 from handoff_cli.runner.machine.identity import SAFE_ID
 from handoff_cli.runner.machine.journal import Entry
 from handoff_cli.runner.machine.locks import session_lock, session_locks
 from handoff_cli.runner.machine.sessions import HandedOver
-from handoff_cli.runner.order import KINDS, Order
+from handoff_cli.runner.order import Order, set_dial
 from handoff_cli.runner.runner import Runner
 from handoff_cli.runner.turn import Turn, new_entry
 from handoff_cli.runner.warm import Warm
@@ -28,7 +29,7 @@ _NO_ANSWER = "no-answer"
 STDIN = 0
 
 Key = tuple[str, str] | str
-"""A native session whose agent may run; or a turn whose result is all that is left of it."""
+"""A native session whose agent may run; a turn whose result is all that is left of it; or a session's orders."""
 
 
 class Program:
@@ -44,6 +45,8 @@ class Program:
         self._at_work: dict[Key, asyncio.Task[Any]] = {}
         self._working: dict[Key, Agent] = {}
         self._warm = Warm(runner)
+        self._errands = Errands(runner, list(self._agents))
+        self._told_projects: list[str] = []
         self._channel = Channel(runner.state, {"release": self._release, "send": runner.live.send})
         self._answered = asyncio.Event()
         self._refused: set[str] = set()
@@ -84,11 +87,14 @@ class Program:
         agents = [_described(agent) for agent in self._agents.values()]
         failures = 0
         while not self._halt.stopping.is_set():
-            answer = await self._runner.service.register(name=self._runner.identity.name, agents=agents, orders=KINDS)
+            labels = await asyncio.to_thread(lambda: self._errands.labels)
+            name = self._runner.identity.name
+            answer = await self._runner.service.register(name=name, agents=agents, orders=KINDS, projects=labels)
             self._runner.report.log("register", status=answer.status, code=answer.noted)
             if answer.verdict is Verdict.GO_ON:
                 self._answers()
                 self._user = answer.body.get("user", "")
+                self._told_projects = labels
                 return
             if answer.verdict is not Verdict.RETRY or answer.status == 404:
                 raise _not_registered(answer)
@@ -102,6 +108,8 @@ class Program:
         while self._halt.claiming:
             wait = 0 if self._once else WAIT_SECONDS
             began = self._runner.clock.now()
+            if await asyncio.to_thread(lambda: self._errands.labels) != self._told_projects:
+                await self._register()
             answer = await self._turns(wait)
             if answer is None:
                 continue
@@ -152,23 +160,49 @@ class Program:
     def _obey(self, hint: dict[str, str]) -> None:
         """Begin with an order, if its session is of this machine and not waiting for another process here."""
         order_id, session_id = hint["order_id"], hint.get("session_id") or ""
-        session = self._runner.sessions.find(session_id) if SAFE_ID.fullmatch(order_id) else None
-        known = session and (session.agent, session.native_id, session.url)
-        if session is None or known != (hint.get("agent"), hint.get("native_id"), self._runner.url):
+        if not SAFE_ID.fullmatch(order_id) or order_id in self._at_work:
+            return
+        if not session_id:
+            self._begin(order_id, self._errand(order_id))
+            return
+        session = self._runner.sessions.find(session_id)
+        if session is None or not session.is_named(hint.get("agent"), hint.get("native_id"), self._runner.url):
             self._runner.report.once(session_id, "Ignored an order for a session that this machine did not hand over.")
             return
-        installed, order = self._agents.get(session.agent), Order(self._runner, order_id)
-        if installed is None or order_id in self._at_work:
+        if hint.get("kind") == DIFF:
+            self._begin(order_id, self._errand(order_id))
+            return
+        installed, order, key = self._agents.get(session.agent), Order(self._runner, order_id), f"orders {session_id}"
+        if installed is None or key in self._at_work:
+            # One after the other: the last word of the user counts.
             return
         if agent := self._working.get(_key(session)):
             if agent.is_open:
-                self._begin(order_id, order.run(agent))
+                self._begin(key, self._beside_turn(session, installed, order, agent))
         elif _key(session) not in self._at_work:
             self._begin(_key(session), self._locked(session, installed, lambda agent: self._obeyed(order, agent)))
 
+    async def _beside_turn(self, session: HandedOver, installed: Installed, order: Order, agent: Agent) -> None:
+        """Obey with the agent of a turn at work; if it ends with its turn meanwhile, with another one."""
+        if not await order.run(set_dial(agent), beside=agent):
+            while turn := self._at_work.get(_key(session)):
+                await asyncio.wait({turn})
+            work = self._locked(session, installed, lambda agent: self._obeyed(order, agent))
+            await asyncio.wait({self._begin(_key(session), work)})
+        # More of them may follow.
+        self._answered.set()
+
+    async def _errand(self, order_id: str) -> None:
+        """An order that needs no agent. A turn may wait for it."""
+        try:
+            await Order(self._runner, order_id).run(self._errands.do)
+        except Exception as error:  # noqa: BLE001 - one order must not end the runner; it is taken again, or void
+            self._runner.report.log("order_failed", order=order_id, kind=type(error).__name__)
+        self._answered.set()
+
     async def _obeyed(self, order: Order, agent: Agent) -> None:
         try:
-            await order.run(agent)
+            await order.run(set_dial(agent))
         except asyncio.CancelledError:
             await agent.end(patience=0)
             raise
@@ -181,10 +215,9 @@ class Program:
         """Begin a turn, if it is for this machine; False if it will never be taken here."""
         turn_id, session_id = hint["turn_id"], hint["session_id"]
         session = self._runner.sessions.find(session_id) if SAFE_ID.fullmatch(turn_id) else None
-        known = session and (session.agent, session.native_id, session.url)
         if turn_id in self._refused or self._is_just_done(turn_id):
             return False
-        if session is None or known != (hint["agent"], hint["native_id"], self._runner.url):
+        if session is None or not session.is_named(hint["agent"], hint["native_id"], self._runner.url):
             self._runner.report.once(session_id, "Ignored a turn of a session that this machine did not hand over.")
             self._runner.report.log("ignored", turn=turn_id if SAFE_ID.fullmatch(turn_id) else "?")
             return False
@@ -236,9 +269,10 @@ class Program:
         else:
             self._runner.journal.drop(entry.turn_id)
 
-    def _begin(self, key: Key, work: Coroutine[Any, Any, object]) -> None:
+    def _begin(self, key: Key, work: Coroutine[Any, Any, object]) -> "asyncio.Task[Any]":
         self._at_work[key] = task = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._at_work.pop(key, None))
+        return task
 
     async def _run(self, entry: Entry, agent: Agent | None) -> None:
         key = _key(agent.session) if agent else entry.turn_id
@@ -274,7 +308,7 @@ class Program:
         self, session: HandedOver, installed: Installed, work: Callable[[Agent], Awaitable[None]]
     ) -> bool:
         """Do some work with the session's agent: the one at rest, or a new one. False if another process has the session."""
-        key = (session.agent, session.native_id)
+        key = session.key
         if agent := await self._warm.take(key):
             await work(agent)
             return True
@@ -358,7 +392,7 @@ async def _cancelled(*tasks: "asyncio.Future[Any]") -> None:
 
 
 def _key(session: HandedOver) -> Key:
-    return session.agent, session.native_id
+    return session.key
 
 
 def _described(agent: Installed) -> dict[str, Any]:

@@ -65,8 +65,12 @@ def note_of(answer: Word) -> str:
 
 
 def already_given(words: Sequence[Word], said: Sequence[str]) -> list[bool]:
-    """Which words are in what the user said last in the native session: each as one paragraph or more, in order."""
-    last = [f"\n\n{text.strip()}\n\n" for text in said[-len(words) :]] if words else []
+    """Which words are in what the user said last in the native session: each as one paragraph or more, in order.
+
+    A request to go on holds no words, so it pushes none out of sight: an agent may be interrupted more than once.
+    """
+    spoken = [text for text in said if not text.rstrip().endswith(GO_ON)]
+    last = [f"\n\n{text.strip()}\n\n" for text in spoken[-len(words) :]] if words else []
     found: list[bool] = []
     at = 0
     for word in words:

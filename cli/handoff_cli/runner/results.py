@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handoff_cli.readers.fitting import fit
@@ -29,6 +29,7 @@ def result_body(
     summary: dict[str, int],
     usage: dict[str, float] | None = None,
     answered: Sequence[int] = (),
+    commands: Mapping[str, str] | None = None,
 ) -> Body:
     """A body within the service's limit of 1 MiB."""
     body: Body = {
@@ -41,6 +42,7 @@ def result_body(
         "summary": summary,
         **({"usage": usage} if usage else {}),
         **({"answered": list(answered)} if answered else {}),
+        **({} if commands is None else {"commands": [{"name": one, "description": commands[one]} for one in commands]}),
     }
     return _fitting(_with_digest(body))
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -14,7 +15,7 @@ from handoff_cli.runner.machine.identity import Identity
 from handoff_cli.runner.machine.journal import Entry, Journal
 from handoff_cli.runner.machine.locks import Lock
 from handoff_cli.runner.machine.orphans import end_orphan
-from handoff_cli.runner.machine.sessions import Sessions
+from handoff_cli.runner.machine.sessions import HandedOver, Sessions
 from handoff_cli.runner.outgoing.live import LiveTurns
 from handoff_cli.runner.report import Report
 from handoff_cli.runner.settings import Settings
@@ -67,6 +68,16 @@ class Start(Protocol):
     ) -> AgentProcess: ...
 
 
+Fence = Callable[[Mapping[str, str], HandedOver], AbstractContextManager[Callable[[int], None]]]
+"""Keeps prompts in the terminal from a session that is brought; what it yields is called once that has left."""
+
+
+@contextmanager
+def no_fence(_: Mapping[str, str], __: HandedOver) -> Iterator[Callable[[int], None]]:
+    """For agents without hooks."""
+    yield lambda _: None
+
+
 @dataclass(frozen=True)
 class Runner:
     """What one runner works with."""
@@ -86,6 +97,7 @@ class Runner:
     wall_clock: Callable[[], float] = time.time
     start: Start = AgentProcess.start
     end_orphan: Callable[[Lock, float], bool] = end_orphan
+    fence: Fence = no_fence
 
     async def until_answered(self, what: str, entry: Entry, call: Callable[[], Awaitable[Answer]]) -> Answer:
         """Repeat a call of a turn until the service answers it."""

@@ -10,7 +10,7 @@ from handoff_cli.runner.machine.journal import Journal
 from handoff_cli.runner.machine.sessions import Sessions
 from handoff_cli.runner.program import Program
 from handoff_cli.runner.report import Report, open_log
-from handoff_cli.runner.runner import Runner
+from handoff_cli.runner.runner import Fence, Runner
 from handoff_cli.runner.settings import Settings
 from handoff_cli.runner.wire.service import RunnerService
 
@@ -26,6 +26,7 @@ async def serve(
     settings: Settings,
     agents: list[Installed],
     *,
+    fence: Fence,
     supervised: bool = False,
 ) -> int:
     """Run until the user stops it, or until stdin ends if it is `supervised`. The caller holds the runner's lock.
@@ -55,6 +56,7 @@ async def serve(
             settings=settings,
             environ=context.environ,
             report=report,
+            fence=fence,
             clock=Clock(cancel=_SUPERVISED_CANCEL, stop=_SUPERVISED_STOP) if supervised else Clock(),
         )
         return await Program(runner, agents, once=bool(context.args.once), supervised=supervised).run()

@@ -129,6 +129,9 @@ class Turn:
         work = Work(self._runner, agent, state.entry, state.claim, lease=state.lease)
         end = await work.run()
         if isinstance(end, Outcome):
+            if agent.began and end.outcome == "done" and agent.session.native_id:
+                # Before the service learns the agent's id of it: from then on it is asked for by that.
+                self._runner.sessions.add(agent.session)
             return Delivering(self._runner.journal.spool(state.entry, work.result(end)), work)
         await agent.end()
         if end is None:

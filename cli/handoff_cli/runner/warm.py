@@ -45,7 +45,7 @@ class Warm:
 
     async def keep(self, agent: Agent) -> None:
         """Its turn is over: leave it open, or end it. The oldest one ends where there are too many."""
-        settings, key = self._runner.settings, (agent.session.agent, agent.session.native_id)
+        settings, key = self._runner.settings, agent.session.key
         is_wanted = settings.warm > 0 and settings.warm_sessions > 0 and self._runner.halt.claiming
         if not is_wanted or key in self._forbidden or not agent.rest():
             await agent.end()

@@ -50,8 +50,10 @@ def wait_for_agent(context: Context, session_id: str) -> WayBack | None:
     spec = TABLE.get(session.agent) if session else None
     if session is None or spec is None or not spec.native:
         return None
-    lock = let_go(state, session.agent, session.native_id)
+    lock = let_go(state, *session.key)
     free = _wait(context, lock.is_free, spec.title)
+    if not session.native_id:
+        return None
     command, typed = spec.native_command(session.native_id), spec.in_terminal.replace("{id}", session.native_id)
     return WayBack(spec.title, command, session.directory, typed, free)
 

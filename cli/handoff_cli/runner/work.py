@@ -18,15 +18,16 @@ from handoff_cli.runner.machine.journal import Entry
 from handoff_cli.runner.opening import opening
 from handoff_cli.runner.outcome import MAY_HAVE_FINISHED, Outcome, answered, confirmed, failed, stopped
 from handoff_cli.runner.outgoing.tool import is_own
-from handoff_cli.runner.prompts import said_by_user
+from handoff_cli.runner.prompts import already_given, said_by_user
 from handoff_cli.runner.questions.choice import Form
 from handoff_cli.runner.questions.permission import Option, Permission
-from handoff_cli.runner.questions.plan import KEEP_PLANNING, plan_of
+from handoff_cli.runner.questions.plan import Plan, plan_of
 from handoff_cli.runner.questions.shown import shown
 from handoff_cli.runner.results import result_body
 from handoff_cli.runner.runner import Runner
 from handoff_cli.runner.sending import Sending
 from handoff_cli.runner.wire.verdicts import Answer
+from handoff_cli.runner.working_tree import WorkingTree
 
 _CONFIRM_SECONDS = 30.0
 _FINISH_SHARE = 0.3
@@ -53,15 +54,22 @@ class Work:
         self._files = Files(runner.service, state_directory(runner.environ), entry.session_id)
         self._unheard = [answer["id"] for answer in claim.get("answers") or ()]
         """Earlier answers in the first prompt: the agent has them once it does anything."""
-        self._doubtful: set[str] = set()
-        """Words that may have reached the agent: it did not say."""
-        self._refused_plan = ""
+        self._doubtful: dict[str, Json] = {}
+        """Words that may have reached the agent: it did not say, or has not answered."""
+        self._refused: Plan | None = None
 
     async def run(self) -> Outcome | Answer | None:
         """An outcome; the answer with which the service ended the turn; None if the next runner goes on with it.
 
         In all cases but an outcome of its own the agent may still be at work.
         """
+        end = await self._until_over()
+        if isinstance(end, Outcome):
+            # What it has heard must not be said to it again, also where it did not answer.
+            self._given += [name for name, word in self._doubtful.items() if await self._is_said(word["text"])]
+        return end
+
+    async def _until_over(self) -> Outcome | Answer | None:
         self._runner.report.say(
             f"{self._name}: {self._agent.title} is at work ({self._claim.get('platform') or 'chat'})"
         )
@@ -101,9 +109,10 @@ class Work:
             messages=record.messages(reply),
             given=[*self._given, *self._choices.rows],
             answered=self._choices.answered,
-            native_id=self._agent.session.native_id,
+            native_id="" if self._agent.began and outcome.outcome == "failed" else self._agent.session.native_id,
             summary={"steps": record.steps, "files": record.files, "seconds": self._exchange.seconds},
             usage=record.usage if "usage" in self._runner.service.accepts else None,
+            commands=self._agent.commands if "commands" in self._runner.service.accepts else None,
         )
 
     def tell_answered(self) -> None:
@@ -130,7 +139,7 @@ class Work:
             if plan.whole and (file := await self._sending.keep_text("plan.md", plan.whole)):
                 plan = plan.with_file(file)
             approved: str | None = await self._exchange.ask(plan)
-            self._refused_plan = "" if approved == plan.options.get("allow_once") else KEEP_PLANNING
+            self._refused = None if approved == plan.options.get("allow_once") else plan
             return approved
         seen = shown(request, titles_are_commands=self._agent.installed.spec.titles_are_commands)
         if seen is None:
@@ -155,8 +164,9 @@ class Work:
             await self._open()
             stop = await self._begin()
             while word := self._exchange.next_steered():
-                has_it = word["id"] in self._doubtful and await self._is_said(word["text"])
-                stop = stop if has_it else await self._prompt(word["text"], [word])
+                if word["id"] not in self._doubtful or not await self._is_said(word["text"]):
+                    self._doubtful[word["id"]] = word
+                    stop = await self._prompt(word["text"], [word])
                 self._reached(word)
         except AgentFailed as problem:
             self._runner.report.log("agent_failed", turn=self._entry.turn_id, kind=type(problem).__name__)
@@ -164,7 +174,7 @@ class Work:
         finally:
             self._choices.end()
         await self._choices.look_what_was_taken(self._said)
-        return answered(self._record, stop, refused_plan=self._refused_plan)
+        return answered(self._record, stop, refused=self._refused)
 
     async def _begin(self) -> str:
         session = self._agent.session
@@ -178,8 +188,19 @@ class Work:
             return await self._prompt(again, self._claim["words"])
 
     async def _open(self) -> None:
-        await self._agent.open(self._exchange.notice)
+        noted = asyncio.create_task(asyncio.to_thread(self._note_files))
+        try:
+            await self._agent.open(self._exchange.notice)
+        finally:
+            await noted
         await self._agent.apply(self._claim.get("dials") or {})
+
+    def _note_files(self) -> None:
+        """How the files are as the session comes, before the agent is prompted: `/diff` compares with that."""
+        session = self._agent.session
+        tree = WorkingTree(self._runner.state, session.session_id, Path(session.directory))
+        if self._claim.get("kind") == "kickoff" or not tree.has_base:
+            tree.note(self._entry.turn_id)
 
     async def _prompt(self, text: str, words: Sequence[Json]) -> str:
         """Prompt the agent with the files of those words that are in the text, and give it what the user says meanwhile."""
@@ -211,17 +232,18 @@ class Work:
             self._reached(word, amid=True)
             return True
         if is_injected is None:
-            self._doubtful.add(word["id"])
+            self._doubtful[word["id"]] = word
         self._exchange.put_back(word)
         return False
 
     def _reached(self, word: Json, *, amid: bool = False) -> None:
+        self._doubtful.pop(word["id"], None)
         self._given.append(word["id"])
         self._exchange.reached(word["id"], amid=amid)
 
     async def _is_said(self, text: str) -> bool:
-        """Whether words stand in the agent's own session."""
-        return any(text.strip() in said for said in await self._said() or ())
+        """Whether these are the last words in the agent's own session."""
+        return already_given([{"text": text}], await self._said() or []) == [True]
 
     async def _said(self) -> list[str] | None:
         session = self._agent.session

@@ -2,6 +2,7 @@
 
 import shutil
 
+from handoff_cli.config.sources import is_loopback
 from handoff_cli.ui.terminal import Terminal
 
 _BLOCKS = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
@@ -11,8 +12,8 @@ _PAPER, _PLAIN = "\x1b[30;107m", "\x1b[0m"
 
 
 def show_code(terminal: Terminal, link: str) -> None:
-    """Draw the code if it fits and the terminal can show blocks."""
-    if terminal.can_draw and (lines := code(link, shutil.get_terminal_size())):
+    """Draw the code if it fits, the terminal can show blocks, and a phone could open the link."""
+    if terminal.can_draw and not is_loopback(link) and (lines := code(link, shutil.get_terminal_size())):
         paper, plain = (_PAPER, _PLAIN) if terminal.colour else ("", "")
         terminal.block("".join(f"{paper}{line}{plain}\n" for line in lines))
 

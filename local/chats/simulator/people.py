@@ -28,7 +28,7 @@ class Person:
 
 def people_on(ids: Mapping[str, str]) -> tuple[Person, ...]:
     """The people of a platform, from the ids that it gives them."""
-    return tuple(Person(key, ids[key], *_NAMES[key]) for key in _NAMES if key in ids)
+    return tuple(Person(key, identity, *_NAMES.get(key, (key.title(), "", key))) for key, identity in ids.items())
 
 
 def names() -> dict[str, str]:

@@ -11,6 +11,7 @@ MONTH_MINUTES = 43_200
 # Counted by tests/contracts/store/test_cost.py, which compares with these.
 HANDOFF_WRITE_UNITS = 42
 HANDOFF_READS = 11
+MESSAGE_WRITE_UNITS = 24
 IDLE_SWEEP_QUERIES = 8
 # Estimates: how often Lambda polls an empty queue, DynamoDB calls KMS, and how long the functions of a handoff run.
 POLLS_A_MINUTE = 15

@@ -1,6 +1,6 @@
 """Tables, queues, files, secrets and code that outlive a stack: deleted only where a mark shows that they are its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -116,23 +116,25 @@ class LeftBehind:
         for name, delete in deletions:
             try:
                 delete()
+            except _Unmarked:
+                failed.append(f"{name} (it does not carry the mark any more)")
             except ClientError as error:
                 if code_of(error) not in _GONE:
                     failed.append(f"{name} ({error})")
         return [*failed, *self._delete_code(left.code)]
 
     def _delete_table(self, table: str, made_by: str) -> None:
-        if (self._tags_of_table(table) or {}).get(_MADE_BY) == made_by:
+        if _has_mark(self._tags_of_table(table), made_by):
             self.account.dynamodb.delete_table(TableName=table)
 
     def _delete_queue(self, queue: str, made_by: str) -> None:
-        if (self._tags_of_queue(queue) or {}).get(_MADE_BY) == made_by:
+        if _has_mark(self._tags_of_queue(queue), made_by):
             self.account.sqs.delete_queue(QueueUrl=queue)
 
     def _delete_bucket(self, bucket: str, made_by: str) -> None:
         """With all that is in it. A function that still runs may add a file: then a repeated run deletes it."""
         s3, owned = self.account.s3, {"Bucket": bucket, "ExpectedBucketOwner": self.account.number}
-        if (self._tags_of_bucket(bucket) or {}).get(_MADE_BY) != made_by:
+        if not _has_mark(self._tags_of_bucket(bucket), made_by):
             return
         while keys := s3.list_objects_v2(**owned).get("Contents", []):
             s3.delete_objects(**owned, Delete={"Objects": [{"Key": one["Key"]} for one in keys], "Quiet": True})
@@ -268,3 +270,16 @@ class LeftBehind:
             if code_of(error) in _GONE:
                 return None
             raise
+
+
+class _Unmarked(Exception):
+    """It was marked when it was listed."""
+
+
+def _has_mark(tags: Mapping[str, str] | None, made_by: str) -> bool:
+    """False if it is gone. Raises _Unmarked."""
+    if tags is None:
+        return False
+    if tags.get(_MADE_BY) != made_by:
+        raise _Unmarked
+    return True

@@ -63,5 +63,5 @@ def _settings(directory: DataDirectory, process: str | None) -> Iterator[Finding
     state = read_state(directory.state, process) if process else {}
     agent = state.get("agent") or settings.get("HANDOFF_AGENT") or "rehearsal"
     if agent == "rehearsal":
-        detail = "Only the rehearsal agent is set up, which thinks about nothing: see docs/agents.md."
+        detail = "Only the rehearsal agent is set up, which has no model. `handoff up --help` shows how to name one."
         yield Finding("agent", ok=None, detail=detail, fix=f"set HANDOFF_AGENT: {edit}")

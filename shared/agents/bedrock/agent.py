@@ -28,12 +28,13 @@ class BedrockAgent(ServerAgent):
 
     def asking(self, turn: TurnInput) -> Callable[[Conversation], str]:
         """The model streams its answer if there is progress to show."""
-        if not self._settings.agent_model:
+        model = turn.model or self._settings.agent_model
+        if not model:
             raise AgentFailed(NO_MODEL)
 
         def ask(given: Conversation) -> str:
             pictures = pictures_of(given, turn, sees=self._settings.agent_sees)
-            request = {"modelId": self._settings.agent_model, **to_converse(given, pictures)}
+            request = {"modelId": model, **to_converse(given, pictures)}
             try:
                 return read_answer(self._ask(request, turn))
             except ConverseFailed as error:

@@ -31,7 +31,7 @@ class OpenAIAgent(ServerAgent):
 
     def asking(self, turn: TurnInput) -> Callable[[Conversation], str]:
         """The model streams its answer if there is progress to show."""
-        model, progress = self._settings.agent_model, turn.progress
+        model, progress = turn.model or self._settings.agent_model, turn.progress
         if not model:
             raise AgentFailed(NO_MODEL)
         key = agent_key(self._secrets)

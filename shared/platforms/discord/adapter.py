@@ -113,6 +113,17 @@ class Discord(BasePlatform["Api"]):
     def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:
         return self._api.fetch_file(_channel_id(place), file, limit=limit)
 
+    def close_thread(self, place: Place) -> None:
+        """Archived: the next message in it opens it again."""
+
+        async def work() -> None:
+            channel = await self._channel(place)
+            if channel["type"] in threads.THREADS:
+                path = "/channels/{channel_id}"
+                await self._api.http.call("PATCH", path, {"archived": True}, channel_id=_channel_id(place))
+
+        self._api.run(work(), seconds=_THREAD_SECONDS)
+
     def find_message(self, place: Place, *, key: str) -> str | None:
         """The message with the key's nonce, which Discord returns for some minutes."""
         path = "/channels/{channel_id}/messages"

@@ -47,6 +47,7 @@ SHAPES: Mapping[str, Shape] = {
     "GET /channels/{channel_id}/messages": [_MESSAGE],
     "POST /channels/{channel_id}/messages": _WITH_ID,
     "GET /channels/{channel_id}/messages/{message_id}": _MESSAGE,
+    "PATCH /channels/{channel_id}": None,
     "PATCH /channels/{channel_id}/messages/{message_id}": None,
     "POST /channels/{channel_id}/messages/{message_id}/threads": None,
     "PUT /channels/{channel_id}/thread-members/{user_id}": None,

@@ -59,6 +59,10 @@ class Telegram(BasePlatform["Api"]):
         topic = self._api.create_topic(home.chat, as_title(title, _TITLE_LIMIT, utf16))
         return Place(self.name, home.chat, str(topic))
 
+    def close_thread(self, place: Place) -> None:
+        if place.thread:
+            self._api.close_topic(place.chat, int(place.thread))
+
     def send(self, place: Place, part: Part, *, key: str) -> str:  # noqa: ARG002  # Telegram has no keys
         entities = part.extra.get("entities", ())
         return str(self._api.send(place.chat, _thread(place), part.text, entities, rows(part.buttons)))

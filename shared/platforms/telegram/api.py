@@ -50,6 +50,7 @@ _UPLOAD = aiohttp.ClientTimeout(connect=8, sock_connect=4)  # the answer comes a
 # What is read of the result of each method.
 _RESULTS: Mapping[str, Shape] = {
     "answerCallbackQuery": None,
+    "closeForumTopic": None,
     "createForumTopic": {"message_thread_id": int},
     "editMessageText": None,
     "getChat": {"id": int, "type": str, "title?": str, "first_name?": str, "last_name?": str, "is_forum?": bool},
@@ -204,6 +205,14 @@ class Api:
             if isinstance(error.__cause__, BadRequest):
                 raise ThreadRefused(_why_no_thread(str(error))) from error
             raise
+
+    def close_topic(self, chat: str, topic: int) -> None:
+        """One that is closed already is a success."""
+        try:
+            self._call(lambda bot: bot.close_forum_topic(chat, topic))
+        except Rejected as error:
+            if "topic_not_modified" not in str(error).lower():
+                raise
 
     def send(self, chat: str, thread: int | None, text: str, entities: Fields, keyboard: Sequence[Fields]) -> int:
         return self._call(

@@ -6,7 +6,7 @@ from typing import Any
 
 from shared.domain.handoffs import OPEN
 from shared.ports.tables import Item, Table
-from shared.store.keys import DIRECTORY, FILE, LINK, LOGIN, OFFER, QUESTION, RUNNER
+from shared.store.keys import DIRECTORY, FILE, LINK, LISTED, LOGIN, OFFER, QUESTION, RUNNER
 from shared.store.versions import is_newer
 
 IN_FLIGHT = ("turn", "active_handoff")
@@ -52,6 +52,7 @@ _USER_ROWS = {
     "USAGE": Kind.USAGE,
     RUNNER: Kind.RUNNER,
     LINK: Kind.JOURNAL,
+    LISTED: Kind.JOURNAL,
     LOGIN: Kind.JOURNAL,
 }
 _ALONE = {

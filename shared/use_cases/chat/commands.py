@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from shared.domain.commands import help_text
+from shared.domain.commands import help_text, is_order
 from shared.domain.dials import DIALS, is_now
 from shared.domain.routes import Place
 from shared.domain.sessions import Executor, Session
@@ -12,21 +12,23 @@ from shared.errors import PlaceBusy, PlatformError
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.access import is_taken_by_another_user, open_to
+from shared.use_cases.chat.bring_command import begin, bring, list_projects
 from shared.use_cases.chat.close_earlier import close_earlier
-from shared.use_cases.chat.dial_commands import dial_command
-from shared.use_cases.chat.executor_commands import choose_cloud, choose_machine
+from shared.use_cases.chat.dial_commands import dial_command, diff
+from shared.use_cases.chat.executor_commands import choose_cloud, choose_machine, own_session_at
 from shared.use_cases.chat.move_command import hand_off, stop_move
 from shared.use_cases.chat.pair import answer_link
 from shared.use_cases.chat.question_commands import answer_question, approve, deny, skip_question
+from shared.use_cases.chat.session_commands import close, retry, set_title
+from shared.use_cases.chat.session_list import list_sessions
 from shared.use_cases.chat.share_command import share
 from shared.use_cases.chat.usage_commands import set_budget, show_usage
 from shared.use_cases.offers import wake_place
+from shared.use_cases.service_models import service_model, service_models
 from shared.use_cases.sessions.move_to_chat import move_to_chat, start_in_chat
 from shared.use_cases.unattended import UNATTENDED, is_unattended
 
 LISTED = 10
-MOVING = frozenset({"new", "resume", "handoff", "share"})
-"""Commands that may change which session lives at a place, or whose messages it accepts: messages wait behind them."""
 ANOTHER_USERS = "Another user's session lives here, so nothing was changed. Use your own chat or thread instead."
 
 
@@ -38,8 +40,12 @@ def run_command(services: Services, row: InboxRow, command: str, argument: str) 
         return ANOTHER_USERS
 
 
-def _help(_: Services, __: InboxRow, ___: str) -> str:
-    return help_text()
+def _help(services: Services, row: InboxRow, _: str) -> str:
+    """The commands here, and those that the agent of the sender's session has itself."""
+    session = own_session_at(services, row)
+    if session is None or session.answers is Executor.CLOUD:
+        return help_text()
+    return help_text(session.commands)
 
 
 def _queue(_: Services, __: InboxRow, ___: str) -> str:
@@ -80,7 +86,14 @@ def _status(services: Services, row: InboxRow, _: str) -> str:
     shared = " It is shared." if session.shared and session.owner == row.place else ""
     shown = f"**{session.shown_title}** (`{session.id}`) lives {where}: {session.message_count} messages."
     dials = "".join(f" {is_now(dial, value)}." for dial, value in session.dials.items())
-    return f"{shown}{shared}{_answers(services, session)}{dials if session.answers is Executor.MACHINE else ''}{busy}"
+    is_machines = session.answers is Executor.MACHINE
+    return f"{shown}{shared}{_answers(services, session)}{dials if is_machines else _model(services, session)}{busy}"
+
+
+def _model(services: Services, session: Session) -> str:
+    """The model that answers, where the user can choose one."""
+    settings = services.settings
+    return f" {is_now('model', service_model(settings, session))}." if service_models(settings) else ""
 
 
 def _answers(services: Services, session: Session) -> str:
@@ -94,7 +107,11 @@ def _answers(services: Services, session: Session) -> str:
     return f" The model of this service answers; `/machine` lets your own {session.runs_on.agent} answer again."
 
 
-def _new(services: Services, row: InboxRow, _: str) -> str:
+def _new(services: Services, row: InboxRow, argument: str) -> str:
+    if is_order(("new", argument)):
+        return begin(services, row, argument)
+    if not argument and (listed := list_projects(services, row)) is not None:
+        return listed
     if is_taken_by_another_user(services, row.place, row.user_id):
         return ANOTHER_USERS
     left = close_earlier(services, row)
@@ -173,6 +190,12 @@ HANDLERS: Mapping[str, Callable[[Services, InboxRow, str], str]] = MappingProxyT
         "queue": _queue,
         "link": answer_link,
         **{dial: dial_command(dial) for dial in DIALS},
+        "diff": diff,
+        "sessions": list_sessions,
+        "bring": bring,
+        "title": set_title,
+        "retry": retry,
+        "close": close,
         "usage": show_usage,
         "budget": set_budget,
     }

@@ -11,6 +11,7 @@ from shared.use_cases.chat.locate_session import Broken, Elsewhere, Found, locat
 from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
 from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_handoff
 from shared.use_cases.handoffs.tell_origin import moved_text
+from shared.use_cases.orders import order_of
 
 MAX_FIRST_WORDS = 4000
 LONGEST_WAIT = 30.0
@@ -26,11 +27,11 @@ def hand_off(services: Services, row: InboxRow, argument: str) -> str:
     try:
         located = locate_session(services, row)
     except Busy:
-        if _handoff_of(services, row) is None:
+        if asked_handoff(services, row) is None:
             raise
         located = None
     # After the session: if that was read after the move, this handoff is found.
-    if (known := _handoff_of(services, row)) is not None:
+    if (known := asked_handoff(services, row)) is not None:
         return _on_its_way(known, close_earlier(services, row))
     match located:
         case Found(session) if session.user_id == row.user_id:
@@ -44,11 +45,13 @@ def hand_off(services: Services, row: InboxRow, argument: str) -> str:
 
 def outcome(services: Services, row: InboxRow) -> str | None:
     """The notice for the chat once the handoff of this row has ended; None if it asked for none. Raises Busy before."""
-    handoff = _handoff_of(services, row)
+    handoff = asked_handoff(services, row)
     if handoff is None:
         return None
     if handoff.is_open:
         raise Busy(LONGEST_WAIT)
+    if handoff.asked_at is not None:
+        return _arrival(services, handoff)
     if handoff.state is State.COMPLETED:
         return moved_text(handoff)
     session = services.store.sessions.get(handoff.session_id)
@@ -60,6 +63,17 @@ def outcome(services: Services, row: InboxRow) -> str | None:
     if handoff.state is State.CANCELLED:
         return f"The move to {handoff.platform} was cancelled. {now}"
     return f"The move to {handoff.platform} failed: {why.rstrip('.')}. {now}"
+
+
+def _arrival(services: Services, handoff: Handoff) -> str:
+    """How a handoff ended that brought a session from elsewhere."""
+    session = services.store.sessions.get(handoff.session_id)
+    title = f"**{session.shown_title}**" if session else "The session"
+    if handoff.state is State.COMPLETED:
+        return f"{title} is there: {handoff.thread.url if handoff.thread and handoff.thread.url else 'in its thread'}"
+    why = handoff.error.message.rstrip(".") if handoff.error else handoff.state.value
+    kept = "" if session is None else f" It is saved: send `/resume {handoff.session_id}` to bring it here."
+    return f"{title} did not arrive: {why}.{kept}"
 
 
 def stop_move(services: Services, row: InboxRow) -> str | None:
@@ -100,7 +114,7 @@ def _request(services: Services, row: InboxRow, session: Session, argument: str)
             replace=not has_threads,  # there the chat holds one session; as `/resume` in it does
             command=row.event_id,
         )
-        accepted = request_handoff(services, row.user_id, asked, idempotency_key=_key(row))
+        accepted = request_handoff(services, row.user_id, asked, idempotency_key=key_of_row(row))
     except SessionBusy:
         return f"The agent is still working here, so nothing was moved. Send `/stop`, then `/handoff {name}` again."
     except HandoffInFlight:
@@ -147,10 +161,14 @@ def _move_before(services: Services, row: InboxRow) -> Handoff | None:
     return handoff if handoff.command is not None and handoff.command < row.event_id else None
 
 
-def _handoff_of(services: Services, row: InboxRow) -> Handoff | None:
-    return services.store.handoffs.get(id_for(row.user_id, _key(row)))
+def asked_handoff(services: Services, row: InboxRow) -> Handoff | None:
+    """The handoff that a command has asked for, itself or by an order."""
+    if handoff := services.store.handoffs.get(id_for(row.user_id, key_of_row(row))):
+        return handoff
+    order = order_of(services, row)
+    return services.store.handoffs.get(order.handoff_id) if order is not None and order.handoff_id else None
 
 
-def _key(row: InboxRow) -> str:
+def key_of_row(row: InboxRow) -> str:
     """Derived from the row, so that a repeat finds the same handoff. No header of a request can hold a line break."""
     return f"chat\n{row.place.route}\n{row.event_id}"

@@ -2,7 +2,7 @@
 
 import logging
 
-from shared.domain.commands import parse_command
+from shared.domain.commands import is_order, parse_command
 from shared.errors import PlatformError, Rejected, Unauthenticated
 from shared.ports.inbound import Announced, Answer, Event, Heard, Inbound, Invited, Pressed, Receipt, WebhookRequest
 from shared.ports.platforms import Platform
@@ -10,7 +10,6 @@ from shared.ports.queue import InboxEvent
 from shared.services import Services
 from shared.store.inbox import STOPPED, InboxRow
 from shared.use_cases.access import session_at
-from shared.use_cases.chat.dial_commands import ORDERING
 from shared.use_cases.chat.pair import pair
 from shared.use_cases.chat.tell_unreadable import readable_files, unreadable_of
 from shared.use_cases.offers import wake_place
@@ -32,12 +31,13 @@ AT_ONCE = frozenset(
         "skip",
         "usage",
         "budget",
+        "title",
         "link",
     }
 )
 """Commands that wait for nothing that was said before them: they have a line of their own."""
-ALONE = frozenset({"handoff"}) | ORDERING
-"""Commands that last for a while: each has a line of its own, so that nothing waits behind it."""
+ALONE = frozenset({"handoff"})
+"""Commands that last for a while, beside those that ask a machine: each has a line of its own, and nothing waits behind it."""
 
 
 def receive_message(services: Services, platform_name: str, request: WebhookRequest) -> Answer:
@@ -151,15 +151,16 @@ def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> No
     services.queue.send(
         InboxEvent(place, inbound.event_id),
         dedupe=f"said {place.route} {inbound.event_id}",
-        line=_line(inbound, command[0]) if command and not is_queued else None,
+        line=_line(inbound, command) if command and not is_queued else None,
     )
 
 
-def _line(inbound: Inbound, command: str) -> str | None:
+def _line(inbound: Inbound, command: tuple[str, str]) -> str | None:
     """The line in which a command runs; None: that of the place."""
-    if command in ALONE:
-        return f"{command} {inbound.place.route} {inbound.event_id}"
-    return f"command {inbound.place.route}" if command in AT_ONCE else None
+    name = command[0]
+    if name in ALONE or is_order(command):
+        return f"{name} {inbound.place.route} {inbound.event_id}"
+    return f"command {inbound.place.route}" if name in AT_ONCE else None
 
 
 def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
@@ -175,9 +176,7 @@ def _stop(services: Services, inbound: Inbound, user_id: str) -> None:
     stopped = [
         row
         for row in services.store.inbox.new(place, limit=100)
-        if row.event_id < event_id
-        and (here is not None or row.user_id == user_id)
-        and (row.command or ("",))[0] not in ORDERING
+        if row.event_id < event_id and (here is not None or row.user_id == user_id) and not is_order(row.command)
     ]
     services.store.inbox.close(stopped, by=STOPPED)
     session_id = services.store.sessions.at(place)  # again: a turn may have been offered for them

@@ -39,7 +39,8 @@ def set_budget(services: Services, row: InboxRow, argument: str) -> str:
             return f"{_budget_line(session)} {HOW}"
         if wanted == "more":
             budget = session.budget
-            return go_on(services, session, budget.asked) if budget else f"This session has no budget. {HOW}"
+            nothing = f"This session has no budget. {HOW}"
+            return go_on(services, session, budget.asked, by=_id(row)) if budget else nothing
         amount = (Unit.OFF, 0) if wanted == "off" else parse_amount(wanted)
         if amount is None:
             return f"That is no budget. {HOW}"

@@ -5,7 +5,8 @@ import json
 from dataclasses import asdict, dataclass
 
 from shared.domain.handoffs import Handoff, State, Step
-from shared.domain.routes import Place
+from shared.domain.orders import Order
+from shared.domain.routes import Place, place_of
 from shared.domain.sessions import Session
 from shared.errors import Conflict, IdempotencyKeyReused, Moved, NoHome, RequestRefused
 from shared.services import Services
@@ -19,7 +20,8 @@ class HandoffRequest:
     """A client's request. `target` is a chat on the platform; without it, the user's home.
 
     `content` identifies a transcript that came with the request, so that another transcript is another request. `command`
-    is the event of the chat command that asks.
+    is the event of the chat command that asks, `asked_at` the route of the place where it was typed, if the session is not
+    there. `begins`: the session is new, and `message` its first words.
     """
 
     session_id: str
@@ -32,11 +34,13 @@ class HandoffRequest:
     content: str | None = None
     share: bool = False
     command: str | None = None
+    asked_at: str | None = None
+    begins: bool = False
 
     @property
     def body_hash(self) -> str:
         """Tells requests apart. Fields that came later count only if they are set: a repeat may cross an upgrade."""
-        later = ("share", "command")
+        later = ("share", "command", "asked_at", "begins")
         body = {name: value for name, value in asdict(self).items() if value or name not in later}
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
@@ -73,9 +77,17 @@ def accepted_before(services: Services, earlier: Handoff, asked: HandoffRequest)
 
 
 def write_request(
-    services: Services, handoff_id: str, session: Session, asked: HandoffRequest, target: Place
+    services: Services,
+    handoff_id: str,
+    session: Session,
+    asked: HandoffRequest,
+    target: Place,
+    *,
+    order: Order | None = None,
 ) -> Accepted:
     """Write the handoff in one transaction, which fails unless the session still has the epoch that was read.
+
+    An `order` that asks for it is done with it, in the same transaction.
 
     Raises Moved for another epoch than the requested one, unless the same request was accepted before.
     """
@@ -107,9 +119,11 @@ def write_request(
             replace=asked.replace,
             share=asked.share,
             command=asked.command,
+            asked_at=place_of(asked.asked_at) if asked.asked_at else None,
+            begins=asked.begins,
             steps={Step.REQUESTED.value: now},
         )
-        accepted = services.store.handoffs.request(handoff, now=now)
+        accepted = services.store.handoffs.request(handoff, now=now, order=order)
         is_another = accepted != handoff  # a concurrent repeat of this request was written first, and may have moved on
         return Accepted(accepted, services.store.sessions.get(session.id) if is_another else session)
 

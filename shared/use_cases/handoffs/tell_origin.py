@@ -7,15 +7,15 @@ from shared.use_cases.offers import wake_place
 
 
 def tell_origin(services: Services, handoff: Handoff) -> None:
-    """For every end of a handoff, right after it; of a handoff from a terminal nothing is said. Safe to repeat.
+    """For every end of a handoff, right after it; one that a terminal asked for is told there. Safe to repeat.
 
     The command that asked for it tells the chat, and looks by itself from time to time: this only saves the wait.
     """
-    if handoff.origin.is_cli:
-        return
     if handoff.command is not None:
-        message = InboxEvent(handoff.origin, handoff.command)
+        message = InboxEvent(handoff.command_place, handoff.command)
         services.queue.send(message, dedupe=f"ended {handoff.id}", line=f"ended {handoff.id}")
+        return
+    if handoff.origin.is_cli:
         return
     wake_place(services, handoff.origin, handoff.session_id, why=f"ended {handoff.id}")
 

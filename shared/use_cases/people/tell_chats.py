@@ -1,4 +1,4 @@
-"""Notices in a user's chats about accounts that were linked or unlinked, so that a thief cannot do it unseen."""
+"""Notices in the chats of a user about new accounts and moved homes, so that a thief cannot do it unseen."""
 
 from collections.abc import Sequence
 
@@ -24,6 +24,15 @@ def tell_unlinked(services: Services, user_id: str, accounts: Sequence[LinkedAcc
     named = ", ".join(f"`{each.account}` on {each.platform}" for each in accounts)
     text = f"Unlinked from {user_id}, with the token `{token_id}`: {named}. What is said from there is ignored from now on."
     _tell(services, services.store.accounts.chats(user_id), f"unlinked-{services.new_id()}", text)
+
+
+def tell_moved_home(services: Services, before: Place, *, token_id: str) -> None:
+    """Tell the chat that has been the user's home, before another one is. A repeat tells again."""
+    text = (
+        f"Your handoffs will arrive in another chat on {before.platform}: your home was set with the token `{token_id}`. If that "
+        f"was not you, run `handoff tokens revoke {token_id} --unlink`, and send `/sethome` here."
+    )
+    _tell(services, [before], f"home-{services.new_id()}", text)
 
 
 def _tell(services: Services, chats: Sequence[Place], key: str, text: str) -> None:

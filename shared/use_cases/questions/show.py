@@ -1,8 +1,10 @@
 """A question as messages: all of its text, and below the last one its buttons."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from shared.domain.files import StoredFile
+from shared.domain.question_text import code_block, may_hide, pieces
 from shared.domain.questions import Option, Question, QuestionState
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
@@ -29,7 +31,7 @@ def question_parts(
     A `file` with the whole text comes before the last one, which has the buttons.
     """
     platform = platform_of(services, place)
-    *before, last = [*(platform.render(plan) if plan else []), *rendered(platform, question)]
+    *before, last = [*(plan_parts(platform, plan) if plan else ()), *rendered(platform, question)]
     attached = [(Part(""), file)] if file else []
     parts: list[tuple[Part, StoredFile | None]] = [*((part, None) for part in before), *attached, (last, None)]
     return [
@@ -53,18 +55,31 @@ def decline_unsent(services: Services, question: Question) -> bool:
     return is_lost and services.store.questions.decline(question, now=services.clock.now())
 
 
+def plan_parts(platform: Platform, plan: str) -> Sequence[Part]:
+    """A plan as it is meant to look, or as code where that could show less of it."""
+    if not may_hide(plan):
+        return platform.render(plan)
+    length = platform.capabilities.length
+    return _fitting(platform, lambda room: [code_block(piece) for piece in pieces(plan, room, length)])
+
+
 def rendered(platform: Platform, question: Question) -> list[Part]:
     """All of a question in as many parts as it takes; while it is open, the last one has its buttons."""
     can = platform.capabilities
     buttons = _buttons(question, can) if question.state is QuestionState.OPEN else []
+    *others, last = _fitting(platform, lambda room: question.messages(room, can.length, buttons=bool(buttons)))
+    return [*others, replace(last, buttons=tuple(buttons))]
+
+
+def _fitting(platform: Platform, texts: Callable[[int], Sequence[str]]) -> list[Part]:
+    """The texts for some room, of which each fits one part."""
+    can = platform.capabilities
     room = max(can.limit // 4, can.limit - _AROUND)
     while True:
-        messages = [platform.render(text) for text in question.messages(room, can.length, buttons=bool(buttons))]
+        messages = [platform.render(text) for text in texts(room)]
         if all(len(parts) == 1 for parts in messages) or room < _LEAST_ROOM:
-            break
+            return [part for parts in messages for part in parts]
         room = room * 3 // 4  # the platform's own marks take room, too
-    *others, last = [part for parts in messages for part in parts]
-    return [*others, replace(last, buttons=tuple(buttons))]
 
 
 def note_shown(services: Services, question: Question, *, is_pressed: bool = False) -> None:

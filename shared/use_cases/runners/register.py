@@ -24,6 +24,7 @@ def register_runner(
     protocol: int,
     unattended: Collection[str] = (),
     orders: Collection[str] = (),
+    projects: Sequence[str] = (),
 ) -> Runner:
     """Create the runner, or change what is known of it. Raises RunnerRevoked or RunnerTooOld."""
     if protocol not in PROTOCOLS:
@@ -39,6 +40,7 @@ def register_runner(
         turn_at=before.turn_at if before else 0,
         unattended=frozenset(unattended),
         orders=frozenset(orders),
+        projects=tuple(projects),
     )
     if not services.store.runners.register(runner):
         raise RunnerRevoked(runner_id)

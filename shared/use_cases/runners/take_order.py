@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shared.domain.dials import DIALS, attribute, is_now, offered
-from shared.domain.orders import MAX_ANSWER, Choice, Order, OrderState
+from shared.domain.orders import DIFF, MAX_ANSWER, SESSIONS, Choice, Native, Order, OrderState
+from shared.domain.question_text import code_block
 from shared.errors import Conflict, InvalidRequest, OrderEnded, OrderTaken, OtherAnswer, UnknownOrder
 from shared.services import Services
 from shared.use_cases.orders import hindrance, look_after, send_told, told_parts, void_order
@@ -24,18 +25,24 @@ class OrderName:
 
 @dataclass(frozen=True)
 class OrderAnswer:
-    """What a runner answers. `current` is the value of the option now, `choices` what the agent offers for it."""
+    """What a runner answers. `current` is the value of the option now, `choices` what the agent offers for it.
+
+    `listed` are native sessions; `diff` is shown as it is, after the text.
+    """
 
     digest: str
     is_refused: bool = False
     text: str = ""
     current: str = ""
     choices: Sequence[Choice] = ()
+    listed: Sequence[Native] = ()
+    diff: str = ""
 
     @property
     def size(self) -> int:
         offered = (text for choice in self.choices for text in (choice.value, choice.name, choice.description))
-        return sum(map(len, (self.text, self.current, *offered)))
+        named = (text for one in self.listed for text in (one.id, one.title, one.project, one.agent, one.session_id))
+        return sum(map(len, (self.text, self.current, self.diff, *offered, *named)))
 
 
 def take_order(services: Services, name: OrderName, *, claim_id: str) -> Order:
@@ -50,7 +57,7 @@ def take_order(services: Services, name: OrderName, *, claim_id: str) -> Order:
 
 
 def _take(services: Services, name: OrderName, claim_id: str) -> Order:
-    order = _own_order(services, name)
+    order = own_order(services, name)
     if order.claim_id == claim_id and order.state is OrderState.TAKEN:
         return order
     if look_after(services, order):
@@ -62,7 +69,7 @@ def _take(services: Services, name: OrderName, claim_id: str) -> Order:
 
 def renew_order(services: Services, name: OrderName) -> None:
     """Go on with an order beyond its lease. Raises OrderEnded if it is over or was taken again, UnknownOrder."""
-    order = _own_order(services, name)
+    order = own_order(services, name)
     if not services.store.orders.renew(order, fence=name.fence, now=services.clock.now()):
         raise OrderEnded(order.id)
 
@@ -79,7 +86,7 @@ def answer_order(services: Services, name: OrderName, answer: OrderAnswer) -> No
 
 
 def _answer(services: Services, name: OrderName, answer: OrderAnswer) -> None:
-    order = _own_order(services, name)
+    order = own_order(services, name)
     if order.state is OrderState.DONE and order.fence == name.fence:
         if order.digest != answer.digest:
             raise OtherAnswer(order.id)
@@ -91,7 +98,14 @@ def _answer(services: Services, name: OrderName, answer: OrderAnswer) -> None:
     shows_list = order.kind in DIALS and (answer.is_refused or not order.argument)
     parts = told_parts(services, order, said, answer.choices if shows_list else ())
     if services.store.orders.answer(
-        order, answer.digest, parts, now=services.clock.now(), choices=answer.choices, keeps=keeps
+        order,
+        answer.digest,
+        parts,
+        now=services.clock.now(),
+        choices=answer.choices,
+        listed=answer.listed if order.kind == SESSIONS else (),
+        said=answer.text if order.kind == SESSIONS else "",
+        keeps=keeps,
     ):
         send_told(services, order)
     elif why := hindrance(services, order):
@@ -103,6 +117,8 @@ def _answer(services: Services, name: OrderName, answer: OrderAnswer) -> None:
 
 def _told(order: Order, answer: OrderAnswer) -> tuple[str, Mapping[str, str]]:
     """What the person is told, and what of it the session keeps."""
+    if order.kind == DIFF and answer.diff:
+        return f"{answer.text}\n\n{code_block(answer.diff)}".strip(), {}
     if order.kind not in DIALS:
         return answer.text or "Done.", {}
     listed = offered(order.kind, answer.current, answer.choices)
@@ -115,7 +131,7 @@ def _told(order: Order, answer: OrderAnswer) -> tuple[str, Mapping[str, str]]:
     return f"{is_now(order.kind, answer.current)}, from the next message on.", {attribute(order.kind): answer.current}
 
 
-def _own_order(services: Services, name: OrderName) -> Order:
+def own_order(services: Services, name: OrderName) -> Order:
     """The order that a runner names. Raises UnknownRunner, RunnerRevoked, and UnknownOrder for another runner's."""
     own_runner(services, name.user_id, name.runner_id)
     order = services.store.orders.get(name.user_id, name.runner_id, name.order_id)

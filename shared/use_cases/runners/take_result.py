@@ -1,7 +1,7 @@
 """Take in the result of a turn that ran on a machine: commit it once, wake the place."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shared.domain.handoffs import Handoff, Reason, Receipt
@@ -31,7 +31,8 @@ log = logging.getLogger(__name__)
 class MachineResult:
     """The agent's messages in the turn, its reply last. `given` are the ids of the messages that have reached it.
 
-    `answered` are the numbers of the questions that do not block and whose answers have reached it.
+    `answered` are the numbers of the questions that do not block and whose answers have reached it. `native_id` is the
+    agent's own id of the session, `commands` are those that the agent has itself, if it told them.
     """
 
     digest: str
@@ -42,6 +43,8 @@ class MachineResult:
     summary: Summary | None = None
     answered: Sequence[int] = ()
     usage: TurnUsage | None = None
+    native_id: str = ""
+    commands: Mapping[str, str] | None = None
 
 
 def take_result(services: Services, name: TurnName, result: MachineResult) -> None:
@@ -115,6 +118,8 @@ def _commit(
         handoff=handoff,
         receipt=receipt,
         result=Result(fence, result.digest, _summary(session, result)),
+        native_id=result.native_id if session.runs_on and not session.runs_on.native_id else "",
+        commands=None if result.commands == session.commands else result.commands,
         usage=session.usage.after(result.usage, day_of(services.clock.now())) if result.usage else None,
         late=_late(services, session, offer, result),
     )

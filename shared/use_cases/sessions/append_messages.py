@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from shared.domain.messages import Message, canonical, is_reserved
 from shared.domain.sessions import Session
 from shared.errors import Conflict, InvalidRequest, OutOfSequence, SessionBusy
+from shared.ports.tables import Check
 from shared.services import Services
 from shared.use_cases.access import own_session, refuse_elsewhere
 from shared.use_cases.retry import on_conflict
@@ -19,11 +20,12 @@ def append_messages(
     after: int,
     messages: Sequence[Message],
     known: Session | None = None,
+    checks: Sequence[Check] = (),
 ) -> Session:
     """Store `messages` after the first `after`. Idempotent: messages that are stored already are compared, not written.
 
-    `known` is the user's session if it was just read. Raises Moved, OutOfSequence, SessionBusy, InvalidRequest or
-    StorageFull.
+    `known` is the user's session if it was just read; `checks` must hold when it is written. Raises Moved,
+    OutOfSequence, SessionBusy, InvalidRequest or StorageFull.
     """
 
     def append() -> Session:
@@ -39,7 +41,7 @@ def append_messages(
         refuse_reserved(rest, first=session.message_count)
         if session.has_live_turn(services.clock.now()):
             raise SessionBusy(session_id)
-        return upload(services, session, rest)
+        return upload(services, session, rest, checks=checks)
 
     return on_conflict(append)
 
@@ -54,12 +56,15 @@ def refuse_reserved(messages: Sequence[Message], *, first: int = 0) -> None:
             )
 
 
-def upload(services: Services, session: Session, messages: Sequence[Message]) -> Session:
+def upload(
+    services: Services, session: Session, messages: Sequence[Message], *, checks: Sequence[Check] = ()
+) -> Session:
     """Append messages that count towards the user's limit. Raises StorageFull, or Conflict if the session changed."""
     size = sum(len(canonical(message)) for message in messages)
     services.store.usage.take_bytes(session.user_id, size)
     try:
-        return services.store.transcripts.append(session, messages, now=services.clock.now(), uploaded=size)
+        now = services.clock.now()
+        return services.store.transcripts.append(session, messages, now=now, uploaded=size, checks=checks)
     except Conflict:
         services.store.usage.give_back_bytes(session.user_id, size)
         raise

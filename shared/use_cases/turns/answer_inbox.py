@@ -5,6 +5,7 @@ import itertools
 import logging
 from collections.abc import Iterator, Sequence
 
+from shared.domain.commands import is_order, moves
 from shared.domain.routes import Place
 from shared.domain.sessions import Executor, Session
 from shared.errors import Busy, Conflict, NewerVersion, PlatformError, Rejected
@@ -12,8 +13,7 @@ from shared.ports.queue import InboxEvent
 from shared.services import Services
 from shared.store.inbox import DEAD, STOPPED, InboxRow
 from shared.use_cases.access import evict_other_users, is_taken_by_another_user, platform_of, session_at
-from shared.use_cases.chat.commands import MOVING, run_command
-from shared.use_cases.chat.dial_commands import ORDERING
+from shared.use_cases.chat.commands import run_command
 from shared.use_cases.chat.locate_session import (
     Broken,
     Elsewhere,
@@ -24,6 +24,7 @@ from shared.use_cases.chat.locate_session import (
     locate_session,
 )
 from shared.use_cases.chat.move_command import outcome
+from shared.use_cases.chat.session_commands import close_thread
 from shared.use_cases.chat.share_command import NOT_FOR_GUESTS, is_guests
 from shared.use_cases.chat.tell_unreadable import tell_unreadable
 from shared.use_cases.deliver import answer_with_notice, deliver_done_row, is_told, say
@@ -97,13 +98,15 @@ def _run_command(services: Services, row: InboxRow, name: str, argument: str, bu
     else:
         # A command that moves has run once its answer is journalled, and the journal keeps the first answer: until that
         # is posted, a session that was moved elsewhere since must not be pulled back. An order is made once, likewise.
-        has_run = name in MOVING | ORDERING and is_told(services, row)
+        has_run = (moves(row.command) or is_order(row.command)) and is_told(services, row)
         answer_with_notice(services, row, "…" if has_run else run_command(services, row, name, argument))
-        if name == "handoff":
+        if name == "handoff" or is_order(row.command):
             _tell_outcome(services, row)
+        if name == "close":
+            close_thread(services, row)
     services.store.inbox.close([row], by=COMMAND)
     # The wake-ups of messages that came after it may have come before it; `/stop` may have closed such a command.
-    if name in MOVING or name == "stop":
+    if moves(row.command) or name in ("stop", "retry"):
         look_at_inbox(services, row.place, budget)
 
 
@@ -158,7 +161,7 @@ def _new_words(services: Services, place: Place, expected: str | None) -> list[I
         row = services.store.inbox.get(place, expected)  # read again: a turn may have answered it since
         if row is not None and row.done_by is None:
             rows = sorted([row, *rows], key=lambda row: row.event_id)
-    before_move = itertools.takewhile(lambda row: (row.command or ("",))[0] not in MOVING, rows)
+    before_move = itertools.takewhile(lambda row: not moves(row.command), rows)
     return [row for row in before_move if not row.command]
 
 

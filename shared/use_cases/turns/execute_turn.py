@@ -21,6 +21,7 @@ from shared.use_cases.offers import wake_place
 from shared.use_cases.recovery.give_up import end_turn, fail_kickoff
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.row_messages import messages_of
+from shared.use_cases.service_models import service_model
 from shared.use_cases.turns.claim_turn import Claimed, claim_turn
 from shared.use_cases.turns.heartbeat import heartbeat
 from shared.use_cases.turns.live_progress import LiveProgress
@@ -35,6 +36,10 @@ LONGEST_PAUSE = 60.0
 SHARED_AT_KICKOFF = (
     "This thread is shared: other people in it that this service knows may talk to the agent. "
     "Send /share off to end it."
+)
+READY = (
+    "A new session begins here, from a chat. Do nothing yet: answer in one short sentence that you are ready, and wait "
+    "for my first message."
 )
 AWAY_AT_KICKOFF = (
     "Your own machine was away, so the model of this service confirmed this. Your next messages wait for your machine; "
@@ -74,8 +79,15 @@ def _run(services: Services, claimed: Claimed, deadline: int) -> None:
         with heartbeat(services, session, claimed.offer.place, live) as cancellation:
             progress = live.update if live else None
             read_file = partial(bytes_for_agent, services, session)
-            messages = [*transcript, *asked]
-            given = TurnInput(messages, deadline, cancellation, note=note, progress=progress, read_file=read_file)
+            given = TurnInput(
+                [*transcript, *asked],
+                deadline,
+                cancellation,
+                note=note,
+                progress=progress,
+                model=service_model(services.settings, session) or None,
+                read_file=read_file,
+            )
             reply = fitting_reply(services.agent().reply(given))
     except AgentCancelled:
         log.info("session %s: its turn was stopped while the agent worked", session.id)
@@ -183,7 +195,11 @@ def _after_conflict(services: Services, claimed: Claimed) -> None:
 
 
 def kickoff_message(session: Session, handoff: Handoff) -> Message:
-    """The kickoff prompt, marked internal so that clients do not show it."""
+    """The kickoff prompt, marked internal so that clients do not show it; of a session that begins, its first words."""
+    if handoff.begins and handoff.message:
+        return {"role": "user", "content": handoff.message, "id": handoff.kickoff_turn}
+    if handoff.begins:
+        return {"role": "user", "content": READY, "internal": True, "id": handoff.kickoff_turn}
     origin = "the terminal" if handoff.origin.is_cli else f"a {handoff.origin.platform} chat"
     prompt = (
         f"This session ({session.shown_title}) was just handed off from {origin} to this "

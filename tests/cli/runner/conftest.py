@@ -189,3 +189,5 @@ def machine(tmp_path: Path, service: Service, proxy: FaultProxy) -> Iterator[Mac
     running = Machine(tmp_path, known, proxy, FakeAgents(tmp_path))
     yield running
     running.stop()
+    # A list of all machines would wait for it.
+    known.user.http.delete(f"/runners/{known.runner_id}")

@@ -215,6 +215,45 @@ def test_a_turn_ends_when_the_mode_cannot_be_set_back(agents: FakeAgents) -> Non
     assert agents.noted("cancel") == [""]
 
 
+def test_what_leaves_its_mode_before_a_prompt_is_set_back_first(agents: FakeAgents) -> None:
+    driver = Driver(agents, agents.agent(FAKE_ACP_LEAVES="acceptEdits"))
+
+    async def prompt() -> None:
+        async with driver.open() as agent:
+            await _until(lambda: agents.noted("mode") == ["default", "default"])
+            await agent.prompt("hello", driver)
+
+    asyncio.run(prompt())
+    assert "changed to the mode “acceptEdits”" in driver.record.reply
+
+
+def test_what_cannot_be_set_back_is_not_prompted(agents: FakeAgents) -> None:
+    driver = Driver(agents, agents.agent(FAKE_ACP_LEAVES="bypass stuck"))
+
+    async def prompt() -> None:
+        async with driver.open() as agent:
+            await _until(lambda: agents.noted("cancel"))
+            with pytest.raises(AgentFailed, match=r"“bypass”.*could not be set back"):
+                await agent.prompt("hello", driver)
+
+    asyncio.run(prompt())
+    assert agents.noted("prompt") == []
+
+
+def test_what_could_not_be_set_back_does_not_stay_open(agents: FakeAgents) -> None:
+    driver = Driver(agents)
+
+    async def prompt() -> bool:
+        async with driver.open() as agent:
+            await agent.prompt("hello", driver)
+            assert agent.rest()
+            with pytest.raises(AgentFailed, match="could not be set back"):
+                await agent.prompt("do: mode bypass stuck", driver)
+            return agent.rest()
+
+    assert not asyncio.run(prompt())
+
+
 def test_another_version_of_the_protocol_is_refused(agents: FakeAgents) -> None:
     with pytest.raises(AgentFailed, match="version 2 of ACP"):
         Driver(agents, agents.agent(FAKE_ACP_PROTOCOL="2")).prompt("hello")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from handoff_cli.runner.questions.choice import Choice, Value
 from tests.cli.runner.conftest import Machine
 from tests.support.runner_service import Turn
 from tests.support.servers import json_response
@@ -89,6 +90,13 @@ def press(turn: Turn, label: str) -> None:
 
 def content(machine: Machine, turn: Turn) -> Any:
     return json.loads(machine.answer(turn).removeprefix("Chosen: "))
+
+
+def test_a_text_that_is_too_long_is_marked_where_it_is_cut() -> None:
+    body = Choice("db", "Which?\n" * 10_000, (Value("a", "n" * 300, "d" * 2000), Value("b", "b", "d" * 1000))).body()
+    long, short = body["options"]
+    assert all(text.endswith("…") for text in (body["title"], body["detail"], long["name"], long["description"]))
+    assert short == {"id": "2", "kind": "choice", "name": "b", "description": "d" * 1000}
 
 
 def test_a_form_is_asked_question_by_question(machine: Machine, tmp_path: Path) -> None:
@@ -190,11 +198,11 @@ def test_a_plan_is_shown_whole_and_has_two_answers(machine: Machine) -> None:
     assert turn.thread.bot_texts("step 29")
 
 
-@pytest.mark.parametrize("size", [30, 3000])
-def test_a_plan_that_is_not_approved_or_too_long_goes_on(machine: Machine, size: int) -> None:
+@pytest.mark.parametrize(("size", "how"), [(30, ""), (30, " said"), (3000, "")])
+def test_a_plan_that_is_not_approved_or_too_long_goes_on(machine: Machine, size: int, how: str) -> None:
     full = json_response({"code": "files_full", "title": "Full"}, 403)
     machine.proxy.fail("POST .*/files", response=full, count=9)  # else the plan comes as a file, too
-    turn = machine.say(f"do: plan {size}")
+    turn = machine.say(f"do: plan {size}{how}")
     machine.start()
     press(turn, "Keep planning")
     assert machine.answer(turn) == "The plan was not approved. Say what to change."

@@ -5,6 +5,7 @@ import pytest
 from handoff_cli.runner.acp.options import Options
 from handoff_cli.runner.agents import CLAUDE_CODE, CODEX
 from handoff_cli.runner.agents.spec import AgentSpec
+from handoff_cli.runner.machine.groups import group_alive
 from handoff_cli.runner.settings import Settings
 from tests.cli.runner.conftest import Machine
 from tests.support.runner_service import RunnerThread
@@ -77,6 +78,38 @@ def test_an_agent_at_work_is_asked_at_once(machine: Machine, thread: RunnerThrea
     marker.touch()
     assert machine.answer(turn).endswith("The file is there.")
     assert len(set(machine.agents.noted("pid"))) == 1
+
+
+def test_an_order_whose_turn_ends_meanwhile_gets_another_process(machine: Machine, thread: RunnerThread) -> None:
+    marker = machine.home / "go"
+    turn = machine.service.say(thread, f"do:until {marker}")
+    machine.wait(machine.agents.has_noted("prompt"))
+    (first,) = set(machine.agents.noted("pid"))
+
+    def end_turn(_: object) -> None:
+        marker.touch()
+        machine.answer(turn)
+        machine.wait(lambda: not group_alive(int(first)))
+
+    machine.proxy.fail("POST .*/take", change=end_turn)
+    thread.say("/model haiku")
+    told(machine, thread, "Model: haiku")
+    assert len(set(machine.agents.noted("pid"))) == 2
+    machine.answer(machine.service.say(thread, "one"))
+    assert machine.agents.noted("set") == ["model=haiku"] * 2
+
+
+def test_the_last_of_several_choices_counts(machine: Machine, thread: RunnerThread) -> None:
+    marker = machine.home / "go"
+    turn = machine.service.say(thread, f"do:until {marker}")
+    machine.wait(machine.agents.has_noted("prompt"))
+    wanted = ["haiku", "opus", "haiku", "opus"]
+    for model in wanted:
+        thread.say(f"/model {model}")
+    machine.wait(lambda: len(thread.bot_texts("Model: ")) == len(wanted))
+    marker.touch()
+    machine.answer(turn)
+    assert machine.agents.noted("set") == [f"model={model}" for model in wanted]
 
 
 def test_an_unknown_value_is_refused_with_the_list(machine: Machine, thread: RunnerThread) -> None:

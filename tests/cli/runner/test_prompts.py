@@ -20,6 +20,7 @@ def _words(*texts: str) -> list[dict[str, str]]:
         (["a", "b"], ["a", "b"], [True, True]),
         (["fix it"], [f"{INTERRUPTED}\n\nfix it"], [True]),
         (["fix it "], ["fix it\n"], [True]),
+        (["a", "b"], ["x", "a", "b", GO_ON, f"[Handoff: a note]\n\n{GO_ON}"], [True, True]),
         (["fix it"], [], [False]),
         ([], ["hello"], []),
     ],

@@ -75,6 +75,7 @@ def test_nothing_hidden_is_left(text: str) -> None:
         ("a\u00a0b\u3164c\ufe0f", "a⟦U+00A0⟧b⟦U+3164⟧c⟦U+FE0F⟧"),
         ("a\ufffcb\U0001d159c\U00013441", "a⟦U+FFFC⟧b⟦U+1D159⟧c⟦U+13441⟧"),
         ("e\u0301\u0301 \u0338", "e⟦U+0301×2⟧ ⟦U+0338⟧"),
+        ("a\u2d7fb \u1780\u17d2\u1780", "a⟦U+2D7F⟧b \u1780\u17d2\u1780"),
         ("caf\u00e9 e\u0301 Привет 你好 שלום", "caf\u00e9 e\u0301 Привет 你好 שלום"),
         (r"grep '\n' ``x`` \t", r"grep '\n' ``x`` \t"),
     ],

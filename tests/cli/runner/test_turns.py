@@ -157,6 +157,19 @@ def test_a_crash_of_the_agent_is_the_reply(machine: Machine, when: str) -> None:
     assert len(turn.results[0]["given"]) == 1
 
 
+def test_words_at_which_the_agent_crashed_are_not_said_again(machine: Machine, tmp_path: Path) -> None:
+    turn = machine.say(f"do: until {tmp_path / 'go'}")
+    machine.start()
+    machine.wait(machine.agents.has_noted("prompt"))
+    turn.thread.say("do: crash during")
+    machine.wait(lambda: turn.progress[-1].get("waiting") == 1)
+    (tmp_path / "go").touch()
+    assert machine.answer(turn).endswith("Claude Code ended unexpectedly (exit code 3).")
+    assert len(turn.results[0]["given"]) == 2
+    machine.answer(machine.service.say(turn.thread, "go on"))
+    assert machine.agents.noted("prompt")[1:] == ["do: crash during", "go on"]
+
+
 def test_secrets_and_long_output_of_tools_do_not_leave_the_machine(machine: Machine) -> None:
     turn = machine.say("do: secret")
     machine.start()

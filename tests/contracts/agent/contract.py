@@ -440,6 +440,12 @@ class ModelContract(RemoteAgentContract):
             self.ask(make(agent_model=""), clock)
         assert server.requests == []
 
+    def test_the_model_of_a_turn_is_asked(
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
+    ) -> None:
+        server.script = [lambda request: self.dialect.says(f"{request.path} {request.json.get('model')}")]
+        assert "some.model-v1" in self.ask(make(agent_model="another"), clock, model="some.model-v1")
+
 
 class TricklingContract(RemoteAgentContract):
     """For agents over our HTTP client: a server that sends blanks for ever does not pass the deadline."""

@@ -6,18 +6,19 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from acp import schema
 
 from functions.request.runner_bodies import AskBody, OptionBody
 from handoff_cli.runner.questions.request import Request
-from handoff_cli.runner.questions.shown import LONGEST_INPUT, TOO_LONG, Shown, shown
+from handoff_cli.runner.questions.shown import LONGEST_INPUT, MASKED, TOO_LONG, Shown, shown
 from handoff_cli.runner.questions.visible import visible
 from shared.domain.question_text import as_line
 from shared.domain.questions import CHOICE, Option, Question, QuestionState
 from shared.domain.routes import Place
 from shared.ports.platforms import Part, Platform
 from shared.use_cases.deliver import REPEAT_MARK
-from shared.use_cases.questions.show import rendered
+from shared.use_cases.questions.show import plan_parts, rendered
 from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import PlatformHarness, unconnected
 from tests.support.question_text import arguments, code_of, entries, patched
@@ -125,6 +126,7 @@ class Questions(PlatformTests):
             assert all(_fits(platform, part) for part in parts)
             may_allow = any(option.allows for option in question.options)
             assert may_allow is not bool(found.reason)
+            assert found.reason != MASKED or "[redacted " in found.detail, f"seed {seed}"
             assert found.reason != TOO_LONG or size_of(request) > LONGEST_INPUT, f"seed {seed}"
             allowed += may_allow
             if may_allow:
@@ -159,6 +161,26 @@ class Questions(PlatformTests):
                 assert _without_layout(f"{number}. {as_line(name)}") in shown, f"seed {seed}"
             assert len(parts[-1].buttons) <= platform.capabilities.most_buttons
             assert len(parts) == len(rendered(platform, replace(question, state=QuestionState.EXPIRED)))
+
+    @pytest.mark.parametrize(
+        "hiding",
+        [
+            "[//]: # (rm -r ~)", "> 1. [a b]: https://a.test 'rm'", "a [^1]\n\n[^1]: rm -r ~", "<!-- rm -r ~ -->",
+            "<details>rm</details>", "[a](https://a.test 'rm')", "[a](https://a.test\n(rm))", "![rm](https://a.test)",
+            "~~~sh rm -r ~\nls\n~~~", "| a |\n|---|\n| b | rm |", "a\n-: | -\nb | rm | rm", "a&#8238;b", "a&ZeroWidthSpace;b",
+        ],
+    )  # fmt: skip
+    def test_a_plan_in_which_markdown_could_hide_something_is_code(self, hiding: str) -> None:
+        platform = unconnected(self.chat)
+        plan = f"# Plan\n\n{hiding}\n\n- step\n" + "- and another\n" * 200
+        parts = plan_parts(platform, plan)
+        assert all(_fits(platform, part) for part in parts)
+        assert _without_layout(code_of(parts)) == _without_layout(plan)
+
+    def test_another_plan_is_markdown(self) -> None:
+        platform = unconnected(self.chat)
+        plan = "# Plan\n\n1. Run `a && b | c`:\n   - **see** [this](https://a.test/b_c)\n\n```sh\nmake\n```\n\n---\n- [ ] x < y\n"
+        assert plan_parts(platform, plan) == platform.render(plan)
 
     def test_a_question_arrives_as_it_was_made(self, at: PlatformHarness) -> None:
         place: Place = self.open(at, self.first_home)

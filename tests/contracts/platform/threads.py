@@ -36,6 +36,14 @@ class Threads(PlatformTests):
         assert "👩‍👩‍👧 long 👩‍👩‍👧 long" in title
         assert len(title) <= self.chat.title_limit
 
+    def test_a_thread_is_closed_where_the_platform_can(self, at: PlatformHarness, home: Place) -> None:
+        place = self.open(at, home)
+        at.platform.send(place, Part("hello"), key="a")
+        for _ in range(2):
+            at.platform.close_thread(place)
+        at.platform.close_thread(home)
+        assert [message["text"] for message in at.posted(home, place)][-1] == "hello"
+
     def test_people_who_would_not_see_a_thread_are_named_in_it(self, at: PlatformHarness, home: Place) -> None:
         kind = next(chat.kind for chat in self.chat.chats if chat.id == home.chat)
         if not self.chat.kinds[kind].names_people:

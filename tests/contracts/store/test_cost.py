@@ -22,7 +22,7 @@ WRITE_UNIT = 1024  # bytes; a write inside a transaction counts twice
 WRITES = ("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems")
 # Capacity units with the indexes, as each server reports them; moto does not.
 CONSUMED = {"dynoxide": cost.HANDOFF_WRITE_UNITS}
-CONSUMED_BY_MESSAGE = {"dynoxide": 24}
+CONSUMED_BY_MESSAGE = {"dynoxide": cost.MESSAGE_WRITE_UNITS}
 LIMITS = {"dynoxide": 47.5, "amazon": 76.25}  # 1.25 times what a handoff cost before its turn was offered to executors
 
 

@@ -152,6 +152,16 @@ def test_a_session_of_another_user_gets_no_order(world: World, row: InboxRow) ->
 # --- poll
 
 
+def test_orders_are_found_in_the_order_in_which_they_were_made(world: World, session: Session) -> None:
+    """The newest choice of a person must be the last that the machine sets."""
+    names = ("9", "1", "5")
+    for age, name in enumerate(names):
+        row = world.row(f"e-{age}")
+        world.store.orders.create(made(session, row, id=name, created_at=NOW + age), row, session)
+    assert [order.id for order in world.store.orders.of("ada", RUNS_ON.runner)] == list(names)
+    assert [order.id for order in world.store.runners.waiting("ada", RUNS_ON.runner)[1]] == list(names)
+
+
 def test_one_query_finds_turns_and_orders(world: World, order: Order) -> None:
     world.machine_offer(world.current())
     pointers, orders = world.store.runners.waiting("ada", RUNS_ON.runner)

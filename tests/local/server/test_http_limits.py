@@ -13,7 +13,7 @@ import pytest
 
 from local.server.http import LoopErrors
 from local.server.http_connections import Limits, raise_file_limit
-from tests.local.server.one_route import LONG, OPEN, OneRoute, connected, is_closed, running
+from tests.local.server.one_route import AT_ONCE, LONG, OPEN, OneRoute, connected, is_closed, running
 from tests.support.waiting import eventually
 
 HOST = b"Host: 127.0.0.1\r\n"
@@ -137,6 +137,42 @@ def test_the_bytes_of_all_requests_are_bounded() -> None:
         assert all(is_closed(client) for client in slow[:8])
     assert route.called.acquire(timeout=1)
     assert not route.called.acquire(blocking=False), "a part of a body reached the app"
+
+
+def test_a_client_that_always_begins_its_next_request_holds_no_more_than_that() -> None:
+    with running(OneRoute(limits=Limits(bytes_in_flight=100_000))) as route, ExitStack() as stack:
+        slow, busy = stack.enter_context(connected(route)), stack.enter_context(connected(route))
+        slow.sendall(POST + b"Content-Length: 50000\r\n\r\n" + b"x" * 40_000)
+        request = GET.replace(OPEN.encode(), AT_ONCE.encode()) + b"X-Long: " + b"x" * 9000 + b"\r\n\r\n"
+        busy.sendall(request[:20])
+        for count in [1, 2] * 20:
+            busy.sendall((request * count)[20:] + request[:20])
+            answers = b""
+            while answers.count(b"}") < count:
+                answers += busy.recv(10_000) or pytest.fail("it was closed")
+
+        slow.sendall(b"x" * 10_000)
+        assert slow.recv(10_000).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_body_of_very_many_small_chunks_is_closed() -> None:
+    with running(OneRoute()) as route, connected(route) as client:
+        with suppress(ConnectionError):
+            client.sendall(POST + CHUNKED + b"1\r\nx\r\n" * 20_000)
+
+        assert is_closed(client)
+    assert not route.called.acquire(blocking=False), "a part of a body reached the app"
+
+
+@pytest.mark.parametrize(("size", "count"), [(1, 500), (300, 3000)])
+def test_a_body_may_have_small_chunks(size: int, count: int) -> None:
+    with running(OneRoute()) as route, connected(route) as client:
+        for _ in range(2):
+            client.sendall(POST + CHUNKED + b"%x\r\n%s\r\n" % (size, b"x" * size) * count + b"0\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += client.recv(10_000) or pytest.fail("it was closed")
+            assert answer.startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_request_larger_than_all_room_is_closed() -> None:

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,20 +77,30 @@ def _open_now(source: Source, written: list[Path]) -> list[Path]:
     return found
 
 
+def open_sessions(environ: Mapping[str, str], *, seconds: float = _SECONDS) -> dict[str, str] | None:
+    """The ids of the sessions that are open, with what they do; None if the program cannot tell."""
+    found = _ask(environ, seconds)
+    return None if found is None else {str(agent.get("sessionId")): str(agent.get("status")) for agent in found}
+
+
 def _agents(source: Source) -> list[dict[str, Any]]:
-    program = shutil.which("claude", path=source.environ.get("PATH", ""))
+    return _ask(source.environ, _SECONDS) or []
+
+
+def _ask(environ: Mapping[str, str], seconds: float) -> list[dict[str, Any]] | None:
+    program = shutil.which("claude", path=environ.get("PATH", ""))
     if program is None:
-        return []
+        return None
     try:
         done = subprocess.run(  # noqa: S603 - the user's own program, with fixed arguments
             [program, "agents", "--json"],
-            env=dict(source.environ),
+            env=dict(environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_SECONDS,
+            timeout=seconds,
             check=True,
         )
         answer = json.loads(done.stdout)
     except (OSError, ValueError, RecursionError, subprocess.SubprocessError):
-        return []
-    return [agent for agent in answer if isinstance(agent, dict)] if isinstance(answer, list) else []
+        return None
+    return [agent for agent in answer if isinstance(agent, dict)] if isinstance(answer, list) else None

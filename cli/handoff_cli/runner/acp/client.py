@@ -1,6 +1,7 @@
 """The client's side of the protocol: what an agent says and asks goes to the turn that it works on."""
 
 import asyncio
+import re
 from typing import Any, Protocol
 
 from acp import schema
@@ -11,6 +12,8 @@ from handoff_cli.runner.questions.choice import Form, form_of
 from handoff_cli.runner.questions.permission import Option
 
 _LATE_SECONDS = 1.0
+_NAME = re.compile(r"[!-~]{1,60}")
+_MOST, _LONGEST = 100, 200
 _WORK = (schema.AgentMessageChunk, schema.AgentThoughtChunk, schema.ToolCallStart, schema.ToolCallProgress)
 
 
@@ -56,13 +59,16 @@ class Client:
         self.audience: Audience | None = None
         self.heard = 0
         """The number of updates, those without an audience too: `session/load` replays what was said before."""
+        self.commands: dict[str, str] | None = None
 
     async def session_update(self, session_id: str, update: object, **_: Any) -> None:  # noqa: ARG002 - the library's names
         self.heard += 1
         self.options.watch(update)
+        self.modes.watch(update)
+        if isinstance(update, schema.AvailableCommandsUpdate):
+            self.commands = _commands(update)
         if self.audience is not None:
             self.audience.hear(update)
-            self.modes.watch(update)
 
     async def request_permission(
         self,
@@ -88,3 +94,9 @@ class Client:
         if not content:
             return schema.DeclineElicitationResponse(action="decline")
         return schema.AcceptElicitationResponse(action="accept", content=content)
+
+
+def _commands(update: schema.AvailableCommandsUpdate) -> dict[str, str]:
+    named = {one.name: " ".join((one.description or "").split())[:_LONGEST] for one in update.available_commands}
+    usable = {name: said for name, said in named.items() if _NAME.fullmatch(name)}
+    return dict(list(usable.items())[:_MOST])

@@ -1,6 +1,7 @@
 """One open session of one agent process over ACP. Every call may raise AgentFailed."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from handoff_cli.runner.acp.process import AgentProcess
 from handoff_cli.runner.agents.spec import AgentSpec
 
 _PROTOCOL = 1
+NATIVE_ID = re.compile(r"[!-~]{1,200}")
 _SETTLE_SECONDS = 0.3
 _AUTH_REQUIRED = -32000
 _STEER_SECONDS = 10.0
@@ -40,17 +42,15 @@ class Connection:
         self._acp = acp.connect_to_agent(
             cast("Any", self._client), cast("Any", Lines(process.reader, process.writer)), use_unstable_protocol=True
         )
-        self._servers: list[schema.McpServerStdio] = []
+        self._servers: list[Any] = []
         self._steers = self._sees = False
         self._prompt: asyncio.Task[schema.PromptResponse] | None = None
         self._opened = False
 
-    async def open(
-        self, directory: Path, *, choices: bool = False, server: schema.McpServerStdio | None = None
-    ) -> None:
-        """Open the session by its own id, and let the agent ask before each step; also for `choices`. Raises SessionBusy.
+    async def open(self, directory: Path, *, choices: bool = False, server: schema.McpServerStdio | None = None) -> str:
+        """Open the session by its own id, or begin one; returns the id. The agent asks before each step, also for `choices`.
 
-        `server` has tools for the agent.
+        `server` has tools for the agent. Raises SessionBusy.
         """
         self._servers = [server] if server else []
         try:
@@ -59,16 +59,19 @@ class Connection:
                 self._client.options.took(getattr(opened, "config_options", None))
                 await self._client.modes.begin(opened)
                 self._opened = True
+                return self._native_id
         except TimeoutError as error:
             raise AgentFailed(f"{self._spec.title} did not open the session in time.") from error
 
     async def prompt(self, text: str, audience: Audience, blocks: Sequence[Block] = ()) -> str:
         """Say this to the agent; returns its stop reason when it has answered. The audience stays until the next one."""
+        notes = [await self._client.modes.settle()]  # it may have left them since it has answered
         self._client.audience = audience
         said = self._acp.prompt(session_id=self._native_id, prompt=self._said(text, blocks))
         self._prompt = asyncio.create_task(self._call(said))
         answer = await asyncio.shield(self._prompt)
-        if note := await self._client.modes.settle():
+        notes.append(await self._client.modes.settle())
+        for note in filter(None, notes):
             audience.hear(acp.update_agent_message_text(f"\n\n{note}"))
         if answer.usage is not None:
             audience.hear(answer.usage)
@@ -106,15 +109,20 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it runs, and has answered its last prompt."""
+        """Whether it runs, has answered its last prompt, and asks before each step."""
         prompt = self._prompt
         answered = prompt is not None and prompt.done() and not prompt.cancelled() and prompt.exception() is None
-        return answered and self._process.exit_code is None
+        return answered and self._process.exit_code is None and not self._client.modes.is_lost
 
     @property
     def heard(self) -> int:
         """The number of updates that came."""
         return self._client.heard
+
+    @property
+    def commands(self) -> dict[str, str] | None:
+        """The agent's own commands with what they do; None if it did not tell them."""
+        return self._client.commands
 
     @property
     def memory(self) -> str:
@@ -195,9 +203,14 @@ class Connection:
         return able
 
     async def _open(self, able: schema.AgentCapabilities, directory: str) -> Any:
-        about: dict[str, Any] = {"cwd": directory, "session_id": self._native_id, "mcp_servers": self._servers}
-        if self._servers:
-            about |= self._spec.opened_with
+        extra = self._spec.opened_with if self._servers else {}
+        if not self._native_id:
+            begun = await self._call(self._acp.new_session(cwd=directory, mcp_servers=self._servers, **extra))
+            if not begun.session_id or not NATIVE_ID.fullmatch(begun.session_id):
+                raise AgentFailed(f"{self._spec.title} gave its new session no id that can be used.")
+            self._native_id = begun.session_id
+            return begun
+        about: dict[str, Any] = {"cwd": directory, "session_id": self._native_id, "mcp_servers": self._servers, **extra}
         sessions = able.session_capabilities
         if self._spec.opens == "resume" and sessions is not None and sessions.resume is not None:
             return await self._call(self._acp.resume_session(**about))

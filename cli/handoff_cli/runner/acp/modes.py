@@ -19,6 +19,8 @@ class Modes:
         self._spec, self._set_mode, self._give_up = spec, set_mode, give_up
         self.current = ""
         """The mode that it is set back to; empty where modes are not watched."""
+        self.is_lost = False
+        """It could not be set back: nothing more may be said to this process."""
         self._left: list[tuple[str, asyncio.Task[None]]] = []
 
     async def begin(self, opened: Any) -> None:
@@ -33,7 +35,7 @@ class Modes:
             raise AgentFailed(
                 f"{self._spec.title} has none of the modes {', '.join(wanted)} in which it asks before each step."
             )
-        self.current = mode
+        self.current = mode  # watched from here on: it may leave it right after its answer
         if modes is None or modes.current_mode_id != mode:
             await self._set_mode(mode)
 
@@ -45,7 +47,7 @@ class Modes:
     def watch(self, update: object) -> None:
         """An agent that has left the asking modes may run steps unasked: end that, or the turn."""
         mode = _mode_in(update)
-        if mode is None or not self._spec.asking_modes:
+        if mode is None or not self.current:
             return
         if mode in self._spec.asking_modes:
             self.current = mode
@@ -65,7 +67,8 @@ class Modes:
         return f"({what}. It was set back to “{self.current}”.)"
 
     async def close(self) -> None:
-        """Nothing is set any more."""
+        """Nothing is watched or set any more."""
+        self.current = ""
         tasks = [task for _, task in self._left]
         for task in tasks:
             task.cancel()
@@ -75,6 +78,7 @@ class Modes:
         try:
             await self._set_mode(self.current)
         except AgentFailed:
+            self.is_lost = True
             await self._give_up()
             raise
 

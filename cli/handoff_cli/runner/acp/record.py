@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from acp import schema
 
 from handoff_cli.runner.excerpt import Excerpt, arguments_of, cut, masked
-from handoff_cli.runner.questions.request import Request
+from handoff_cli.runner.questions.request import LONGEST, Request, size_of
 from handoff_cli.transcripts.messages import Message
 
 REPLY_LIMIT = 224 * 1024
@@ -215,8 +216,11 @@ def _call(step: Step) -> Message:
 
 def _bounded(raw: Any) -> Any:
     """The input of a tool, unless it is too large to keep: then only that it was."""
-    size = len(json.dumps(raw, default=str)) if not isinstance(raw, str) else len(raw)
-    return raw if size <= 64 * 1024 else {"text": json.dumps(raw, default=str)[:4096]}
+    if size_of(raw) <= LONGEST:
+        return raw
+    with suppress(RecursionError):
+        return {"text": json.dumps(raw, default=str)[:4096]}
+    return {"text": "[too deep to keep]"}
 
 
 def _note_output(output: Excerpt, update: "schema.ToolCallStart | schema.ToolCallProgress") -> None:

@@ -10,13 +10,25 @@ from handoff_cli.runner.machine.identity import SAFE_ID
 
 @dataclass(frozen=True)
 class HandedOver:
-    """One session: its ids here and there, its agent and directory, and the service that has it."""
+    """One session: its ids here and there, its agent and directory, and the service that has it.
+
+    `native_id` is empty until the agent has answered the first turn of a session that began in a chat.
+    """
 
     session_id: str
     agent: str
     native_id: str
     directory: str
     url: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What its lock and its place in a runner are named by."""
+        return self.agent, self.native_id or self.session_id
+
+    def is_named(self, agent: str | None, native_id: str | None, url: str) -> bool:
+        """Whether a service means this session; it learns the agent's id of a new one with the first result."""
+        return (self.agent, self.url) == (agent, url) and native_id in ("", None, self.native_id)
 
 
 class Sessions:
@@ -37,7 +49,7 @@ class Sessions:
             return None
         found = read_json(self._path(session_id)) or {}
         values = {name: found.get(name) for name in HandedOver.__dataclass_fields__}
-        if not all(isinstance(value, str) and value for value in values.values()):
+        if not all(isinstance(value, str) and (value or name == "native_id") for name, value in values.items()):
             return None
         return HandedOver(**{name: str(value) for name, value in values.items()})
 

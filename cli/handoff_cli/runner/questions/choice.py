@@ -56,9 +56,9 @@ class Choice:
         line = " ".join(self.question.split())
         is_short = "\n" not in self.question and len(question) <= _TITLE
         return {
-            "title": question if is_short else f"{visible(masked(line))[: _TITLE - 1]}…",
+            "title": question if is_short else _within(visible(masked(line)), _TITLE),
             "kind": "choice",
-            "detail": "" if is_short else question[:_DETAIL],
+            "detail": "" if is_short else _within(question, _DETAIL),
             "several": self.several,
             "free": bool(self.words_into),
             "blocks": self.blocks,
@@ -166,5 +166,10 @@ def _option(number: int, value: Value) -> Json:
     """A name that is too long stands whole in the description."""
     name, description = visible(masked(value.name)) or value.value, visible(masked(value.description))
     if len(name) > _NAME:
-        name, description = f"{name[: _NAME - 1]}…", " ".join(filter(None, (name, description)))
-    return {"id": str(number), "kind": "choice", "name": name[:_NAME], "description": description[:_DESCRIPTION]}
+        name, description = _within(name, _NAME), " ".join(filter(None, (name, description)))
+    return {"id": str(number), "kind": "choice", "name": name, "description": _within(description, _DESCRIPTION)}
+
+
+def _within(text: str, most: int) -> str:
+    """The text, with a mark where it was cut."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -9,6 +9,7 @@ from acp import schema
 from handoff_cli.runner.questions.permission import Option
 from handoff_cli.runner.questions.request import Request
 from handoff_cli.runner.questions.shown import IN_FILE, MASKED, TOO_LONG
+from handoff_cli.runner.questions.visible import visible_in_markdown
 from handoff_cli.transcripts.likely_secrets import mask_words
 
 KEEP_PLANNING = "The plan was not approved. Say what to change."
@@ -62,6 +63,7 @@ def plan_of(request: Request, options: tuple[Option, ...]) -> Plan | None:
     if request.kind != "switch_mode" or not text.strip():
         return None
     text, is_masked = mask_words(text)
+    text = visible_in_markdown(text)
     reason = TOO_LONG if len(text) > LONGEST_PLAN else MASKED if is_masked else ""
     first = {option.kind: option.id for option in reversed(options)}
     every: dict[str, str] = {kind: first[kind] for kind in ("allow_once", "reject_once") if kind in first}

@@ -37,14 +37,17 @@ class Request:
             content=content,
             locations=tuple(call.locations or ()) or self.locations,
         )
-        if _size(new.input) + sum(_size(block) for block in content) <= LONGEST:
+        if size_of(new.input) + sum(size_of(block) for block in content) <= LONGEST:
             return new
         return replace(new, input=None, content=(), is_cut=True)
 
 
-def _size(value: object) -> int:
+def size_of(value: object) -> int:
     if isinstance(value, schema.FileEditToolCallContent):
         return len(value.path) + len(value.old_text or "") + len(value.new_text)
     if isinstance(value, schema.ContentToolCallContent):
         return len(value.model_dump_json())
-    return len(value) if isinstance(value, str) else len(json.dumps(value, default=str))
+    try:
+        return len(value) if isinstance(value, str) else len(json.dumps(value, default=str))
+    except RecursionError:  # too deep for all that reads it
+        return LONGEST + 1

@@ -41,6 +41,19 @@ def visible(text: str, *, also: str = "") -> str:
     return "".join(shown)
 
 
+def visible_in_markdown(text: str) -> str:
+    """Markdown with marks for characters that nobody sees. Its layout and emoji stay, and the marks cannot be undone."""
+    return "".join(_escape(character, 1) if _is_unseen(character) else character for character in text)
+
+
+def _is_unseen(character: str) -> bool:
+    if character.isascii():
+        return not character.isprintable() and character not in "\n\t"
+    kind = unicodedata.category(character)
+    is_emoji = character == "\ufe0f"
+    return kind[0] == "C" or kind in {"Zl", "Zp"} or character in _BLANK or (_is_selector(character) and not is_emoji)
+
+
 def _escape(character: str, count: int) -> str:
     return f"{OPEN}U+{ord(character):04X}{'' if count == 1 else f'×{count}'}{CLOSE}"
 
@@ -55,7 +68,8 @@ def _is_hidden(character: str, count: int, before: str, *, is_edge: bool) -> boo
     kind = unicodedata.category(character)
     if kind[0] == "M":
         # One mark on a letter is an accent; others draw over their neighbours, or choose a variant that looks the same.
-        return count > 1 or not before.isalpha() or character in _BLANK or _is_selector(character)
+        is_foreign = before.isascii() and not "\u0300" <= character <= "\u036f"  # some join letters, and draw nothing
+        return count > 1 or not before.isalpha() or is_foreign or character in _BLANK or _is_selector(character)
     return kind[0] in "CZ" or character in _MARKS or character in _BLANK
 
 

@@ -14,11 +14,13 @@ from handoff_cli.api.transport import trust
 from handoff_cli.config.sources import Configuration, is_loopback
 from handoff_cli.runner.outgoing.opened import OpenedFile, TextFile
 from handoff_cli.runner.wire.shapes import (
+    MOVES,
     Begun,
     Claimed,
     Events,
     Messages,
     Registered,
+    Session,
     Shape,
     StoredFile,
     Taken,
@@ -67,15 +69,23 @@ class RunnerService:
     ) -> None:
         await self._client.aclose()
 
-    async def register(self, *, name: str, agents: list[dict[str, Any]], orders: Sequence[str] = ()) -> Answer:
-        """Say who this is, which agents it has and which orders it does. Idempotent."""
+    async def register(
+        self, *, name: str, agents: list[dict[str, Any]], orders: Sequence[str] = (), projects: Sequence[str] = ()
+    ) -> Answer:
+        """Say who this is, which agents it has, which orders it does and which projects are listed. Idempotent."""
         about = {"name": name, "version": __version__, "protocol": PROTOCOL, "agents": agents}
-        answer = await self._call("PUT", self._runner, about, shape=Registered)
-        if answer.verdict is Verdict.GO_ON:
-            self.accepts = frozenset(answer.body.get("accepts") or ())
+        more = {"orders": list(orders), "projects": list(projects)}
+        for _ in range(2):
+            # What is accepted is known after the first time; an older service refuses what it does not know.
+            known = {name: value for name, value in more.items() if value and name in self.accepts}
+            answer = await self._call("PUT", self._runner, {**about, **known}, shape=Registered)
+            if answer.verdict is not Verdict.GO_ON:
+                self.accepts = frozenset()
+                break
+            before, self.accepts = self.accepts, frozenset(answer.body.get("accepts") or ())
             self.file_limit = answer.body.get("file_limit") or 0
-        if orders and "orders" in self.accepts:
-            answer = await self._call("PUT", self._runner, {**about, "orders": list(orders)}, shape=Registered)
+            if before == self.accepts:
+                break
         return answer
 
     async def turns(self, *, wait: int, warm: Sequence[str] = ()) -> Answer:
@@ -113,6 +123,15 @@ class RunnerService:
     async def answer_order(self, order_id: str, body: Mapping[str, Any]) -> Answer:
         """Say how an order ended. Repeated, it is accepted again."""
         return await self._call("POST", self._order(order_id, "answer"), body, shape=Taken)
+
+    async def move_by_order(self, order_id: str, what: str, body: Mapping[str, Any]) -> Answer:
+        """Store the `session` of a taken order, add `messages` to it, or request its `handoff`. Repeated, accepted again."""
+        method = "PUT" if what == "session" else "POST"
+        return await self._call(method, self._order(order_id, what), body, shape=MOVES[what])
+
+    async def session(self, session_id: str) -> Answer:
+        """Where a session is."""
+        return await self._call("GET", f"/sessions/{quote(session_id, safe='')}", shape=Session)
 
     async def messages(self, session_id: str, *, after: int) -> Answer:
         """One page of the transcript."""

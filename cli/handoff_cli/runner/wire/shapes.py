@@ -126,6 +126,28 @@ class Taken(Shape):
     state: str
 
 
+class MadeSession(Taken):
+    message_count: int
+
+
+class AddedMessages(Shape):
+    message_count: int
+
+
+class RequestedHandoff(Shape):
+    handoff_id: str
+
+
+MOVES: dict[str, type[Shape]] = {"session": MadeSession, "messages": AddedMessages, "handoff": RequestedHandoff}
+"""Answers to the calls of an order that moves a session."""
+
+
+class Session(Shape):
+    owner: str
+    link: str | None = None
+    active_handoff: str | None = None
+
+
 class Messages(Shape):
     messages: list[dict[str, Any]]
     next: int | None = None

@@ -86,6 +86,7 @@ class Discord(JsonWire):
         where, message = "/channels/{channel}", "/channels/{channel}/messages/{message}"
         return [
             ("GET", where, "read", lambda to, _: channels.show(**to.match_info)),
+            ("PATCH", where, "edit", lambda to, body: channels.change(**to.match_info, body=body)),
             ("GET", f"{where}/messages", "read", lambda to, _: channels.history(**to.match_info, query=to.query)),
             ("POST", f"{where}/messages", "send", lambda to, body: channels.post(**to.match_info, body=body)),
             ("GET", message, "read", lambda to, _: channels.message(**to.match_info)),

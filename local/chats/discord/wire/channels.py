@@ -58,6 +58,14 @@ class Channels:
             return payloads.thread_channel(chat, thread, self._backend)
         return payloads.channel(chat, self._backend)
 
+    def change(self, channel: str, body: JSON) -> JSON:
+        """Archive a thread, or open it again; nothing else is changed here."""
+        chat, thread = self.find(channel)
+        if thread is None or not chat.has_bot:
+            raise DiscordError(403, 50013, "Missing Permissions")
+        thread.extra["archived"] = bool(body.get("archived", thread.extra["archived"]))
+        return payloads.thread_channel(chat, thread, self._backend)
+
     def history(self, channel: str, query: Mapping[str, str]) -> list[JSON]:
         """Newest first; `after` is a message id."""
         chat, thread = self.find(channel)

@@ -50,6 +50,7 @@ class Telegram(HttpWire):
             "getchat": ("read", bot.get_chat),
             "getchatmember": ("read", bot.get_chat_member),
             "createforumtopic": ("open_thread", bot.create_forum_topic),
+            "closeforumtopic": ("edit", bot.close_forum_topic),
             "sendmessage": ("send", bot.send_message),
             "sendphoto": ("send", bot.send_photo),
             "senddocument": ("send", bot.send_document),

@@ -60,6 +60,13 @@ class Methods:
         thread = self._backend.store.open_thread(chat, self.next_id(chat), name, BOT, first_title=name)
         return payloads.topic(thread)
 
+    def close_forum_topic(self, arguments: Arguments) -> Any:
+        thread = self._place(self._forum(arguments), arguments)
+        if thread is None or thread.extra.get("closed"):
+            raise TelegramError("Bad Request: TOPIC_NOT_MODIFIED")
+        thread.extra["closed"] = True
+        return True
+
     def send_message(self, arguments: Arguments) -> Any:
         chat = self.chat(arguments)
         thread = self._place(chat, arguments)

@@ -137,3 +137,12 @@ def test_calls_from_many_threads_share_one_login(simulator: Simulator, discord: 
         sent = list(pool.map(send, range(20)))
     assert len(set(sent)) == 20
     assert len(chat(simulator, TEXT)["messages"]) == 20
+
+
+@pytest.mark.parametrize("home", [TEXT, FORUM])
+def test_a_thread_is_archived_and_no_other_channel(simulator: Simulator, discord: Discord, home: str) -> None:
+    thread = open_thread(discord, home)
+    for place in (thread, thread, Place("discord", home)):
+        discord.close_thread(place)
+    patched = [call.name for call in simulator.calls if call.name.startswith("PATCH")]
+    assert patched == [f"PATCH /discord/api/v10/channels/{thread.chat}"] * 2

@@ -119,6 +119,14 @@ def test_an_answer_to_a_press_has_one_line(simulator: Simulator) -> None:
     assert "text" not in second
 
 
+def test_a_topic_is_closed_and_no_other_chat(simulator: Simulator) -> None:
+    adapter = adapter_for(simulator)
+    topic = adapter.open_thread(Place("telegram", FORUM), "Fix", key="a", people=[])
+    for place in (topic, topic, topic.home):
+        adapter.close_thread(place)
+    assert [call.name for call in simulator.calls].count("closeForumTopic") == 2
+
+
 @pytest.mark.parametrize(
     "path", ["../bot9001:other/getMe", "/etc/hostname", "//evil.example/x", "a/../../b", "a?b", "a%2e", "", "C:x"]
 )

@@ -6,12 +6,14 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.domain.usage import TurnUsage
+from shared.store.inbox import InboxRow
+from shared.use_cases.chat.commands import run_command
 from shared.use_cases.chat.share_command import NOT_FOR_GUESTS
 from shared.use_cases.chat.usage_commands import NO_COST
 from shared.use_cases.presses import NOT_YOURS
 from shared.use_cases.questions.decide import NO_LONGER_ASKED
 from tests.support.machine import Machine, post, press, shown
-from tests.support.use_case_world import World
+from tests.support.use_case_world import USER, World
 
 CENT = 10_000
 KNOWN = TurnUsage(1_000, 4 * CENT, context=20_000, window=200_000)
@@ -123,6 +125,20 @@ def test_a_second_press_does_not_add_twice(world: World, machine: Machine, place
     assert button(world, place) != pressed
     post(world, place, "0005", "/budget more")
     assert last(world, place) == "Going on: $0.01 more."
+
+
+def test_more_is_added_once_though_its_command_is_run_again(world: World, machine: Machine, place: Place) -> None:
+    """Its process died after the write, and by the time of the next one the budget was spent again."""
+    post(world, place, "0002", "/budget 0.01")
+    spend(world, machine, place, "0003", 7 * CENT)
+    row = InboxRow(place, "0004", "ada-there", "/budget more", world.clock.now(), USER)
+    assert run_command(world.services, row, "budget", "more") == "Going on: $0.01 more."
+    spend(world, machine, place, "0005", 9 * CENT)
+    before = world.current().budget
+    assert before is not None
+    assert before.is_open
+    assert run_command(world.services, row, "budget", "more") == "Going on: $0.01 more."
+    assert world.current().budget == before
 
 
 def test_a_line_at_80_percent_is_posted_once(world: World, machine: Machine, place: Place) -> None:

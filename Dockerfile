@@ -1,6 +1,6 @@
-# Handoff on one machine, in a container. Build it in the root of a checkout:
+# Handoff on one machine, in a container. In the root of a checkout:
 #
-#   docker build -f examples/docker/Dockerfile -t handoff .
+#   docker build -t handoff .
 #
 # The image holds no secrets: tokens of bots go into the file `settings` on the volume (docs/one-machine.md).
 
@@ -10,7 +10,7 @@ COPY requirements-dev.txt ./
 # The builder in its locked version; without isolation, so that no other is downloaded.
 RUN grep -oE '^(hatchling|packaging|pathspec|pluggy|trove-classifiers)==[^ ]+' requirements-dev.txt > builder.txt \
     && pip install --no-cache-dir --no-deps -r builder.txt
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE requirements.txt ./
 COPY cli cli
 COPY shared shared
 COPY functions functions
@@ -18,7 +18,7 @@ COPY local local
 RUN pip wheel --no-deps --no-build-isolation --wheel-dir /wheels .
 
 FROM python:3.13-slim
-COPY examples/docker/requirements.txt /tmp/requirements.txt
+COPY requirements-server.txt /tmp/requirements.txt
 RUN pip install --no-cache-dir --no-deps --require-hashes -r /tmp/requirements.txt && rm /tmp/requirements.txt
 COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir --no-deps /wheels/*.whl && rm -r /wheels \

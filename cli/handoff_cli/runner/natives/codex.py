@@ -1,0 +1,66 @@
+"""Sessions of Codex: files by day, each with the directory in its first record."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from handoff_cli.readers.codex.messages import messages_of
+from handoff_cli.readers.codex.records import meta_of, unwrapped
+from handoff_cli.readers.json_lines import records, text_of
+from handoff_cli.readers.source import Source, named_session
+from handoff_cli.runner.natives.native import Candidate, Native, head, tail
+
+NAME = "codex"
+_OVER = {"task_complete", "turn_complete", "turn_aborted"}
+_BEGUN = {"task_started", "turn_started"}
+
+
+def candidates(projects: Sequence[Path], environ: Mapping[str, str]) -> Iterator[Candidate]:  # noqa: ARG001 - names do not tell
+    """Every file: only its first record tells the directory."""
+    for path in (_home(environ) / "sessions").rglob("rollout-*.jsonl"):
+        try:
+            yield Candidate(NAME, path, path.stat().st_mtime)
+        except OSError:
+            continue
+
+
+def look(found: Candidate, environ: Mapping[str, str]) -> Native | None:
+    """Open the file; None for a sub-agent's, and if nothing was said in it."""
+    beginning = list(head(found.path))
+    meta = meta_of(beginning[:1])
+    is_helper = meta.get("thread_source") == "subagent" or isinstance(meta.get("source"), dict)
+    if is_helper or not meta.get("id") or not meta.get("cwd"):
+        return None
+    native_id = str(meta["id"])
+    said = next((message for message in messages_of(beginning) if message["role"] == "user"), None)
+    title = _titles(environ).get(native_id) or (text_of(said.get("content")) if said else "")
+    if not title and not meta.get("history_base"):
+        return None
+    return Native(NAME, native_id, str(meta["cwd"]), title, found.written, found.path)
+
+
+def file_of(native_id: str, environ: Mapping[str, str]) -> Path:
+    """The file with the end of a session: of a rewound one there are several. Raises UsageProblem."""
+    files = [path for path in (_home(environ) / "sessions").rglob("rollout-*.jsonl") if native_id in path.name]
+    return named_session(((native_id, path) for path in sorted(files, key=lambda path: path.name)), native_id, NAME)
+
+
+def is_amid_turn(path: Path) -> bool:
+    """Whether its last records are of a turn that has not ended."""
+    for kind, payload in map(unwrapped, tail(path)):
+        event = payload.get("type")
+        if kind == "event_msg" and event in _OVER | _BEGUN:
+            return event in _BEGUN
+        if kind == "response_item" and event != "reasoning":
+            return payload.get("role") != "assistant"
+    return False
+
+
+def _titles(environ: Mapping[str, str]) -> dict[str, str]:
+    index = _home(environ) / "session_index.jsonl"
+    if not index.is_file():
+        return {}
+    return {str(line.get("id")): str(line["thread_name"]) for line in records(index) if line.get("thread_name")}
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Source(Path("/"), environ).home("CODEX_HOME", ".codex")

@@ -1,0 +1,63 @@
+"""Sessions of Claude Code and Codex on the disk of a test, as the programs write them."""
+
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+from handoff_cli.readers.claude_code.find import folder_name
+
+
+def claude_session(
+    home: Path,
+    directory: Path,
+    words: str,
+    *,
+    native_id: str = "",
+    written: float = 1_000_000_000,
+    answer: str | None = "Yes.",
+) -> Path:
+    """A session in which the user said this; without an answer the agent is still at work."""
+    path = home / ".claude" / "projects" / folder_name(directory) / f"{native_id or uuid.uuid4()}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [_claude("user", "u1", "", words, directory)]
+    if answer is not None:
+        content = [{"type": "text", "text": answer}]
+        lines.append(_claude("assistant", "a1", "u1", content, directory, stop_reason="end_turn"))
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    os.utime(path, (written, written))
+    return path
+
+
+def codex_session(
+    home: Path,
+    directory: Path,
+    words: str,
+    *,
+    native_id: str = "",
+    written: float = 1_000_000_000,
+    helper: bool = False,
+) -> Path:
+    """A thread of Codex; a `helper` is that of a sub-agent."""
+    native_id = native_id or str(uuid.uuid4())
+    path = home / ".codex" / "sessions" / "2026" / "11" / "18" / f"rollout-2026-11-18T10-00-00-{native_id}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    source = {"subagent": "review"} if helper else "cli"
+    lines = [
+        ("session_meta", {"id": native_id, "cwd": str(directory), "source": source}),
+        ("response_item", _said("user", "input_text", words)),
+        ("response_item", _said("assistant", "output_text", "Yes.")),
+    ]
+    path.write_text("".join(json.dumps({"type": kind, "payload": payload}) + "\n" for kind, payload in lines))
+    os.utime(path, (written, written))
+    return path
+
+
+def _claude(kind: str, uuid_: str, parent: str, content: Any, directory: Path, **more: Any) -> dict[str, Any]:
+    message = {"role": kind, "content": content, **more}
+    return {"type": kind, "uuid": uuid_, "parentUuid": parent or None, "cwd": str(directory), "message": message}
+
+
+def _said(role: str, kind: str, text: str) -> dict[str, Any]:
+    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
