@@ -37,7 +37,7 @@ RARE = {(name, "dynamodb:ConditionCheckItem", "SessionsTable") for name in ("Pro
     ("Turn", "dynamodb:ConditionCheckItem", "HandoffsTable")
 }
 # What lets AWS answer 404 for a missing object, as moto does in any case; and pictures for a model that sees.
-RARE |= {(name, "s3:ListBucket", "FilesBucket") for name in ("Status", "Agent", "Sweep")} | {
+RARE |= {(name, "s3:ListBucket", "FilesBucket") for name in ("Status", "Turn", "Agent", "Sweep")} | {
     ("Agent", "s3:GetObject", "FilesBucket/*")
 }
 
