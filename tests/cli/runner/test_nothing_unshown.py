@@ -38,7 +38,8 @@ HIDDEN = {
     "tag characters": {"command": "echo \U000e0074\U000e006f; touch ran"},
     "an end out of sight": {"command": "echo safe" + " " * 3000 + "; touch ran"},
     "several messages": {"command": "\n".join(LINES)},
-    "more than fits": {"command": "\n".join(LINES * 20)},
+    "more than fits": {"command": "\n".join(LINES * 4)},
+    "more than a file may have": {"command": "\n".join(LINES * 40)},
 }
 
 REFUSED = {
@@ -47,7 +48,7 @@ REFUSED = {
     "a password with backticks",
     "an assigned secret",
     "a token and more",
-    "more than fits",
+    "more than a file may have",
 }
 """What is not shown whole, because something in it looks like a secret, or it is too long: it cannot be allowed."""
 
@@ -78,8 +79,12 @@ class Attempt:
 
     @property
     def shown(self) -> str:
-        """Everything in the thread, without marks."""
-        return decoded("\n".join(self.thread.bot_texts()))
+        """Everything in the thread, and in the files that were posted there, without marks."""
+        posted = {file["sha256"] for one in self.thread.messages() for file in one.get("files") or []}
+        asked = {ask.get("file") for ask in self.turn.questions.values()} & posted
+        http = self.thread.user.http
+        files = [http.get(f"/sessions/{self.turn.session_id}/files/{file}").text for file in asked]
+        return decoded("\n".join([*self.thread.bot_texts(), *files]))
 
     @property
     def hidden(self) -> set[str]:
