@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from shared.ports.changes import LONGEST_HOLD, Read, Subject, of_handoff, of_runner, of_session
 from shared.ports.tables import Table
-from shared.store.keys import RUNNER, meta_key
+from shared.store.keys import RUNNER, meta_key, user_partition
 
 T = TypeVar("T")
 MOST_READERS = 2000
@@ -103,4 +103,6 @@ def subject_of(table: Table, item: Mapping[str, Any]) -> Subject | None:
         return of_session(item["session_id"])
     if item["pk"].startswith(RUNNER):
         return of_runner(*item["pk"].removeprefix(RUNNER).split("/", 1))
+    if item["sk"].startswith(RUNNER):  # a revoked one learns of it at once
+        return of_runner(item["pk"].removeprefix(user_partition("")), item["sk"].removeprefix(RUNNER))
     return None

@@ -25,7 +25,7 @@ def of_session(session_id: str) -> Subject:
 
 
 def of_runner(user_id: str, runner_id: str) -> Subject:
-    """The turns that wait for a runner."""
+    """A runner, and the turns and orders that wait for it."""
     return Subject("runner", f"{user_id}/{runner_id}")
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.runner_walk.walk import walk
 
 CHUNK = 50
-IN_TEST, IN_DEEP = 200, 3_000
+IN_TEST, IN_DEEP = 100, 3_000
 
 
 @pytest.mark.parametrize("first", range(0, IN_TEST, CHUNK))

@@ -7,8 +7,10 @@ from typing import TypeVar
 
 import pytest
 
-from local.server.held_reads import HeldReads
-from shared.ports.changes import Changes, NoChanges, Read, Subject
+from local.server.held_reads import HeldReads, subject_of
+from shared.ports.changes import Changes, NoChanges, Read, Subject, of_runner
+from shared.ports.tables import Table
+from shared.store.keys import runner_key
 
 T = TypeVar("T")
 ONE, OTHER = Subject("runner", "one"), Subject("runner", "other")
@@ -182,3 +184,8 @@ def test_without_holding_it_reads_once(changes: Changes, seconds: float) -> None
 
     assert run(lambda: changes.hold([ONE], seconds, number.read, positive)) == Read(0, was_held=False)
     assert number.reads == 1
+
+
+def test_a_change_of_a_runner_wakes_its_poll() -> None:
+    """So that a revoked one ends what it keeps open at once."""
+    assert subject_of(Table.SESSIONS, runner_key("ada", "laptop")) == of_runner("ada", "laptop")
