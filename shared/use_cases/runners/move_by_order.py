@@ -11,7 +11,7 @@ from shared.domain.sessions import RunsOn, Session, new_session
 from shared.errors import Conflict, HandoffInFlight, IdempotencyKeyReused, Moved, OrderEnded, UnknownSession
 from shared.services import Services
 from shared.store.orders import taken
-from shared.use_cases.access import id_for, own_session
+from shared.use_cases.access import id_for, own_session, refuse_elsewhere
 from shared.use_cases.chat.target import Target, target_of
 from shared.use_cases.handoffs.request_handoff import HandoffRequest, destination, write_request
 from shared.use_cases.orders import send_told
@@ -82,7 +82,8 @@ def add_messages(services: Services, name: OrderName, *, after: int, messages: S
 def request_by_order(services: Services, name: OrderName) -> Handoff:
     """Request the order's one handoff, to the chat of its command; the order is done in the same transaction.
 
-    A repeat, a second process and another order for the same get that handoff. Raises OrderEnded and a RequestRefused.
+    A repeat, a second process and another order for the same get that handoff. Raises OrderEnded, Moved for a session that
+    has left its terminal since it was stored, and the RequestRefused of a handoff.
     """
     handoff = on_conflict(lambda: _request(services, name))
     order = own_order(services, name)
@@ -98,6 +99,7 @@ def _request(services: Services, name: OrderName) -> Handoff:
     if _is_joined(services, order):
         return _handoff(services, _handoff_id(order))
     session = own_session(services, order.user_id, order.made or "-")
+    refuse_elsewhere(session, session.epoch)
     where = target_of(services, order.user_id, order.place)
     chat = destination(services, order.user_id, order.place.platform, where.place.chat)
     asked = _asked(services, order, session, where)
