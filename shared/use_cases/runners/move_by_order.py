@@ -11,7 +11,7 @@ from shared.domain.sessions import RunsOn, Session, new_session
 from shared.errors import Conflict, HandoffInFlight, IdempotencyKeyReused, Moved, OrderEnded, UnknownSession
 from shared.services import Services
 from shared.store.orders import taken
-from shared.use_cases.access import id_for, own_session, refuse_elsewhere
+from shared.use_cases.access import id_for, own_session
 from shared.use_cases.chat.target import Target, target_of
 from shared.use_cases.handoffs.request_handoff import HandoffRequest, destination, write_request
 from shared.use_cases.orders import send_told
@@ -99,7 +99,8 @@ def _request(services: Services, name: OrderName) -> Handoff:
     if _is_joined(services, order):
         return _handoff(services, _handoff_id(order))
     session = own_session(services, order.user_id, order.made or "-")
-    refuse_elsewhere(session, session.epoch)
+    if not session.owner.is_cli and services.store.handoffs.get(_handoff_id(order)) is None:
+        raise Moved(session)  # with that handoff, this order's or one for the same has moved it: a conflict below
     where = target_of(services, order.user_id, order.place)
     chat = destination(services, order.user_id, order.place.platform, where.place.chat)
     asked = _asked(services, order, session, where)
