@@ -19,7 +19,7 @@ from functions.request.order_bodies import (
     TakeBody,
     TakenOrder,
 )
-from functions.request.routes import BODY, HANDOFF, PLATFORM
+from functions.request.routes import BODY, MOVE
 from shared.domain.orders import LEASE
 from shared.use_cases.runners.move_by_order import add_messages, make_session, request_by_order
 from shared.use_cases.runners.take_order import OrderName, answer_order, renew_order, take_order
@@ -57,7 +57,7 @@ def post_answer(
 
 @router.put(
     "/runners/{runner_id}/orders/{order_id}/session",
-    responses=refusals(*ORDER, "unknown_session", "moved", "session_busy", "handoff_in_flight"),
+    responses=refusals(*ORDER, "unknown_session", "moved", "handoff_in_flight"),
 )
 def put_order_session(
     runner_id: PathId, order_id: PathId, body: MadeBody, services: AppServices, user_id: RunningUser
@@ -84,7 +84,7 @@ def post_order_messages(
 
 @router.post(
     "/runners/{runner_id}/orders/{order_id}/handoff",
-    responses=refusals(*ORDER, *PLATFORM, *HANDOFF),
+    responses=refusals(*ORDER, *MOVE),
 )
 def post_order_handoff(
     runner_id: PathId, order_id: PathId, body: RequestBody, services: AppServices, user_id: RunningUser

@@ -35,11 +35,9 @@ WRITE = ("unauthenticated", "missing_scope", "invalid_request", "conflict", "int
 CREATED: dict[int | str, dict[str, Any]] = {201: {"model": SessionView}}
 BODY = (*WRITE, "malformed_json", "body_too_large", "encoded_body")
 PLATFORM = ("unknown_platform", "platform_not_supported", "platform_not_configured", "place_busy")
-HANDOFF = (
-    "no_home",
+MOVE = (
+    *PLATFORM,
     "write_first",
-    "not_shareable",
-    "idempotency_key_reused",
     "unknown_session",
     "moved",
     "session_busy",
@@ -156,8 +154,10 @@ def post_notices(
     status_code=202,
     responses=refusals(
         *BODY,
-        *PLATFORM,
-        *HANDOFF,
+        *MOVE,
+        "no_home",
+        "not_shareable",
+        "idempotency_key_reused",
         "out_of_sequence",
         "storage_full",
         "unknown_runner",

@@ -312,6 +312,12 @@ FAULTS = [
         "if False:",
     ),
     Fault(
+        "an order moves a session that has left its terminal",
+        "shared/use_cases/runners/move_by_order.py",
+        "raise Moved(session)  # with",
+        "pass  # with",
+    ),
+    Fault(
         "orders are polled in no order",
         "shared/store/orders.py",
         "key=lambda order: (order.created_at, order.id)",

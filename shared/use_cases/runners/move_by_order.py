@@ -82,7 +82,8 @@ def add_messages(services: Services, name: OrderName, *, after: int, messages: S
 def request_by_order(services: Services, name: OrderName) -> Handoff:
     """Request the order's one handoff, to the chat of its command; the order is done in the same transaction.
 
-    A repeat, a second process and another order for the same get that handoff. Raises OrderEnded and a RequestRefused.
+    A repeat, a second process and another order for the same get that handoff. Raises OrderEnded, Moved for a session that
+    has left its terminal since it was stored, and the RequestRefused of a handoff.
     """
     handoff = on_conflict(lambda: _request(services, name))
     order = own_order(services, name)
@@ -98,6 +99,8 @@ def _request(services: Services, name: OrderName) -> Handoff:
     if _is_joined(services, order):
         return _handoff(services, _handoff_id(order))
     session = own_session(services, order.user_id, order.made or "-")
+    if not session.owner.is_cli and services.store.handoffs.get(_handoff_id(order)) is None:
+        raise Moved(session)  # with that handoff, this order's or one for the same has moved it: a conflict below
     where = target_of(services, order.user_id, order.place)
     chat = destination(services, order.user_id, order.place.platform, where.place.chat)
     asked = _asked(services, order, session, where)

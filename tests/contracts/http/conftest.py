@@ -13,7 +13,7 @@ import pytest
 from local.chats import CHATS
 from local.service import LocalService
 from shared.domain.offers import Offer
-from shared.domain.orders import Order
+from shared.domain.orders import BRING, Order
 from shared.domain.routes import Place
 from shared.domain.sessions import RunsOn, Turn
 from shared.domain.tokens import FIRST
@@ -30,6 +30,7 @@ FORUM = next(chat.id for chat in CHATS[0].chats if CHATS[0].kinds[chat.kind].is_
 UNCONFIGURED = [spec for spec in SUPPORTED if spec.window is None][-1]
 WINDOWED = next(chat for chat in CHATS if chat.spec.window is not None)
 UNSUPPORTED = "carrier"
+BUSY = Turn("turn", is_claimed=True, lease_until=2**47)
 ONE: list[dict[str, Any]] = [{"role": "user", "content": "hi"}]
 
 
@@ -69,15 +70,19 @@ class Api:
         if messages:
             body = {"epoch": 0, "after": 0, "messages": ONE * messages}
             self.http.post(f"/sessions/{session_id}/messages", json=body)
+        self.change(session_id, **changes)
+        return session_id
+
+    def change(self, session_id: str, **changes: Any) -> None:
+        """Write attributes of a session behind the API's back."""
         if changes:
             stored = self.service.store.sessions.get(session_id)
             assert stored is not None
             self.service.store.sessions.replace(stored, replace(stored, **changes))
-        return session_id
 
     def busy_session(self) -> str:
         """A session with a turn that is running for a long time."""
-        return self.session(turn=Turn("turn", is_claimed=True, lease_until=2**47))
+        return self.session(turn=BUSY)
 
     def runner(self) -> str:
         """The id of a new runner."""
@@ -96,14 +101,20 @@ class Api:
         self.service.store.turns.offer(session, offer, accepted=row)
         return session_id, runs_on.runner
 
-    def order(self) -> tuple[str, str]:
+    def order(self, kind: str = "other", place: Place | None = None) -> tuple[str, str]:
         """The ids of an order that waits for a runner, and of that runner."""
-        runner, place = self.runner(), Place(CHAT, "nowhere", uuid.uuid4().hex[:8])
-        row = InboxRow(place, "0001", self.user_id, "hi", 1, self.user_id)
+        runner, place = self.runner(), place or Place(CHAT, "nowhere", uuid.uuid4().hex[:8])
+        row = InboxRow(place, uuid.uuid4().hex, self.user_id, "hi", 1, self.user_id)
         assert self.service.store.inbox.put(row)
-        order = Order("order", self.user_id, runner, "other", "", place, row.event_id, int(time.time() * 1000))
+        order = Order("order", self.user_id, runner, kind, "", place, row.event_id, int(time.time() * 1000))
         self.service.store.orders.create(order, row, None)
         return order.id, runner
+
+    def moving_order(self, place: Place | None = None) -> dict[str, str]:
+        """The ids of a taken order that moves a session to a place, of its runner, and of a session that runs there."""
+        order, runner = self.order(BRING, place or Place(CHAT, FORUM, uuid.uuid4().hex[:8]))
+        self.http.post(f"/runners/{runner}/orders/{order}/take", json={"claim_id": "c-1"}).raise_for_status()
+        return {"order": order, "runner": runner, "id": self.session(runs_on=RunsOn(runner, "codex", "n-1"))}
 
     def request_handoff(self, session_id: str, **more: Any) -> httpx.Response:
         body = {"session_id": session_id, "platform": CHAT, "epoch": 0, **more}

@@ -3,6 +3,7 @@
 import gzip
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import httpx
@@ -11,9 +12,10 @@ import pytest
 from functions.http.problems import CODES
 from local.chats import CHATS
 from local.service import LocalService
+from shared.domain.routes import Place
 from shared.domain.tokens import Scope
 from shared.use_cases.people.tokens import issue_token
-from tests.contracts.http.conftest import CHAT, FORUM, ONE, UNCONFIGURED, UNSUPPORTED, WINDOWED, Api, new_user
+from tests.contracts.http.conftest import BUSY, CHAT, FORUM, ONE, UNCONFIGURED, UNSUPPORTED, WINDOWED, Api, new_user
 from tests.support.http_contract import OPERATIONS, Operation
 
 UNPROVOKED = {"internal", "conflict", "storage_unavailable"}
@@ -21,6 +23,9 @@ UNPROVOKED = {"internal", "conflict", "storage_unavailable"}
 ASKED = CHATS[1]
 """A platform whose API is called to resolve a chat."""
 JSON = {"Content-Type": "application/json"}
+MOVING = ("put_order_session", "post_order_messages", "post_order_handoff")
+"""The calls of a taken order that moves a session."""
+LARGE = {"role": "user", "content": "x" * 225_000}
 OF_ADMINS = ("/users", "/invitations")
 VALID: dict[str, dict[str, Any]] = {
     "put_session": {},
@@ -41,6 +46,9 @@ VALID: dict[str, dict[str, Any]] = {
     "post_take": {"claim_id": "c-1"},
     "post_renew": {"fence": 1},
     "post_answer": {"fence": 1, "digest": "0" * 64, "outcome": "done"},
+    "put_order_session": {"session_id": "none", "fence": 1, "agent": "codex", "native_id": "n-1", "project": "parser"},
+    "post_order_messages": {"fence": 1, "after": 0, "messages": ONE},
+    "post_order_handoff": {"fence": 1},
     "post_begin": {"session_id": "none", "fence": 1},
     "post_events": {"session_id": "none", "fence": 1, "seq": 1},
     "post_result": {
@@ -67,6 +75,17 @@ def send(api: Api, operation: Operation, id: str = "none", body: Any = None, **m
     if "content" not in more and operation.id in VALID:
         more["json"] = {**VALID[operation.id], **(body or {})}
     return api.http.request(operation.method, path, **more)
+
+
+def by_order(
+    api: Api, operation: Operation, body: Any = None, *, place: Place | None = None, **changes: Any
+) -> httpx.Response:
+    """Call an operation of a taken order, after `changes` of the session that the order has stored."""
+    moving = api.moving_order(place)
+    named = {"session_id": moving["id"]}
+    send(api, OPERATIONS["put_order_session"], **moving, body=named).raise_for_status()
+    api.change(moving["id"], **changes)
+    return send(api, operation, **moving, body=body or (named if operation.id == "put_order_session" else {}))
 
 
 def unauthenticated(api: Api, operation: Operation) -> httpx.Response:
@@ -112,6 +131,9 @@ def invalid_request(api: Api, operation: Operation) -> httpx.Response:
 def unknown_session(api: Api, operation: Operation) -> httpx.Response:
     if operation.id == "post_handoff":
         return api.request_handoff("none")
+    if operation.id in MOVING:  # the order has stored none, and this one runs elsewhere
+        body = {"session_id": api.session()} if operation.id == "put_order_session" else None
+        return send(api, operation, **api.moving_order(), body=body)
     if "{runner_id}" in operation.path:
         return send(api, operation, runner=api.runner())
     if operation.id == "put_session":  # creates what is missing, so only another user's is unknown
@@ -158,6 +180,8 @@ def unknown_handoff(api: Api, operation: Operation) -> httpx.Response:
 
 
 def moved(api: Api, operation: Operation) -> httpx.Response:
+    if operation.id in MOVING:
+        return by_order(api, operation, owner=Place(CHAT, "elsewhere"))
     if operation.id == "post_handoff":
         return api.request_handoff(api.session(), epoch=7)
     return send(api, operation, id=api.session(), body={"epoch": 7})
@@ -167,14 +191,16 @@ def out_of_sequence(api: Api, operation: Operation) -> httpx.Response:
     if operation.id == "post_handoff":
         other = {"id": api.session(), "messages": [{"role": "user", "content": "another conversation"}]}
         return send(api, operation, body={"session": other})
-    return send(api, operation, id=api.session(), body={"after": 9})
+    call = by_order if operation.id in MOVING else partial(send, id=api.session())
+    return call(api, operation, body={"after": 9})
 
 
 def session_busy(api: Api, operation: Operation) -> httpx.Response:
+    body = {"after": 1} if operation.id.endswith("_messages") else None
+    if operation.id in MOVING:
+        return by_order(api, operation, body, turn=BUSY)
     busy = api.busy_session()
-    if operation.id == "post_handoff":
-        return api.request_handoff(busy)
-    return send(api, operation, id=busy, body={"after": 1} if operation.id == "post_messages" else None)
+    return api.request_handoff(busy) if operation.id == "post_handoff" else send(api, operation, id=busy, body=body)
 
 
 def session_suspended(api: Api, operation: Operation) -> httpx.Response:
@@ -182,6 +208,8 @@ def session_suspended(api: Api, operation: Operation) -> httpx.Response:
 
 
 def handoff_in_flight(api: Api, operation: Operation) -> httpx.Response:
+    if operation.id in MOVING:
+        return by_order(api, operation, active_handoff="another")
     with api.waiting_handoff() as waiting:
         session_id = waiting["session_id"]
         return (
@@ -203,6 +231,8 @@ def platform_not_configured(api: Api, operation: Operation) -> httpx.Response:
 
 def on_platform(api: Api, operation: Operation, name: str) -> httpx.Response:
     api = allowed(api, operation)
+    if operation.id in MOVING:
+        return by_order(api, operation, place=Place(name, "chat"))
     if operation.id in ("put_home", "delete_link"):
         return send(api, operation, platform=name)
     return send(api, operation, body={"platform": name})
@@ -211,12 +241,17 @@ def on_platform(api: Api, operation: Operation, name: str) -> httpx.Response:
 def place_busy(api: Api, operation: Operation) -> httpx.Response:
     """The private chat of another user has that user's id."""
     (theirs, *_) = api.service.store.accounts.identities("owner", CHAT)
+    if operation.id in MOVING:
+        return by_order(Api(api.service, "other"), operation, place=Place(CHAT, theirs, "thread"))
     body = {"chat": theirs} if operation.id == "put_home" else {"target": theirs}
     return send(Api(api.service, "other"), operation, body=body)
 
 
 def write_first(api: Api, operation: Operation) -> httpx.Response:
-    return send(api, operation, body={"platform": WINDOWED.name, "target": WINDOWED.people["stranger"]})
+    silent = Place(WINDOWED.name, WINDOWED.people["stranger"])
+    if operation.id in MOVING:
+        return by_order(api, operation, place=silent)
+    return send(api, operation, body={"platform": silent.platform, "target": silent.chat})
 
 
 def not_shareable(api: Api, operation: Operation) -> httpx.Response:
@@ -313,27 +348,35 @@ def too_many_notices(api: Api, operation: Operation) -> httpx.Response:
     return send(api, operation)
 
 
-def too_many_open_handoffs(api: Api, _: Operation) -> httpx.Response:
+def one_more_handoff(api: Api, operation: Operation) -> httpx.Response:
+    """A handoff that would be in order, but for a limit."""
+    if operation.id in MOVING:
+        return by_order(api, operation)
+    return api.request_handoff(api.session(), target=FORUM)
+
+
+def too_many_open_handoffs(api: Api, operation: Operation) -> httpx.Response:
     with api.waiting_handoff():
-        return api.request_handoff(api.session(), target=FORUM)
+        return one_more_handoff(api, operation)
 
 
 def too_many_turns(api: Api, operation: Operation) -> httpx.Response:
     for _ in range(2):
         send(api, OPERATIONS["post_turn"], id=api.session()).raise_for_status()
-    if operation.id == "post_handoff":
-        return api.request_handoff(api.session(), target=FORUM)
+    if operation.id.endswith("_handoff"):
+        return one_more_handoff(api, operation)
     return send(api, operation, id=api.session())
 
 
 def storage_full(api: Api, operation: Operation) -> httpx.Response:
-    large = {"role": "user", "content": "x" * 225_000}
     session_id = api.session(messages=0)
-    send(api, OPERATIONS["post_messages"], id=session_id, body={"messages": [large] * 4}).raise_for_status()
+    send(api, OPERATIONS["post_messages"], id=session_id, body={"messages": [LARGE] * 4}).raise_for_status()
+    if operation.id in MOVING:
+        return by_order(api, operation, {"after": 1, "messages": [LARGE]})
     body = {
-        "post_messages": {"after": 4, "messages": [large]},
+        "post_messages": {"after": 4, "messages": [LARGE]},
         "post_resume": {"fork": True},
-        "post_handoff": {"target": FORUM, "session": {"messages": [large]}},
+        "post_handoff": {"target": FORUM, "session": {"messages": [LARGE]}},
     }
     return send(api, operation, id=session_id, body=body[operation.id])
 

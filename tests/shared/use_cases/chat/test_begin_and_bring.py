@@ -261,6 +261,19 @@ def test_an_order_moves_no_other_session(world: World, machine: Machine, made: M
         machine.move(machine.take(order), made)
 
 
+def test_a_session_that_left_its_terminal_since_it_was_stored_stays_there(world: World, machine: Machine) -> None:
+    press(world, HOME, listed(world, machine))
+    (order,) = machine.waiting()
+    name, there = OrderName(USER, "laptop", order.id, machine.take(order).fence), Place("chat", "elsewhere")
+    stored = make_session(world.services, name, MADE)
+    assert stored is not None
+    world.store.moves.to_chat(stored, there, "", now=world.clock.now())
+    with pytest.raises(Moved):
+        request_by_order(world.services, name)
+    assert world.current("brought").owner == there
+    assert not world.store.handoffs.list(USER, session_id=None, state=None, limit=9)
+
+
 def test_a_stored_session_without_a_machine_needs_none(world: World) -> None:
     world.session()
     post(world, HOME, "0001", "/sessions")
