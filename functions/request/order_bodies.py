@@ -103,7 +103,8 @@ class NativeBody(Body):
 class AnswerBody(Body):
     """The end of an order. `current` and `options`: what the option is now, and what the agent offers for it.
 
-    `sessions` are those of an order that lists them; `diff` is shown as it is, below the text.
+    `sessions` are those of an order that lists them; `diff` is shown as it is, below the text. `file` is the id of a stored
+    file of the order's session, which is posted beside it.
     """
 
     fence: Count
@@ -114,12 +115,14 @@ class AnswerBody(Body):
     options: Annotated[list[ChoiceBody], Field(max_length=MOST_CHOICES, default_factory=list)]
     sessions: Annotated[list[NativeBody], Field(max_length=MOST, default_factory=list)]
     diff: Annotated[str, StringConstraints(max_length=MAX_ANSWER), WHOLE] = ""
+    file: Digest | None = None
 
     def domain(self) -> OrderAnswer:
         choices = [option.domain() for option in self.options]
         listed = [session.domain() for session in self.sessions]
         is_refused = self.outcome == "refused"
-        return OrderAnswer(self.digest, is_refused, self.text, self.current, choices, listed, self.diff)
+        shown = self.diff, self.file or ""
+        return OrderAnswer(self.digest, is_refused, self.text, self.current, choices, listed, *shown)
 
 
 class OrderAnswered(BaseModel):

@@ -157,6 +157,11 @@ def unescaped(text: str) -> str:
     return text[1:] if _ESCAPED.match(text) else text
 
 
+def escaped(text: str) -> str:
+    """Words for the agent, so that none of them is a command here."""
+    return f"/{text}" if _ESCAPED.match(f"/{text}") else text
+
+
 def help_text(own: Mapping[str, str] = MappingProxyType({})) -> str:
     """The answer to `/help`, in Markdown; `own` are the commands of the agent, with what they do."""
     lines = [f"- `{_usage(command)}` {command.description}" for command in COMMANDS.values() if command.listed]

@@ -157,6 +157,8 @@ def new_row(row: InboxRow) -> Put:
         "album": row.album,
         "queued": row.queued or None,
         "files": [_chat_file_value(file) for file in row.files] or None,
+        "read_for": row.read_for,
+        "read": None if row.read is None else [file.value() for file in row.read],
         "status": "new",
         "expires_at": row.received_at // 1000 + KEEP_SECONDS,
     }

@@ -27,7 +27,8 @@ class OutPart:
     With a `file` its text is the caption; where nobody can know whether it arrived, and a marked repeat neither, it ends as
     doubtful. `reason` says why the user gets no file. `tries` counts the claims of senders. `placeholder` is a message that
     waits to be edited into a marked repeat; of a file, it says that the repeat was begun.
-    `unknown`: a state that a newer version has stored. `is_counted`: False if the stored `tries` cannot be read.
+    `file_of` is the session that has the file, if the part belongs to a notice. `unknown`: a state that a newer version has
+    stored. `is_counted`: False if the stored `tries` cannot be read.
     """
 
     session_id: str
@@ -42,6 +43,7 @@ class OutPart:
     placeholder: str | None = None
     is_counted: bool = True
     file: StoredFile | None = None
+    file_of: str = ""
     reason: str = ""
 
     @property
@@ -71,6 +73,7 @@ def new_part(part: OutPart, now: int) -> Put:
         "extra": dict(part.part.extra) or None,
         "buttons": [asdict(button) for button in part.part.buttons] or None,
         "file": part.file.value() if part.file else None,
+        "file_of": part.file_of or None,
         "reason": part.reason or None,
         "state": part.state,
         "expires_at": now // 1000 + KEEP_SECONDS,
@@ -101,6 +104,7 @@ def _part_of(item: Item) -> OutPart | None:
         is_counted="tries" not in item or is_number(item["tries"]),
         placeholder=text_at(item, "placeholder"),
         file=stored_file(item.get("file")),
+        file_of=text_at(item, "file_of", ""),
         reason=text_at(item, "reason", ""),
     )
 
@@ -218,5 +222,5 @@ class Outbox:
 
 
 _UNDECIDED = [one_of("state", ["waiting", "sending"])]
-_FORGOTTEN = {"text": None, "extra": None, "buttons": None, "file": None}
+_FORGOTTEN = {"text": None, "extra": None, "buttons": None, "file": None, "file_of": None}
 """A decided part is never sent again. Notices name sessions, so their texts must not outlive those in the journal."""

@@ -140,6 +140,14 @@ def answer_with_notice(services: Services, row: InboxRow, notice: str, *, key: s
         say(services, row.place, notice, key=f"{key}-{row.event_id}")
     except Rejected:
         log.info("a notice on %s was rejected", row.place.platform)
+        _tell_refused_file(services, row, f"{key}-{row.event_id}")
+
+
+def _tell_refused_file(services: Services, row: InboxRow, journal: str) -> None:
+    parts = services.store.outbox.journal(notices_at(row.place), journal)
+    for reason in (part.reason for part in parts if part.state == "rejected" and part.reason):
+        with contextlib.suppress(Rejected):
+            say(services, row.place, f"The file was not sent: {reason}.", key=f"file-{journal}")
 
 
 def is_told(services: Services, row: InboxRow) -> bool:
@@ -228,7 +236,7 @@ def _send_file(
     can = platform.capabilities
     if may_have_arrived and can.readback and (found := platform.find_message(part.place, key=part.key)):
         return found
-    item = services.store.files.get(part.session_id, file.id)
+    item = services.store.files.get(part.file_of or part.session_id, file.id)
     if item is None or services.files.size(item.key) is None:
         raise Rejected("the file is not stored any more")
     key = item.key

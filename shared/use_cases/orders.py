@@ -2,12 +2,15 @@
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from shared.domain.buttons import button_id
+from shared.domain.files import StoredFile
 from shared.domain.orders import SESSIONS, VOID_TEXTS, Choice, Order, OrderState, Void
 from shared.domain.runners import Runner
 from shared.domain.sessions import Session
 from shared.errors import NewerVersion
+from shared.ports.platforms import Part
 from shared.ports.queue import InboxEvent
 from shared.services import Services
 from shared.store.inbox import InboxRow
@@ -102,15 +105,28 @@ def void_order(services: Services, order: Order, why: Void) -> bool:
     return True
 
 
-def told_parts(services: Services, order: Order, markdown: str, choices: Sequence[Choice] = ()) -> list[OutPart]:
-    """The answer to the order's command for the outbox, with a button for each choice; none where the command makes a list."""
+def told_parts(
+    services: Services,
+    order: Order,
+    markdown: str,
+    choices: Sequence[Choice] = (),
+    file: StoredFile | None = None,
+) -> list[OutPart]:
+    """The answer to the order's command for the outbox, with a button for each choice; none where the command makes a list.
+
+    A file of the order's session follows it.
+    """
     if order.kind == SESSIONS:
         return []
     buttons = [
         (button_id(DIAL_BUTTON, order.id, index), choice.name.strip() or choice.value)
         for index, choice in enumerate(choices)
     ]
-    return answer_parts(services, order.place, order.journal, markdown, buttons)
+    parts = answer_parts(services, order.place, order.journal, markdown, buttons)
+    if file is None or not parts:
+        return parts
+    beside = replace(parts[-1], number=len(parts), part=Part(""), file=file, file_of=order.session_id)
+    return [*parts, beside]
 
 
 def send_told(services: Services, order: Order) -> None:

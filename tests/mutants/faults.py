@@ -263,6 +263,18 @@ FAULTS = [
         'when=[not_newer(), equals("state", OrderState.TAKEN.value)],',
     ),
     Fault(
+        "the file of an answer is looked for in the place's own journal",
+        "shared/use_cases/deliver.py",
+        "services.store.files.get(part.file_of or part.session_id, file.id)",
+        "services.store.files.get(part.session_id, file.id)",
+    ),
+    Fault(
+        "words are said again without their files",
+        "shared/use_cases/chat/session_commands.py",
+        "read_for=session.id if files else None,",
+        "read_for=None,",
+    ),
+    Fault(
         "an order is taken for a session that has moved",
         "shared/store/orders.py",
         "self._tables.transact([change, _may_work(order), *([_lives_here(order)] if order.session_id else [])])",

@@ -21,7 +21,9 @@ from handoff_cli.runner.natives.aligned import after_stored
 from handoff_cli.runner.natives.listing import WITH_WORD, WITHOUT_WORD, Listing, is_amid_turn
 from handoff_cli.runner.natives.native import Native
 from handoff_cli.runner.order import Json, refused, repeated
+from handoff_cli.runner.outgoing.opened import NotSendable, TextFile, megabytes
 from handoff_cli.runner.runner import Runner
+from handoff_cli.runner.sending import store_file
 from handoff_cli.runner.wire.verdicts import Answer, Verdict
 from handoff_cli.runner.working_tree import WorkingTree
 from handoff_cli.transcripts import likely_secrets
@@ -39,6 +41,9 @@ _GROWS = "That session is being written in a terminal. Try again when that has s
 _READS = 3
 _TITLE = 120
 _LOCK_TRIES = 10
+_PATCH = "changes.diff"
+_LARGEST_PATCH = 5_000_000
+"""Bytes: a larger one is nothing to read in a chat, and looking for secrets in it takes long."""
 
 
 class Errands:
@@ -168,7 +173,24 @@ class Errands:
         if session is None or session.url != self._runner.url:
             return refused("This machine did not hand that session over.")
         tree = WorkingTree(self._runner.state, session.session_id, Path(session.directory))
-        return await asyncio.to_thread(tree.answer, str(taken["argument"]))
+        answer = await asyncio.to_thread(tree.answer, str(taken["argument"]))
+        if tree.listed and "sends" in self._runner.service.accepts:
+            return await self._with_patch(session.session_id, tree, answer)
+        return answer
+
+    async def _with_patch(self, session_id: str, tree: WorkingTree, answer: Json) -> Json:
+        """The list of changed files, with all their changes as a stored file of the session."""
+        limit = min(self._runner.service.file_limit, _LARGEST_PATCH)
+        try:
+            patch, masked = await asyncio.to_thread(tree.whole, limit)
+            file = TextFile(_PATCH, patch.encode("utf-8", "replace"), "text/x-diff")
+            if file.size > limit:
+                raise NotSendable(f"The whole is larger than {megabytes(limit)}, so it is not sent as a file.")
+            stored = await store_file(self._runner, session_id, file)
+        except CliError as problem:
+            return {**answer, "text": f"{answer['text']} {problem}"[:1000]}
+        said = ["All of it is in the file.", *(["Likely secrets in it are masked."] if masked else [])]
+        return {**answer, "text": " ".join([answer["text"], *said]), "file": stored}
 
     async def _call(self, what: str, taken: Json, body: Json) -> Answer:
         service, order_id = self._runner.service, str(taken["order_id"])

@@ -96,17 +96,21 @@ class Sending:
             return ""
 
     async def _store(self, file: OpenedFile | TextFile) -> str:
-        """The id of the stored file. Raises NotSendable."""
-        service, failures = self._runner.service, 0
-        while True:
-            answer = await service.store_file(self.session.session_id, file)
-            if answer.verdict is Verdict.GO_ON:
-                return str(answer.body["id"])
-            failures += 1
-            if answer.verdict is not Verdict.RETRY or failures == _TRIES:
-                problem = answer.body.get("detail") or answer.body.get("title") or "the service does not answer"
-                raise NotSendable(f"{file.path} was not sent: {str(problem).rstrip('.')}.")
-            await self._runner.back_off(failures, answer)
+        return await store_file(self._runner, self.session.session_id, file)
+
+
+async def store_file(runner: Runner, session_id: str, file: OpenedFile | TextFile) -> str:
+    """The id of a file that the service has stored with a session. Raises NotSendable."""
+    failures = 0
+    while True:
+        answer = await runner.service.store_file(session_id, file)
+        if answer.verdict is Verdict.GO_ON:
+            return str(answer.body["id"])
+        failures += 1
+        if answer.verdict is not Verdict.RETRY or failures == _TRIES:
+            problem = answer.body.get("detail") or answer.body.get("title") or "the service does not answer"
+            raise NotSendable(f"{file.path} was not sent: {str(problem).rstrip('.')}.")
+        await runner.back_off(failures, answer)
 
 
 def _is_home(directory: Path, environ: Mapping[str, str]) -> bool:

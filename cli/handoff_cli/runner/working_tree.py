@@ -11,10 +11,12 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from handoff_cli.errors import CliError
 from handoff_cli.runner.machine.files import private_directory, read_json, write_json
 from handoff_cli.runner.order import Json, refused
+from handoff_cli.runner.outgoing.opened import megabytes
 from handoff_cli.transcripts import likely_secrets
 from handoff_cli.ui.text import clean, one_line
 
@@ -61,6 +63,8 @@ class WorkingTree:
     def __init__(self, state: Path, session_id: str, directory: Path) -> None:
         self._state, self._own = state, state / "trees" / session_id
         self._directory = directory
+        self.listed = ""
+        """The files, as a tree, of which the last answer was the list of changes."""
 
     def note(self, turn: str) -> None:
         """Keep the files as they are now as the base, once for each turn. Best effort: without one `/diff` says so."""
@@ -89,12 +93,16 @@ class WorkingTree:
             return {"outcome": "done", "text": "Nothing changed in the files since the session came here."}
         if name:
             return self._one(now, changed, name)
+        self.listed = now
         return {"outcome": "done", "text": _counted(changed), "diff": _listed(changed)}
 
-    def patch(self, now: str, names: Sequence[str]) -> str:
-        """The changes of some files, all of them without names, as a patch; likely secrets are not masked yet."""
-        said = self._git("diff-tree", "-p", "-r", *_PLAIN, self._base(), now, "--", *names)
-        return said.decode("utf-8", "replace")
+    def whole(self, limit: int) -> tuple[str, bool]:
+        """All changes of the list as a patch with likely secrets masked, and whether there were any.
+
+        Raises CliError, also for one of more than `limit` bytes.
+        """
+        patch = self._git("diff-tree", "-p", "-r", *_PLAIN, self._base(), self.listed, most=limit)
+        return likely_secrets.mask_words(patch.decode("utf-8", "replace"))
 
     def _one(self, now: str, changed: Sequence[Changed], name: str) -> Json:
         """One file of the list that was just made: by its number or its name. No other path is looked at."""
@@ -105,13 +113,18 @@ class WorkingTree:
         found = numbered.get(name) or (named[0] if len(named) == 1 else None)
         if found is None:
             return {**refused("No changed file, or several, have that name. These changed:"), "diff": _listed(changed)}
-        text, masked = likely_secrets.mask_words(clean(self.patch(now, [found.name])))
+        text, masked = likely_secrets.mask_words(clean(self._patch(now, found.name)))
         cut = len(text) > _ROOM
         notes = [
             *(["Likely secrets are masked."] if masked else []),
             *([f"Only the first {_ROOM} characters of {len(text)} are shown."] if cut else []),
         ]
         return {"outcome": "done", "text": " ".join([one_line(found.line), *notes]), "diff": text[:_ROOM]}
+
+    def _patch(self, now: str, name: str) -> str:
+        """The changes of a file as a patch; likely secrets are not masked yet."""
+        said = self._git("diff-tree", "-p", "-r", *_PLAIN, self._base(), now, "--", name)
+        return said.decode("utf-8", "replace")
 
     def _changed(self, now: str) -> list[Changed]:
         said = self._git("diff-tree", "-r", "-z", "--numstat", *_PLAIN, self._base(), now).decode("utf-8", "replace")
@@ -179,27 +192,34 @@ class WorkingTree:
                 return path
         return None
 
-    def _git(self, *arguments: str, given: bytes = b"") -> bytes:
-        root = self._root()
-        return self._run(f"--git-dir={self._own / 'git'}", f"--work-tree={root}", *_QUIET, *arguments, given=given)
+    def _git(self, *arguments: str, given: bytes = b"", most: int = 0) -> bytes:
+        root, own = self._root(), self._own / "git"
+        return self._run(f"--git-dir={own}", f"--work-tree={root}", *_QUIET, *arguments, given=given, most=most)
 
-    def _run(self, *arguments: str, given: bytes = b"") -> bytes:
+    def _run(self, *arguments: str, given: bytes = b"", most: int = 0) -> bytes:
+        """What git says, on disk at first: it may be more than the memory holds, and no more than `most` is read."""
         program = shutil.which("git") or "git"
         try:
-            done = subprocess.run(  # noqa: S603 - git, with the arguments of this module
-                [program, *arguments],
-                input=given,
-                env=_environ(),
-                cwd=self._root(),
-                capture_output=True,
-                timeout=_SECONDS,
-                check=True,
-            )
+            with TemporaryFile(dir=self._state) as said:
+                subprocess.run(  # noqa: S603 - git, with the arguments of this module
+                    [program, *arguments],
+                    input=given,
+                    env=_environ(),
+                    cwd=self._root(),
+                    stdout=said,
+                    stderr=subprocess.DEVNULL,
+                    timeout=_SECONDS,
+                    check=True,
+                )
+                size = said.seek(0, os.SEEK_END)
+                if most and size > most:
+                    raise GitFailed(f"The whole has {megabytes(size)}, so it is not sent as a file.")
+                said.seek(0)
+                return said.read()
         except subprocess.TimeoutExpired:
             raise GitFailed("Comparing the files took too long, so nothing is shown.") from None
         except (OSError, subprocess.SubprocessError):
             raise GitFailed("Git could not compare the files.") from None
-        return done.stdout
 
 
 def _environ() -> dict[str, str]:

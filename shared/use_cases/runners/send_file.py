@@ -93,16 +93,23 @@ def _allowed_by(services: Services, session: Session, offer: Offer, send: Send) 
 
 def _parts(platform: Platform, file: StoredFile, send: Send) -> list[tuple[Part, StoredFile | None, str]]:
     """The file with as much of its caption as fits below it, then the rest; or where it is, if it is too large."""
-    limit = platform.capabilities.file_limit
-    if file.size <= limit:
+    most = too_large(platform, file)
+    if not most:
         caption, rest = captioned(platform, send.caption)
         return [(caption, file, ""), *((part, None, "") for part in rest)]
-    most = f"at most {size_text(limit)} can be sent here" if limit else "files cannot be sent here"
     where = f" It is on your machine: {as_code(send.path)}" if send.path else ""
     text = f"{as_code(file.name)} ({size_text(file.size)}) is not sent: {most}.{where}"
     told = "\n\n".join(filter(None, [send.caption, text]))
     reason = f"{most}; the chat says where it is"
     return [(part, None, reason) for part in platform.render(told)]
+
+
+def too_large(platform: Platform, file: StoredFile) -> str:
+    """Why a platform does not take a file of this size, as a clause; empty if it does."""
+    limit = platform.capabilities.file_limit
+    if file.size <= limit:
+        return ""
+    return f"at most {size_text(limit)} can be sent here" if limit else "files cannot be sent here"
 
 
 def captioned(platform: Platform, text: str) -> tuple[Part, list[Part]]:

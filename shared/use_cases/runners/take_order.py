@@ -1,16 +1,20 @@
 """Take an order for a runner, renew it, and take in its answer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.domain.dials import DIALS, attribute, is_now, offered
+from shared.domain.files import StoredFile, size_text
 from shared.domain.orders import DIFF, MAX_ANSWER, SESSIONS, Choice, Native, Order, OrderState
 from shared.domain.question_text import code_block
-from shared.errors import Conflict, InvalidRequest, OrderEnded, OrderTaken, OtherAnswer, UnknownOrder
+from shared.errors import Conflict, InvalidRequest, OrderEnded, OrderTaken, OtherAnswer, Rejected, UnknownOrder
 from shared.services import Services
+from shared.use_cases.access import platform_of
+from shared.use_cases.files.keep_file import is_there
 from shared.use_cases.orders import hindrance, look_after, send_told, told_parts, void_order
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.runners.register import own_runner
+from shared.use_cases.runners.send_file import too_large
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,8 @@ class OrderName:
 class OrderAnswer:
     """What a runner answers. `current` is the value of the option now, `choices` what the agent offers for it.
 
-    `listed` are native sessions; `diff` is shown as it is, after the text.
+    `listed` are native sessions; `diff` is shown as it is, after the text. `file` is a stored file of the order's session,
+    which is posted beside it.
     """
 
     digest: str
@@ -37,6 +42,7 @@ class OrderAnswer:
     choices: Sequence[Choice] = ()
     listed: Sequence[Native] = ()
     diff: str = ""
+    file: str = ""
 
     @property
     def size(self) -> int:
@@ -94,9 +100,10 @@ def _answer(services: Services, name: OrderName, answer: OrderAnswer) -> None:
         return
     if order.state is not OrderState.TAKEN or order.fence != name.fence:
         raise OrderEnded(order.id)
-    said, keeps = _told(order, answer)
+    file, missing = _file_of(services, order, answer)
+    said, keeps = _told(order, replace(answer, text=" ".join(filter(None, (answer.text, missing)))))
     shows_list = order.kind in DIALS and (answer.is_refused or not order.argument)
-    parts = told_parts(services, order, said, answer.choices if shows_list else ())
+    parts = told_parts(services, order, said, answer.choices if shows_list else (), file)
     if services.store.orders.answer(
         order,
         answer.digest,
@@ -113,6 +120,20 @@ def _answer(services: Services, name: OrderName, answer: OrderAnswer) -> None:
         raise OrderEnded(order.id)
     else:
         raise Conflict(f"order {order.id} changed since it was read")
+
+
+def _file_of(services: Services, order: Order, answer: OrderAnswer) -> tuple[StoredFile | None, str]:
+    """The file to post beside an answer, else what the person is told of it. Only one of the order's own session."""
+    if order.kind != DIFF or not answer.file:
+        return None, ""
+    item = services.store.files.get(order.session_id, answer.file)
+    if item is None or not is_there(services, item):
+        return None, "The whole as a file is not sent: the service does not have its bytes."
+    try:
+        why = too_large(platform_of(services, order.place), item.file)
+    except Rejected:
+        return None, ""
+    return (None, f"The whole as a file ({size_text(item.file.size)}) is not sent: {why}.") if why else (item.file, "")
 
 
 def _told(order: Order, answer: OrderAnswer) -> tuple[str, Mapping[str, str]]:

@@ -14,10 +14,13 @@ from handoff_cli.inside.state import StateFile
 from handoff_cli.runner.errands import Errands
 from handoff_cli.runner.machine.locks import session_lock
 from handoff_cli.runner.machine.projects import Projects, write_projects
+from handoff_cli.runner.machine.sessions import HandedOver
 from handoff_cli.runner.settings import Settings
+from handoff_cli.runner.working_tree import WorkingTree
 from tests.cli.runner.conftest import Machine
 from tests.cli.runner.test_working_tree import git
 from tests.support.native_sessions import claude_session
+from tests.support.servers import json_response
 from tests.support.waiting import eventually
 
 PLATFORM = "telegram"
@@ -297,9 +300,43 @@ def test_the_changes_of_a_turn_are_shown(machine: Machine, shop: Path, home: Hom
     thread = home.in_thread("You said: hello")
     (shop / "till.py").write_text("new\n")
     home.say("/diff", thread["id"])
-    assert "1. till.py  +1 −1" in home.in_thread("1 file changed")["said"]["text"]
+    listed = home.in_thread("1 file changed")["said"]["text"]
+    assert "1. till.py  +1 −1" in listed
+    assert "All of it is in the file." in listed
+
+    def patch() -> Any:
+        sent = [file for message in home.threads()[0]["messages"] for file in message.get("files") or []]
+        return sent[0] if sent else None
+
+    assert eventually(patch, within=60)["name"] == "changes.diff"
     home.say("/diff 1", thread["id"])
     assert "+new" in home.in_thread("-old")["said"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("accepts", "said"),
+    [
+        ([], ""),  # an older service
+        (["sends"], " changes.diff was not sent: Your files take as much room as they may."),
+    ],
+)
+def test_without_the_file_the_changes_are_listed(machine: Machine, shop: Path, accepts: list[str], said: str) -> None:
+    git(shop, "init", "-q")
+    problem = {"code": "files_full", "title": "Full", "detail": "Your files take as much room as they may."}
+    machine.proxy.fail("POST .*/files", response=json_response(problem, 403), count=9)
+
+    async def ask() -> Any:
+        async with machine.runner() as runner:
+            runner.service.accepts, runner.service.file_limit = frozenset(accepts), 1_000_000
+            runner.sessions.add(HandedOver("s-1", "claude-code", "n-1", str(shop), runner.url))
+            WorkingTree(runner.state, "s-1", shop).note("t-1")
+            (shop / "till.py").write_text("new\n")
+            taken = {"order_id": "o-1", "kind": "diff", "argument": "", "session_id": "s-1", "fence": 1}
+            return await Errands(runner, ["claude-code"]).do(taken)
+
+    counted = "1 file changed since the session came here, +1 −0. Send `/diff NUMBER` or `/diff NAME` for one."
+    assert asyncio.run(ask()) == {"outcome": "done", "text": f"{counted}{said}", "diff": "1. till.py  +1 −0"}
+    assert len(machine.proxy.requests) == len(accepts)
 
 
 def test_the_agents_own_commands_are_in_the_help_and_reach_it(machine: Machine, home: Home) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from handoff_cli.errors import CliError
 from handoff_cli.runner.working_tree import WorkingTree
 
 
@@ -239,3 +240,23 @@ def test_nothing_is_written_into_the_repository(project: Path, tmp_path: Path) -
     tree.answer("a.txt")
     assert files() == before
     assert (tmp_path / "state" / "trees").stat().st_mode & 0o77 == 0
+
+
+def test_the_whole_patch_is_what_was_listed_with_likely_secrets_masked(project: Path, tree: WorkingTree) -> None:
+    token = "ghp_" + "a1" * 20
+    (project / "a.txt").write_text(f"one\nthree\n{token}\n")
+    (project / "new.txt").write_text("new\n")
+    tree.answer("")
+    (project / "late.txt").write_text("late\n")
+    patch, masked = tree.whole(10_000)
+    assert (masked, token in patch) == (True, False)
+    assert "+three\n" in patch
+    assert "+new\n" in patch
+    assert "late" not in patch
+
+
+def test_a_patch_over_the_limit_is_refused(project: Path, tree: WorkingTree) -> None:
+    (project / "new.txt").write_text("new\n" * 500)
+    tree.answer("")
+    with pytest.raises(CliError, match="The whole has 2 kB, so it is not sent as a file"):
+        tree.whole(1000)

@@ -1,10 +1,16 @@
 """`/title`, `/retry`, `/close`, `/diff`, and the agent's own commands."""
 
+import hashlib
+
 import pytest
 
+from shared.domain.files import StoredFile
 from shared.domain.orders import DIFF
 from shared.domain.routes import Place
+from shared.errors import Rejected
+from shared.use_cases.files.keep_file import keep_file
 from shared.use_cases.runners.take_order import OrderAnswer
+from tests.support.fake_platform import FILE_LIMIT, Post
 from tests.support.machine import Machine, post, shown
 from tests.support.use_case_world import HOME, World
 
@@ -61,6 +67,55 @@ def test_changes_are_shown_as_they_are(world: World, machine: Machine, place: Pl
     machine.answer_order(machine.take(order), OrderAnswer("d-1", text="a.py", diff="+ ```\n+ @everyone"))
     world.messages()
     assert shown(world, place) == ["a.py\n\n````\n+ ```\n+ @\u2060everyone\n````"]
+
+
+def stored(world: World, session_id: str, content: bytes = b"-old\n+new\n") -> str:
+    """The id of a patch that a session has stored."""
+    file = StoredFile(hashlib.sha256(content).hexdigest(), "changes.diff", "text/x-diff", len(content))
+    keep_file(world.services, world.current(session_id), file, [content])
+    return file.id
+
+
+def answer_diff(world: World, machine: Machine, place: Place, file: str) -> list[Post]:
+    """What is posted when a machine answers `/diff` with a file."""
+    post(world, place, "0001", "/diff")
+    (order,) = machine.waiting()
+    machine.answer_order(machine.take(order), OrderAnswer("d-1", text="1 file changed.", diff="1. a.py", file=file))
+    world.messages()
+    return world.platform.posts[place][1:]
+
+
+def test_the_whole_patch_follows_the_list_as_a_file(world: World, machine: Machine, place: Place) -> None:
+    said, file = answer_diff(world, machine, place, stored(world, "s-1"))
+    assert said.text == "1 file changed.\n\n```\n1. a.py\n```"
+    assert (file.file, file.content, file.text) == ("changes.diff", b"-old\n+new\n", "")
+
+
+def test_no_file_of_another_session_is_posted(world: World, machine: Machine, place: Place) -> None:
+    machine.session("s-2")
+    (said,) = answer_diff(world, machine, place, stored(world, "s-2"))
+    assert said.text.startswith("1 file changed. The whole as a file is not sent: the service does not have its bytes.")
+
+
+def test_a_patch_over_the_platforms_limit_is_said(world: World, machine: Machine, place: Place) -> None:
+    (said,) = answer_diff(world, machine, place, stored(world, "s-1", b"x" * (FILE_LIMIT + 1)))
+    assert said.text.startswith(
+        "1 file changed. The whole as a file (100 kB) is not sent: at most 100 kB can be sent here."
+    )
+
+
+def test_a_patch_that_the_platform_refuses_is_said(world: World, machine: Machine, place: Place) -> None:
+    world.platform.next["send_file"].append(Rejected("the chat takes no files"))
+    _, told = answer_diff(world, machine, place, stored(world, "s-1"))
+    assert told.text == "The file was not sent: the chat takes no files."
+
+
+def test_an_agents_command_is_said_again_to_it(world: World, machine: Machine, place: Place) -> None:
+    post(world, place, "0001", "//model of a car")
+    machine.answer("No.")
+    post(world, place, "0002", "/retry")
+    assert [word.text for word in machine.start("c-9").words] == ["/model of a car"]
+    assert machine.waiting() == []
 
 
 def test_the_models_sessions_have_no_files_to_compare(world: World) -> None:

@@ -267,3 +267,29 @@ def test_an_album_is_steered_into_a_working_turn_as_one(world: World) -> None:
     words = machine.report().steered
     assert [word.id for word in words] == ["0002", "0003", "0004"]
     assert [file.id for word in words for file in word.files] == [hashlib.sha256(one).hexdigest() for one in pictures]
+
+
+def test_words_are_said_again_with_the_files_that_are_stored(world: World, thread: Place) -> None:
+    world.platform.files["a.png"] = PNG
+    post(world, thread, "0001", "What is wrong here?", "file:picture:a.png")
+    world.turns()
+    del world.platform.files["a.png"]
+    post(world, thread, "0002", "/retry")
+    world.turns()
+    first, again = asked(world)
+    assert [again[name] for name in ("content", "files")] == [first[name] for name in ("content", "files")]
+    assert "Said again: “What is wrong here?” with `a.png`" in world.platform.said(thread)
+
+
+def test_a_file_that_is_kept_no_more_is_said_to_be_missing(world: World, thread: Place) -> None:
+    world.platform.files["a.png"] = PNG
+    post(world, thread, "0001", "", "file:picture:a.png")
+    world.turns()
+    (kept,) = world.store.files.of(world.current().id)
+    assert world.store.files.leave(kept, again_at=0)
+    post(world, thread, "0002", "/retry")
+    world.turns()
+    told = "a.png did not reach the agent: it is not kept any more; send it again."
+    assert told in world.platform.said(thread)
+    assert asked(world)[-1]["content"].startswith("[a.png was attached, which did not reach you: ")
+    assert "files" not in asked(world)[-1]
