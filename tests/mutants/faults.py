@@ -34,6 +34,12 @@ class Fault:
 FAULTS = [
     # Files
     Fault(
+        "an import takes other bytes than those of the digest",
+        "local/transfer/file_bytes.py",
+        "(self._left or self._digest.hexdigest() != digest_of(_key_of(self._item)))",
+        "self._left",
+    ),
+    Fault(
         "a place is looked at before it is known whether a row still waits",
         "shared/use_cases/turns/run_turn.py",
         """            pause = seconds_to_wait(services, message)
