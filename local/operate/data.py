@@ -17,6 +17,7 @@ from local.operate.deploy.owner import deployed
 from local.operate.deploy.problems import Stopped, explained
 from local.operate.deploy.settings import Settings
 from local.transfer.commands import NotMoved, export_to, import_from
+from shared.aws.files import S3Files
 from shared.aws.tables import DynamoTables
 from shared.errors import Conflict
 
@@ -33,10 +34,11 @@ def main(arguments: Sequence[str] | None = None, *, account: Account | None = No
         with explained(_HOLDS[asked.command]):
             account = account or Account.of(profile=asked.profile, region=asked.region)
             sys.stderr.write(f"{account.line()}\n")
-            tables = _tables(asked, account)
+            tables, files = _stores(asked, account)
             if asked.command == "import":
-                return import_from(tables, path, console, yes=asked.yes)
-            return export_to(tables, path, console, now=time.time_ns() // 1_000_000, force=asked.force)
+                return import_from(tables, path, console, files=files, yes=asked.yes)
+            now = time.time_ns() // 1_000_000
+            return export_to(tables, path, console, now=now, files=files, force=asked.force)
     except (NotMoved, Stopped) as refused:
         return console.refuse(str(refused))
     except Conflict as conflict:
@@ -45,14 +47,19 @@ def main(arguments: Sequence[str] | None = None, *, account: Account | None = No
         return console.refuse(f"{error.filename}: {error.strerror}.")
 
 
-def _tables(asked: argparse.Namespace, account: Account) -> DynamoTables:
+def _stores(asked: argparse.Namespace, account: Account) -> tuple[DynamoTables, S3Files | None]:
     """Those that were named, or those of the stack. Raises NotMoved or Stopped if it has none."""
     if asked.sessions_table and asked.handoffs_table:
-        return DynamoTables(account.dynamodb, handoffs=asked.handoffs_table, sessions=asked.sessions_table)
+        files = S3Files(account.client("s3"), asked.files_bucket) if asked.files_bucket else None
+        return DynamoTables(account.dynamodb, handoffs=asked.handoffs_table, sessions=asked.sessions_table), files
     if not asked.stack:
         raise NotMoved("Name the stack, or both tables.")
     outputs = deployed(account, Settings(asked.stack, asked.region, asked.profile)).outputs
-    return DynamoTables(account.dynamodb, handoffs=outputs["HandoffsTableName"], sessions=outputs["SessionsTableName"])
+    tables = DynamoTables(
+        account.dynamodb, handoffs=outputs["HandoffsTableName"], sessions=outputs["SessionsTableName"]
+    )
+    bucket = outputs.get("FilesBucketName")  # a stack of an earlier version has none
+    return tables, S3Files(account.client("s3"), bucket) if bucket else None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     everywhere.add_argument("--profile", help="of the AWS CLI")
     everywhere.add_argument("--sessions-table", help="the stack's output SessionsTableName, instead of --stack")
     everywhere.add_argument("--handoffs-table", help="the stack's output HandoffsTableName, instead of --stack")
+    everywhere.add_argument("--files-bucket", help="the stack's output FilesBucketName, beside the tables")
     everywhere.add_argument("--json", action="store_true", help="print one JSON value, for scripts")
     export = commands.add_parser("export", parents=[everywhere], help="write everything that lasts to a file")
     export.add_argument("--force", action="store_true", help="leave out what is under way instead of refusing")

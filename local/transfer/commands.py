@@ -12,7 +12,9 @@ from typing import Any
 
 from local.console import Console
 from local.transfer.contents import Contents, printable
-from local.transfer.data_file import DamagedFile, line_of, read_header, records_in, write_file
+from local.transfer.data_file import DamagedFile, contents_in, line_of, read_header, records_in, write_file
+from local.transfer.file_bytes import Reading, is_file, store_files
+from shared.ports.files import Files
 from shared.ports.tables import Item, Tables
 from shared.store.transfer.export import Export, SessionChanging
 from shared.store.transfer.kinds import Kind
@@ -32,19 +34,20 @@ def export_to(
     console: Console,
     *,
     now: int,
+    files: Files | None = None,
     force: bool = False,
     is_foreign: Callable[[Kind, Item], bool] = lambda _kind, _item: False,
 ) -> int:
     """Write everything that lasts to a new file that only this user can read. Raises NotMoved, OSError.
 
-    Refuses while something is under way, unless forced: it would be lost.
+    Refuses while something is under way, unless forced: it would be lost. Without `files` their bytes stay behind.
     """
     if path.exists():
         raise NotMoved(f"{path} exists. Nothing was written. Choose another name.")
-    export = Export(tables, now, is_foreign)
-    with tempfile.TemporaryDirectory(prefix=".handoff-", dir=path.parent) as scratch:
+    with tempfile.TemporaryDirectory(prefix=".handoff-", dir=path.parent) as scratch, Reading(files) as reading:
+        export = Export(tables, now, is_foreign, reading.has)
         spool, fresh = Path(scratch) / "sessions", Path(scratch) / "export"
-        _spool(export, spool, console)
+        _spool(export, reading, spool, console)
         blocking = _described(export.blocking)
         if blocking and not force:
             raise NotMoved(
@@ -75,7 +78,7 @@ def export_to(
     return console.done({"file": str(path), **header}, "\n".join(lines))
 
 
-def import_from(tables: Tables, path: Path, console: Console, *, yes: bool = False) -> int:
+def import_from(tables: Tables, path: Path, console: Console, *, files: Files | None = None, yes: bool = False) -> int:
     """Write what a file holds, for users who are not there yet, once the operator has agreed. Raises NotMoved, OSError.
 
     Nothing is written if the file is not whole, if an item in it is not as this version exports it or belongs to no user of
@@ -92,18 +95,32 @@ def import_from(tables: Tables, path: Path, console: Console, *, yes: bool = Fal
                 read_header(copied, contents.add)
             except DamagedFile as damaged:
                 raise NotMoved(f"{str(damaged).replace(str(copied), str(path))} Nothing was written.") from damaged
-            return _import(tables, copied, contents, console, path, yes=yes)
+            return _import(tables, copied, contents, console, path, files=files, yes=yes)
 
 
-def _import(tables: Tables, copied: Path, contents: Contents, console: Console, path: Path, *, yes: bool) -> int:
+def _import(
+    tables: Tables,
+    copied: Path,
+    contents: Contents,
+    console: Console,
+    path: Path,
+    *,
+    files: Files | None,
+    yes: bool,
+) -> int:
     if missing := contents.missing():
         raise NotMoved(f"{path} holds {missing}. Nothing was written.")
     console.progress("Comparing with what is there …")
     if there := sorted(set(islice(conflicts(tables, records_in(copied), contents), _MOST_CONFLICTS))):
         listed = printable(", ".join(there[:_LISTED])) + (" …" if len(there) > _LISTED else "")
         raise NotMoved(f"The target has others of the same name: {listed}. Nothing was written.")
+    if files is None and contents.number(Kind.FILE):
+        raise NotMoved(f"{path} holds files, and there is no place for them here. Nothing was written.")
     _ask(contents, console, path, yes=yes)
     total = contents.number()
+    if files is not None:  # first, because an item says that its bytes are there
+        console.progress("Writing files …")
+        store_files(files, contents_in(copied))
     try:
         written, messages = write(
             tables,
@@ -145,13 +162,15 @@ def _described_token(token: dict[str, Any]) -> str:
     return f"token {token['id']}{label} ({', '.join(token['scopes']) or 'no scope'}{until})"
 
 
-def _spool(export: Export, spool: Path, console: Console) -> None:
+def _spool(export: Export, reading: Reading, spool: Path, console: Console) -> None:
     """Sessions are large and are read first; in the file, users come before them."""
     descriptor = os.open(spool, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as raw, gzip.open(raw, "wb", compresslevel=1) as file:
             for record in export.sessions():
                 file.write(line_of(record))
+                if is_file(record):
+                    file.writelines(reading.lines())
                 console.progress(f"Read {export.counts[Kind.SESSION]} sessions …")
     except SessionChanging as changing:
         raise NotMoved(f"{changing} Nothing was written. Try again when it is idle.") from changing

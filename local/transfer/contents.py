@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from local.transfer.file_bytes import Whole
 from shared.ports.tables import Table
 from shared.store.transfer.check import Belongs, checked
 from shared.store.transfer.export import Record
@@ -28,6 +29,9 @@ _MISSING = {
         SELECT account FROM items AS each WHERE kind IN (:people, :identities) AND NOT EXISTS (
             SELECT 1 FROM items WHERE kind IN (:people, :identities) AND kind <> each.kind AND user = each.user
             AND account = each.account)""",
+    "files of another user than their session's": """
+        SELECT session FROM items AS each WHERE kind = :files
+        AND NOT EXISTS (SELECT 1 FROM items WHERE kind = :sessions AND session = each.session AND user = each.user)""",
     "transcripts that are not whole": """
         SELECT session FROM items AS each WHERE kind = :sessions AND count <>
             (SELECT coalesce(sum(count), 0) FROM items WHERE kind = :parts AND session = each.session)
@@ -40,6 +44,7 @@ _KINDS = {
     "people": Kind.PERSON.value,
     "identities": Kind.IDENTITY.value,
     "parts": Kind.CHUNK.value,
+    "files": Kind.FILE.value,
 }
 
 
@@ -49,12 +54,16 @@ class Contents:
     def __init__(self, path: Path) -> None:
         self._index = sqlite3.connect(path, isolation_level=None)
         self._index.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {_SCHEMA} BEGIN;")
+        self._whole = Whole()
 
     def close(self) -> None:
         self._index.close()
 
-    def add(self, record: Record) -> None:
-        """Check an item and note it. Raises what `checked` does, and ValueError if its key is there."""
+    def add(self, record: Record | bytes) -> None:
+        """Check an item, or a piece of the last one, and note it. Raises what `checked` does, ValueError if its key is there."""
+        if isinstance(record, bytes):
+            self._whole.add(record)
+            return
         table, item = record
         found: Belongs = checked(table, item)
         account = json.dumps(found.account) if found.account else None
@@ -64,9 +73,16 @@ class Contents:
             self._index.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
         except sqlite3.IntegrityError:
             raise ValueError("an item is there twice") from None
+        self._whole.end()
+        if found.kind is Kind.FILE:
+            self._whole = Whole(item)
 
     def missing(self) -> str | None:
         """What keeps the items from belonging together, with the first example; None if nothing does."""
+        try:
+            self._whole.end()
+        except ValueError:
+            return "a file that is not whole"
         for what, statement in _MISSING.items():
             names = {name: value for name, value in _KINDS.items() if f":{name}" in statement}
             row = self._index.execute(f"{statement} LIMIT 1", names).fetchone()

@@ -2,6 +2,7 @@
 
 {"format": "handoff-data", "version": 1, "created_at": …, "counts": {…}}
 {"table": "sessions", "item": {…}, "bytes": [["data", "<base64>"]]}        one for each item
+{"file": "<base64>"}                                                      bytes of the file whose item came before
 {"end": true, "items": N, "sha256": "<of all lines above>"}
 """
 
@@ -25,7 +26,9 @@ MAX_LINE = 10 * MAX_ITEM_BYTES
 """Bytes. One byte of an item takes at most six in JSON, and base64 a third more."""
 _ALWAYS_UNPACKED, _MOST_UNPACKED = 256 * 1024 * 1024, 100
 """Bytes that a file may unpack to, and as how many times its size: transcripts are packed already."""
-_END = b'{"end"'
+_END, _PIECE = b'{"end"', b'{"file"'
+PIECE = 512 * 1024
+"""Bytes of a file in one line, at most."""
 _DAMAGES = (
     *(EOFError, gzip.BadGzipFile, zlib.error, ValueError, LookupError),
     *(TypeError, AttributeError, RecursionError, InvalidOperation),
@@ -61,6 +64,21 @@ def line_of(record: Record) -> bytes:
     return _line({"table": table.name.lower(), "item": plain, **({"bytes": places} if places else {})})
 
 
+def line_of_piece(piece: bytes) -> bytes:
+    """Some bytes of a file, at most PIECE of them."""
+    return _line({"file": base64.b64encode(piece).decode()})
+
+
+def content_of(line: bytes) -> Record | bytes:
+    """The item of a line, or its bytes of a file. Raises what `record_of` raises."""
+    if not line.startswith(_PIECE):
+        return record_of(line)
+    piece = base64.b64decode(_parsed(line)["file"], validate=True)
+    if not 0 < len(piece) <= PIECE:
+        raise ValueError("a piece of a file has another size")
+    return piece
+
+
 def record_of(line: bytes) -> Record:
     """The item of a line again. Raises ValueError, LookupError, TypeError, RecursionError or InvalidOperation."""
     read = _parsed(line)
@@ -77,8 +95,8 @@ def record_of(line: bytes) -> Record:
     return table, item
 
 
-def read_header(path: Path, check: Callable[[Record], None] = lambda _: None) -> dict[str, Any]:
-    """Read the whole file, `check` each item, and compare it with its end; returns its header. Raises DamagedFile, OSError.
+def read_header(path: Path, check: Callable[[Record | bytes], None] = lambda _: None) -> dict[str, Any]:
+    """Read the whole file, `check` all items and pieces, compare it with its end; return its header. Raises DamagedFile, OSError.
 
     `check` may raise what `record_of` does.
     """
@@ -94,7 +112,7 @@ def read_header(path: Path, check: Callable[[Record], None] = lambda _: None) ->
                 end = _parsed(line)
                 continue
             else:
-                check(record_of(line))
+                check(content_of(line))
                 count += 1
             digest.update(line)
     except _DAMAGES as error:
@@ -109,8 +127,15 @@ def read_header(path: Path, check: Callable[[Record], None] = lambda _: None) ->
 def records_in(path: Path) -> Iterator[Record]:
     """The items of a file that `read_header` has accepted."""
     for number, line in enumerate(_lines(path)):
-        if number and not line.startswith(_END):
+        if number and not line.startswith((_END, _PIECE)):
             yield record_of(line)
+
+
+def contents_in(path: Path) -> Iterator[Record | bytes]:
+    """The same, each file with its bytes behind it."""
+    for number, line in enumerate(_lines(path)):
+        if number and not line.startswith(_END):
+            yield content_of(line)
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -8,9 +8,9 @@ are deleted while the item is leaving: nobody stores them anew in between.
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from shared.domain.files import StoredFile
+from shared.domain.files import StoredFile, safe_name, safe_type
 from shared.domain.limits import Limits
 from shared.domain.sessions import Session
 from shared.errors import Conflict, FilesFull
@@ -135,6 +135,13 @@ class SessionFiles:
             if failed.items[0] is None:  # the user was removed, with the count
                 with contextlib.suppress(ConditionFailed):
                     self._tables.delete(removal)
+
+
+def moved_item(item: Item) -> Item:
+    """An item of a stored file as it moves to other tables. Raises what cannot be read as one."""
+    read = _of(item)
+    file = replace(read.file, name=safe_name(read.file.name), media_type=safe_type(read.file.media_type))
+    return {name: value for name, value in _item(replace(read, file=file)).items() if value is not None}
 
 
 def _item(item: FileItem) -> Item:

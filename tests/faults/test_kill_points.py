@@ -3,6 +3,8 @@
 Each run takes another sample of the points (seeded by pytest-randomly); the soak takes all of them.
 """
 
+import base64
+import hashlib
 import random
 import time
 import uuid
@@ -11,9 +13,17 @@ import pytest
 
 from tests.support.api_user import ApiUser
 from tests.support.chat_thread import ChatThread
-from tests.support.kill_cases import LEASE_SECONDS, KillCase, find_points, run_cases
+from tests.support.kill_cases import (
+    LEASE_SECONDS,
+    FileCase,
+    KillCase,
+    find_file_points,
+    find_points,
+    read_again_soon,
+    run_cases,
+)
 from tests.support.kill_points import AGENT, WEBHOOK, KillPoints, Plan
-from tests.support.platform_cases import PLATFORMS
+from tests.support.platform_cases import DEFAULT_PLATFORM, PLATFORMS, THREADED
 from tests.support.service import Service
 from tests.support.sweeping import sweeping
 from tests.support.waiting import eventually
@@ -35,6 +45,18 @@ def test_a_message_whose_turn_is_killed_is_answered_once(
     points = random.sample(find_points(user, kill_points, PLATFORMS, talk=True), SAMPLE)
     with sweeping(service):
         run_cases([KillCase(user, point) for point in points], kill_points, talk=True)
+
+
+def test_a_message_with_a_file_is_answered_once_whatever_is_killed(
+    service: Service, user: ApiUser, kill_points: KillPoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_again_soon(monkeypatch)
+    (platform,) = random.sample(THREADED, 1)
+    found = find_file_points(user, kill_points, platform)
+    cases = [FileCase(user, point) for point in random.sample(found, SAMPLE)]
+    with sweeping(service):
+        run_cases(cases, kill_points, talk=True)
+    assert sum(case.was_killed for case in cases) > SAMPLE // 2
 
 
 @pytest.mark.parametrize("talk", [True, False], ids=["words", "kickoff"])
@@ -79,3 +101,19 @@ def test_a_message_whose_webhook_is_killed_is_answered_once(
         assert text in kill_points.killed
     asked = [message["content"] for message in user.transcript(thread.session_id) if message["role"] == "user"]
     assert len(set(asked)) == len(asked) == 2 + 1 + WEBHOOK_POINTS
+
+
+def test_a_message_with_a_file_whose_webhook_is_killed_is_answered_once(user: ApiUser, kill_points: KillPoints) -> None:
+    thread = ChatThread(user, DEFAULT_PLATFORM)
+    digests = []
+    for at in range(WEBHOOK_POINTS):
+        kill_points.plan(text := uuid.uuid4().hex, Plan(WEBHOOK, at))
+        content = text.encode() * 1_000
+        digests.append(hashlib.sha256(content).hexdigest())
+        file = {"name": "run.log", "type": "text/plain", "data": base64.b64encode(content).decode()}
+        thread.say(text, files=[file])
+        eventually(lambda text=text: thread.replies(text), within=60)  # type: ignore[misc]  # bound in this round
+
+        assert text in kill_points.killed
+    files = [file for message in user.transcript(thread.session_id) for file in message.get("files", ())]
+    assert [file["sha256"] for file in files] == digests

@@ -34,6 +34,28 @@ class Fault:
 FAULTS = [
     # Files
     Fault(
+        "an import takes other bytes than those of the digest",
+        "local/transfer/file_bytes.py",
+        "(self._left or self._digest.hexdigest() != digest_of(_key_of(self._item)))",
+        "self._left",
+    ),
+    Fault(
+        "a place is looked at before it is known whether a row still waits",
+        "shared/use_cases/turns/run_turn.py",
+        """            pause = seconds_to_wait(services, message)
+            look_at_inbox(services, place, budget, expected=message.event_id)
+""",
+        """            look_at_inbox(services, place, budget, expected=message.event_id)
+            pause = seconds_to_wait(services, message)
+""",
+    ),
+    Fault(
+        "a dead letter of a message that waits for files is dropped",
+        "shared/use_cases/recovery/sweep.py",
+        "case InboxEvent(event_id=event_id) | Ready(event_id=event_id):",
+        "case InboxEvent(event_id=event_id):",
+    ),
+    Fault(
         "a file is counted beyond the limit",
         "shared/store/files.py",
         "when=[has_room] if self._limit else [],",

@@ -6,7 +6,7 @@ import pytest
 
 from local.chats.simulator import Simulator
 from tests.support.engines import ENGINES, ONE_MACHINE, Faulty, started
-from tests.support.kill_cases import KillCase, find_points, run_cases
+from tests.support.kill_cases import FileCase, KillCase, find_file_points, find_points, read_again_soon, run_cases
 from tests.support.platform_cases import HOMES, PLATFORMS, THREADED
 from tests.support.server_process import user_of
 from tests.support.supervised_server import RESTART_SECONDS, SupervisedServer
@@ -51,3 +51,16 @@ def test_all_is_done_once_at_every_kill_point(faulty: Faulty, platform: str, *, 
     assert len(found) > (10 if talk else 20)
     with sweeping(faulty.service):
         run_cases([KillCase(user, point) for point in found], faulty.kill_points, talk=talk)
+
+
+@pytest.mark.parametrize("platform", THREADED)
+def test_a_message_with_a_file_is_answered_once_at_every_kill_point(
+    faulty: Faulty, platform: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_again_soon(monkeypatch)
+    user = user_of(faulty.service)
+    cases = [FileCase(user, point) for point in find_file_points(user, faulty.kill_points, platform)]
+    assert len(cases) > 20
+    with sweeping(faulty.service):
+        run_cases(cases, faulty.kill_points, talk=True)
+    assert sum(case.was_killed for case in cases) > len(cases) // 2

@@ -1,4 +1,4 @@
-"""Kill points of the functions of a local run in this process: each call to DynamoDB, SQS or a chat platform is one."""
+"""Kill points of the functions of a local run in this process: each call to DynamoDB, SQS, S3 or a chat platform is one."""
 
 import base64
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ class FunctionKillPoints(KillPoints):
 
     def _client(self, function: str, client: Any) -> Any:
         service = client.meta.service_model.service_name
-        if function in WATCHED and service in ("dynamodb", "sqs"):
+        if function in WATCHED and service in ("dynamodb", "sqs", "s3"):
             client.meta.events.register(
                 f"provide-client-params.{service}.*",
                 lambda params, model, **_: self._requested(f"{service}.{model.name}", params),

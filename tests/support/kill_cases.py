@@ -1,15 +1,18 @@
 """A handoff or a chat message whose function is killed at one point, and what must hold in the end."""
 
+import base64
+import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from shared.use_cases.access import id_for
 from shared.use_cases.deliver import REPEAT_MARK
+from shared.use_cases.files import fetch_files, wait_for_files
 from tests.support.api_user import ApiUser
-from tests.support.kill_points import AGENT, PROCESS, TURN, KillPoints, Plan
+from tests.support.kill_points import AGENT, PROCESS, TURN, KillPoints, Plan, files_of
 from tests.support.platform_cases import HOMES, THREADED, marks_repeats, may_repeat
 from tests.support.waiting import eventually, on_this_machine
 
@@ -21,6 +24,12 @@ COMMAND_SECONDS = 5.0
 WAIT_SECONDS = 60.0
 CONCURRENT = 6
 QUESTION = "And now?"
+
+
+class Patch(Protocol):
+    """pytest's MonkeyPatch."""
+
+    def setattr(self, target: Any, name: str, value: Any, /) -> None: ...
 
 
 class Kills(Protocol):
@@ -45,6 +54,8 @@ class Point:
     plan: Plan
     name: str
     after: str
+    reads_files: bool = False
+    """Whether the function reads the files of a message, or waits for them."""
 
     def __str__(self) -> str:
         return f"{self.platform}: {self.plan.function}, run {self.plan.run}, before call {self.plan.at} ({self.name})"
@@ -175,6 +186,55 @@ class KillCase:
         assert all(MARK in text for text in again), self.point
 
 
+@dataclass
+class FileCase(KillCase):
+    """One new session in a thread, where a message with a file is asked. Call `talk` and `check_talk`."""
+
+    content: bytes = field(default_factory=lambda: uuid.uuid4().bytes * 10_000)
+
+    def talk(self, kill_points: Kills) -> None:
+        """Returns when the message is answered. A run that was shorter this time may end before its point."""
+        self.session_id, self.route = new_thread(self.user, kill_points, self.point.platform, self.title)
+        subject = files_of(self.route) if self.point.reads_files else self.route
+        kill_points.plan(subject, self.point.plan)
+        say_with_file(self.user, self.point.platform, self.route, self.content)
+        eventually(self._answers, within=WAIT_SECONDS, show=lambda: self.point)
+        self.was_killed = subject in kill_points.killed
+
+    def check_talk(self) -> None:
+        """The file is in the transcript once, and so is the answer."""
+        asked, answer = self.user.transcript(self.session_id)[6:]
+        assert (str(asked["content"]).partition("\n")[0], answer["role"]) == (QUESTION, "assistant"), self.point
+        digests = [file["sha256"] for file in asked["files"]]
+        assert digests == [hashlib.sha256(self.content).hexdigest()], self.point
+        session = self.user.session(self.session_id)
+        assert (session["epoch"], session["turn_running"], session["suspended"]) == (1, False, False), self.point
+        (thread,) = self.user.threads(self.title, self.point.platform)
+        self._check_bot_texts(thread, QUESTION)
+
+
+def read_again_soon(patch: Patch) -> None:
+    """Files that a dead run was to read are asked for again within seconds, as its turns are."""
+    patch.setattr(fetch_files, "LEASE", 1_000 * LEASE_SECONDS)
+    patch.setattr(wait_for_files, "FETCH_AGAIN", 2.0 * LEASE_SECONDS)
+
+
+def new_thread(user: ApiUser, kill_points: Kills, platform: str, title: str) -> tuple[str, str]:
+    """A session that was handed off, and its route, whose runs are counted from now on."""
+    done = user.hand_off(session_id := user.create_session(title=title), platform, target=HOMES[platform])
+    assert done["state"] == "completed", done
+    route: str = done["session"]["owner"]
+    kill_points.forget(route)
+    kill_points.forget(files_of(route))
+    return session_id, route
+
+
+def say_with_file(user: ApiUser, platform: str, route: str, content: bytes) -> None:
+    file = {"name": "run.log", "type": "text/plain", "data": base64.b64encode(content).decode()}
+    thread = route.rsplit(":", 1)[-1]
+    user.service.simulator.say(platform, HOMES[platform], QUESTION, thread=thread, files=[file])
+
+
 def run_cases(cases: Sequence[KillCase], kill_points: Kills, *, talk: bool) -> None:
     """Run the cases concurrently and check all of them at the end, when late duplicates would show.
 
@@ -220,6 +280,22 @@ def find_points(user: ApiUser, kill_points: KillPoints, platforms: Sequence[str]
         for function, run in runs:
             calls = eventually(lambda of=kill_points.runs[subject, function], run=run: _finished(of, run))  # type: ignore[misc]  # bound in this round
             found += points_of(platform, function, run, calls)
+    return found
+
+
+FILE_RUNS = ((TURN, 0, False), (AGENT, 0, True), (TURN, 0, True), (TURN, 1, False), (AGENT, 0, False))
+"""Turn asks for the file, a run reads it, turn waits for it, turn offers, the agent answers."""
+
+
+def find_file_points(user: ApiUser, kill_points: KillPoints, platform: str) -> list[Point]:
+    """Every point of a message with a file, from one run without faults."""
+    _, route = new_thread(user, kill_points, platform, f"calm {uuid.uuid4().hex[:10]}")
+    say_with_file(user, platform, route, b"calm")
+    found: list[Point] = []
+    for function, run, reads_files in FILE_RUNS:
+        subject = files_of(route) if reads_files else route
+        calls = eventually(lambda of=kill_points.runs[subject, function], run=run: _finished(of, run))  # type: ignore[misc]  # bound in this round
+        found += [replace(point, reads_files=reads_files) for point in points_of(platform, function, run, calls)]
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from shared.domain.commands import parse_command
 from shared.ports.platforms import Platform, Platforms
-from shared.ports.queue import Fetch, InboxEvent, Kickoff, WakeUp
+from shared.ports.queue import Fetch, InboxEvent, Kickoff, Ready, WakeUp
 from shared.ports.queue_text import message_of, run_of
 from shared.store.bundle import Store
 
@@ -19,7 +19,7 @@ WATCHED = (PROCESS, TURN, AGENT, WEBHOOK)
 """The kinds of work, named as the functions that do it on AWS."""
 OTHER = "other"
 """The subject of commands and notices, and of runs whose turn is settled."""
-EFFECTS = ("open_thread", "find_thread", "send", "find_message", "edit")
+EFFECTS = ("open_thread", "find_thread", "send", "find_message", "edit", "fetch_file")
 
 
 @dataclass(frozen=True)
@@ -151,14 +151,21 @@ def answered_by(store: Store, body: str) -> str:
         case InboxEvent(place, event_id):
             row = store.inbox.get(place, event_id)
             return OTHER if row is not None and parse_command(row.text) else place.route
+        case Ready(place):
+            return files_of(place.route)
     return OTHER
+
+
+def files_of(route: str) -> str:
+    """The subject of the work that reads the files of a place, and that waits for them."""
+    return f"files of {route}"
 
 
 def executed_by(store: Store, body: str) -> str:
     """The subject of a run: what its turn answers."""
     run = run_of(body)
     if isinstance(run, Fetch):
-        return run.place.route
+        return files_of(run.place.route)
     offer = store.turns.get(run.session_id, run.turn_id)
     return OTHER if offer is None else offer.handoff_id or offer.place.route
 

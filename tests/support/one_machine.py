@@ -12,6 +12,7 @@ from local.server.service import Address, Server
 from local.server.work import run_message, turn_message
 from shared.ports.inbound import WebhookRequest
 from shared.services import Services
+from shared.sqlite.files import DirectoryFiles
 from shared.sqlite.queues import Received, SqliteQueue
 from shared.sqlite.tables import SqliteTables
 from shared.use_cases.chat.receive_message import receive_message
@@ -61,6 +62,7 @@ class WorkerKillPoints(KillPoints):
 
     def install(self, patch: Patch) -> None:
         patch.setattr(composition, "SqliteTables", _watched(SqliteTables, TABLE_CALLS, lambda _: "tables", self.called))
+        patch.setattr(composition, "DirectoryFiles", _watched(DirectoryFiles, ["put"], lambda _: "files", self.called))
         patch.setattr(composition, "SqliteQueue", _watched(SqliteQueue, QUEUE_CALLS, _name_of, self.called))
         patch.setattr(composition, "DurablePlatforms", self._platforms(composition.DurablePlatforms))
         patch.setattr(work, "turn_message", self._of_queue(TURN, turn_message, answered_by))

@@ -47,6 +47,10 @@ class Configuration:
     queues: int = 0
     """Messages that the person sends with `/queue`."""
     revokes: int = 0
+    files: int = 0
+    """Messages of the person with a file each, beside `messages`."""
+    refusals: int = 0
+    """Reads of a file that the platform refuses for now."""
     orders: int = 0
     """Times that the person types `/model`, which the machine answers."""
     conflicts: int = 1
@@ -146,6 +150,25 @@ WITH_ORDERS = (
     Configuration("order_away", runners=1, messages=1, orders=2, crashes=2, machine_stays=False),
 )
 """With a machine that gets orders. Apart from the others, so that their seeds lead to the same walks as before."""
+WITH_FILES = (
+    Configuration("calm_file", files=2, messages=1, conflicts=0, calm=True),
+    Configuration("calm_file_machine", runners=1, files=2, messages=1, conflicts=0, calm=True),
+    Configuration("file", files=1, messages=1, crashes=1, hidden=1, copies=1, naps=1),
+    Configuration("file_crashes", files=2, messages=0, crashes=3, copies=2),
+    Configuration("file_lost", files=2, messages=1, hidden=3, crashes=1),
+    Configuration("file_asleep", files=2, messages=1, naps=2, copies=2, refusals=2),
+    Configuration("file_refused", files=2, messages=1, refusals=4, crashes=1, copies=1),
+    Configuration("file_stop", files=2, messages=1, stops=1, crashes=1, late_copies=1),
+    Configuration("file_resume", files=2, messages=0, resumes=1, brings=1, crashes=1, copies=1),
+    Configuration("file_move", files=2, messages=1, moves=1, crashes=1, hidden=1),
+    Configuration("file_kick", files=1, messages=1, kickoff=True, crashes=1, copies=1),
+    Configuration("file_slow", files=2, messages=0, slow=1, copies=1),
+    Configuration("no_cloud_file", files=1, messages=1, crashes=1, hidden=1, executors=False),
+    Configuration("file_machine", runners=2, files=2, messages=1, crashes=1, naps=1, copies=1),
+    Configuration("file_steer", runners=1, files=2, messages=2, hidden=1, copies=1),
+    Configuration("file_switch", runners=1, files=2, messages=0, clouds=1, machines=1, crashes=1),
+)
+"""With messages that have a file, which is read beside the line of its place."""
 WITH_CHOICES = (
     Configuration("calm_queue", runners=1, messages=2, queues=2, conflicts=0, calm=True),
     Configuration("choose", runners=1, messages=3, asks=3, presses=3, choices=True, naps=1),

@@ -29,13 +29,12 @@ from shared.use_cases.turns.run_turn import DELIVERY_SECONDS, run_turn
 from tests.support.fake_platform import FakePlatforms, Idempotency, Thread
 from tests.support.fake_queue import FakeDeadTurns, FakeVisibility, ManualClock, Waiting
 from tests.support.machine import Machine
-from tests.support.memory_files import MemoryFiles
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import DEADLINE, LEASE, TURN_LEASE, USER, World
 from tests.walk.actors import Actor, Baton, Killed, Workers
 from tests.walk.configurations import Configuration
 from tests.walk.invariants import SESSION, Invariants
-from tests.walk.ports import Stage, WalkAgent, WalkPlatform, WalkQueue, WalkRuns, WalkTables
+from tests.walk.ports import Stage, WalkAgent, WalkFiles, WalkPlatform, WalkQueue, WalkRuns, WalkTables
 from tests.walk.runner import RUNNER, LocalMachine, RunnerProcess, Violation
 from tests.walk.trace import Trace
 
@@ -107,7 +106,7 @@ class Functions(Stage):
             visibility=mock.Mock(),
             dead_turns=FakeDeadTurns(),
             runs=self.runs,
-            files=MemoryFiles(),
+            files=WalkFiles(self),
             platforms=FakePlatforms(self.platform),
             agent=partial(WalkAgent, self),
             agent_summary="",
@@ -129,7 +128,7 @@ class Functions(Stage):
     def webhook(self, line: str) -> Actor:
         """A message arrives; `line` is what the fake platform posts. After a failure the platform posts it again."""
         request = WebhookRequest(line.encode(), {"signature": "good"})
-        event_id, _, text = line.split("|")
+        event_id, _, text, *_ = line.split("|")
 
         def body() -> None:
             earlier = self._new_rows(event_id) if text == "/stop" else set()

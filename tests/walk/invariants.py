@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from shared.domain.handoffs import OPEN
@@ -322,9 +323,16 @@ def check_end(tables: WalkTables, platform: WalkPlatform, committed: Sequence[st
     answered = Counter(
         message.get("id") for item in items if item["sk"].startswith("CHUNK#") for message in unpack(item["data"])
     )
+    said = {
+        message.get("id"): message
+        for item in items
+        if item["sk"].startswith("CHUNK#")
+        for message in unpack(item["data"])
+    }
     for item in items:
         if item["pk"].startswith("INBOX#"):
             _check_row(item, arrived, answered, endings)
+            _check_files(item, said.get(f"{item['pk'].removeprefix('INBOX#')}/{item['sk']}"), platform)
 
 
 def _check_row(row: Item, arrived: Mapping[str, int], answered: Mapping[Any, int], endings: set[str]) -> None:
@@ -335,6 +343,17 @@ def _check_row(row: Item, arrived: Mapping[str, int], answered: Mapping[Any, int
     _expect(times == by_turn, f"row {row['sk']}, done by {done_by}, is in transcripts {times} times")
     if done_by == "command":
         _expect(arrived.get(f"told-{row['sk']}#0") == 1, f"command {row['sk']} was not answered")
+
+
+def _check_files(row: Item, message: Mapping[str, Any] | None, platform: WalkPlatform) -> None:
+    """The file of a row that is in a transcript is named there once, or the reason why it is not."""
+    if message is None or not row.get("files"):
+        return
+    (file,) = row["files"]
+    digest = sha256(platform.files[file["reference"]]).hexdigest()
+    named = [entry["sha256"] for entry in message.get("files", ())]
+    is_missing = str(message["content"]).count("which did not reach you") == 1
+    _expect(named == ([] if is_missing else [digest]), f"row {row['sk']} comes with the files {named}")
 
 
 def _expect(holds: object, otherwise: str) -> None:

@@ -2,18 +2,20 @@
 
 # a fake takes what its port passes, and need not use it
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
+from shared.domain.files import ChatFile
 from shared.domain.messages import Message
 from shared.domain.routes import Place
-from shared.errors import AgentCancelled, AgentError, Conflict
+from shared.errors import AgentCancelled, AgentError, Conflict, NotSent
 from shared.ports.agents import Listener, TurnInput
 from shared.ports.queue import RunMessage, TurnMessage
 from shared.ports.tables import Delete, Index, Item, Key, Page, Put, Table, Update, Write
 from shared.store.orders import orders_of
 from tests.support.fake_platform import FakePlatform, Idempotency
 from tests.support.fake_queue import FakeQueue, FakeRunQueue, ManualClock, Waiting
+from tests.support.memory_files import MemoryFiles
 from tests.support.memory_tables import MemoryTables
 
 T = TypeVar("T")
@@ -30,6 +32,9 @@ class Stage(Protocol):
 
     def wrote(self, writes: Sequence[Write], before: Sequence[Item | None], after: Sequence[Item | None]) -> None:
         """A write has happened."""
+
+    def may(self, fault: str, chance: float) -> bool:
+        """Use up something that may happen a few times in a walk."""
 
     def posted(self, key: str) -> None:
         """A message has arrived at the platform for the first time."""
@@ -151,12 +156,33 @@ class WalkRuns(FakeRunQueue):
         super().send(run, delay=delay, again=again)
 
 
+class WalkFiles(MemoryFiles):
+    """Files in memory whose writes are steps."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__()
+        self._stage = stage
+
+    def put(self, key: str, content: Iterable[bytes], *, size: int, media_type: str) -> None:
+        self._stage.step("put", key)
+        super().put(key, content, size=size, media_type=media_type)
+
+    def delete(self, prefix: str) -> None:
+        self._stage.step("delete", prefix)
+        super().delete(prefix)
+
+
 class WalkPlatform(FakePlatform):
     """A platform whose operations are steps."""
 
     def __init__(self, stage: Stage, idempotency: Idempotency) -> None:
         super().__init__(idempotency)
         self._stage = stage
+
+    def fetch_file(self, place: Place, file: ChatFile, *, limit: int) -> Iterator[bytes]:
+        if self._stage.may("refusal", 0.7):
+            raise NotSent("down")
+        return super().fetch_file(place, file, limit=limit)
 
     def find_thread(self, home: Place, *, key: str) -> Place | None:
         self._stage.step("find_thread")

@@ -14,6 +14,7 @@ CHUNKS = 14
 MACHINE_CHUNK = 100
 MACHINE_CHUNKS = 16
 ORDER_CHUNKS = 6
+FILE_CHUNKS = 4
 CHOICE_CHUNK = 100
 CHOICE_CHUNKS = 5
 SOAK_CHUNK = 5_000
@@ -50,6 +51,12 @@ def test_walks_with_choices_keep_all_rules_and_drain(workers: Workers, first: in
         Walk(seed, workers, with_choices=True).run()
 
 
+@pytest.mark.parametrize("first", range(0, FILE_CHUNKS * MACHINE_CHUNK, MACHINE_CHUNK))
+def test_walks_with_files_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
+    for seed in range(first, first + MACHINE_CHUNK):
+        Walk(seed, workers, with_files=True).run()
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("first", range(CHUNKS * CHUNK, CHUNKS * CHUNK + SOAK_CHUNKS * SOAK_CHUNK, SOAK_CHUNK))
@@ -78,6 +85,17 @@ def test_many_more_walks_with_a_machine_keep_all_rules_and_drain(workers: Worker
 def test_many_more_walks_with_orders_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
     for seed in range(first, first + SOAK_CHUNK):
         Walk(seed, workers, with_orders=True).run()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    "first",
+    range(FILE_CHUNKS * MACHINE_CHUNK, FILE_CHUNKS * MACHINE_CHUNK + SOAK_CHUNKS * SOAK_CHUNK, SOAK_CHUNK),
+)
+def test_many_more_walks_with_files_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
+    for seed in range(first, first + SOAK_CHUNK):
+        Walk(seed, workers, with_files=True).run()
 
 
 @pytest.mark.parametrize(("seed", "with_machine"), [(58449, False), (23931, True)])

@@ -4,6 +4,7 @@ python -m tests.walk.walk SEED              prints the trace of one seed
 python -m tests.walk.walk SEED machine      the same of one with a user's machine
 python -m tests.walk.walk SEED orders       the same of one whose machine gets orders
 python -m tests.walk.walk SEED choices      the same of one whose agent asks for choices
+python -m tests.walk.walk SEED files        the same of one whose person sends files
 """
 
 import random
@@ -17,10 +18,11 @@ from shared.ports.agents import Listener
 from shared.ports.queue import RunMessage
 from shared.ports.tables import Item, Table, Write
 from shared.use_cases.chat.dial_commands import LONGEST_WAIT
+from shared.use_cases.files.wait_for_files import LONGEST as LONGEST_READ
 from tests.support.fake_queue import NOW
 from tests.support.use_case_world import TURN_LEASE
 from tests.walk.actors import Actor, Workers
-from tests.walk.configurations import CONFIGURATIONS, WITH_CHOICES, WITH_MACHINE, WITH_ORDERS, Configuration
+from tests.walk.configurations import CONFIGURATIONS, WITH_CHOICES, WITH_FILES, WITH_MACHINE, WITH_ORDERS, Configuration
 from tests.walk.functions import MINUTE, SECOND, THREAD, Functions, no_real_time
 from tests.walk.invariants import SESSION, check_end, undrained
 from tests.walk.runner import Violation
@@ -33,7 +35,7 @@ PAUSES = (SECOND, 10 * SECOND, 70 * SECOND, 100 * SECOND)
 MOST_STEPS = 8_000
 """Steps of a whole walk, and runs once the faults are over: more of them are a loop."""
 MOST_RUNS_AT_REST = 60
-"""Twice as many where a command looks again and again whether its handoff has ended."""
+"""Some times as many where a command looks again and again whether its handoff has ended, or files were read."""
 PLACE_REST = 2 * MINUTE
 """Time in which a place must take all its messages without executors and the sweep: a dead function's message returns."""
 REST_IF_CALM = 5 * SECOND
@@ -54,6 +56,7 @@ class Failure(AssertionError):
         kind = " machine" if walk.configuration in WITH_MACHINE else ""
         kind = " choices" if walk.configuration in WITH_CHOICES else kind
         kind = " orders" if walk.configuration in WITH_ORDERS else kind
+        kind = " files" if walk.configuration in WITH_FILES else kind
         alone = f"seed {walk.seed} ({walk.configuration.name}); alone: python -m tests.walk.walk {walk.seed}{kind}"
         super().__init__("\n".join([reason, alone, *walk.trace.lines(), reason, alone]))
         self.reason = reason
@@ -70,11 +73,13 @@ class Walk(Functions):
         with_machine: bool = False,
         with_choices: bool = False,
         with_orders: bool = False,
+        with_files: bool = False,
     ) -> None:
         self.seed = seed
         kinds: Sequence[Configuration] = WITH_MACHINE if with_machine else CONFIGURATIONS
         kinds = WITH_CHOICES if with_choices else kinds
         kinds = WITH_ORDERS if with_orders else kinds
+        kinds = WITH_FILES if with_files else kinds
         config = kinds[seed % len(kinds)]
         self._random = random.Random(seed)  # noqa: S311  # a seed must lead to the same walk
         # A sender that sleeps may repeat a message where only reading back tells what has arrived.
@@ -94,6 +99,7 @@ class Walk(Functions):
             "failure": config.agent_failures,
             "ask": config.asks,
             "press": config.presses,
+            "refusal": config.refusals,
         }
         self._said: list[str] = []
         self._acts = self._shuffled_acts()
@@ -306,7 +312,9 @@ class Walk(Functions):
 
     def _shuffled_acts(self) -> list[str]:
         config = self.configuration
-        acts = ["say"] * config.messages + ["/queue"] * config.queues + ["/stop"] * config.stops
+        acts = (
+            ["say"] * config.messages + ["file"] * config.files + ["/queue"] * config.queues + ["/stop"] * config.stops
+        )
         acts += ["resume"] * config.resumes + [f"/resume {SESSION}"] * config.brings
         acts += ["/handoff chat"] * config.moves
         acts += ["/model opus"] * config.orders
@@ -335,8 +343,13 @@ class Walk(Functions):
         if act == "again":
             return self.webhook(self._random.choice(self._said))
         words = f"words {len(self._said)}"
-        text = {"say": words, "/queue": f"/queue {words}"}.get(act, act)
-        self._said.append(f"e{len(self._said):03}|t1|{text}")
+        text = {"say": words, "file": words, "/queue": f"/queue {words}"}.get(act, act)
+        beside = ""
+        if act == "file":
+            name = f"{len(self._said)}.log"
+            self.platform.files[name] = name.encode()
+            beside = f"||file:file:{name}"
+        self._said.append(f"e{len(self._said):03}|t1|{text}{beside}")
         self.trace.note("person", self._said[-1])
         return self.webhook(self._said[-1])
 
@@ -345,7 +358,7 @@ class Walk(Functions):
     def plan(self, actor: Actor) -> None:
         if self._phase == "rest" and actor.kind in ("turn", "agent"):
             self._runs_at_rest += 1
-            if self._runs_at_rest > MOST_RUNS_AT_REST * (2 if self.configuration.moves else 1):
+            if self._runs_at_rest > MOST_RUNS_AT_REST * self._looks():
                 self.fail("a loop: too many runs at rest")
         if self._only_kills_runs and self._faults.get("crash"):
             is_run = actor.kind in ("agent", "runner")
@@ -357,6 +370,10 @@ class Walk(Functions):
         possible = [fault for fault, left in self._faults.items() if left and fits.get(fault)]
         if possible and self._random.random() < 0.6:
             actor.fault = self._random.randrange(12), self._random.choice(possible)
+
+    def _looks(self) -> int:
+        """How many times as often a place is looked at where something is waited for that sends no message."""
+        return 1 + (self.configuration.moves > 0) + self.configuration.files
 
     def _meet_fault(self, actor: Actor) -> None:
         if self._meets(actor, "crash"):
@@ -402,12 +419,13 @@ class Walk(Functions):
         """With every executor dead and without the sweep, all messages are taken and all commands answered."""
         for actor in self.baton.alive:
             actor.is_killed = actor.is_killed or actor.kind in ("agent", "sweep", "runner")
-        self._let("executors dead", time=PLACE_REST)
+        files = LONGEST_READ if self.configuration.files else 0
+        self._let("executors dead", time=PLACE_REST + files)
         commands = [line.split("|")[0] for line in self._said if line.endswith(("/stop", "/cloud", "/machine"))]
         rows = [self.tables.look(f"INBOX#{THREAD.route}", event_id) for event_id in commands]
         unanswered = [row["sk"] for row in rows if row.get("status") == "new"]
-        # A `/handoff` waits for its confirmation in a line of its own, an order for its machine.
-        blocked = [one for one in self.queue.waiting if not one.line.startswith(("handoff ", "model "))]
+        # A `/handoff` waits for its confirmation in a line of its own, an order for its machine, files for their read.
+        blocked = [one for one in self.queue.waiting if not one.line.startswith(("handoff ", "model ", "ready "))]
         if blocked or unanswered:
             raise Failure(self, f"the place is blocked: {blocked}, commands {unanswered}")
 
@@ -443,7 +461,7 @@ def _itself(actor: Actor) -> Actor:
 
 if __name__ == "__main__":
     with Workers() as threads:
-        kinds = {f"with_{kind}": kind in sys.argv[2:] for kind in ("machine", "choices", "orders")}
+        kinds = {f"with_{kind}": kind in sys.argv[2:] for kind in ("machine", "choices", "orders", "files")}
         walk = Walk(int(sys.argv[1]), threads, **kinds)
         walk.run()
     sys.stdout.write("\n".join(walk.trace.lines()) + "\n")

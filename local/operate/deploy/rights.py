@@ -58,8 +58,9 @@ BY_TYPE: Mapping[str, Sequence[Needs]] = {
             "GetBucketPublicAccessBlock PutBucketPublicAccessBlock GetEncryptionConfiguration PutEncryptionConfiguration "
             "GetBucketOwnershipControls PutBucketOwnershipControls GetLifecycleConfiguration PutLifecycleConfiguration",
         ),
-        # `handoff destroy --delete-data` empties it, and the program for users removes a user's files.
-        Needs("s3", [f"{_BUCKETS}/*"], "DeleteObject"),
+        # `handoff destroy --delete-data` empties it, the program for users removes a user's files, and `handoff data` moves
+        # all of them.
+        Needs("s3", [f"{_BUCKETS}/*"], "GetObject PutObject DeleteObject"),
     ],
     "AWS::S3::BucketPolicy": [Needs("s3", [_BUCKETS], "GetBucketPolicy PutBucketPolicy DeleteBucketPolicy")],
     "AWS::SQS::Queue": [

@@ -14,6 +14,7 @@ from shared.domain.routes import Place
 from shared.ports.tables import Item
 from shared.sqlite.backup import opened
 from shared.sqlite.database import Database
+from shared.sqlite.files import DirectoryFiles
 from shared.sqlite.schema import MIGRATIONS, version_of
 from shared.sqlite.tables import SqliteTables
 from shared.store.keys import home_key, identity_key, person_key
@@ -34,6 +35,7 @@ def export_data(asked: argparse.Namespace, console: Console) -> int:
             _path(asked),
             console,
             now=time.time_ns() // 1_000_000,
+            files=DirectoryFiles(directory.files),
             force=asked.force,
             is_foreign=is_simulated,
         )
@@ -45,7 +47,9 @@ def import_data(asked: argparse.Namespace, console: Console) -> int:
     directory.create()
     try:
         with directory.locked(), closing(Database(directory.database)) as database, _explained():
-            code = import_from(SqliteTables(database), _path(asked), console, yes=asked.yes)
+            files = DirectoryFiles(directory.files)
+            files.prepare()
+            code = import_from(SqliteTables(database), _path(asked), console, files=files, yes=asked.yes)
             database.sync()
             return code
     except InUse:

@@ -12,8 +12,10 @@ from shared.domain.routes import CLI, Place
 from shared.domain.tokens import ID_LENGTH, MAX_LABEL, Scope, token_id
 from shared.ports.table_writes import check_storable
 from shared.ports.tables import Item, Table
+from shared.store.files import moved_item
 from shared.store.keys import (
     DIRECTORY,
+    FILE,
     RUNNER,
     SEQUENCE_DIGITS,
     TOKEN,
@@ -45,7 +47,8 @@ _HANDOFF = {
 class Belongs:
     """What an item is, and whose: of a user, or of a session of the same file.
 
-    `count` has the messages of a part of a transcript, and of a session; `first` is the number of a part's first one.
+    `count` has the messages of a part of a transcript and of a session, and the bytes of a file; `first` is the number of
+    a part's first message.
     """
 
     kind: Kind
@@ -191,6 +194,14 @@ def _same(found: Any, value: Any) -> bool:
     return type(found) is type(value) and bool(found == value)
 
 
+def _file(kind: Kind, item: Item) -> Belongs:
+    """One that is stored as this version stores it. Its bytes follow."""
+    _require(_HASH.fullmatch(item["sk"].removeprefix(FILE)) and item.get("stored") is True and "leaving" not in item)
+    _require(_ID.fullmatch(item["user"]) and is_number(item["size"]) and is_number(item["due_at"]))
+    _require(_same(item, {**moved_item(item), "v": item.get("v")}) and set(item) == set(moved_item(item)))
+    return Belongs(kind, user=item["user"], session=_session_id(item), count=item["size"])
+
+
 def _back_route(kind: Kind, item: Item) -> Belongs:
     _canonical({"route": item["sk"].removeprefix("ROUTE#")}, "route")
     return Belongs(kind, session=_session_id(item))
@@ -235,6 +246,7 @@ _CHECKS: Mapping[Kind, Callable[[Kind, Item], Belongs]] = {
     Kind.USAGE: _usage,
     Kind.CHUNK: _chunk,
     Kind.SESSION: _session,
+    Kind.FILE: _file,
     Kind.BACK_ROUTE: _back_route,
     Kind.ROUTE: _route,
     Kind.HANDOFF: _handoff,

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from shared.domain.routes import place_of
 from shared.ports.tables import Item, Table, Tables
-from shared.store.keys import meta_key, route_key, session_partition, usage_key, user_key
+from shared.store.files import moved_item
+from shared.store.keys import FILE, meta_key, route_key, session_partition, usage_key, user_key
 from shared.store.session_items import item_of, readable_session, session_of
 from shared.store.transfer.kinds import BLOCKING, IN_FLIGHT, Kind, at_rest, is_expired, kind_of, owner_of
-from shared.store.versions import stamped
+from shared.store.versions import is_newer, stamped
 
 TRIES = 5
 Record = tuple[Table, Item]
@@ -32,11 +33,14 @@ class Export:
     tables: Tables
     now: int
     is_foreign: Callable[[Kind, Item], bool] = lambda _kind, _item: False
+    has_bytes: Callable[[Item], bool] = lambda _item: False
+    """Whether the bytes of a file's item are there, and move behind it."""
     counts: Counter[Kind] = field(default_factory=Counter)
     left_out: Counter[Kind] = field(default_factory=Counter)
     messages: int = 0
     _kept: dict[Kind, list[Record]] = field(default_factory=dict)
     _stored: Counter[str] = field(default_factory=Counter)
+    _file_bytes: Counter[str] = field(default_factory=Counter)
     _users: set[str] = field(default_factory=set)
 
     def sessions(self) -> Iterator[Record]:
@@ -50,17 +54,19 @@ class Export:
                     self.left_out[Kind.UNKNOWN] += 1
                 elif kind is Kind.SESSION:
                     yield from self._session(item)
-                elif kind in (Kind.CHUNK, Kind.BACK_ROUTE, Kind.ROUTE, Kind.USAGE):
+                elif kind in (Kind.CHUNK, Kind.FILE, Kind.BACK_ROUTE, Kind.ROUTE, Kind.USAGE):
                     continue  # read with their session, or counted again
-                elif kind in (*BLOCKING, Kind.FILE, Kind.JOURNAL):
+                elif kind in (*BLOCKING, Kind.JOURNAL):
                     self.left_out[kind] += 1
                 elif not self.is_foreign(kind, item):
                     self._keep(kind, table, item)
 
     def before(self) -> Iterator[Record]:
         """Users, without their tokens. One who is not listed is added: an import takes only what belongs to its users."""
-        for user, size in sorted(self._stored.items()):
-            self._keep(Kind.USAGE, Table.SESSIONS, {**stamped({**usage_key(user), "stored_bytes": size})})
+        for user in sorted({*self._stored, *self._file_bytes}):
+            counts = {"stored_bytes": self._stored[user], "file_bytes": self._file_bytes[user]}
+            usage = {name: count for name, count in counts.items() if count}
+            self._keep(Kind.USAGE, Table.SESSIONS, {**stamped({**usage_key(user), **usage})})
         for user in sorted(self._users - {item["sk"] for _, item in self._kept.get(Kind.USER, [])}):
             self._keep(Kind.USER, Table.SESSIONS, {**stamped(user_key(user))})
         for kind in (Kind.USER, Kind.USE, Kind.HOME, Kind.IDENTITY, Kind.PERSON, Kind.RUNNER, Kind.USAGE):
@@ -102,6 +108,21 @@ class Export:
         self._users.add(meta["user_id"])
         yield from ((Table.SESSIONS, chunk) for chunk in chunks)
         yield Table.SESSIONS, at_rest(_mended(meta))
+        yield from self._files(meta)
+
+    def _files(self, meta: Item) -> Iterator[Record]:
+        """The stored files of a session. Each is followed by its bytes."""
+        for item in list(self.tables.query(session_partition(meta["session_id"]), low=FILE, high=f"{FILE}~")):
+            if is_newer(item):
+                self.left_out[Kind.UNKNOWN] += 1
+            elif item.get("stored") is not True or "leaving" in item or item.get("user") != meta["user_id"]:
+                self.left_out[Kind.LOST_FILE] += 1
+            elif self.has_bytes(moved := moved_item(item)):
+                self.counts[Kind.FILE] += 1
+                self._file_bytes[meta["user_id"]] += moved["size"]
+                yield Table.SESSIONS, moved
+            else:
+                self.left_out[Kind.LOST_FILE] += 1
 
     def _read(self, meta: Item) -> tuple[Item, list[Item], list[Item], list[Item]] | None:
         """META, chunks, back routes and routes that belong together; None if the session was deleted."""

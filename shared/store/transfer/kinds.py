@@ -25,6 +25,7 @@ class Kind(Enum):
     USAGE = "usages"
     CHUNK = "parts of transcripts"
     SESSION = "sessions"
+    FILE = "files"
     BACK_ROUTE = "back routes"
     ROUTE = "routes"
     HANDOFF = "ended handoffs"
@@ -34,7 +35,7 @@ class Kind(Enum):
     OFFER = "turns under way"
     UNSENT = "replies that are not delivered"
     UNANSWERED = "chat messages that are not answered"
-    FILE = "files, whose bytes stay where they are"
+    LOST_FILE = "files whose bytes are not there"
     JOURNAL = "notes on what was delivered and answered, and codes that are soon over"
     UNKNOWN = "items that this version does not know"
 

@@ -16,7 +16,7 @@ from shared.store.transfer.kinds import CHANGEABLE, Kind, kind_of
 _BATCH = 20
 _USERS_KEPT = 10_000
 _KEYS = {Table.SESSIONS: "pk", Table.HANDOFFS: "handoff_id"}
-_CONTENT = (Kind.HOME, Kind.IDENTITY, Kind.TOKEN, Kind.SESSION, Kind.CHUNK, Kind.BACK_ROUTE)
+_CONTENT = (Kind.HOME, Kind.IDENTITY, Kind.TOKEN, Kind.SESSION, Kind.CHUNK, Kind.FILE, Kind.BACK_ROUTE)
 
 
 class AlreadyThere(Exception):

@@ -15,7 +15,7 @@ from shared.domain.attachments import KINDS, VOICE
 from shared.domain.files import ChatFile, Unread, safe_name, spoken_of, told_unread
 from shared.domain.question_text import as_plain
 from shared.domain.sessions import Session
-from shared.errors import NotYet, Rejected
+from shared.errors import Rejected
 from shared.ports.queue import Fetch, Ready
 from shared.services import Services
 from shared.store.inbox import InboxRow
@@ -42,27 +42,32 @@ def ready_rows(services: Services, session: Session, rows: Sequence[InboxRow]) -
     waiting = next((index for index, row in enumerate(asked) if _must_wait(asked, row, now)), len(asked))
     if waiting < len(asked):
         first = asked[waiting]
-        # Each look may send it anew: within five minutes the queue drops those of the same half minute.
+        # Each look may send it anew: within five minutes the queue drops those of the same half minute. One that was
+        # sent before another session asked may be over.
         services.queue.send(
             Ready(first.place, first.event_id),
-            dedupe=f"ready {first.event_id} {now // 30_000}",
+            dedupe=f"ready {first.event_id} {first.asked_at} {now // 30_000}",
             line=f"ready {first.place.route} {first.event_id}",
         )
     return asked[:waiting]
 
 
-def await_files(services: Services, message: Ready) -> None:
-    """Raise NotYet while the row of an event may still wait for its files, or for the rest of its album."""
+def seconds_to_wait(services: Services, message: Ready) -> float | None:
+    """When to look again at a row that may still wait for its files, or for the rest of its album; None: no more.
+
+    Ask before you look at the inbox: files that are read in between would be seen by nobody, if their reader dies then.
+    """
     row = services.store.inbox.get(message.place, message.event_id)
     if row is None or row.done_by is not None:
-        return
+        return None
     now = services.clock.now()
     waited = (now - row.received_at) / 1000
     left = ((row.asked_at or row.received_at) + _longest(row) - now) / 1000
     has_files = bool(row.files) and row.read is None and left > 0
     if has_files or (row.files and row.album and now < row.received_at + ALBUM_LONGEST + ALBUM_QUIET):
         pause = min(MOST_PAUSE, max(1.0, math.floor(waited / 3)))
-        raise NotYet(min(pause, max(1.0, math.ceil(left))) if has_files else pause)
+        return min(pause, max(1.0, math.ceil(left))) if has_files else pause
+    return None
 
 
 def tell_read(services: Services, row: InboxRow) -> None:

@@ -71,11 +71,11 @@ def _handle_dead_letters(services: Services) -> int:
 
 def _handle_dead(services: Services, dead: DeadTurn) -> None:
     match dead.message:
-        case InboxEvent(event_id=event_id):
+        case InboxEvent(event_id=event_id) | Ready(event_id=event_id):
             _handle_dead_event(services, dead, event_id)
         case Notice():
             log.info("a notice could not be posted and is dropped")
-        case Kickoff() | WakeUp() | Show() | Ready():
+        case Kickoff() | WakeUp() | Show():
             log.info("a wake-up is dropped: what it was sent for is due for the sweep")
 
 
@@ -97,7 +97,7 @@ def _handle_dead_event(services: Services, dead: DeadTurn, event_id: str) -> Non
         notice = Notice(place, f"dead-{event_id}", text)
         services.queue.send(notice, dedupe=f"dead {place.route} {event_id}", line=line)
     services.store.inbox.close([row], by=DEAD)
-    if is_command:  # messages may wait behind it
+    if is_command or isinstance(dead.message, Ready):  # messages may wait behind it
         services.queue.send(dead.message, dedupe=f"dead {dead.handle[-64:]}", line=line)
 
 

@@ -12,7 +12,7 @@ from shared.ports.queue import InboxEvent, Kickoff, Notice, Ready, Show, TurnMes
 from shared.services import Services
 from shared.use_cases.budgets import watch_budget
 from shared.use_cases.deliver import say
-from shared.use_cases.files.wait_for_files import await_files
+from shared.use_cases.files.wait_for_files import seconds_to_wait
 from shared.use_cases.recovery.abandoned_handoffs import take_over
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.turns.answer_inbox import answer_inbox, kickoff_comes_first, look_at_inbox
@@ -64,8 +64,10 @@ def _dispatch(services: Services, message: TurnMessage, budget: TurnBudget) -> N
         case WakeUp(place, session_id):
             _wake_up(services, place, session_id, budget)
         case Ready(place):
+            pause = seconds_to_wait(services, message)
             look_at_inbox(services, place, budget, expected=message.event_id)
-            await_files(services, message)
+            if pause is not None:
+                raise NotYet(pause)
         case Show():
             with contextlib.suppress(Rejected):
                 show_turn(services, message, until=budget.deadline)

@@ -2,6 +2,8 @@
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -10,7 +12,7 @@ from shared.domain.messages import Message
 from shared.domain.routes import Place
 from shared.errors import NotSent
 from shared.ports.inbound import WebhookRequest
-from shared.ports.queue import Fetch
+from shared.ports.queue import Fetch, Ready, TurnMessage
 from shared.ports.tables import Table
 from shared.store.bundle import store_on
 from shared.use_cases.chat.receive_message import receive_message
@@ -202,6 +204,92 @@ def test_a_repeated_fetch_changes_nothing(world: World, thread: Place) -> None:
     world.turns()
     assert world.platform.asked.count("fetch_file") == 1
     assert len(asked(world)) == 1
+
+
+def bury_ready(world: World) -> None:
+    """The queue gives up on the messages that wait for files."""
+    for waiting in [one for one in world.queue.waiting if isinstance(one.message, Ready)]:
+        world.queue.waiting.remove(waiting)
+        world.dead.bury(waiting.message)
+    world.wait(60)
+
+
+def test_a_message_whose_waiting_became_a_dead_letter_is_not_lost(world: World, thread: Place) -> None:
+    """Nobody reads its file either."""
+    post(world, thread, "0001", "look", "file:picture:a.png")
+    post(world, thread, "0002", "next")
+    world.messages()
+    world.runs.waiting.clear()
+    bury_ready(world)
+
+    world.sweep()
+    world.turns()
+
+    assert len([text for text in world.platform.said(thread) if "could not answer" in text]) == 1
+    assert [message["content"] for message in asked(world)] == ["next"]
+    assert world.platform.said(thread)[-1].startswith("reply to")
+
+
+def test_a_dead_letter_of_a_message_that_was_answered_tells_nothing(world: World, thread: Place) -> None:
+    world.platform.files["a.png"] = PNG
+    post(world, thread, "0001", "look", "file:picture:a.png")
+    world.messages()
+    bury_ready(world)
+    world.turns()
+
+    world.sweep()
+    world.turns()
+
+    assert len(asked(world)) == 1
+    assert not [text for text in world.platform.said(thread) if "could not answer" in text]
+
+
+def test_a_dead_letter_behind_a_working_turn_tells_nothing(world: World, thread: Place) -> None:
+    """The end of the turn looks at the place, and waits anew."""
+    world.platform.files["a.png"] = PNG
+    post(world, thread, "0001", "first")
+    world.messages()
+    turns = list(world.runs.waiting)
+    post(world, thread, "0002", "look", "file:picture:a.png")
+    world.messages()
+    world.runs.waiting = turns
+    world.queue.waiting.clear()
+    world.dead.bury(Ready(thread, "0002"))
+    world.wait(60)
+
+    world.sweep()
+    world.turns()
+
+    assert [str(message["content"]).partition("\n")[0] for message in asked(world)] == ["first", "look"]
+    assert stored(world) == [PNG]
+
+
+def test_files_that_are_read_while_the_place_is_looked_at_are_seen(world: World, thread: Place) -> None:
+    """And their reader dies before it says that it is done."""
+    world.platform.files["a.png"] = PNG
+    post(world, thread, "0001", "look", "file:picture:a.png")
+    world.messages()
+    fetch = next(run for run, _ in world.runs.waiting if isinstance(run, Fetch))
+    world.wait(1)
+    real, looks = world.queue.send, list[TurnMessage]()
+
+    def read_behind_the_look(message: TurnMessage, **options: Any) -> None:
+        """The look at the place ends with a new wait for the files."""
+        real(message, **options)
+        if isinstance(message, Ready) and not looks:
+            looks.append(message)
+            waiting = list(world.queue.waiting)
+            fetch_files(world.services, fetch)
+            world.queue.waiting[:] = waiting
+
+    with mock.patch.object(world.queue, "send", read_behind_the_look):
+        world.turn()
+    world.runs.waiting.clear()
+    world.turns()
+
+    assert looks
+    assert len(asked(world)) == 1
+    assert stored(world) == [PNG]
 
 
 def test_eleven_files_are_ten_and_a_sentence(world: World, thread: Place) -> None:
