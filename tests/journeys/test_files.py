@@ -13,6 +13,7 @@ import pytest
 from local.service import LocalService
 from tests.support.api_user import ApiUser
 from tests.support.chat_thread import ChatThread
+from tests.support.http_machine import Machine, MachineThread
 from tests.support.one_machine import one_machine
 from tests.support.platform_cases import DEFAULT_PLATFORM, PLATFORMS
 from tests.support.server_process import user_of
@@ -95,3 +96,41 @@ def test_three_pictures_are_all_there(engines: Callable[[str], ApiUser], platfor
 
     assert files_read(thread, 3) == pictures
     eventually(lambda: thread.replies("all three"))
+
+
+@pytest.mark.parametrize(("platform", "engine"), CASES)
+def test_a_file_sent_while_the_agent_works_is_answered_next(
+    engines: Callable[[str], ApiUser], platform: str, engine: str
+) -> None:
+    thread = ChatThread(engines(engine), platform)
+    thread.say("rehearse: slow 2")
+    eventually(lambda: thread.session()["turn_running"])
+
+    thread.say("And this?", files=[given("board.png", "image/png", PNG)])
+
+    assert files_read(thread, 1) == [PNG]
+    thread.wait_for("And this?")
+    asked = [
+        str(message["content"]) for message in thread.user.transcript(thread.session_id) if message["role"] == "user"
+    ]
+    assert asked[-2] == "rehearse: slow 2"
+    assert asked[-1].startswith("And this?")
+
+
+@pytest.mark.parametrize(("platform", "engine"), QUICK)
+def test_a_file_sent_while_the_own_agent_works_is_given_to_it(
+    engines: Callable[[str], ApiUser], platform: str, engine: str
+) -> None:
+    user = engines(engine)
+    thread = MachineThread(user, machine := Machine(user), platform)
+    thread.say("first")
+    turn = machine.claim(thread.session_id).begin()
+
+    thread.say("And this?", files=[given("board.png", "image/png", PNG)])
+    (late,) = eventually(lambda: turn.report()["steered"])
+    assert [file["sha256"] for file in late["files"]] == [hashlib.sha256(PNG).hexdigest()]
+    assert turn.report(acknowledged=[late["id"]])["steered"] == []
+    turn.reply("Both are done", given=[*turn.given, late["id"]]).raise_for_status()
+
+    thread.wait_for("Both are done")
+    assert files_read(thread, 1) == [PNG]

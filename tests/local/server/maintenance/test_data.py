@@ -1,5 +1,6 @@
 """`handoff data` on one machine: from a service that runs, into a directory where none does."""
 
+import base64
 import json
 from pathlib import Path
 
@@ -16,13 +17,16 @@ from tests.local.server.maintenance.conftest import Handoff
 from tests.support.chat_thread import ChatThread
 from tests.support.server_process import user_of
 
+LOG = b"line\n" * 200_000
+
 
 def test_a_whole_service_moves_to_another_directory(data: Path, tmp_path: Path, handoff: Handoff) -> None:
     other, file = tmp_path / "other", tmp_path / "export"
     with Server(DataDirectory(data), {}, ANYWHERE) as server:
         thread = ChatThread(user_of(server))
-        thread.say("hello")
+        thread.say("hello", files=[{"name": "run.log", "type": "text/plain", "data": base64.b64encode(LOG).decode()}])
         thread.wait_for("hello")
+        (sent,) = [file for said in thread.user.transcript(thread.session_id) for file in said.get("files", ())]
         before, token = thread.session(), server.tokens["owner"]
         exported = handoff("data", "export", file, "--data", data, "--json")
         running = handoff("data", "import", file, "--data", data)
@@ -41,6 +45,7 @@ def test_a_whole_service_moves_to_another_directory(data: Path, tmp_path: Path, 
         assert server.tokens["owner"] == token
         thread.user = user_of(server)
         assert thread.session() == before
+        assert thread.user.http.get(f"/sessions/{thread.session_id}/files/{sent['id']}").content == LOG
 
     again = handoff("data", "import", file, "--data", data)
     assert (again.returncode, "Nothing was written" in again.stderr) == (1, True), again.stderr

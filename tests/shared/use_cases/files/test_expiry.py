@@ -1,6 +1,9 @@
 """Files are removed when their time is over, once and with what they count, whatever dies in between."""
 
+import contextlib
 import hashlib
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +12,7 @@ from shared.domain.limits import Limits
 from shared.domain.sessions import Session
 from shared.errors import Conflict, FilesFull
 from shared.ports.tables import Table
+from shared.sqlite.files import DirectoryFiles
 from shared.store.bundle import store_on
 from shared.store.files import UPLOAD_TIME
 from shared.store.keys import usage_key
@@ -68,6 +72,59 @@ def test_a_file_is_removed_when_its_time_is_over(world: World, tables: MemoryTab
     world.wait(1)
     sweep(world.services)
     assert (counted(tables), world.files.stored, world.store.files.of(session.id)) == (0, {}, [])
+
+
+class Died(BaseException):
+    """The process of a sweep is dead."""
+
+
+class DyingFiles(DirectoryFiles):
+    """A directory whose process dies before or after each third deletion."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self._calls = 0
+
+    def delete(self, prefix: str) -> None:
+        self._calls += 1
+        if self._calls % 6 == 0:
+            raise Died
+        super().delete(prefix)
+        if self._calls % 6 == 3:
+            raise Died
+
+
+def test_the_disk_is_given_back_when_the_time_of_files_is_over(tmp_path: Path) -> None:
+    """Two hundred files of an hour, and sweeps that die."""
+    tables, count, size = MemoryTables(), 200, 10_000
+    world = World(store_on(tables))
+    files = DyingFiles(tmp_path / "files")
+    files.prepare()
+    services = replace(world.services, files=files)
+    session = world.session()
+    for number in range(count):
+        content = number.to_bytes(2) * (size // 2)
+        keep_file(services, session, file_of(content), [content])
+        world.wait(3600 / count)
+    assert counted(tables) == on_disk(tmp_path) == count * size
+
+    world.wait(30 * DAY / 1000 - 3600)
+    seen = [on_disk(tmp_path)]
+    for _ in range(4 * count):
+        with contextlib.suppress(Died):
+            sweep(services)
+        world.wait(60)
+        seen.append(on_disk(tmp_path))
+        assert counted(tables) >= seen[-1]
+        if not store_on(tables).files.of(session.id):
+            break
+
+    assert (counted(tables), seen[-1]) == (0, 0)
+    assert len(set(seen)) > 10
+
+
+def on_disk(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
 def test_an_upload_that_never_came_is_forgotten(world: World, tables: MemoryTables) -> None:
