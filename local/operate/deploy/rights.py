@@ -54,9 +54,9 @@ BY_TYPE: Mapping[str, Sequence[Needs]] = {
         Needs(
             "s3",
             [_BUCKETS],
-            "CreateBucket DeleteBucket ListBucket GetBucketTagging PutBucketTagging "
-            "GetBucketPublicAccessBlock PutBucketPublicAccessBlock GetEncryptionConfiguration PutEncryptionConfiguration "
-            "GetBucketOwnershipControls PutBucketOwnershipControls GetLifecycleConfiguration PutLifecycleConfiguration",
+            # The command makes and deletes a bucket of its own, too: ITSELF has what both need.
+            "GetBucketPublicAccessBlock GetEncryptionConfiguration GetBucketOwnershipControls GetLifecycleConfiguration "
+            "PutLifecycleConfiguration",
         ),
         # `handoff destroy --delete-data` empties it, the program for users removes a user's files, and `handoff data` moves
         # all of them.
@@ -194,7 +194,7 @@ ITSELF = (
     Needs("cloudformation", ["*"], "ListStacks DescribeStacks"),
     Needs(
         "s3",
-        ["arn:aws:s3:::{bucket}"],
+        ["arn:aws:s3:::{bucket}", _BUCKETS],
         "CreateBucket ListBucket DeleteBucket PutBucketPublicAccessBlock PutEncryptionConfiguration "
         "PutBucketOwnershipControls GetBucketTagging PutBucketTagging",
     ),
@@ -231,11 +231,15 @@ def policy(kinds: Iterable[str], *, stack: str, account: str, region: str, prefi
 
 
 def _merged(statements: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One statement for each set of resources: a policy that can be attached to several users is small."""
+    """One statement for each set of resources, and for each of actions: one that is attached to several users is small."""
+    return _together(_together(statements, "Resource", "Action"), "Action", "Resource")
+
+
+def _together(statements: Iterable[dict[str, Any]], equal: str, joined: str) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for one in statements:
-        same = found.setdefault(json.dumps([one["Resource"], one.get("Condition")]), {**one, "Action": []})
-        same["Action"] += [action for action in one["Action"] if action not in same["Action"]]
+        same = found.setdefault(json.dumps([one[equal], one.get("Condition")]), {**one, joined: []})
+        same[joined] += [entry for entry in one[joined] if entry not in same[joined]]
     return list(found.values())
 
 

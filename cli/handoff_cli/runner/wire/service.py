@@ -74,18 +74,21 @@ class RunnerService:
     ) -> Answer:
         """Say who this is, which agents it has, which orders it does and which projects are listed. Idempotent."""
         about = {"name": name, "version": __version__, "protocol": PROTOCOL, "agents": agents}
-        more = {"orders": list(orders), "projects": list(projects)}
-        for _ in range(2):
-            # What is accepted is known after the first time; an older service refuses what it does not know.
-            known = {name: value for name, value in more.items() if value and name in self.accepts}
-            answer = await self._call("PUT", self._runner, {**about, **known}, shape=Registered)
-            if answer.verdict is not Verdict.GO_ON:
-                self.accepts = frozenset()
-                break
-            before, self.accepts = self.accepts, frozenset(answer.body.get("accepts") or ())
-            self.file_limit = answer.body.get("file_limit") or 0
-            if before == self.accepts:
-                break
+        more = {name: value for name, value in (("orders", [*orders]), ("projects", [*projects])) if value}
+        answer = await self._registered({**about, **more})
+        if answer.verdict is Verdict.OWN_BUG and more:
+            # An older service refuses what it does not know, and says what it does. Else all goes at once: what is left
+            # out for a moment is taken as given up.
+            answer = await self._registered(about)
+            if known := {name: value for name, value in more.items() if name in self.accepts}:
+                answer = await self._registered({**about, **known})
+        return answer
+
+    async def _registered(self, body: Mapping[str, Any]) -> Answer:
+        answer = await self._call("PUT", self._runner, body, shape=Registered)
+        is_taken = answer.verdict is Verdict.GO_ON
+        self.accepts = frozenset(answer.body.get("accepts") or ()) if is_taken else frozenset()
+        self.file_limit = (answer.body.get("file_limit") or 0) if is_taken else 0
         return answer
 
     async def turns(self, *, wait: int, warm: Sequence[str] = ()) -> Answer:

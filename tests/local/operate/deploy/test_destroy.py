@@ -17,6 +17,10 @@ def queues(aws: EmulatedAws) -> list[str]:
     return list(aws.client("sqs").list_queues().get("QueueUrls", []))
 
 
+def file_buckets(aws: EmulatedAws) -> list[str]:
+    return [one["Name"] for one in aws.client("s3").list_buckets()["Buckets"] if "-filesbucket-" in one["Name"]]
+
+
 def secrets(aws: EmulatedAws, *names: str) -> list[str]:
     ssm = aws.client("ssm")
     for name in names:
@@ -29,7 +33,8 @@ def test_the_data_is_kept(operator: Operator, aws: EmulatedAws, capsys: Said) ->
     assert operator.run("destroy", "--yes") == 0
     assert [stack.status for stack in aws.formation.stacks.values()] == ["DELETE_COMPLETE"]
     assert len(tables(aws)) == 2
-    assert set(operator.result["kept"]) == {*tables(aws), *queues(aws)}
+    assert set(operator.result["kept"]) == {*tables(aws), *queues(aws), *file_buckets(aws)}
+    assert len(file_buckets(aws)) == 1
     assert "--delete-data" in capsys.readouterr().out
 
 
@@ -88,7 +93,8 @@ def test_the_data_of_other_stacks_stays(operator: Operator, aws: EmulatedAws, pr
     assert len(tables(aws)) == 2
     assert all(name.startswith("two-") for name in tables(aws))
     assert secrets(aws) == ["/one/telegram/bot_token"]
-    assert len(aws.client("s3").list_buckets()["Buckets"]) == 1
+    (kept,) = file_buckets(aws)
+    assert kept.startswith("two-")
 
 
 def test_without_an_answer_nothing_is_removed(operator: Operator, aws: EmulatedAws, capsys: Said) -> None:

@@ -20,7 +20,9 @@ Said = pytest.CaptureFixture[str]
 OTHER_NAMES = {
     *(f"apigateway:{verb}" for verb in ("GET", "POST", "PUT", "PATCH", "DELETE")),
     *("budgets:ModifyBudget", "budgets:ViewBudget", "dynamodb:ConditionCheckItem", "iam:PassRole"),
-    *("s3:ListBucket", "s3:PutBucketPublicAccessBlock", "s3:PutEncryptionConfiguration"),
+    *("s3:ListBucket", "s3:GetBucketPublicAccessBlock", "s3:PutBucketPublicAccessBlock"),
+    *("s3:GetEncryptionConfiguration", "s3:PutEncryptionConfiguration"),
+    *("s3:GetLifecycleConfiguration", "s3:PutLifecycleConfiguration"),
     *("logs:CreateLogDelivery", "logs:GetLogDelivery", "logs:UpdateLogDelivery", "logs:DeleteLogDelivery"),
     *("logs:ListLogDeliveries", "cloudformation:TagResource", "cloudformation:UntagResource"),
 }
