@@ -92,7 +92,7 @@ _FOR_AWS = "tests/cli/test_wheel.py::test_a_deploy_needs_its_extra_and_nothing_o
 _ADDED = "tests/local/operate/test_admin.py::test_a_new_user_has_a_token_an_account_and_a_home"
 _AGENT_KEY = "tests/local/operate/deploy/test_apply.py::test_the_key_of_the_agent_reaches_only_the_secret_store"
 _STRANGERS = "tests/local/operate/deploy/test_strangers.py::test_what_is_not_handoffs_stays_beside_its_stack"
-_PROJECTS = "tests/cli/test_projects.py::test_projects_are_added_listed_opened_and_removed"
+_PROJECTS = "tests/cli/test_projects.py::test_a_directory_is_added_listed_and_removed"
 _REMOVE = ".venv/bin/python -m local.operate.admin"
 _REMOVED_USER = "tests/local/operate/test_admin.py::test_a_user_is_removed_only_when_confirmed"
 _IDENTIFIED = "tests/local/operate/test_admin.py::test_an_account_with_its_home_is_linked"
@@ -136,7 +136,7 @@ ELSEWHERE = {
     "handoff destroy --delete-data": _STRANGERS,
     "handoff projects": _PROJECTS,
     "handoff projects add ~/work/shop": _PROJECTS,
-    "handoff projects bring on": _PROJECTS,
+    "handoff projects bring on": "tests/cli/test_projects.py::test_bring_is_off_until_it_is_switched_on",
     "handoff run --agent acp:COMMAND": _CONSENT,
     "handoff run --install": "tests/cli/runner/test_install.py::test_the_unit_starts_the_runner_with_these_options",
     "handoff runners": _RUNNERS,

@@ -5,7 +5,6 @@ import pytest
 from tests.support.api_user import ApiUser
 from tests.support.chat_thread import ChatThread
 from tests.support.platform_cases import PLATFORMS
-from tests.support.waiting import eventually
 
 
 def test_resume_in_the_thread_brings_the_session_back(user: ApiUser) -> None:
@@ -39,16 +38,3 @@ def test_commands_are_answered_in_the_thread(user: ApiUser, platform: str) -> No
     thread.wait_for("You have no session")
 
     assert len(thread.contents()) == 6
-
-
-@pytest.mark.parametrize("platform", PLATFORMS)
-def test_pictures_are_answered_with_a_line_and_captions_with_a_note(user: ApiUser, platform: str) -> None:
-    thread = ChatThread(user, platform)
-
-    thread.say("", attachments=["picture"])
-    assert thread.wait_for("I cannot read pictures yet.").endswith("Write it as text.")
-    thread.say("what is this?", attachments=["picture"])
-    eventually(lambda: thread.is_answered("what is this?\n[a picture was attached, which did not reach you]"))
-
-    assert len(thread.replies("I cannot read")) == 1  # of this minute
-    assert len(thread.contents()) == 8
