@@ -1,5 +1,7 @@
 """Orders at the runner: what the user chooses in the thread is set in the agent, and set again in each new process."""
 
+from functools import partial
+
 import pytest
 
 from handoff_cli.runner.acp.options import Options
@@ -104,10 +106,14 @@ def test_the_last_of_several_choices_counts(machine: Machine, thread: RunnerThre
     turn = machine.service.say(thread, f"do:until {marker}")
     machine.wait(machine.agents.has_noted("prompt"))
     wanted = ["haiku", "opus", "haiku", "opus"]
+
+    def are_told(count: int) -> bool:
+        return len(thread.bot_texts("Model: ")) == count
+
     for count, model in enumerate(wanted, start=1):
         thread.say(f"/model {model}")
         # Commands of one moment have lines of their own, so their orders may be made in any order.
-        machine.wait(lambda count=count: len(thread.bot_texts("Model: ")) == count)
+        machine.wait(partial(are_told, count))
     marker.touch()
     machine.answer(turn)
     assert machine.agents.noted("set") == [f"model={model}" for model in wanted]
