@@ -38,7 +38,7 @@ def tool_results(model: FakeModel) -> list[str]:
 
 def test_claude_code_gets_every_kind_of_answer(laptop: Home, user: ApiUser, model: FakeModel) -> None:
     begun = begin_in_terminal(laptop, "claude-code", "hello")
-    thread = Thread(user, "claude-code chooses")
+    thread = Thread(user, "claude-code has questions")
     with runner(laptop, user):
         hand_over(laptop, "claude-code", begun, thread.title)
         thread.say(ask(ONE, SEVERAL))
@@ -136,7 +136,7 @@ def codex(laptop: Home) -> Spoken:
 def test_a_question_of_codex_that_does_not_block_is_answered_late(
     laptop: Home, user: ApiUser, model: FakeModel, codex: Spoken
 ) -> None:
-    thread = Thread(user, "codex asks")
+    thread = Thread(user, "codex wonders late")
     with runner(laptop, user):
         session_id = hand_over(laptop, "codex", codex, thread.title)
         _hold_after_tools(model)
@@ -155,7 +155,7 @@ def test_a_question_of_codex_that_does_not_block_is_answered_late(
 def test_an_answer_in_time_to_a_question_of_codex_is_given_once(
     laptop: Home, user: ApiUser, model: FakeModel, codex: Spoken
 ) -> None:
-    thread = Thread(user, "codex asks in time")
+    thread = Thread(user, "codex wonders in time")
     with runner(laptop, user):
         session_id = hand_over(laptop, "codex", codex, thread.title)
         _hold_after_tools(model)
