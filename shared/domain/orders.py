@@ -41,6 +41,7 @@ class Void(StrEnum):
     UNFINISHED = "unfinished"
     REVOKED = "revoked"
     MOVED = "moved"
+    CHOSEN_AGAIN = "chosen_again"
 
 
 VOID_TEXTS = {
@@ -48,7 +49,31 @@ VOID_TEXTS = {
     Void.UNFINISHED: "Your machine began with this and did not finish it. Look at `/status`, then try again.",
     Void.REVOKED: "Your machine was revoked before it answered, so nothing was changed.",
     Void.MOVED: "This session moved before your machine answered, so nothing was changed.",
+    Void.CHOSEN_AGAIN: "You chose again after this, so the later choice stays.",
 }
+
+
+PRESSED = "!"
+"""With it begins the id of a row that a press has made: it sorts before all messages."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a person chose something: the id of the row that said it, in the chat where the session lived at this epoch.
+
+    Ids of presses and of messages may count differently, so those two are compared by the time of their arrival.
+    """
+
+    row: str
+    at: int
+    epoch: int
+
+    def is_after(self, other: "Moment") -> bool:
+        if self.epoch != other.epoch:
+            return self.epoch > other.epoch
+        if self.row.startswith(PRESSED) == other.row.startswith(PRESSED):
+            return self.row > other.row
+        return self.at > other.at
 
 
 @dataclass(frozen=True)
@@ -83,7 +108,7 @@ class Order:
 
     `argument` is a value that the runner checks itself: never a path, a command or a program. An order that concerns a
     session names its epoch, and its agent there. `fence` counts how often it was taken. `choices` are what its answer
-    offered. `digest` is that of the answer.
+    offered. `digest` is that of the answer. `said_at` is when the command came in.
 
     One that ends with a handoff: `once` is the same for orders that may lead to one handoff only, `made` is the session that
     its runner stores for it, `handoff_id` the handoff that it requested; `skip` counts the words of the command's argument
@@ -113,6 +138,7 @@ class Order:
     made: str = ""
     handoff_id: str = ""
     skip: int = 0
+    said_at: int = 0
     listed: Sequence[Native] = ()
     said: str = ""
 
@@ -120,6 +146,10 @@ class Order:
     def journal(self) -> str:
         """The id of its answer in the outbox: that of the answer to its command, of which there is one."""
         return f"told-{self.row}"
+
+    @property
+    def moment(self) -> Moment:
+        return Moment(self.row, self.said_at, self.epoch)
 
     @property
     def expires_at(self) -> int:

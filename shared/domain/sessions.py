@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from shared.domain.orders import Moment
 from shared.domain.routes import CLI, Place, cli_place
 from shared.domain.usage import Budget, Usage
 
@@ -92,7 +93,8 @@ class Session:
     where it lives; every move ends that. `questions` counts those that were asked: no number is given twice; `answered`
     those that do not block and were answered while their turn was alive. `dials` are what the user has chosen of the own
     agent, by name, as that confirmed it: it forgets them; `service_model` is what the user has chosen of the deployment's
-    models. `usage` are the sums of its turns, `commands` those of the own agent with what they do; only commits change them.
+    models; `chosen` says when each was. `usage` are the sums of its turns, `commands` those of the own agent with what they
+    do.
     `unreadable` names what is stored and was read as missing; the next offer of a turn replaces it.
     """
 
@@ -123,6 +125,7 @@ class Session:
     questions: int = 0
     dials: Mapping[str, str] = field(default_factory=dict)
     service_model: str | None = None
+    chosen: Mapping[str, Moment] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     budget: Budget | None = None
     answered: int = 0
@@ -132,6 +135,15 @@ class Session:
     def accepts_from(self, user_id: str) -> bool:
         """Whether messages of this user reach the agent."""
         return user_id == self.user_id or self.shared
+
+    def has_chosen_since(self, dial: str, moment: Moment) -> bool:
+        """Whether the user has chosen something else later: the last word counts, in whichever order they are done."""
+        last = self.chosen.get(dial)
+        return last is not None and last.is_after(moment)
+
+    def choosing(self, dial: str, moment: Moment) -> Mapping[str, Moment]:
+        """The times of the choices with one more."""
+        return {**self.chosen, dial: moment}
 
     @property
     def answers(self) -> Executor:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from shared.domain.dials import attribute
 from shared.domain.handoffs import Handoff
 from shared.domain.orders import LEASE, LONGEST, OPEN_FOR, TAKES, Choice, Native, Order, OrderState, Void
 from shared.domain.sessions import Session
@@ -26,6 +27,7 @@ from shared.ports.tables import Check, ConditionFailed, Item, Key, Put, Table, T
 from shared.store.inbox import InboxRow
 from shared.store.keys import ORDER, RUNNER, meta_key, order_key, pointers_partition, runner_key
 from shared.store.outbox import OutPart, new_part
+from shared.store.session_items import chosen_value
 from shared.store.session_items import item_of as session_item
 from shared.store.turns import is_new
 from shared.store.values import is_over, list_at, number_at, place_at, text_at, time_at
@@ -127,12 +129,14 @@ class Orders:
         choices: Sequence[Choice] = (),
         listed: Sequence[Native] = (),
         said: str = "",
-        keeps: Mapping[str, str] | None = None,
+        keeps: str = "",
+        session: Session | None = None,
     ) -> bool:
         """taken → done at the order's fence, lease over or not; its answer enters the outbox in the same transaction.
 
-        `keeps` are attributes of the session, which must still live where the order was made. False if the order is over
-        or was taken again, its runner is revoked, or the session has moved.
+        `keeps` is what the agent has confirmed of the order's dial. The session keeps it if that is as it was read and
+        still lives where the order was made. False if the order is over or was taken again, its runner is revoked, or the
+        session has moved or changed.
         """
         done = Update(
             Table.SESSIONS,
@@ -147,10 +151,11 @@ class Orders:
             },
         )
         kept: list[Write] = []
-        if keeps:
-            meta = meta_key(order.session_id)
-            changes = {**keeps, "updated_at": now}
-            kept = [Update(Table.SESSIONS, meta, when=_unmoved(order), set=changes, add={"version": 1})]
+        if keeps and session:
+            chosen = chosen_value(session.choosing(order.kind, order.moment))
+            changes = {attribute(order.kind): keeps, "chosen": chosen, "updated_at": now}
+            as_read = [*_unmoved(order), equals("version", session.version)]
+            kept = [Update(Table.SESSIONS, meta_key(session.id), when=as_read, set=changes, add={"version": 1})]
         return self._transacts([done, _may_work(order), *kept, *(new_part(part, now) for part in parts)])
 
     def make(self, order: Order, session: Session, *, is_new: bool) -> bool:
@@ -179,12 +184,15 @@ class Orders:
         """taken → done with a handoff that an order for the same has requested before. False if the order is over."""
         return self._holds(_requested(order, handoff_id))
 
-    def void(self, order: Order, why: Void, parts: Sequence[OutPart], *, now: int) -> bool:
+    def void(
+        self, order: Order, why: Void, parts: Sequence[OutPart], *, now: int, session: Session | None = None
+    ) -> bool:
         """offered or taken → void, if that is so; the notice enters the outbox in the same transaction.
 
-        False if the order is over, or was taken or renewed since.
+        Because of a later choice, if the `session` is as it was read. False if the order is over, or was taken or renewed
+        since.
         """
-        conditions, checks = _void_conditions(order, why, now)
+        conditions, checks = _void_conditions(order, why, now, session)
         change = Update(
             Table.SESSIONS,
             _key(order),
@@ -231,7 +239,7 @@ def taken(order: Order) -> Check:
     return Check(Table.SESSIONS, _key(order), _taken(order))
 
 
-def _void_conditions(order: Order, why: Void, now: int) -> tuple[list[Condition], list[Check]]:
+def _void_conditions(order: Order, why: Void, now: int, session: Session | None) -> tuple[list[Condition], list[Check]]:
     """On the order itself, and on the item that is the reason."""
     runner = runner_key(order.user_id, order.runner_id)
     match why:
@@ -245,6 +253,10 @@ def _void_conditions(order: Order, why: Void, now: int) -> tuple[list[Condition]
             return [], [Check(Table.SESSIONS, runner, [either(absent("pk"), present("revoked"))])]
         case Void.MOVED:
             return [], [Check(Table.SESSIONS, meta_key(order.session_id), [_moved(order)])]
+        case Void.CHOSEN_AGAIN:
+            is_so = session is not None and session.has_chosen_since(order.kind, order.moment)
+            version = session.version if session is not None and is_so else -1
+            return [], [Check(Table.SESSIONS, meta_key(order.session_id), [equals("version", version)])]
 
 
 def _may_work(order: Order) -> Check:
@@ -295,6 +307,7 @@ def _item_of(order: Order) -> Mapping[str, Any]:
         "fence": order.fence,
         "once": order.once or None,
         "skip": order.skip or None,
+        "said_at": order.said_at or None,
         "expires_at": order.created_at // 1000 + KEEP_SECONDS,
     }
     return stamped(item)
@@ -338,6 +351,7 @@ def _order_of(item: Item) -> Order | None:
         made=text_at(item, "made", ""),
         handoff_id=text_at(item, "handoff_id", ""),
         skip=number_at(item, "skip"),
+        said_at=time_at(item, "said_at"),
         said=text_at(item, "said", ""),
         listed=tuple(_native_of(value) for value in list_at(item, "listed") if isinstance(value, Mapping)),
     )

@@ -2,9 +2,11 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from shared.domain.dials import DIALS, attribute
+from shared.domain.orders import Moment
 from shared.domain.sessions import Executor, Interruption, ResumePending, RunsOn, Session, Turn
 from shared.ports.tables import Item
 from shared.store.budget_items import budget_of, budget_value, usage_of, usage_value
@@ -67,6 +69,7 @@ def session_of(item: Item) -> Session:
         # Each question has raised the version too: from there on, no number is given twice.
         questions=number_at(item, "questions", version if "questions" in item else 0),
         service_model=text_at(item, "service_model"),
+        chosen=_chosen(map_at(item, "chosen")),
         dials={dial: value for dial in DIALS if (value := text_at(item, attribute(dial)))},
         answered=number_at(item, "answered"),
         commands={name: said for name, said in map_at(item, "commands").items() if isinstance(said, str)},
@@ -137,6 +140,20 @@ def pending_value(pending: ResumePending) -> Mapping[str, Any]:
     return {"reason": pending.reason.value, "at": pending.at}
 
 
+def chosen_value(chosen: Mapping[str, Moment]) -> Mapping[str, Any] | None:
+    return {dial: asdict(moment) for dial, moment in chosen.items()} or None
+
+
+def _chosen(value: Mapping[str, Any]) -> Mapping[str, Moment]:
+    """When the dials were set, without what cannot be read: any choice is after that."""
+    found = {dial: map_at(value, dial) for dial in value}
+    return {
+        dial: Moment(row, time_at(moment, "at"), number_at(moment, "epoch"))
+        for dial, moment in found.items()
+        if (row := text_at(moment, "row"))
+    }
+
+
 def item_of(session: Session) -> Mapping[str, Any]:
     """A session as its META item. `user_id` and `created_at` are also the keys of the `by_user` index."""
     pending = session.resume_pending
@@ -168,6 +185,7 @@ def item_of(session: Session) -> Mapping[str, Any]:
         "shared": session.shared or None,
         "questions": session.questions or None,
         "service_model": session.service_model,
+        "chosen": chosen_value(session.chosen),
         **{attribute(dial): session.dials.get(dial) for dial in DIALS},
         "answered": session.answered or None,
         "commands": dict(session.commands) or None,

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from shared.domain.buttons import number_in
 from shared.domain.dials import DIALS
+from shared.domain.orders import PRESSED
 from shared.domain.routes import Place, notices_at
 from shared.domain.sessions import Session
 from shared.errors import Rejected
@@ -62,7 +63,7 @@ def press_dial(services: Services, session: Session, fields: Sequence[str], pres
 def choose_by_press(services: Services, session: Session, pressed: Pressed, dial: str, value: str) -> None:
     """Run the command that the button of a list stands for. Safe to repeat."""
     # It sorts before all messages, so that these are found without looking at presses.
-    event_id, now = f"!{pressed.event_id}", services.clock.now()
+    event_id, now = f"{PRESSED}{pressed.event_id}", services.clock.now()
     row = InboxRow(pressed.place, event_id, pressed.sender, f"/{dial} {value}", now, session.user_id)
     services.store.inbox.put(row)
     line = f"{dial} {row.place.route} {row.event_id}"

@@ -53,6 +53,7 @@ def make_order(
         native_id=runs_on.native_id if runs_on else "",
         once=once,
         skip=skip,
+        said_at=row.received_at,
     )
     return services.store.orders.create(order, row, session)
 
@@ -90,15 +91,24 @@ def hindrance(services: Services, order: Order) -> Void | None:
     session = services.store.sessions.get(order.session_id) if order.session_id else None
     if not order.session_id:
         return None
+    if session is not None and is_too_late(order, session):
+        return Void.CHOSEN_AGAIN
     is_here = session is not None and (session.owner, session.epoch) == (order.place, order.epoch)
     runs_here = session is not None and session.runs_on is not None and session.runs_on.runner == order.runner_id
     return None if is_here and runs_here else Void.MOVED
 
 
+def is_too_late(order: Order, session: Session) -> bool:
+    """Whether the order would set what the user has set to something else since: another line has done that first."""
+    is_here = (session.owner, session.epoch) == (order.place, order.epoch)
+    return bool(order.argument) and is_here and session.has_chosen_since(order.kind, order.moment)
+
+
 def void_order(services: Services, order: Order, why: Void) -> bool:
     """End an order that is not done, and tell the user; False if it was over, or changed, before."""
     parts = told_parts(services, order, VOID_TEXTS[why])
-    if not services.store.orders.void(order, why, parts, now=services.clock.now()):
+    session = services.store.sessions.get(order.session_id) if why is Void.CHOSEN_AGAIN else None
+    if not services.store.orders.void(order, why, parts, now=services.clock.now(), session=session):
         return False
     log.info("order %s: void (%s)", order.id, why.value)
     send_told(services, order)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from shared.domain.buttons import button_id
 from shared.domain.dials import is_now, offered
-from shared.domain.orders import Choice
+from shared.domain.orders import VOID_TEXTS, Choice, Moment, Void
 from shared.domain.sessions import Executor, Session
 from shared.ports.inbound import Pressed
 from shared.services import Services
@@ -43,14 +43,17 @@ def choose_service_model(services: Services, row: InboxRow, session: Session, wa
     if not named:
         return _list(services, row, session, "The operator offers no such model.\n\n" if wanted else "")
 
-    def choose() -> None:
+    def choose() -> str:
         current = session_at(services, row.place)
         if current is not None and (current.id, current.epoch) == (session.id, session.epoch):
-            chosen = replace(current, service_model=named[0], updated_at=services.clock.now())
-            services.store.sessions.replace(current, chosen)
+            moment = Moment(row.event_id, row.received_at, current.epoch)
+            if current.has_chosen_since("service_model", moment):
+                return VOID_TEXTS[Void.CHOSEN_AGAIN]
+            chosen = replace(current, service_model=named[0], chosen=current.choosing("service_model", moment))
+            services.store.sessions.replace(current, replace(chosen, updated_at=services.clock.now()))
+        return f"{is_now('model', named[0])}, from the next message on."
 
-    on_conflict(choose)
-    return f"{is_now('model', named[0])}, from the next message on."
+    return on_conflict(choose)
 
 
 def press_service_model(services: Services, session: Session, fields: Sequence[str], pressed: Pressed) -> str:

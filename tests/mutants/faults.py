@@ -338,7 +338,19 @@ FAULTS = [
         'equals("budget.asked", asked), equals("budget.open", value=True)]',
         'equals("budget.asked", asked)]',
     ),
+    Fault(
+        "a choice is kept though a later one came between",
+        "shared/store/orders.py",
+        'as_read = [*_unmoved(order), equals("version", session.version)]',
+        "as_read = _unmoved(order)",
+    ),
     # Use cases
+    Fault(
+        "an order sets what the person has set otherwise since",
+        "shared/use_cases/orders.py",
+        "if session is not None and is_too_late(order, session):",
+        "if False:",
+    ),
     Fault(
         "a command that is run again answers the next question of a budget",
         "shared/use_cases/budgets.py",

@@ -1,9 +1,9 @@
 """Take an order for a runner, renew it, and take in its answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shared.domain.dials import DIALS, attribute, is_now, offered
+from shared.domain.dials import DIALS, is_now, offered
 from shared.domain.files import StoredFile, size_text
 from shared.domain.orders import DIFF, MAX_ANSWER, SESSIONS, Choice, Native, Order, OrderState
 from shared.domain.question_text import code_block
@@ -11,7 +11,7 @@ from shared.errors import Conflict, InvalidRequest, OrderEnded, OrderTaken, Othe
 from shared.services import Services
 from shared.use_cases.access import platform_of
 from shared.use_cases.files.keep_file import is_there
-from shared.use_cases.orders import hindrance, look_after, send_told, told_parts, void_order
+from shared.use_cases.orders import hindrance, is_too_late, look_after, send_told, told_parts, void_order
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.runners.register import own_runner
 from shared.use_cases.runners.send_file import too_large
@@ -100,11 +100,13 @@ def _answer(services: Services, name: OrderName, answer: OrderAnswer) -> None:
         return
     if order.state is not OrderState.TAKEN or order.fence != name.fence:
         raise OrderEnded(order.id)
+    session = services.store.sessions.get(order.session_id) if order.kind in DIALS else None
     file, missing = _file_of(services, order, answer)
     said, keeps = _told(order, replace(answer, text=" ".join(filter(None, (answer.text, missing)))))
     shows_list = order.kind in DIALS and (answer.is_refused or not order.argument)
     parts = told_parts(services, order, said, answer.choices if shows_list else (), file)
-    if services.store.orders.answer(
+    is_late = bool(keeps) and session is not None and is_too_late(order, session)
+    if not is_late and services.store.orders.answer(
         order,
         answer.digest,
         parts,
@@ -113,6 +115,7 @@ def _answer(services: Services, name: OrderName, answer: OrderAnswer) -> None:
         listed=answer.listed if order.kind == SESSIONS else (),
         said=answer.text if order.kind == SESSIONS else "",
         keeps=keeps,
+        session=session,
     ):
         send_told(services, order)
     elif why := hindrance(services, order):
@@ -136,20 +139,20 @@ def _file_of(services: Services, order: Order, answer: OrderAnswer) -> tuple[Sto
     return (None, f"The whole as a file ({size_text(item.file.size)}) is not sent: {why}.") if why else (item.file, "")
 
 
-def _told(order: Order, answer: OrderAnswer) -> tuple[str, Mapping[str, str]]:
+def _told(order: Order, answer: OrderAnswer) -> tuple[str, str]:
     """What the person is told, and what of it the session keeps."""
     if order.kind == DIFF and answer.diff:
-        return f"{answer.text}\n\n{code_block(answer.diff)}".strip(), {}
+        return f"{answer.text}\n\n{code_block(answer.diff)}".strip(), ""
     if order.kind not in DIALS:
-        return answer.text or "Done.", {}
+        return answer.text or "Done.", ""
     listed = offered(order.kind, answer.current, answer.choices)
     if answer.is_refused:
-        return "\n\n".join(filter(None, (answer.text, listed if answer.choices else ""))) or "It was refused.", {}
+        return "\n\n".join(filter(None, (answer.text, listed if answer.choices else ""))) or "It was refused.", ""
     if not order.argument:
-        return listed, {}
+        return listed, ""
     if not answer.current:
         raise InvalidRequest("The answer to an order that sets an option says in `current` what it is now.")
-    return f"{is_now(order.kind, answer.current)}, from the next message on.", {attribute(order.kind): answer.current}
+    return f"{is_now(order.kind, answer.current)}, from the next message on.", answer.current
 
 
 def own_order(services: Services, name: OrderName) -> Order:

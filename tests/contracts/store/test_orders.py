@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from shared.domain.dials import attribute
 from shared.domain.orders import LEASE, LONGEST, OPEN_FOR, TAKES, Choice, Order, OrderState, Void
 from shared.domain.routes import Place, notices_at
 from shared.domain.runners import Runner
@@ -249,12 +248,13 @@ def test_a_revoked_runner_takes_and_answers_nothing(world: World, order: Order) 
 def test_an_answer_ends_the_order_with_what_the_person_is_told(world: World, taken: Order) -> None:
     choices = [Choice("opus", "Opus", "the large one"), Choice("haiku", "Haiku")]
     before = world.current()
-    assert answer(world, taken, choices=choices, keeps={attribute("model"): "opus"})
+    assert answer(world, taken, choices=choices, keeps="opus", session=before)
     done = stored(world, taken)
     assert (done.state, done.digest, list(done.choices)) == (OrderState.DONE, "d-1", choices)
     assert told(world, taken) == ["Model: opus"]
     after = world.current()
     assert (after.dials, after.version) == ({"model": "opus"}, before.version + 1)
+    assert after.chosen == {"model": taken.moment}
 
 
 def test_an_order_is_answered_once(world: World, taken: Order) -> None:
@@ -278,9 +278,10 @@ def test_an_order_that_was_never_taken_is_not_answered(world: World, order: Orde
 
 
 @pytest.mark.parametrize("leave", LEAVES)
-def test_a_session_that_has_left_keeps_nothing(world: World, taken: Order, leave: str) -> None:
+def test_a_session_that_has_left_keeps_nothing(world: World, session: Session, taken: Order, leave: str) -> None:
     LEAVES[leave](world)
-    assert not answer(world, taken, keeps={attribute("model"): "opus"})
+    found = world.store.sessions.get("s-1")
+    assert not answer(world, taken, keeps="opus", session=found or session)
     found = world.store.sessions.get("s-1")
     assert found is None or found.dials == {}
     assert told(world, taken) == []
@@ -415,7 +416,8 @@ def worker(case: Case, claim_id: str, *, now: int = NOW) -> Actor:
 
     def act(store: Store) -> bool:
         mine = store.orders.take(read_order(store, case), claim_id=claim_id, now=now)
-        return store.orders.answer(mine, claim_id, said(mine), now=now, keeps={attribute("model"): claim_id})
+        session = store.sessions.get(case.session.id)
+        return store.orders.answer(mine, claim_id, said(mine), now=now, keeps=claim_id, session=session)
 
     return act
 
@@ -479,3 +481,66 @@ def test_a_session_that_moves_keeps_what_was_confirmed_before_or_nothing(every_o
         assert len(case.told) == (done is True)
         if done is not True:
             assert void(case.world, case.current, Void.MOVED)
+
+
+# --- two choices of the same moment: each command runs in a line of its own
+
+
+def later(world: World, order: Order, session: Session) -> Order:
+    """Another choice that was said after it, taken too."""
+    row = world.row(f"{order.row}-later", place=order.place)
+    return take(world, world.store.orders.create(made(session, row, argument="haiku"), row, session), "c-2")
+
+
+def chooser(order: Order) -> Actor:
+    """Answers a taken order with what it asked for, unless something was chosen later."""
+
+    def choose(store: Store) -> bool:
+        session = sure(store.sessions.get(order.session_id))
+        if session.has_chosen_since(order.kind, order.moment):
+            if store.orders.void(order, Void.CHOSEN_AGAIN, said(order, "late"), now=NOW, session=session):
+                return False
+        elif store.orders.answer(order, "d", said(order), now=NOW, keeps=order.argument, session=session):
+            return True
+        raise Conflict("it changed since it was read")
+
+    return lambda store: on_conflict(lambda: choose(store))
+
+
+def test_the_later_of_two_choices_is_kept(every_order: EveryOrder) -> None:
+    seconds: dict[str, Order] = {}
+
+    def both(case: Case) -> tuple[Actor, Actor]:
+        first = take(case.world, case.order)
+        second = seconds[first.id] = later(case.world, first, case.session)
+        return chooser(first), chooser(second)
+
+    outcomes = set[bool]()
+    for case, first, second in every_order(both):
+        assert second is True
+        assert case.world.current(case.session.id).dials == {"model": "haiku"}
+        assert case.told == (["Model: opus"] if first else ["late"])
+        assert told(case.world, seconds[case.order.id]) == ["Model: opus"]
+        outcomes.add(first)
+    assert outcomes == {True, False}
+
+
+def test_a_choice_is_kept_if_the_session_is_as_read(world: World, taken: Order, session: Session) -> None:
+    second = later(world, taken, session)
+    before = world.current()
+    assert answer(world, second, keeps="haiku", session=before)
+    assert not answer(world, taken, keeps="opus", session=before)
+    assert not void(world, taken, Void.CHOSEN_AGAIN), "without the choice that was read"
+    assert not world.store.orders.void(taken, Void.CHOSEN_AGAIN, said(taken), now=NOW, session=before)
+    assert world.store.orders.void(taken, Void.CHOSEN_AGAIN, said(taken, "late"), now=NOW, session=world.current())
+    assert (world.current().dials, told(world, taken)) == ({"model": "haiku"}, ["late"])
+
+
+@pytest.mark.parametrize("value", [1, {"model": 1}, {"model": {"at": 1}}, {"model": {"row": 1}}])
+def test_a_choice_whose_time_cannot_be_read_is_before_all_others(
+    world: World, taken: Order, backend: Backend, value: object
+) -> None:
+    key = {"pk": f"SESSION#{taken.session_id}", "sk": "META"}
+    backend.tables.update(Update(Table.SESSIONS, key, [], set={"chosen": value}))
+    assert answer(world, taken, keeps="opus", session=world.current())
+    assert world.current().chosen == {"model": taken.moment}

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from shared.domain.orders import VOID_TEXTS, Void
 from shared.domain.routes import Place
 from shared.use_cases.presses import NOT_YOURS
 from shared.use_cases.questions.decide import NO_LONGER_ASKED
@@ -115,3 +116,12 @@ def test_a_choice_at_the_same_time_as_a_turn_is_kept(world: World, place: Place)
     assert world.platform.said(place).count("while it was chosen") == 1
     assert world.current().service_model == "large"
     assert world.current().user_id == USER
+
+
+def test_a_choice_that_is_run_after_a_later_one_is_not_kept(world: World, place: Place) -> None:
+    """Each command has a line of its own."""
+    said(world, place, "0002", "/model large")
+    for event_id in ("0001", "0001"):
+        assert said(world, place, event_id, "/model small") == VOID_TEXTS[Void.CHOSEN_AGAIN]
+    assert world.current().service_model == "large"
+    assert said(world, place, "0003", "/model small").startswith("Model: `small`")

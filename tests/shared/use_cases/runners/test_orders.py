@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shared.domain.orders import LEASE, LONGEST, OPEN_FOR, VOID_TEXTS, OrderState, Void
+from shared.domain.orders import LEASE, LONGEST, OPEN_FOR, VOID_TEXTS, Order, OrderState, Void
 from shared.domain.routes import Place
 from shared.errors import InvalidRequest, OrderEnded, OrderTaken, OtherAnswer, RunnerRevoked, UnknownOrder
 from shared.use_cases.chat.dial_commands import AWAY, TOO_OLD
@@ -237,6 +237,59 @@ def test_what_an_agent_calls_its_options_is_no_markdown(world: World, machine: M
     post(world, place, "0001", "/model **x** `y`")
     machine.obey()
     assert told(world, place) == ["Model: `**x** ˋyˋ`, from the next message on."]
+
+
+# --- two choices of the same moment
+
+
+def choose_twice(world: World, machine: Machine, place: Place) -> dict[str, Order]:
+    """Orders of two commands, each in a line of its own: the later one is made first."""
+    for event_id, model in (("0002", "opus"), ("0001", "haiku")):
+        post(world, place, event_id, f"/model {model}")
+    return {order.argument: order for order in machine.waiting()}
+
+
+def test_a_choice_that_was_said_before_another_is_not_asked_for(world: World, machine: Machine, place: Place) -> None:
+    orders = choose_twice(world, machine, place)
+    machine.answer_order(machine.take(orders["opus"]))
+    with pytest.raises(OrderEnded):
+        machine.take(orders["haiku"], "c-2")
+    assert sorted(told(world, place)) == ["Model: `opus`, from the next message on.", VOID_TEXTS[Void.CHOSEN_AGAIN]]
+    assert world.current().dials == {"model": "opus"}
+
+
+def test_a_choice_that_is_answered_after_a_later_one_is_not_kept(world: World, machine: Machine, place: Place) -> None:
+    orders = choose_twice(world, machine, place)
+    late = machine.take(orders["haiku"], "c-1")
+    machine.answer_order(machine.take(orders["opus"], "c-2"))
+    for _ in range(2):
+        with pytest.raises(OrderEnded):
+            machine.answer_order(late)
+    assert sorted(told(world, place)) == ["Model: `opus`, from the next message on.", VOID_TEXTS[Void.CHOSEN_AGAIN]]
+    assert world.current().dials == {"model": "opus"}
+
+
+def test_a_refused_choice_a_list_and_another_dial_end_no_choice(world: World, machine: Machine, place: Place) -> None:
+    for event_id, said in (
+        ("0004", "/model none"),
+        ("0003", "/model"),
+        ("0002", "/effort high"),
+        ("0001", "/model haiku"),
+    ):
+        post(world, place, event_id, said)
+    for order in machine.waiting():
+        refusal = OrderAnswer("d", is_refused=True, text="No.") if order.argument == "none" else None
+        machine.answer_order(machine.take(order, order.id), refusal)
+    assert VOID_TEXTS[Void.CHOSEN_AGAIN] not in told(world, place)
+    assert world.current().dials == {"model": "haiku", "effort": "high"}
+
+
+def test_a_list_that_is_asked_for_before_a_choice_is_shown(world: World, machine: Machine, place: Place) -> None:
+    post(world, place, "0002", "/model haiku")
+    machine.obey()
+    post(world, place, "0001", "/model")
+    machine.obey()
+    assert "**Model**" in told(world, place)[-1]
 
 
 # --- void
