@@ -102,8 +102,10 @@ bundle: $(READY) ## build the artefact of all functions into .build/
 clean: ## remove everything that the other targets made
 	@rm -rf .venv .venv-site .venv313 .build .local .site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 
+# `venv --clear` follows a link and empties the environment behind it, which other checkouts may use.
 # Debian may lack python3-venv: a venv without pip, filled by the pip that is there, does not need it.
 $(READY): requirements-dev.txt
+	@[ ! -L $(VENV) ] || { echo "$(VENV) is a link and older than requirements-dev.txt. Nothing was changed: set it up where it points, or remove the link"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Handoff needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
 	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { echo "The set-up needs pip, and $(PYTHON) has none. On Debian: apt install python3-pip"; exit 1; }
 	@echo "Setting up $(VENV): $$(grep -c '==' requirements-dev.txt) packages, once, about a minute ..."
