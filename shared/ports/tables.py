@@ -193,6 +193,24 @@ class Tables(Protocol):
         """Do all writes or none. Each item may occur once."""
 
 
+def updated(tables: Tables, write: Update) -> bool:
+    """Whether the conditions of an update held. If one failed, nothing was written."""
+    try:
+        tables.update(write)
+    except ConditionFailed:
+        return False
+    return True
+
+
+def transacted(tables: Tables, writes: Sequence[Write]) -> bool:
+    """Whether the conditions of a transaction held. If one failed, nothing was written."""
+    try:
+        tables.transact(writes)
+    except ConditionFailed:
+        return False
+    return True
+
+
 def validate(writes: Sequence[Write]) -> None:
     """Check what every adapter rejects before it evaluates a condition. Raises InvalidOperation."""
     if not 0 < len(writes) <= MAX_WRITES:

@@ -1,6 +1,5 @@
 """Budgets of sessions: transitions of META's budget."""
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -8,7 +7,7 @@ from shared.domain.sessions import Session
 from shared.domain.usage import Budget
 from shared.errors import Conflict
 from shared.ports.conditions import equals
-from shared.ports.tables import ConditionFailed, Table, Tables, Update, Write
+from shared.ports.tables import ConditionFailed, Table, Tables, Update, Write, updated
 from shared.store.budget_items import budget_value
 from shared.store.keys import meta_key
 from shared.store.outbox import OutPart, new_part
@@ -37,12 +36,8 @@ class Budgets:
             return False
         when = [equals("budget.id", budget.id), equals("budget.asked", asked), equals("budget.open", value=True)]
         changes = {"budget": budget_value(budget.going_on(session.usage, by)), "updated_at": now}
-        with contextlib.suppress(ConditionFailed):
-            self._tables.update(
-                Update(Table.SESSIONS, meta_key(session.id), when=when, set=changes, add={"version": 1})
-            )
-            return True
-        return False
+        change = Update(Table.SESSIONS, meta_key(session.id), when=when, set=changes, add={"version": 1})
+        return updated(self._tables, change)
 
     def _write(self, session: Session, budget: Budget, now: int, more: Sequence[Write] = ()) -> Session:
         change = Update(

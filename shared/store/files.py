@@ -15,7 +15,7 @@ from shared.domain.limits import Limits
 from shared.domain.sessions import Session
 from shared.errors import Conflict, FilesFull
 from shared.ports.conditions import absent, at_least, at_most, either, equals, present
-from shared.ports.tables import SESSIONS_DUE, Check, ConditionFailed, Delete, Item, Put, Table, Tables, Update
+from shared.ports.tables import SESSIONS_DUE, Check, ConditionFailed, Delete, Item, Put, Table, Tables, Update, updated
 from shared.store.due import FILE_SHARDS, due_items, file_shard
 from shared.store.keys import FILE, file_key, meta_key, session_partition, usage_key
 from shared.store.values import number_at, text_at, time_at
@@ -101,26 +101,16 @@ class SessionFiles:
 
     def stored(self, item: FileItem, *, until: int) -> bool:
         """Note that the bytes are there, and keep them `until` then. False if that was noted, or the file was removed."""
-        with contextlib.suppress(ConditionFailed):
-            self._tables.update(
-                Update(
-                    Table.SESSIONS,
-                    file_key(item.session_id, item.file.id),
-                    when=[present("pk"), absent("leaving"), absent("stored")],
-                    set={"stored": True, "due_at": until},
-                )
-            )
-            return True
-        return False
+        key = file_key(item.session_id, item.file.id)
+        when = [present("pk"), absent("leaving"), absent("stored")]
+        return updated(self._tables, Update(Table.SESSIONS, key, when=when, set={"stored": True, "due_at": until}))
 
     def leave(self, item: FileItem, *, again_at: int) -> bool:
         """Let no one store or read it any more, from its state as read. `again_at`: the sweep repeats the removal."""
         when = [present("pk"), equals("due_at", item.due_at)]
-        with contextlib.suppress(ConditionFailed):
-            key = file_key(item.session_id, item.file.id)
-            self._tables.update(Update(Table.SESSIONS, key, when=when, set={"leaving": True, "due_at": again_at}))
-            return True
-        return False
+        key = file_key(item.session_id, item.file.id)
+        leaving = Update(Table.SESSIONS, key, when=when, set={"leaving": True, "due_at": again_at})
+        return updated(self._tables, leaving)
 
     def remove(self, item: FileItem) -> None:
         """Forget a file that is leaving, and what it counts. Delete its bytes before."""

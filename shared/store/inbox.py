@@ -11,7 +11,7 @@ from shared.domain.commands import parse_command
 from shared.domain.files import ChatFile, Read, Spoken, Unread, stored_file
 from shared.domain.routes import Place, place_of
 from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present, unless_more_than
-from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update
+from shared.ports.tables import ConditionFailed, Item, Put, Table, Tables, Update, updated
 from shared.store.keys import inbox_key, inbox_partition, unreadable_key
 from shared.store.values import is_number, is_set, list_at, number_at, text_at, time_at
 from shared.store.versions import VERSION, is_newer, stamped
@@ -249,10 +249,7 @@ class Inbox:
 
     def _update(self, row: InboxRow, when: Sequence[Condition], **changes: Any) -> bool:
         key = inbox_key(row.place, row.event_id)
-        with contextlib.suppress(ConditionFailed):
-            self._tables.update(Update(Table.SESSIONS, key, [equals("status", "new"), *when], **changes))
-            return True
-        return False
+        return updated(self._tables, Update(Table.SESSIONS, key, [equals("status", "new"), *when], **changes))
 
     def take_unreadable(self, place: Place, subject: str, *, now: int) -> bool:
         """Whether people at the place may be told that `subject`, a message or an album, cannot be read: one in a minute.

@@ -1,11 +1,10 @@
 """Leases of a process that has died, for the one that takes its place and knows that it is alone."""
 
-import contextlib
 from collections.abc import Iterable
 
 from shared.domain.sessions import Executor, Session
 from shared.ports.conditions import equals
-from shared.ports.tables import ConditionFailed, Item, Table, Tables, Update
+from shared.ports.tables import Item, Table, Tables, Update, updated
 from shared.store.session_items import CLAIMED, readable_session
 from shared.store.values import is_number, map_at
 
@@ -39,7 +38,4 @@ def _void(tables: Tables, item: Item, now: int) -> bool:
         over = Update(Table.SESSIONS, Table.SESSIONS.key_of(item), when=when, set={"sending_until": now})
     else:
         return False
-    with contextlib.suppress(ConditionFailed):
-        tables.update(over)
-        return True
-    return False
+    return updated(tables, over)

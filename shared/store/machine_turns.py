@@ -1,6 +1,5 @@
 """Turns of machines: transitions of META's turn and of the offer beside it that only they have."""
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ from shared.domain.runners import Runner
 from shared.domain.sessions import Executor, Session
 from shared.errors import Conflict
 from shared.ports.conditions import Condition, absent, differs, either, equals, present
-from shared.ports.tables import Check, ConditionFailed, Table, Tables, Update
+from shared.ports.tables import Check, ConditionFailed, Table, Tables, Update, transacted, updated
 from shared.store.inbox import InboxRow
 from shared.store.keys import meta_key, offer_key
 from shared.store.offers import offer_of
@@ -149,10 +148,7 @@ class MachineTurns:
         )
         alive = Check(Table.SESSIONS, meta_key(session.id), [*is_at_fence(session), *may_speak(session, row, *beside)])
         taken = [words_taken(answers, row, now=now)] if answers else []
-        with contextlib.suppress(ConditionFailed):
-            self._tables.transact([added, alive, is_new(row), *map(is_new, beside), *taken])
-            return True
-        return False
+        return transacted(self._tables, [added, alive, is_new(row), *map(is_new, beside), *taken])
 
     def wait(self, offer: Offer, rows: Sequence[str]) -> bool:
         """Note rows that wait for the end of the turn, so that its progress shows them. False if they were noted before."""
@@ -192,7 +188,7 @@ class MachineTurns:
             },
             add={"version": 1},
         )
-        if not self._holds(write):
+        if not updated(self._tables, write):
             raise Conflict(f"session {session.id} changed since it was read")
         return chosen
 
@@ -208,7 +204,7 @@ class MachineTurns:
             set={"turn": None, "updated_at": now, **({"cloud_kickoff": True} if marks_kickoff else {})},
             add={"version": 1},
         )
-        return self._holds(write)
+        return updated(self._tables, write)
 
     def told_away(self, offer: Offer) -> bool:
         """Note that the user was notified that the machine is away: once for each turn. False if that was noted before."""
@@ -217,14 +213,10 @@ class MachineTurns:
     def _renew(self, session: Session, lease_until: int) -> bool:
         when = [*is_at_fence(session), equals("turn.state", CLAIMED)]
         changes = {"turn.lease_until": lease_until}
-        return self._holds(Update(Table.SESSIONS, meta_key(session.id), when=when, set=changes, add={"version": 1}))
+        return updated(
+            self._tables, Update(Table.SESSIONS, meta_key(session.id), when=when, set=changes, add={"version": 1})
+        )
 
     def _offer(self, offer: Offer, changes: dict[str, object], *when: Condition) -> bool:
         key = offer_key(offer.session_id, offer.id)
-        return self._holds(Update(Table.SESSIONS, key, when=[present("pk"), *when], set=changes))
-
-    def _holds(self, write: Update) -> bool:
-        with contextlib.suppress(ConditionFailed):
-            self._tables.update(write)
-            return True
-        return False
+        return updated(self._tables, Update(Table.SESSIONS, key, when=[present("pk"), *when], set=changes))

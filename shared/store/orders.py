@@ -1,6 +1,5 @@
 """Orders as items among what their runner polls: each transition is one transaction or one conditional write."""
 
-import contextlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -23,7 +22,19 @@ from shared.ports.conditions import (
     one_of,
     present,
 )
-from shared.ports.tables import Check, ConditionFailed, Item, Key, Put, Table, Tables, Update, Write
+from shared.ports.tables import (
+    Check,
+    ConditionFailed,
+    Item,
+    Key,
+    Put,
+    Table,
+    Tables,
+    Update,
+    Write,
+    transacted,
+    updated,
+)
 from shared.store.inbox import InboxRow
 from shared.store.keys import ORDER, RUNNER, meta_key, order_key, pointers_partition, runner_key
 from shared.store.outbox import OutPart, new_part
@@ -117,7 +128,7 @@ class Orders:
     def renew(self, order: Order, *, fence: int, now: int) -> bool:
         """Extend the lease; False if the order is over or was taken again."""
         when = [equals("state", OrderState.TAKEN.value), equals("fence", fence)]
-        return self._holds(Update(Table.SESSIONS, _key(order), when=when, set={"lease_until": now + LEASE}))
+        return updated(self._tables, Update(Table.SESSIONS, _key(order), when=when, set={"lease_until": now + LEASE}))
 
     def answer(
         self,
@@ -156,7 +167,7 @@ class Orders:
             changes = {attribute(order.kind): keeps, "chosen": chosen, "updated_at": now}
             as_read = [*_unmoved(order), equals("version", session.version)]
             kept = [Update(Table.SESSIONS, meta_key(session.id), when=as_read, set=changes, add={"version": 1})]
-        return self._transacts([done, _may_work(order), *kept, *(new_part(part, now) for part in parts)])
+        return transacted(self._tables, [done, _may_work(order), *kept, *(new_part(part, now) for part in parts)])
 
     def make(self, order: Order, session: Session, *, is_new: bool) -> bool:
         """Let a taken order store one session: a new one, or one that runs on its runner and lives in its terminal.
@@ -178,11 +189,11 @@ class Orders:
             when=[*_taken(order), either(absent("made"), equals("made", session.id))],
             set={"made": session.id},
         )
-        return self._transacts([noted, _may_work(order), stored])
+        return transacted(self._tables, [noted, _may_work(order), stored])
 
     def join(self, order: Order, handoff_id: str) -> bool:
         """taken → done with a handoff that an order for the same has requested before. False if the order is over."""
-        return self._holds(_requested(order, handoff_id))
+        return updated(self._tables, _requested(order, handoff_id))
 
     def void(
         self, order: Order, why: Void, parts: Sequence[OutPart], *, now: int, session: Session | None = None
@@ -199,19 +210,7 @@ class Orders:
             when=[not_newer(), _OPEN, *conditions],
             set={"state": OrderState.VOID.value, "why": why.value},
         )
-        return self._transacts([change, *checks, *(new_part(part, now) for part in parts)])
-
-    def _transacts(self, writes: Sequence[Write]) -> bool:
-        with contextlib.suppress(ConditionFailed):
-            self._tables.transact(writes)
-            return True
-        return False
-
-    def _holds(self, write: Update) -> bool:
-        with contextlib.suppress(ConditionFailed):
-            self._tables.update(write)
-            return True
-        return False
+        return transacted(self._tables, [change, *checks, *(new_part(part, now) for part in parts)])
 
 
 def _taken(order: Order) -> list[Condition]:

@@ -9,7 +9,19 @@ from shared.domain.questions import Given, Option, Question, QuestionState
 from shared.domain.sessions import Session
 from shared.errors import Conflict
 from shared.ports.conditions import Condition, absent, at_most, equals, more_than, present
-from shared.ports.tables import Check, ConditionFailed, Delete, Item, Put, Table, Tables, Update, Write
+from shared.ports.tables import (
+    Check,
+    ConditionFailed,
+    Delete,
+    Item,
+    Put,
+    Table,
+    Tables,
+    Update,
+    Write,
+    transacted,
+    updated,
+)
 from shared.store.inbox import InboxRow, new_row
 from shared.store.keys import QUESTION, meta_key, question_key, question_prefix, session_partition
 from shared.store.outbox import OutPart, new_part
@@ -66,13 +78,13 @@ class Questions:
     def shown(self, question: Question, *, now: int) -> None:
         """All of it was sent. The first time counts."""
         when = [_OPEN, absent("shown_ms")]
-        self._holds(Update(Table.SESSIONS, _key(question), when=when, set={"shown_ms": now}))
+        updated(self._tables, Update(Table.SESSIONS, _key(question), when=when, set={"shown_ms": now}))
 
     def mark(self, session: Session, question: Question, marks: Sequence[int], *, now: int) -> bool:
         """Mark options of an open question, if it is as it was read, was shown, and its turn is alive where it blocks."""
         when = [_OPEN, at_most("shown_ms", now), more_than("expires_ms", now), _at_revision(question.revision)]
         marked = Update(Table.SESSIONS, _key(question), when=when, set={"marks": list(marks), "revision": sum(marks)})
-        return self._transact(marked, *([_alive(session)] if question.blocks else []))
+        return transacted(self._tables, [marked, *([_alive(session)] if question.blocks else [])])
 
     def answer(
         self,
@@ -91,7 +103,8 @@ class Questions:
         """
         when = [*_in_time(said_at, now), *([] if revision is None else [_at_revision(revision)])]
         alive = _alive(session) if question.blocks else _counted(session)
-        return self._transact(_decide(question, QuestionState.ANSWERED, *when, **_answer_of(question, given)), alive)
+        answered = _decide(question, QuestionState.ANSWERED, *when, **_answer_of(question, given))
+        return transacted(self._tables, [answered, alive])
 
     def answer_late(self, question: Question, given: Given, row: InboxRow, *, said_at: int, now: int) -> bool:
         """open → answered for a question that does not block, after its turn: `row` holds the answer, for the next turn.
@@ -99,26 +112,24 @@ class Questions:
         False as for `answer`, and if the session has moved since it was asked.
         """
         unmoved = [equals("epoch", question.epoch), equals("owner", row.place.route)]
-        answered = {**_answer_of(question, given), "row": row.event_id}
-        return self._transact(
-            _decide(
-                question, QuestionState.ANSWERED, *_in_time(said_at, now), equals("blocks", value=False), **answered
-            ),
-            Check(Table.SESSIONS, meta_key(question.session_id), unmoved),
-            new_row(row),
+        given_now = [*_in_time(said_at, now), equals("blocks", value=False)]
+        answered = _decide(
+            question, QuestionState.ANSWERED, *given_now, **_answer_of(question, given), row=row.event_id
         )
+        session = Check(Table.SESSIONS, meta_key(question.session_id), unmoved)
+        return transacted(self._tables, [answered, session, new_row(row)])
 
     def decline(self, question: Question, *, now: int) -> bool:
         """open → declined, if it has not expired."""
-        return self._holds(_decide(question, QuestionState.DECLINED, more_than("expires_ms", now)))
+        return updated(self._tables, _decide(question, QuestionState.DECLINED, more_than("expires_ms", now)))
 
     def expire(self, question: Question, *, now: int) -> bool:
         """open → expired, once its time is over."""
-        return self._holds(_decide(question, QuestionState.EXPIRED, is_over("expires_ms", now)))
+        return updated(self._tables, _decide(question, QuestionState.EXPIRED, is_over("expires_ms", now)))
 
     def close(self, question: Question) -> bool:
         """open → closed: its turn is over."""
-        return self._holds(_decide(question, QuestionState.CLOSED))
+        return updated(self._tables, _decide(question, QuestionState.CLOSED))
 
     def acknowledge(self, question: Question) -> None:
         """The runner knows the decision. Once its message shows it too, the question is removed."""
@@ -134,19 +145,7 @@ class Questions:
         with contextlib.suppress(ConditionFailed):
             self._tables.delete(Delete(Table.SESSIONS, key, [present(other)]))
             return
-        self._holds(Update(Table.SESSIONS, key, when=[present("pk")], set={what: True}))
-
-    def _transact(self, *writes: Write) -> bool:
-        with contextlib.suppress(ConditionFailed):
-            self._tables.transact(writes)
-            return True
-        return False
-
-    def _holds(self, write: Update) -> bool:
-        with contextlib.suppress(ConditionFailed):
-            self._tables.update(write)
-            return True
-        return False
+        updated(self._tables, Update(Table.SESSIONS, key, when=[present("pk")], set={what: True}))
 
 
 def _key(question: Question) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ from shared.domain.orders import Order
 from shared.domain.runners import Runner
 from shared.errors import Conflict
 from shared.ports.conditions import Condition, absent, equals, present
-from shared.ports.tables import Check, ConditionFailed, Delete, Item, Put, Table, Tables, Update
+from shared.ports.tables import Check, ConditionFailed, Delete, Item, Put, Table, Tables, Update, updated
 from shared.store.keys import ORDER, POINTER, RUNNER, pointer_key, pointers_partition, runner_key, user_partition
 from shared.store.orders import orders_of
 from shared.store.values import is_set, list_at, map_at, text_at, time_at
@@ -67,10 +67,7 @@ class Runners:
     def revoke(self, runner: Runner) -> bool:
         """Let it claim nothing any more; False if it is gone."""
         key = runner_key(runner.user_id, runner.id)
-        with contextlib.suppress(ConditionFailed):
-            self._tables.update(Update(Table.SESSIONS, key, when=[present("pk")], set={"revoked": True}))
-            return True
-        return False
+        return updated(self._tables, Update(Table.SESSIONS, key, when=[present("pk")], set={"revoked": True}))
 
     def pointers(self, user_id: str, runner_id: str) -> Sequence[TurnPointer]:
         return self.waiting(user_id, runner_id)[0]

@@ -3,7 +3,6 @@
 META alone says what is alive. The offer beside it says what the turn answers, and stays until the turn is settled.
 """
 
-import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from shared.domain.sessions import Executor, Interruption, ResumePending, Sessio
 from shared.domain.usage import Usage
 from shared.errors import Conflict
 from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present, unless_more_than
-from shared.ports.tables import SESSIONS_DUE, Check, ConditionFailed, Delete, Table, Tables, Update, Write
+from shared.ports.tables import SESSIONS_DUE, Check, ConditionFailed, Delete, Table, Tables, Update, Write, updated
 from shared.store.budget_items import usage_value
 from shared.store.due import due_items
 from shared.store.inbox import InboxRow, close_row, new_row
@@ -203,7 +202,7 @@ class Turns:
         )
         key = offer_key(offer.session_id, offer.id)
         when = [present("pk"), older, absent("settled")]
-        return self._holds(Update(Table.SESSIONS, key, when=when, set={"progress": progress_value(progress)}))
+        return updated(self._tables, Update(Table.SESSIONS, key, when=when, set={"progress": progress_value(progress)}))
 
     def commit(self, commit: TurnCommit, *, now: int) -> Session:
         """Write messages, done rows, outbox and (for a kickoff) `confirmed` in one transaction; the turn is over.
@@ -274,7 +273,7 @@ class Turns:
             set={"turn": None, "updated_at": now},
             add={"version": 1},
         )
-        return self._holds(ended)
+        return updated(self._tables, ended)
 
     def without_unreadable(self, session: Session, *, now: int) -> Session | None:
         """End the session's turn if its offer is gone or cannot be read, its rows stay new; returns the session."""
@@ -293,7 +292,7 @@ class Turns:
             self._tables.delete(Delete(Table.SESSIONS, offer_key(offer.session_id, offer.id)))
             return
         remove_pointer(self._tables, offer)
-        self._holds(settled_machine_turn(offer))
+        updated(self._tables, settled_machine_turn(offer))
 
     def due(self, *, now: int, limit: int) -> Sequence[Offer]:
         """Offers for the sweep, the earliest first. The list may lag by moments."""
@@ -306,17 +305,15 @@ class Turns:
         if nudged_fence is not None:
             when += _nudged_as_read(offer)
             changes |= {"nudges": offer.nudges_at(nudged_fence) + 1, "nudged_fence": nudged_fence}
-        return self._holds(Update(Table.SESSIONS, offer_key(offer.session_id, offer.id), when=when, set=changes))
+        return updated(
+            self._tables, Update(Table.SESSIONS, offer_key(offer.session_id, offer.id), when=when, set=changes)
+        )
 
     def _update(self, session: Session, *, set: dict[str, Any]) -> bool:  # noqa: A002  # named as in Update
         when = [*is_at_fence(session), equals("turn.state", CLAIMED)]
-        return self._holds(Update(Table.SESSIONS, meta_key(session.id), when=when, set=set, add={"version": 1}))
-
-    def _holds(self, write: Update) -> bool:
-        with contextlib.suppress(ConditionFailed):
-            self._tables.update(write)
-            return True
-        return False
+        return updated(
+            self._tables, Update(Table.SESSIONS, meta_key(session.id), when=when, set=set, add={"version": 1})
+        )
 
     def _transact(self, session: Session, writes: Sequence[Write]) -> None:
         try:
