@@ -9,7 +9,7 @@ HandoffError
 │   ├── UnknownPlatform · PlatformNotSupported · PlatformNotConfigured · PlatformUnavailable · NoHome · ChatRefused · WriteFirst
 │   ├── Moved · OutOfSequence · SessionBusy · SessionSuspended · HandoffInFlight · PlaceBusy
 │   ├── IdempotencyKeyReused · TooLate
-│   ├── UnknownFile · FileTooLarge · UploadRefused · FileMismatch
+│   ├── CopyUnfinished · UnknownFile · FileTooLarge · UploadRefused · FileMismatch
 │   └── LimitReached(retry_after)
 │       └── TooManyOpenHandoffs · TooManyTurns · TooManyNotices · StorageFull · FilesFull
 ├── Retryable                  the queue, the stream or the sweep tries again
@@ -482,6 +482,16 @@ class StorageFull(LimitReached, code="storage_full", status=429):
             "Delete sessions that you no longer need (DELETE /sessions/{id}), then try again.",
             limit=limit,
             retry_after=3600,
+        )
+
+
+class CopyUnfinished(RequestRefused, code="copy_unfinished", status=503):
+    """The copy has only some of the session's files. Retry with the same Idempotency-Key, which goes on with the rest."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__(
+            f"{left} files are still to be copied. Repeat the request with the same Idempotency-Key: it goes on with them. "
+            "Without a key, nothing of the copy was kept."
         )
 
 

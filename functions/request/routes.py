@@ -113,7 +113,7 @@ def post_turn(session_id: PathId, body: TurnBody, services: AppServices, user_id
 
 @router.post(
     "/sessions/{session_id}/resume",
-    responses=CREATED | refusals(*BODY, "unknown_session", "moved", "storage_full"),
+    responses=CREATED | refusals(*BODY, "unknown_session", "moved", "storage_full", "files_full", "copy_unfinished"),
 )
 def post_resume(
     *,

@@ -35,6 +35,9 @@ class Files(Protocol):
     def get(self, key: str) -> Iterator[bytes]:
         """The bytes of a file. Raises FileMissing before the first of them."""
 
+    def copy(self, source: str, target: str) -> None:
+        """Store the bytes of a file under another key with its digest, too. Repeating it is safe. Raises FileMissing."""
+
     def size(self, key: str) -> int | None:
         """The size of a stored file; None if it is not there."""
 

@@ -98,6 +98,17 @@ class DirectoryFiles:
             raise FileMissing("no such file") from None
         return _read(file)
 
+    def copy(self, source: str, target: str) -> None:
+        """The copy counts as written when the original was: `expire` looks at that."""
+        with _translated(self._root):
+            copied = self._path(target)
+            for directory in (copied.parent.parent, copied.parent):
+                directory.mkdir(mode=0o700, exist_ok=True)
+            try:
+                _copy(self._path(source), copied)
+            except FileNotFoundError:
+                raise FileMissing("no such file") from None
+
     def size(self, key: str) -> int | None:
         with suppress(FileNotFoundError):
             return self._path(key).stat().st_size

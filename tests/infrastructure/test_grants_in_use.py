@@ -150,6 +150,9 @@ def _send_files(user: ApiUser) -> None:
     file = http.post(f"/sessions/{session_id}/files", json=asked).raise_for_status().json()
     where = http.get(f"/sessions/{session_id}/files/{file['id']}").headers["location"]
     assert httpx.get(where).content == content
+    copy = http.post(f"/sessions/{session_id}/resume", json={"epoch": 0, "fork": True}).raise_for_status().json()
+    where = http.get(f"/sessions/{copy['id']}/files/{file['id']}").headers["location"]
+    assert httpx.get(where).content == content
     http.delete(f"/sessions/{session_id}").raise_for_status()
 
     title = f"files {uuid.uuid4().hex[:6]}"

@@ -34,6 +34,24 @@ class Fault:
 FAULTS = [
     # Files
     Fault(
+        "a copy of a session has the names of files only",
+        "shared/use_cases/sessions/resume_session.py",
+        "        copy_file(services, item, copy)\n",
+        "        services.store.files.get(copy.id, item.file.id)\n",
+    ),
+    Fault(
+        "a copy of a session keeps files longer than the original",
+        "shared/use_cases/files/keep_file.py",
+        "until=item.due_at if item.is_stored else _end(services)",
+        "until=_end(services)",
+    ),
+    Fault(
+        "a refused copy of a session keeps its room",
+        "shared/use_cases/sessions/resume_session.py",
+        "isinstance(refused, FilesFull) or idempotency_key is None",
+        "idempotency_key is None",
+    ),
+    Fault(
         "an import takes other bytes than those of the digest",
         "local/transfer/file_bytes.py",
         "(self._left or self._digest.hexdigest() != digest_of(_key_of(self._item)))",

@@ -24,6 +24,9 @@ class MemoryFiles:
             raise FileMissing("no such file")
         return iter([self.stored[key]])
 
+    def copy(self, source: str, target: str) -> None:
+        (self.stored[target],) = self.get(source)
+
     def size(self, key: str) -> int | None:
         return len(self.stored[key]) if key in self.stored else None
 

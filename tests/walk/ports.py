@@ -167,6 +167,10 @@ class WalkFiles(MemoryFiles):
         self._stage.step("put", key)
         super().put(key, content, size=size, media_type=media_type)
 
+    def copy(self, source: str, target: str) -> None:
+        self._stage.step("copy", target)
+        super().copy(source, target)
+
     def delete(self, prefix: str) -> None:
         self._stage.step("delete", prefix)
         super().delete(prefix)

@@ -1,6 +1,7 @@
 """The HTTP contract: one method per call."""
 
 import re
+import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -86,9 +87,12 @@ class Service(Transport):
         )
 
     def resume(self, session_id: str, *, epoch: int, fork: bool = False) -> Json:
-        """Move the session to this terminal, or copy it. Not retried: the first call may have succeeded."""
-        body: Json = {"epoch": epoch, "fork": True} if fork else {"epoch": epoch}
-        return self.call("POST", f"/sessions/{_quoted(session_id)}/resume", body, needs=_SESSION, tries=1)
+        """Move the session to this terminal, or copy it. A move is not retried: the first call may have succeeded."""
+        path = f"/sessions/{_quoted(session_id)}/resume"
+        if not fork:
+            return self.call("POST", path, {"epoch": epoch}, needs=_SESSION, tries=1)
+        key = {"idempotency-key": uuid.uuid4().hex}  # a repeat goes on with the same copy
+        return self.call("POST", path, {"epoch": epoch, "fork": True}, headers=key, needs=_SESSION)
 
     def request_handoff(self, body: Mapping[str, Any], *, key: str) -> Json:
         """Request a handoff; repeated with the same key it returns the first one."""

@@ -1,10 +1,11 @@
 """Store files of sessions: announced by a client that uploads them, or read by the service itself."""
 
+import contextlib
 from collections.abc import Iterable
 
 from shared.domain.files import StoredFile
 from shared.domain.sessions import Session
-from shared.errors import FileMismatch, FileTooLarge
+from shared.errors import FileMismatch, FileMissing, FileTooLarge
 from shared.ports.files import Upload
 from shared.services import Services
 from shared.store.files import FileItem
@@ -38,6 +39,20 @@ def keep_file(services: Services, session: Session, file: StoredFile, content: I
     if not item.is_stored:
         services.files.put(item.key, content, size=file.size, media_type=file.media_type)
         services.store.files.stored(item, until=_end(services))
+
+
+def copy_file(services: Services, item: FileItem, copy: Session) -> None:
+    """Give the copy of a session its own bytes of a file, until the time of the original is over. Safe to repeat.
+
+    Raises FilesFull.
+    """
+    if not is_there(services, item):
+        return
+    target = on_conflict(lambda: services.store.files.expect(copy, item.file, now=services.clock.now()))
+    if not target.is_stored:
+        with contextlib.suppress(FileMissing):  # removed a moment ago: the sweep forgets that it was expected
+            services.files.copy(item.key, target.key)
+            services.store.files.stored(target, until=item.due_at if item.is_stored else _end(services))
 
 
 def is_there(services: Services, item: FileItem) -> bool:

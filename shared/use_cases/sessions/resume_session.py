@@ -4,14 +4,18 @@ from dataclasses import replace
 
 from shared.domain.messages import Message, canonical
 from shared.domain.sessions import MAX_TITLE, Session, new_session
-from shared.errors import Moved
+from shared.errors import CopyUnfinished, FilesFull, Moved
 from shared.ports.queue import Notice
 from shared.services import Services
 from shared.use_cases.access import id_for, own_session
+from shared.use_cases.files.keep_file import copy_file
 from shared.use_cases.offers import wake_place
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.sessions.append_messages import upload
+from shared.use_cases.sessions.save_session import delete_session
 
+COPY_TIME = 8_000
+"""Milliseconds for the files of one request: the function that serves it has 15 s."""
 COPY_BATCH = 1024 * 1024
 """Bytes of a transcript that are copied in one transaction."""
 
@@ -41,9 +45,10 @@ def resume_session(services: Services, user_id: str, session_id: str, *, epoch: 
 
 
 def fork_session(services: Services, user_id: str, session_id: str, *, idempotency_key: str | None = None) -> Session:
-    """A copy of a session and its transcript, owned by the terminal; the original stays where it lives.
+    """A copy of a session, its files and its transcript, owned by the terminal; the original stays where it lives.
 
-    The same key gives the same copy and continues an interrupted one. Raises StorageFull.
+    The same key gives the same copy and continues an interrupted one. Raises StorageFull, FilesFull, or CopyUnfinished
+    for more files than one request can copy.
     """
     now = services.clock.now()
     original = own_session(services, user_id, session_id)
@@ -58,6 +63,13 @@ def fork_session(services: Services, user_id: str, session_id: str, *, idempoten
     copy = fresh if services.store.sessions.create(fresh) else own_session(services, user_id, copy_id)
     if copy.epoch > 0 or copy.message_count >= original.message_count:
         return copy
+    if not copy.message_count:  # the words come last: with the first of them all files are there
+        try:
+            _copy_files(services, original, copy, until=now + COPY_TIME)
+        except (CopyUnfinished, FilesFull) as refused:
+            if isinstance(refused, FilesFull) or idempotency_key is None:  # no request would go on with it
+                delete_session(services, user_id, copy_id)
+            raise
     batch: list[Message] = []
     size = 0
     for message in services.store.transcripts.load(session_id, after=copy.message_count):
@@ -67,3 +79,12 @@ def fork_session(services: Services, user_id: str, session_id: str, *, idempoten
             copy = upload(services, copy, batch)
             batch, size = [], 0
     return upload(services, copy, batch) if batch else copy
+
+
+def _copy_files(services: Services, original: Session, copy: Session, *, until: int) -> None:
+    """Raises FilesFull or CopyUnfinished."""
+    files = services.store.files.of(original.id)
+    for number, item in enumerate(files):
+        if services.clock.now() > until:
+            raise CopyUnfinished(len(files) - number)
+        copy_file(services, item, copy)

@@ -61,6 +61,22 @@ def test_a_missing_file_is_said_before_its_bytes(case: Case) -> None:
         case.files.get(key_for(b"nothing"))
 
 
+def test_a_copy_outlives_what_it_was_made_of(case: Case) -> None:
+    source, target = store(case, b"one"), key_for(b"one", "s-2")
+    for _ in range(2):
+        case.files.copy(source, target)
+    case.files.delete("ada/s-1/")
+    assert b"".join(case.files.get(target)) == b"one"
+    case.files.delete(target)
+    assert case.files.size(target) is None
+
+
+def test_a_missing_file_cannot_be_copied(case: Case) -> None:
+    with pytest.raises(FileMissing):
+        case.files.copy(key_for(b"nothing"), key_for(b"nothing", "s-2"))
+    assert case.files.size(key_for(b"nothing", "s-2")) is None
+
+
 def test_a_client_uploads(case: Case) -> None:
     key = key_for(b"picture")
     upload = case.files.upload(key, size=7, media_type="image/png", now=NOW)

@@ -199,8 +199,9 @@ def test_an_invited_person_logs_in_once(service: LocalService, api: Api) -> None
     service.store.accounts.unlink(name, chat.name)
 
 
-def test_a_file_is_announced_uploaded_and_read(api: Api) -> None:
-    path, content = f"/sessions/{api.session()}/files", b"a picture, as it were"
+def test_a_file_is_announced_uploaded_read_and_copied(api: Api) -> None:
+    session_id, content = api.session(), b"a picture, as it were"
+    path = f"/sessions/{session_id}/files"
     digest_of_file = hashlib.sha256(content).hexdigest()
     asked = {"sha256": digest_of_file, "size": len(content), "type": "image/png", "name": "../a b.png"}
 
@@ -211,4 +212,9 @@ def test_a_file_is_announced_uploaded_and_read(api: Api) -> None:
     assert api.http.post(path, json=asked).json()["upload"] is None
     found = api.http.get(f"{path}/{digest_of_file}")
     assert found.status_code == 302
+    assert httpx.get(found.headers["Location"]).content == content
+
+    copy = api.http.post(f"/sessions/{session_id}/resume", json={"fork": True}).raise_for_status().json()
+    assert api.http.delete(f"/sessions/{session_id}").is_success
+    found = api.http.get(f"/sessions/{copy['id']}/files/{digest_of_file}")
     assert httpx.get(found.headers["Location"]).content == content

@@ -1,6 +1,7 @@
 """Every documented refusal can be provoked. The client checks each response against docs/openapi.json."""
 
 import gzip
+import hashlib
 import uuid
 from collections.abc import Callable
 from functools import partial
@@ -18,8 +19,8 @@ from shared.use_cases.people.tokens import issue_token
 from tests.contracts.http.conftest import BUSY, CHAT, FORUM, ONE, UNCONFIGURED, UNSUPPORTED, WINDOWED, Api, new_user
 from tests.support.http_contract import OPERATIONS, Operation
 
-UNPROVOKED = {"internal", "conflict", "storage_unavailable"}
-"""An outage, a race that is lost five times in a row, and a file that only a service on one machine has."""
+UNPROVOKED = {"internal", "conflict", "storage_unavailable", "copy_unfinished"}
+"""An outage, a race that is lost five times in a row, a file that only a service on one machine has, and copies of seconds."""
 ASKED = CHATS[1]
 """A platform whose API is called to resolve a chat."""
 JSON = {"Content-Type": "application/json"}
@@ -392,7 +393,14 @@ def file_mismatch(api: Api, operation: Operation) -> httpx.Response:
 
 
 def files_full(api: Api, operation: Operation) -> httpx.Response:
-    return send(api, operation, id=api.session(), body={"size": 1_000_001})
+    session_id = api.session()
+    if operation.id != "post_resume":
+        return send(api, operation, id=session_id, body={"size": 1_000_001})
+    content = bytes(600_000)
+    asked = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+    upload = api.http.post(f"/sessions/{session_id}/files", json=asked).raise_for_status().json()["upload"]
+    httpx.put(upload["url"], content=content, headers=upload["headers"]).raise_for_status()
+    return send(api, operation, id=session_id, body={"fork": True})
 
 
 def unknown_file(api: Api, operation: Operation) -> httpx.Response:
