@@ -18,8 +18,11 @@ MAX_ANSWER = 16 * 1024
 """Characters of an answer, its options included."""
 
 
-SESSIONS, BRING, BEGIN, DIFF = "sessions", "bring", "begin", "diff"
-"""Kinds of orders beside the dials: list native sessions, bring one to a thread, begin one there, show what changed."""
+SESSIONS, BRING, BEGIN, DIFF, TRANSCRIBE = "sessions", "bring", "begin", "diff", "transcribe"
+"""Kinds of orders beside the dials: list native sessions, bring one to a thread, begin one there, show what changed, turn a
+voice message into words."""
+SILENT = frozenset({SESSIONS, TRANSCRIBE})
+"""Kinds whose answer is kept in the order, for what has made it, and is not said in the chat by itself."""
 MOVING = frozenset({BRING, BEGIN})
 """Kinds that end with a handoff, which their runner requests."""
 
@@ -112,7 +115,8 @@ class Order:
 
     One that ends with a handoff: `once` is the same for orders that may lead to one handoff only, `made` is the session that
     its runner stores for it, `handoff_id` the handoff that it requested; `skip` counts the words of the command's argument
-    before the first one for the agent. `listed` and `said` are the sessions that an answer lists, and what it says of them.
+    before the first one for the agent. `listed` and `said` are the sessions that an answer lists, and what it says of them, or
+    the words of a voice message. `is_refused`: the machine did not do it.
     """
 
     id: str
@@ -141,6 +145,7 @@ class Order:
     said_at: int = 0
     listed: Sequence[Native] = ()
     said: str = ""
+    is_refused: bool = False
 
     @property
     def journal(self) -> str:

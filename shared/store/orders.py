@@ -41,7 +41,7 @@ from shared.store.outbox import OutPart, new_part
 from shared.store.session_items import chosen_value
 from shared.store.session_items import item_of as session_item
 from shared.store.turns import is_new
-from shared.store.values import is_over, list_at, number_at, place_at, text_at, time_at
+from shared.store.values import is_over, is_set, list_at, number_at, place_at, text_at, time_at
 from shared.store.versions import is_newer, not_newer, stamped
 
 log = logging.getLogger(__name__)
@@ -140,6 +140,7 @@ class Orders:
         choices: Sequence[Choice] = (),
         listed: Sequence[Native] = (),
         said: str = "",
+        is_refused: bool = False,
         keeps: str = "",
         session: Session | None = None,
     ) -> bool:
@@ -159,6 +160,7 @@ class Orders:
                 "choices": [asdict(choice) for choice in choices] or None,
                 "listed": [asdict(native) for native in listed] or None,
                 "said": said or None,
+                "refused": is_refused or None,
             },
         )
         kept: list[Write] = []
@@ -352,6 +354,7 @@ def _order_of(item: Item) -> Order | None:
         skip=number_at(item, "skip"),
         said_at=time_at(item, "said_at"),
         said=text_at(item, "said", ""),
+        is_refused=is_set(item, "refused"),
         listed=tuple(_native_of(value) for value in list_at(item, "listed") if isinstance(value, Mapping)),
     )
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from shared.domain.buttons import button_id
 from shared.domain.files import StoredFile
-from shared.domain.orders import SESSIONS, VOID_TEXTS, Choice, Order, OrderState, Void
+from shared.domain.orders import SILENT, TRANSCRIBE, VOID_TEXTS, Choice, Order, OrderState, Void
 from shared.domain.runners import Runner
 from shared.domain.sessions import Session
 from shared.errors import NewerVersion
 from shared.ports.platforms import Part
-from shared.ports.queue import InboxEvent
+from shared.ports.queue import Fetch, InboxEvent
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.store.outbox import OutPart
@@ -122,11 +122,11 @@ def told_parts(
     choices: Sequence[Choice] = (),
     file: StoredFile | None = None,
 ) -> list[OutPart]:
-    """The answer to the order's command for the outbox, with a button for each choice; none where the command makes a list.
+    """The answer to the order's command for the outbox, with a button for each choice; none of a silent kind.
 
     A file of the order's session follows it.
     """
-    if order.kind == SESSIONS:
+    if order.kind in SILENT:
         return []
     buttons = [
         (button_id(DIAL_BUTTON, order.id, index), choice.name.strip() or choice.value)
@@ -140,7 +140,13 @@ def told_parts(
 
 
 def send_told(services: Services, order: Order) -> None:
-    """Let the answer be delivered. The command's own message looks by itself from time to time: this saves the wait."""
+    """Let the answer be delivered. The command's own message looks by itself from time to time: this saves the wait.
+
+    A voice message that waits for its words is read once more, and finds them in the order.
+    """
+    if order.kind == TRANSCRIBE:
+        services.runs.send(Fetch(order.place, order.row, order.session_id))
+        return
     message = InboxEvent(order.place, order.row)
     services.queue.send(message, dedupe=f"order {order.id}", line=f"order {order.id}")
 

@@ -140,6 +140,18 @@ FAULTS = [
         "VOICE_LONGEST = 120_000",
     ),
     Fault(
+        "a machine's words that come while the message is still read are lost",
+        "shared/use_cases/files/fetch_files.py",
+        "        if not all(_is_open(services, order) for order in orders):\n            services.runs.send(message)\n",
+        "",
+    ),
+    Fault(
+        "a recording for a machine is kept as files are",
+        "shared/use_cases/files/transcribe.py",
+        "until=services.clock.now() + _KEPT",
+        "until=None",
+    ),
+    Fault(
         "another session's file is read",
         "shared/use_cases/files/read_file.py",
         "item = services.store.files.get(session_id, file_id)",

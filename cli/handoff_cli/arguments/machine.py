@@ -125,6 +125,7 @@ what may run:
 settings, in ~/.config/handoff/runner.toml:
   allow_always = true               # also offer buttons that allow a kind of step for good
   parallel = 4                      # sessions at the same time
+  voice = ["transcribe"]            # gets the path of a voice message, prints its words
   agents.acp = ["my-agent", "acp"]  # a command that speaks ACP
 
 exit codes: 0 stopped   1 it cannot start   2 wrong usage   5 revoked or too old: a restart does not help"""

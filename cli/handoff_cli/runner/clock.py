@@ -40,6 +40,8 @@ class Clock:
     """How long an agent may take to stop when it is asked to."""
     stop: float = 10.0
     """How long a runner may take to stop."""
+    transcribing: float = 20.0
+    """How long a command may take with a voice message: what was said behind it waits no longer."""
 
     def pause(self, failures: int, at_least: float = 0.0) -> float:
         """How long to wait after that many failures: growing, with jitter, so that many runners do not return at once."""

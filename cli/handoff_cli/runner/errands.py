@@ -24,15 +24,16 @@ from handoff_cli.runner.order import Json, refused, repeated
 from handoff_cli.runner.outgoing.opened import NotSendable, TextFile, megabytes
 from handoff_cli.runner.runner import Runner
 from handoff_cli.runner.sending import store_file
+from handoff_cli.runner.voice import transcribed
 from handoff_cli.runner.wire.verdicts import Answer, Verdict
 from handoff_cli.runner.working_tree import WorkingTree
 from handoff_cli.transcripts import likely_secrets
 from handoff_cli.transcripts.messages import Message, Transcript
 from handoff_cli.ui.text import one_line
 
-SESSIONS, BRING, BEGIN, DIFF = "sessions", "bring", "begin", "diff"
-KINDS = (*DIALS, SESSIONS, BRING, BEGIN, DIFF)
-"""The kinds of orders that this runner does."""
+SESSIONS, BRING, BEGIN, DIFF, TRANSCRIBE = "sessions", "bring", "begin", "diff", "transcribe"
+OF_SESSIONS = frozenset({DIFF, TRANSCRIBE})
+"""Kinds that concern a session and need no agent."""
 _OFF = "Sessions of this machine are not listed or brought. To allow that: handoff projects bring on"
 _GONE = "That session is gone from the machine, or its project was removed. Send /sessions for a new list."
 _AT_WORK = "An agent in the terminal is at work on that session. Let it finish, or stop it, then try again."
@@ -58,6 +59,11 @@ class Errands:
         """The projects of which the service may know: their labels."""
         return list(self._projects().directories)
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of orders that this runner does."""
+        return (*DIALS, SESSIONS, BRING, BEGIN, DIFF, *((TRANSCRIBE,) if self._runner.settings.voice else ()))
+
     async def do(self, taken: Json) -> Json | None:
         """Do a taken order; an answer, or None once its handoff is requested."""
         doing: dict[str, Callable[[Json], Awaitable[Json | None]]] = {
@@ -65,6 +71,7 @@ class Errands:
             BRING: self._bring,
             BEGIN: self._begin,
             DIFF: self._diff,
+            TRANSCRIBE: self._transcribe,
         }
         do = doing.get(str(taken["kind"]))
         try:
@@ -177,6 +184,12 @@ class Errands:
         if tree.listed and "sends" in self._runner.service.accepts:
             return await self._with_patch(session.session_id, tree, answer)
         return answer
+
+    async def _transcribe(self, taken: Json) -> Json:
+        session = self._runner.sessions.find(str(taken.get("session_id") or ""))
+        if session is None or session.url != self._runner.url or not self._runner.settings.voice:
+            return refused("that machine does not transcribe it")
+        return await transcribed(self._runner, session.session_id, str(taken["argument"]))
 
     async def _with_patch(self, session_id: str, tree: WorkingTree, answer: Json) -> Json:
         """The list of changed files, with all their changes as a stored file of the session."""

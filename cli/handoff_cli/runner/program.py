@@ -10,7 +10,7 @@ from handoff_cli.errors import CliError, NotAccepted
 from handoff_cli.runner.agent import Agent
 from handoff_cli.runner.agents.spec import Installed
 from handoff_cli.runner.channel import Channel
-from handoff_cli.runner.errands import DIFF, KINDS, Errands
+from handoff_cli.runner.errands import OF_SESSIONS, Errands
 from handoff_cli.runner.machine.identity import SAFE_ID
 from handoff_cli.runner.machine.journal import Entry
 from handoff_cli.runner.machine.locks import session_lock, session_locks
@@ -89,7 +89,9 @@ class Program:
         while not self._halt.stopping.is_set():
             labels = await asyncio.to_thread(lambda: self._errands.labels)
             name = self._runner.identity.name
-            answer = await self._runner.service.register(name=name, agents=agents, orders=KINDS, projects=labels)
+            answer = await self._runner.service.register(
+                name=name, agents=agents, orders=self._errands.kinds, projects=labels
+            )
             self._runner.report.log("register", status=answer.status, code=answer.noted)
             if answer.verdict is Verdict.GO_ON:
                 self._answers()
@@ -169,7 +171,7 @@ class Program:
         if session is None or not session.is_named(hint.get("agent"), hint.get("native_id"), self._runner.url):
             self._runner.report.once(session_id, "Ignored an order for a session that this machine did not hand over.")
             return
-        if hint.get("kind") == DIFF:
+        if hint.get("kind") in OF_SESSIONS:
             self._begin(order_id, self._errand(order_id))
             return
         installed, order, key = self._agents.get(session.agent), Order(self._runner, order_id), f"orders {session_id}"

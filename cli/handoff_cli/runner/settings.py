@@ -1,5 +1,6 @@
 """The user's settings of the runner: `runner.toml` beside the config file."""
 
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ class Settings:
     """How many of them may be open without a turn; 0 ends each one with its turn."""
     commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Commands that speak ACP, by the name of the agent, in place of the table's."""
+    voice: tuple[str, ...] = ()
+    """A command that gets the path of a recording as its last argument, and prints what was said."""
     unattended: frozenset[str] = frozenset()
     """The agents that may work although they are not made to ask before each step."""
 
@@ -53,7 +56,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
 
 
 def _checked(values: Mapping[str, Any]) -> Settings:
-    if unknown := sorted(set(values) - {"allow_always", "parallel", "warm", "warm_sessions", "agents"}):
+    if unknown := sorted(set(values) - {"allow_always", "parallel", "warm", "warm_sessions", "agents", "voice"}):
         raise ValueError(f"there is no setting “{unknown[0]}”")
     allow, agents = values.get("allow_always", False), values.get("agents", {})
     if not isinstance(allow, bool):
@@ -66,7 +69,10 @@ def _checked(values: Mapping[str, Any]) -> Settings:
         parallel=_number(values, "parallel", 4, 1, _MOST_PARALLEL),
         warm=_number(values, "warm", 10, 0, _LONGEST_WARM),
         warm_sessions=_number(values, "warm_sessions", 2, 0, _MOST_PARALLEL),
-        commands={name: _command(name, table["command"]) for name, table in tables.items() if "command" in table},
+        commands={
+            name: _command(f"agents.{name}", table["command"]) for name, table in tables.items() if "command" in table
+        },
+        voice=_command("voice", values["voice"], "transcribe", "--language", "en") if "voice" in values else (),
         unattended=frozenset(name for name in tables if _is_unattended(name, tables[name])),
     )
 
@@ -87,7 +93,8 @@ def _is_unattended(name: str, table: Mapping[str, Any]) -> bool:
     return value
 
 
-def _command(name: str, command: Any) -> tuple[str, ...]:
+def _command(name: str, command: Any, *example: str) -> tuple[str, ...]:
     if not isinstance(command, list) or not command or not all(isinstance(word, str) and word for word in command):
-        raise ValueError(f'agents.{name} is a list of words, such as ["my-agent", "--acp"]')
+        words = json.dumps(example or ("my-agent", "--acp"))
+        raise ValueError(f"{name} is a list of words, such as {words}")
     return tuple(command)

@@ -128,6 +128,7 @@ def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> No
     place, command = inbound.place, parse_command(inbound.text)
     if command and command[0] == "stop":
         _stop(services, inbound, user_id)
+    files = readable_files(services, inbound)
     is_queued = command is not None and command[0] == "queue" and bool(command[1])
     row = InboxRow(
         place,
@@ -139,10 +140,10 @@ def _take_in(services: Services, inbound: Inbound, user_id: str, now: int) -> No
         private=inbound.private,
         written_at=inbound.written_at,
         forwarded=inbound.forwarded,
-        attachments=unreadable_of(services, inbound),
+        attachments=unreadable_of(inbound, files),
         album=inbound.album,
         queued=is_queued,
-        files=readable_files(services, inbound),
+        files=files,
     )
     if not services.store.inbox.put(row):
         known = services.store.inbox.get(place, inbound.event_id)

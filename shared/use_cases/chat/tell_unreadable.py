@@ -1,6 +1,7 @@
 """Tell people at a place what of their messages cannot be read."""
 
 import contextlib
+from collections.abc import Sequence
 
 from shared.domain.attachments import VOICE, Attachment, cannot_read, counted
 from shared.domain.files import ChatFile
@@ -9,17 +10,20 @@ from shared.errors import Rejected
 from shared.ports.inbound import Inbound
 from shared.services import Services
 from shared.store.inbox import InboxRow
+from shared.use_cases.access import session_at
 from shared.use_cases.deliver import say
+from shared.use_cases.files.transcribe import can_hear
 
 
 def readable_files(services: Services, inbound: Inbound) -> tuple[ChatFile, ...]:
     """The files of a message that the agent can be given, a voice message as words."""
-    return tuple(file for file in inbound.files if file.kind != VOICE or services.transcriber)
+    if all(file.kind != VOICE for file in inbound.files) or can_hear(services, session_at(services, inbound.place)):
+        return inbound.files
+    return tuple(file for file in inbound.files if file.kind != VOICE)
 
 
-def unreadable_of(services: Services, inbound: Inbound) -> tuple[Attachment, ...]:
+def unreadable_of(inbound: Inbound, readable: Sequence[ChatFile]) -> tuple[Attachment, ...]:
     """What else a message carries."""
-    readable = readable_files(services, inbound)
     return (*inbound.attachments, *counted(file.kind for file in inbound.files if file not in readable))
 
 

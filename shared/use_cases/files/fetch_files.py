@@ -10,14 +10,15 @@ from typing import IO
 
 from shared.domain.attachments import VOICE
 from shared.domain.files import ANY_TYPE, MOST_FILES, PICTURES, ChatFile, Read, StoredFile, Unread, safe_name, safe_type
+from shared.domain.orders import Order
 from shared.domain.sessions import Session
-from shared.errors import FilesFull, FileTooLarge, PlatformError, Rejected, RequestRefused
+from shared.errors import Conflict, FilesFull, FileTooLarge, PlatformError, Rejected, RequestRefused
 from shared.ports.queue import Fetch, InboxEvent
 from shared.services import Services
 from shared.store.inbox import InboxRow
 from shared.use_cases.access import platform_of
 from shared.use_cases.files.keep_file import keep_file
-from shared.use_cases.files.transcribe import ENDINGS, recording_at, transcribe
+from shared.use_cases.files.transcribe import ENDINGS, hear, heard, recording_at
 from shared.use_cases.files.wait_for_files import shown_name
 
 log = logging.getLogger(__name__)
@@ -48,7 +49,18 @@ def fetch_files(services: Services, message: Fetch) -> None:
         return
     if not services.store.inbox.begin_read(row, now=now, until=now + LEASE, most=TRIES):
         return
-    read = [_read(services, session, row, file, now + DEADLINE) for file in row.files[:MOST_FILES]]
+    found = [
+        (file.kind == VOICE and heard(services, session, row, file))
+        or _read(services, session, row, file, now + DEADLINE)
+        for file in row.files[:MOST_FILES]
+    ]
+    read = [one for one in found if not isinstance(one, Order)]
+    if orders := [one for one in found if isinstance(one, Order)]:
+        services.store.inbox.end_read(row, None)
+        # The end of an order lets this run again, but not while it runs: what has ended by now was not seen.
+        if not all(_is_open(services, order) for order in orders):
+            services.runs.send(message)
+        return
     tries = row.tries + 1
     if None in read and tries < TRIES:
         services.store.inbox.end_read(row, None)
@@ -65,8 +77,13 @@ def fetch_files(services: Services, message: Fetch) -> None:
     )
 
 
-def _read(services: Services, session: Session, row: InboxRow, file: ChatFile, deadline: int) -> Read | None:
-    """The stored file, or its words, or why there is none; None if another try may succeed."""
+def _is_open(services: Services, order: Order) -> bool:
+    now = services.store.orders.get(order.user_id, order.runner_id, order.id)
+    return now is not None and now.is_open
+
+
+def _read(services: Services, session: Session, row: InboxRow, file: ChatFile, deadline: int) -> Read | Order | None:
+    """The stored file, or its words, or why there is none; an order for its words; None if another try may succeed."""
     limit = services.settings.file_bytes
     name = shown_name(file)
     if file.size is not None and file.size > limit:
@@ -79,7 +96,8 @@ def _read(services: Services, session: Session, row: InboxRow, file: ChatFile, d
             media_type = _media_type(file, head)
             if file.kind == VOICE:
                 whole.flush()
-                return transcribe(services, row, name, recording_at(Path(whole.name), file.name or "voice", media_type))
+                recording = recording_at(Path(whole.name), file.name or "voice", media_type)
+                return hear(services, session, row, file, recording)
             found = StoredFile(digest, _name(file, media_type), media_type, size)
             keep_file(services, session, found, _pieces(whole))
             return found
@@ -89,7 +107,7 @@ def _read(services: Services, session: Session, row: InboxRow, file: ChatFile, d
         return Unread(name, f"your files take as much room as they may ({full.extra['limit'] // 1_000_000} MB)")
     except Rejected as rejected:
         return Unread(name, str(rejected).rstrip(".") or "the platform refused it")
-    except (PlatformError, RequestRefused, _OutOfTime) as error:
+    except (PlatformError, RequestRefused, Conflict, _OutOfTime) as error:
         log.warning("%s: a file could not be read: %s", row.place.platform, type(error).__name__)
         return None
 

@@ -33,12 +33,17 @@ def announced(services: Services, session: Session, file: StoredFile) -> Upload 
     return services.files.upload(item.key, size=file.size, media_type=file.media_type, now=now)
 
 
-def keep_file(services: Services, session: Session, file: StoredFile, content: Iterable[bytes]) -> None:
-    """Store a file that the service has read. Safe to repeat. Raises FileTooLarge, FilesFull, FileMismatch."""
+def keep_file(
+    services: Services, session: Session, file: StoredFile, content: Iterable[bytes], *, until: int | None = None
+) -> None:
+    """Store a file that the service has read, as long as all files or `until` then. Safe to repeat.
+
+    Raises FileTooLarge, FilesFull, FileMismatch.
+    """
     item = _expected(services, session, file)
     if not item.is_stored:
         services.files.put(item.key, content, size=file.size, media_type=file.media_type)
-        services.store.files.stored(item, until=_end(services))
+        services.store.files.stored(item, until=until or _end(services))
 
 
 def copy_file(services: Services, item: FileItem, copy: Session) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from shared.domain.dials import DIALS, is_now, offered
 from shared.domain.files import StoredFile, size_text
-from shared.domain.orders import DIFF, MAX_ANSWER, SESSIONS, Choice, Native, Order, OrderState
+from shared.domain.orders import DIFF, MAX_ANSWER, SESSIONS, SILENT, Choice, Native, Order, OrderState
 from shared.domain.question_text import code_block
 from shared.errors import Conflict, InvalidRequest, OrderEnded, OrderTaken, OtherAnswer, Rejected, UnknownOrder
 from shared.services import Services
@@ -113,7 +113,8 @@ def _answer(services: Services, name: OrderName, answer: OrderAnswer) -> None:
         now=services.clock.now(),
         choices=answer.choices,
         listed=answer.listed if order.kind == SESSIONS else (),
-        said=answer.text if order.kind == SESSIONS else "",
+        said=answer.text if order.kind in SILENT else "",
+        is_refused=answer.is_refused,
         keeps=keeps,
         session=session,
     ):

@@ -245,9 +245,9 @@ def test_listed_sessions_are_kept_with_the_order(world: World, order: Order) -> 
         Native("n-1", "A title", "shop", "codex", 60, None, ""),
         Native("n-2", "", "shop", "codex", 0, True, "s-1"),
     ]
-    assert answer(world, order, listed=listed, said="only the newest 10")
+    assert answer(world, order, listed=listed, said="only the newest 10", is_refused=True)
     done = stored(world, order)
-    assert (list(done.listed), done.said) == (listed, "only the newest 10")
+    assert (list(done.listed), done.said, done.is_refused) == (listed, "only the newest 10", True)
 
 
 def test_the_newest_list_of_a_place_wins(world: World) -> None:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import IO, Any, Self
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -162,7 +162,7 @@ class RunnerService:
             return Answer(0)
         return answer if put.is_success else Answer(put.status_code, _problem(put))
 
-    async def file(self, session_id: str, file_id: str, target: BinaryIO, *, most: int) -> str | None:
+    async def file(self, session_id: str, file_id: str, target: IO[bytes], *, most: int) -> str | None:
         """Write the bytes of a file, at most so many; returns their digest, or None if they did not come."""
         path = f"/sessions/{quote(session_id, safe='')}/files/{quote(file_id, safe='')}"
         try:
@@ -206,7 +206,7 @@ class RunnerService:
         return _answer(answer, shape)
 
 
-async def _copied(answer: httpx.Response, target: BinaryIO, most: int) -> str | None:
+async def _copied(answer: httpx.Response, target: IO[bytes], most: int) -> str | None:
     digest, count = hashlib.sha256(), 0
     if answer.status_code != httpx.codes.OK:
         return None

@@ -3,18 +3,24 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 
 from shared.domain.limits import Limits
+from shared.domain.orders import TRANSCRIBE, Order
 from shared.domain.questions import CHOICE, Option
 from shared.domain.routes import Place
-from shared.errors import NotSent, NotTranscribed
+from shared.domain.runners import AWAY_AFTER
+from shared.errors import NotSent, NotTranscribed, OrderEnded
 from shared.ports.queue import Run
-from shared.ports.transcriber import Recording
+from shared.ports.transcriber import LONGEST_WORDS, Recording
 from shared.store.bundle import store_on
 from shared.use_cases.files.wait_for_files import VOICE_LONGEST
 from shared.use_cases.runners.report_turn import Asked
+from shared.use_cases.runners.take_order import OrderAnswer
+from shared.use_cases.sessions.resume_session import resume_session
 from tests.shared.use_cases.files.test_files_from_chats import asked, post
 from tests.support.machine import Machine
 from tests.support.memory_tables import MemoryTables
@@ -206,3 +212,155 @@ def test_without_a_transcriber_one_line_says_so(world: World, thread: Place) -> 
     world.turns()
     assert world.platform.said(thread)[-1] == "I cannot read voice messages yet. Write it as text."
     assert len(world.agent.given) == before
+
+
+# --- by the command of the user's own machine
+
+
+@pytest.fixture
+def machine(world: World) -> Machine:
+    """One that transcribes, in front of a service that does not."""
+    world.services = replace(world.services, transcriber=None)
+    return Machine(world, orders=(TRANSCRIBE,))
+
+
+@pytest.fixture
+def place(machine: Machine) -> Place:
+    return machine.moved()
+
+
+def listen(machine: Machine) -> Order:
+    """Take the order for the words of the one voice message that waits."""
+    machine.world.messages()
+    machine.world.agents()
+    (order,) = machine.waiting()
+    return machine.take(order)
+
+
+def heard(machine: Machine, said: str, *, refused: bool = False) -> list[str]:
+    """The words of the turn that follows once the machine has answered."""
+    world = machine.world
+    machine.answer_order(listen(machine), OrderAnswer("d-1", refused, said))
+    world.agents()
+    world.messages()
+    return [word.text for word in machine.start().words]
+
+
+def test_the_machine_that_answers_transcribes(machine: Machine, place: Place) -> None:
+    world = machine.world
+    speak(world, place)
+    post(world, place, "0002", "after")
+    order = listen(machine)
+    assert machine.poll() == []
+    digest, ending = order.argument[:64], order.argument[64:]
+    assert (order.kind, ending) == (TRANSCRIBE, ".ogg")
+    assert world.files.stored == {f"{order.user_id}/{order.session_id}/{digest}": OGG}
+    machine.answer_order(order, OrderAnswer("d-1", text="Run the\n tests."))
+    machine.answer_order(order, OrderAnswer("d-1", text="Run the\n tests."))  # the first answer was lost
+    world.agents()
+    world.messages()
+    words = [word.text for word in machine.start().words]
+    assert words == ["[spoken, as it was understood:]\nRun the tests.", "after"]
+    assert [text for text in world.platform.said(place) if "Run the" in text] == ["Heard: Run the tests."]
+    world.wait(240)
+    world.sweep()
+    assert world.files.stored == {}, "the recording is not kept"
+
+
+@pytest.mark.parametrize(
+    ("said", "refused", "note"),
+    [
+        ("the *transcriber* failed", True, r"the \*transcriber\* failed"),
+        ("", True, "the machine that transcribes did not do it"),
+        (" ", False, "no words were heard in it"),
+        ("w" * (LONGEST_WORDS + 1), False, "the transcriber's answer cannot be read"),
+    ],
+)
+def test_a_machine_that_has_no_words_leaves_a_note(
+    machine: Machine, place: Place, said: str, refused: bool, note: str
+) -> None:
+    speak(machine.world, place)
+    post(machine.world, place, "0002", "after")
+    told = f"[voice message was attached, which did not reach you: {note}]"
+    assert heard(machine, said, refused=refused) == [told, "after"]
+
+
+def test_a_command_that_a_machine_heard_is_words(machine: Machine, place: Place) -> None:
+    speak(machine.world, place)
+    assert heard(machine, "/approve one") == ["[spoken, as it was understood:]\n/approve one"]
+    assert machine.world.current().owner == place
+
+
+def test_words_wait_twenty_seconds_for_a_machine_that_hangs(machine: Machine, place: Place) -> None:
+    world = machine.world
+    speak(world, place)
+    post(world, place, "0002", "after")
+    began, order = world.clock.now(), listen(machine)
+    while not machine.poll() and world.clock.now() - began < 200_000:
+        world.wait(1)
+        world.messages()
+    assert 20_000 <= world.clock.now() - began <= 23_000
+    machine.answer_order(order, OrderAnswer("d-1", text="too late"))
+    world.agents()
+    world.messages()
+    words = [word.text for word in machine.start().words]
+    assert words == ["[voice message was attached, which did not reach you: it could not be read in time]", "after"]
+    assert not any("too late" in text for text in world.platform.said(place))
+
+
+def test_an_answer_while_the_message_is_still_read_is_not_lost(machine: Machine, place: Place) -> None:
+    world, create = machine.world, machine.world.services.store.orders.create
+
+    def answered_at_once(*arguments: Any) -> Order:
+        order = create(*arguments)
+        machine.answer_order(machine.take(order), OrderAnswer("d-1", text="At once."))
+        world.agents()
+        return order
+
+    with mock.patch.object(world.services.store.orders, "create", answered_at_once):
+        speak(world, place)
+        world.messages()
+        world.agents()
+    world.messages()
+    assert [word.text for word in machine.start().words] == ["[spoken, as it was understood:]\nAt once."]
+
+
+def test_a_machine_that_is_away_is_not_asked(machine: Machine, place: Place) -> None:
+    world = machine.world
+    world.wait(AWAY_AFTER / 1000)
+    speak(world, place)
+    world.messages()
+    world.agents()
+    world.messages()
+    assert machine.waiting() == []
+    assert machine.start().words[0].text.endswith("did not reach you: the machine that transcribes is away]")
+
+
+def test_the_service_transcribes_for_a_machine_that_does_not(world: World) -> None:
+    machine = Machine(world, orders=())
+    place = machine.moved()
+    speak(world, place)
+    world.messages()
+    world.agents()
+    world.messages()
+    assert machine.start().words[0].text.endswith("Run the tests, please.")
+
+
+def test_a_voice_of_a_session_that_has_moved_is_not_transcribed(machine: Machine, place: Place) -> None:
+    world = machine.world
+    speak(world, place)
+    world.messages()
+    world.agents()
+    (order,) = machine.waiting()
+    resume_session(world.services, order.user_id, order.session_id, epoch=order.epoch)
+    with pytest.raises(OrderEnded):
+        machine.take(order)
+    assert not any("before your machine answered" in text for text in world.platform.said(place))
+
+
+def test_a_machine_without_a_command_gets_one_line(world: World) -> None:
+    world.services = replace(world.services, transcriber=None)
+    place = Machine(world, orders=()).moved()
+    speak(world, place)
+    world.messages()
+    assert world.platform.said(place)[-1] == "I cannot read voice messages yet. Write it as text."
