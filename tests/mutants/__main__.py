@@ -1,12 +1,14 @@
 """`make mutants`: apply each fault to a copy of the tree, and run the tests until the first one fails."""
 
 import argparse
+import functools
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.mutants.faults import FAULTS, Fault, NotApplicable
@@ -14,6 +16,20 @@ from tests.mutants.faults import FAULTS, Fault, NotApplicable
 ROOT = Path(__file__).resolve().parents[2]
 TIERS = ("fast", "test", "deep")
 """Of `make test` the fast tests run first, which notice most faults in seconds."""
+NEAR = {
+    "cli/handoff_cli/runner": "tests/cli/runner",
+    "cli": "tests/cli",
+    "functions": "tests/functions",
+    "local/server": "tests/local/server",
+    "local": "tests/local",
+    "shared/agents": "tests/shared/agents tests/contracts/agent",
+    "shared/platforms": "tests/shared/platforms tests/contracts/platform",
+    "shared/ports": "tests/contracts/files",
+    "shared/sqlite": "tests/shared/sqlite tests/contracts/tables",
+    "shared/store": "tests/contracts/store tests/shared/use_cases",
+    "shared/use_cases": "tests/shared/use_cases tests/functions",
+}
+"""Where the tests of a folder are, the longest path first: those of `make test` there run before all others."""
 _NO_TEST = "exit"
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
 
@@ -30,12 +46,6 @@ def main() -> int:
         _say("\n".join(fault.name for fault in wanted))
         return 0
     tiers = options.tier or TIERS
-    with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
-        _copy(tree := Path(directory) / "tree")
-        for tier in tiers:
-            if failed := _first_failure(tree, tier):
-                _say(f"make {tier} fails without any fault: {failed}")
-                return 1
     results = {fault.name: _try(fault, tiers) for fault in wanted}
     _say("")
     for tier in TIERS:
@@ -56,17 +66,36 @@ def _try(fault: Fault, tiers: tuple[str, ...] | list[str]) -> str:
         except NotApplicable as error:
             _say(f"-      {error}. Mend tests/mutants/faults.py")
             return "-"
-        for tier in tiers:
-            if by := _first_failure(tree, tier):
+        for tier, paths in _runs(fault, tiers):
+            if failed := _failure_without_fault(tier, paths):
+                _say(f"-      make {tier} {paths} fails without any fault: {failed}")
+                return "-"
+            if by := _first_failure(tree, tier, paths):
                 _say(f"{tier:6} {fault.name} ({time.monotonic() - began:.0f} s): {by}")
                 return "-" if by.startswith(_NO_TEST) else tier
     _say(f"-      {fault.name} ({time.monotonic() - began:.0f} s): NOT CAUGHT")
     return "-"
 
 
-def _first_failure(tree: Path, tier: str) -> str:
-    """The first test of a tier that fails; empty if all pass."""
-    flags = "PYTESTFLAGS=-x -p no:cacheprovider --ignore=tests/mutants"
+def _runs(fault: Fault, tiers: tuple[str, ...] | list[str]) -> Iterator[tuple[str, str]]:
+    """The tests near the fault, then those of each tier."""
+    near = next((NEAR[str(parent)] for parent in Path(fault.path).parents if str(parent) in NEAR), "")
+    if near and "test" in tiers:
+        yield "test", near
+    for tier in tiers:
+        yield tier, ""
+
+
+@functools.cache
+def _failure_without_fault(tier: str, paths: str) -> str:
+    with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
+        _copy(tree := Path(directory) / "tree")
+        return _first_failure(tree, tier, paths)
+
+
+def _first_failure(tree: Path, tier: str, paths: str) -> str:
+    """The first test of a tier that fails, of those in `paths` or of all; empty if all pass."""
+    flags = f"PYTESTFLAGS=-x -p no:cacheprovider --ignore=tests/mutants {paths}"
     command = ["make", "--no-print-directory", "--old-file=.venv/.ready", tier, flags]
     done = subprocess.run(command, cwd=tree, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if not done.returncode:
