@@ -69,7 +69,12 @@ class Thread:
         """What can be pressed, or could be once."""
         return [button["label"] for message in self._found["messages"] for button in message.get("buttons") or []]
 
-    def press(self, label: str) -> None:
+    @property
+    def texts(self) -> list[str]:
+        """What the bot has written."""
+        return [message["text"] for message in self._found["messages"] if message["from"] == "bot"]
+
+    def press(self, label: str, *, times: int = 1) -> None:
         """Press the newest button with this label; waits until there is one."""
 
         def look() -> tuple[str, str] | None:
@@ -82,7 +87,8 @@ class Thread:
         message, button = eventually(look, within=60, show=lambda: self._found["messages"])
         where = {"platform": PLATFORM, "chat": self._found["chat"], "thread": self._found["id"], "user": "owner"}
         address = f"{self.user.service.simulator.url}/press"
-        httpx.post(address, json={**where, "message": message, "button": button}).raise_for_status()
+        for _ in range(times):
+            httpx.post(address, json={**where, "message": message, "button": button}).raise_for_status()
 
 
 @contextmanager

@@ -31,14 +31,14 @@ def _item(message: dict[str, Any]) -> Item:
 
 def whole(answer: Answer, model: str, number: int) -> dict[str, Any]:
     """The answer in one piece."""
-    return {**_head(model, number), "content": [_block(answer, number)], "stop_reason": _stop_reason(answer)}
+    return {**_head(answer, model, number), "content": [_block(answer, number)], "stop_reason": _stop_reason(answer)}
 
 
 def stream(answer: Answer, model: str, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """(event name, data) of a streamed answer."""
     block = _block(answer, number)
     events: list[dict[str, Any]] = [
-        {"type": "message_start", "message": _head(model, number)},
+        {"type": "message_start", "message": _head(answer, model, number)},
         {"type": "content_block_start", "index": 0, "content_block": _empty(block)},
         *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in _deltas(answer)),
         {"type": "content_block_stop", "index": 0},
@@ -53,8 +53,9 @@ def stream(answer: Answer, model: str, number: int) -> Iterator[tuple[str, dict[
         yield str(event["type"]), event
 
 
-def _head(model: str, number: int) -> dict[str, Any]:
-    usage = {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
+def _head(answer: Answer, model: str, number: int) -> dict[str, Any]:
+    cached = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+    usage = {"input_tokens": answer.tokens, **cached, "output_tokens": 1}
     about = {"id": f"msg_{number:06d}", "type": "message", "role": "assistant", "model": model}
     return {**about, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
 

@@ -42,19 +42,23 @@ def stream(answer: Answer, model: str, number: int) -> Iterator[tuple[str, dict[
         ("response.output_item.added", {"output_index": 0, "item": _begun(done)}),
         *_deltas(answer, str(done["id"])),
         ("response.output_item.done", {"output_index": 0, "item": done}),
-        ("response.completed", {"response": {**base, "status": "completed", "output": [done], "usage": _USAGE}}),
+        (
+            "response.completed",
+            {"response": {**base, "status": "completed", "output": [done], "usage": _usage(answer.tokens)}},
+        ),
     ]
     for position, (name, data) in enumerate(steps):
         yield name, {"type": name, "sequence_number": position, **data}
 
 
-_USAGE = {
-    "input_tokens": 10,
-    "input_tokens_details": {"cached_tokens": 0},
-    "output_tokens": 5,
-    "output_tokens_details": {"reasoning_tokens": 0},
-    "total_tokens": 15,
-}
+def _usage(tokens: int) -> dict[str, Any]:
+    return {
+        "input_tokens": tokens,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 5,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": tokens + 5,
+    }
 
 
 def _output(answer: Answer, number: int) -> dict[str, Any]:

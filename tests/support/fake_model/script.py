@@ -12,6 +12,8 @@ _RUN = re.compile(r"(?P<how>run!?): (?P<command>.+)")
 # The tools that run a command, by agent: Claude Code, Codex (two generations), opencode.
 _SHELLS = ("Bash", "exec_command", "shell_command", "shell", "bash")
 _SHOWN = 300
+TOKENS = 10
+"""Of a request, as the model counts them if its answer says nothing else."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Say:
     """Answer with this text."""
 
     text: str
+    tokens: int = TOKENS
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class Use:
     arguments: dict[str, Any]
     namespace: str = ""
     """Of a tool that Codex announces in the conversation, as it does for its newer models."""
+    tokens: int = TOKENS
 
     @property
     def arguments_json(self) -> str:
@@ -70,6 +74,7 @@ class Hold:
     """Say this, then nothing more until the client goes away or the model is told to go on."""
 
     text: str
+    tokens: int = TOKENS
 
 
 Answer = Say | Use | Hold
