@@ -1,20 +1,33 @@
 """Model, mode and effort of the real agents, chosen in a thread; what Claude Code says that it costs, and a budget."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from local.chats.simulator import Simulator
 from tests.support.api_user import ApiUser
 from tests.support.fake_model.script import TOKENS, decide
 from tests.support.fake_model.server import FakeModel
 from tests.support.real_agents import NAMES, Home, begin_in_terminal, resume_in_terminal
 from tests.support.real_runner import HANDOFF, PLATFORM, OpenAgent, Thread, runner
+from tests.support.server_process import ServerProcess
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.agents
 OTHER = {"claude-code": "haiku", "codex": "gpt-6-luna"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """The service as a program that can be killed; its chats are outside, so that they outlive it."""
+    with Simulator() as platforms:
+        program = ServerProcess(tmp_path_factory.mktemp("server") / "data", platforms, names=(PLATFORM,))
+        program.start()
+        yield program
+        program.kill()
 
 
 def _hand_over(laptop: Home, agent: str, native_id: str, title: str) -> None:
@@ -28,7 +41,9 @@ def _asked(model: FakeModel, words: str) -> Any:
 
 
 @pytest.mark.parametrize("agent", NAMES)
-def test_another_model_is_asked(agent: str, laptop: Home, user: ApiUser, model: FakeModel) -> None:
+def test_another_model_is_asked(
+    agent: str, laptop: Home, user: ApiUser, model: FakeModel, server: ServerProcess
+) -> None:
     begun = begin_in_terminal(laptop, agent, "hello")
     thread = Thread(user, f"{agent} chooses")
     wanted = OTHER[agent]
@@ -47,6 +62,11 @@ def test_another_model_is_asked(agent: str, laptop: Home, user: ApiUser, model: 
     with runner(laptop, user, again=True):
         thread.say("and now?")
         assert wanted in _asked(model, "and now?")
+        thread.shows("and now?")
+        server.kill()
+        server.start()
+        thread.say("and still?")
+        assert wanted in _asked(model, "and still?")
 
 
 def _dear(model: FakeModel, tokens: int) -> None:
