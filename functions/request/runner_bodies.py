@@ -55,7 +55,7 @@ class RegisteredRunner(RunnerView):
 
     user: str
     accepts: list[str] = Field(
-        default_factory=lambda: ["choices", "commands", "files", "orders", "projects", "sends", "usage"]
+        default_factory=lambda: ["choices", "commands", "files", "orders", "projects", "sends", "stopped", "usage"]
     )
     file_limit: int
     poll_after_ms: int
@@ -276,7 +276,7 @@ class EventsBody(FenceBody):
     """Report on a turn at work; also its heartbeat. `seq` grows with each report.
 
     `acknowledged` names what has reached the agent: words that it was prompted with or that were injected into its answer,
-    and decisions (`q<n>`).
+    and decisions (`q<n>`). `tokens` are those of a turn that the service has ended, once the agent has stopped.
     """
 
     seq: Count
@@ -284,6 +284,7 @@ class EventsBody(FenceBody):
     ask: Annotated[list[AskBody], Field(max_length=MOST_QUESTIONS, default_factory=list)]
     acknowledged: Annotated[list[EventId], Field(max_length=100, default_factory=list)]
     send: Annotated[list[SendBody], Field(max_length=MOST_SENT, default_factory=list)]
+    tokens: Count = 0
 
     def domain(self) -> Report:
         progress = self.progress
@@ -297,6 +298,7 @@ class EventsBody(FenceBody):
             given=progress.given if progress else 0,
             waiting=progress.waiting if progress else 0,
             sends=[send.domain() for send in self.send],
+            tokens=self.tokens,
         )
 
 

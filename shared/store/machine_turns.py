@@ -7,9 +7,11 @@ from shared.domain.offers import Offer
 from shared.domain.questions import Question
 from shared.domain.runners import Runner
 from shared.domain.sessions import Executor, Session
+from shared.domain.usage import Usage
 from shared.errors import Conflict
 from shared.ports.conditions import Condition, absent, differs, either, equals, present
 from shared.ports.tables import Check, ConditionFailed, Table, Tables, Update, transacted, updated
+from shared.store.budget_items import usage_value
 from shared.store.inbox import InboxRow
 from shared.store.keys import meta_key, offer_key
 from shared.store.offers import offer_of
@@ -17,7 +19,7 @@ from shared.store.questions import words_taken
 from shared.store.runners import unattended_as_read
 from shared.store.session_items import CLAIMED, OFFERED, readable_session, session_of, turn_value
 from shared.store.transitions import no_executor
-from shared.store.turns import is_at_fence, is_new, may_speak, turn_of
+from shared.store.turns import is_at_fence, is_new, may_speak, turn_of, usage_as_read
 from shared.store.values import map_at
 
 MAX_ROWS = 25
@@ -160,6 +162,31 @@ class MachineTurns:
         given = tuple(dict.fromkeys((*offer.acknowledged, *(row for row in rows if row in offer.rows))))
         if given != offer.acknowledged:
             self._offer(offer, {"acknowledged": list(given)}, absent("settled"))
+
+    def count_stopped(self, session: Session, offer: Offer, usage: Usage) -> None:
+        """Keep the session's sums with a turn that was stopped: once, and never for one that has a result. Safe to repeat.
+
+        Raises Conflict if other tokens were counted since the session was read.
+        """
+        once = Update(
+            Table.SESSIONS,
+            offer_key(offer.session_id, offer.id),
+            when=[present("pk"), absent("result"), absent("counted")],
+            set={"counted": True},
+        )
+        over = either(absent("turn.id"), differs("turn.id", offer.id))
+        counted = Update(
+            Table.SESSIONS,
+            meta_key(session.id),
+            when=[present("pk"), over, usage_as_read(session)],
+            set={"usage": usage_value(usage)},
+            add={"version": 1},
+        )
+        try:
+            self._tables.transact([once, counted])
+        except ConditionFailed as failed:
+            if failed.items[0] is None:
+                raise Conflict(f"session {session.id} changed since it was read") from None
 
     def choose(self, session: Session, executor: Executor, *, now: int) -> Session:
         """Set who answers from now on. A turn of the other one that no process works on is over; its rows stay new.

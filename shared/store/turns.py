@@ -15,7 +15,18 @@ from shared.domain.progress import Progress
 from shared.domain.sessions import Executor, Interruption, ResumePending, Session, Turn
 from shared.domain.usage import Usage
 from shared.errors import Conflict
-from shared.ports.conditions import Condition, absent, at_most, both, differs, either, equals, present, unless_more_than
+from shared.ports.conditions import (
+    Condition,
+    absent,
+    at_most,
+    both,
+    differs,
+    either,
+    equals,
+    more_than,
+    present,
+    unless_more_than,
+)
 from shared.ports.tables import SESSIONS_DUE, Check, ConditionFailed, Delete, Table, Tables, Update, Write, updated
 from shared.store.budget_items import usage_value
 from shared.store.due import due_items
@@ -34,7 +45,7 @@ from shared.store.outbox import OutPart, new_part
 from shared.store.session_items import CLAIMED, pending_value, readable_session, session_of, turn_value
 from shared.store.transcripts import chunk_puts
 from shared.store.transitions import allowed, confirm_write, no_executor, unconfirmed
-from shared.store.values import map_at
+from shared.store.values import MAX_NUMBER, map_at
 from shared.store.versions import is_newer
 
 log = logging.getLogger(__name__)
@@ -207,8 +218,8 @@ class Turns:
     def commit(self, commit: TurnCommit, *, now: int) -> Session:
         """Write messages, done rows, outbox and (for a kickoff) `confirmed` in one transaction; the turn is over.
 
-        Raises Conflict if the turn is over or has another fence, a row is done, the transcript changed, or a question that
-        does not block was answered since the session was read.
+        Raises Conflict if the turn is over or has another fence, a row is done, the transcript changed, a question that
+        does not block was answered, or, for a commit with usage, a stopped turn was counted since the session was read.
         """
         session = commit.session
         count = session.message_count + len(commit.messages)
@@ -222,6 +233,7 @@ class Turns:
                 equals("message_count", session.message_count),
                 unless_more_than("answered", session.answered),
                 *([equals("runs_on.native_id", "")] if commit.native_id else []),
+                *([usage_as_read(session)] if commit.usage else []),
             ],
             set={
                 "message_count": count,
@@ -346,6 +358,11 @@ def may_speak(session: Session, *rows: InboxRow) -> list[Condition]:
     """Rows of other users than the session's are accepted only while it is shared."""
     is_guests = any(row.user_id != session.user_id for row in rows)
     return [equals("shared", value=True)] if is_guests else []
+
+
+def usage_as_read(session: Session) -> Condition:
+    """No tokens were counted since: they only grow. A number that cannot be read was read as none."""
+    return either(unless_more_than("usage.tokens", session.usage.tokens), more_than("usage.tokens", MAX_NUMBER))
 
 
 def _nudged_as_read(offer: Offer) -> list[Condition]:

@@ -369,6 +369,18 @@ FAULTS = [
         'equals("budget.asked", asked)]',
     ),
     Fault(
+        "a stopped turn is counted with each report",
+        "shared/store/machine_turns.py",
+        'absent("result"), absent("counted")],',
+        'absent("result")],',
+    ),
+    Fault(
+        "a commit forgets a stopped turn that was counted meanwhile",
+        "shared/store/turns.py",
+        "[usage_as_read(session)] if commit.usage else []",
+        "[]",
+    ),
+    Fault(
         "a choice is kept though a later one came between",
         "shared/store/orders.py",
         'as_read = [*_unmoved(order), equals("version", session.version)]',

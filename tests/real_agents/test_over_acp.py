@@ -7,6 +7,7 @@ import pytest
 from handoff_cli.readers.read import read_session
 from handoff_cli.readers.source import Source
 from tests.support.acp_client import AcpClient, Json
+from tests.support.fake_model.script import TOKENS, Hold, decide
 from tests.support.fake_model.server import FakeModel
 from tests.support.real_agents import AUTOMATIC, NAMES, Home, begin_in_terminal, resume_in_terminal
 from tests.support.waiting import eventually
@@ -69,13 +70,17 @@ def test_a_refused_command_is_not_run(agent: str, home: Home) -> None:
 
 
 def test_cancelling_ends_the_turn_and_keeps_the_session(agent: str, home: Home, model: FakeModel) -> None:
+    """Its answer has the tokens of what the model had answered until then."""
     begun = begin_in_terminal(home, agent, "my number is 4711")
-    with home.acp(agent) as client:
+    model.decide = lambda call: Hold("One moment.") if call.items[-1].role == "tool" else decide(call)
+    with home.acp(agent, permit="allow_once") as client:
         _resume(client, home, agent, begun.native_id)
-        turn = client.send("session/prompt", sessionId=begun.native_id, prompt=[{"type": "text", "text": "hold"}])
+        turn = client.send("session/prompt", sessionId=begun.native_id, prompt=[{"type": "text", "text": "run: pwd"}])
         eventually(lambda: "One moment" in client.reply, show=lambda: client.updates)
         client.notify("session/cancel", sessionId=begun.native_id)
-        assert turn.result(20)["stopReason"] == "cancelled"
+        answer = turn.result(20)
+        assert answer["stopReason"] == "cancelled"
+        assert answer["usage"]["totalTokens"] >= TOKENS
         assert _prompt(client, begun.native_id, "go on") == "end_turn"
     assert "my number is 4711" in model.asked("go on").heard
 

@@ -152,6 +152,14 @@ class Exchange:
         self._changed.set()
         return self._asked, asked
 
+    async def tell_used(self) -> None:
+        """Say what an ended turn has used, if the agent has told it. One try: nobody waits for it."""
+        tokens = int((self._record.usage or {}).get("tokens", 0))
+        if tokens and "stopped" in self._runner.service.accepts:
+            self._seq += 1
+            body = {"session_id": self._entry.session_id, "fence": self._entry.fence, "seq": self._seq}
+            await self._runner.service.events(self._entry.turn_id, {**body, "tokens": tokens})
+
     async def run(self) -> None:
         """Exchange until cancelled. Raises TurnOver."""
         failures = 0

@@ -136,7 +136,7 @@ class Turn:
         await agent.end()
         if end is None:
             return Over()
-        work.tell_stopped(end)
+        await work.tell_stopped(end)
         return self._ended(state.entry, end)
 
     async def _deliver(self, state: Delivering) -> State:

@@ -121,10 +121,12 @@ class Work:
         counts = f"{_count(record.steps, 'step')}, {_count(record.files, 'file')}, {self._exchange.seconds} s"
         self._runner.report.say(f"{self._name}: answered ({counts})")
 
-    def tell_stopped(self, answer: Answer) -> None:
-        """Say on the machine that the service has ended it."""
+    async def tell_stopped(self, answer: Answer) -> None:
+        """Say on the machine that the service has ended it, and to the service what it has used."""
         amid = f"; {MAY_HAVE_FINISHED[0].lower()}{MAY_HAVE_FINISHED[1:-1]}" if self._record.is_amid_step else ""
         self._runner.report.say(f"{self._name}: stopped ({answer.code or answer.status}){amid}")
+        if answer.code == "ended":
+            await self._exchange.tell_used()
 
     def hear(self, update: object) -> None:
         """What the agent says and does is the record of the turn."""

@@ -7,14 +7,15 @@ from shared.domain.offers import Offer
 from shared.domain.progress import SHOW_EVERY, Progress, Summary
 from shared.domain.questions import DECIDED, OPEN_FOR, Option, Question, QuestionState
 from shared.domain.sessions import Session
-from shared.errors import TurnSuperseded
+from shared.domain.usage import TurnUsage, day_of
+from shared.errors import TurnEnded, TurnSuperseded
 from shared.services import Services
 from shared.use_cases.offers import send_show
 from shared.use_cases.questions.show import TOO_LONG, postable_file, question_parts
 from shared.use_cases.retry import on_conflict
 from shared.use_cases.row_messages import text_for_agent
 from shared.use_cases.runners.claim_machine_turn import Word, word_of
-from shared.use_cases.runners.live_turn import TurnName, live_turn
+from shared.use_cases.runners.live_turn import TurnName, live_turn, offered_turn
 from shared.use_cases.runners.send_file import Send, Sent, send_file
 
 AGAIN_EVERY = 30_000
@@ -46,7 +47,8 @@ class Report:
     """A runner's report. `seq` grows with each report.
 
     `acknowledged` are ids of what has reached the agent: words that an earlier answer held, decisions, and answers of the
-    claim. `given` and `waiting` count the words that came while it works.
+    claim. `given` and `waiting` count the words that came while it works. `tokens` are those of a turn that was stopped,
+    once its agent has told them.
     """
 
     seq: int
@@ -58,6 +60,7 @@ class Report:
     given: int = 0
     waiting: int = 0
     sends: Sequence[Send] = ()
+    tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,19 @@ class ReportAnswer:
 
 
 def report_turn(services: Services, name: TurnName, report: Report) -> ReportAnswer:
-    """Renew the lease, store the report and new questions. Safe to repeat. Raises TurnEnded or TurnSuperseded."""
+    """Renew the lease, store the report and new questions. Safe to repeat. Raises TurnEnded or TurnSuperseded.
+
+    The tokens of a turn that was stopped are counted once, though it has ended.
+    """
     return on_conflict(lambda: _report(services, name, report))
 
 
 def _report(services: Services, name: TurnName, report: Report) -> ReportAnswer:
-    session, offer = live_turn(services, name)
+    try:
+        session, offer = live_turn(services, name)
+    except TurnEnded:
+        _count_stopped(services, name, report)
+        raise
     _renew(services, session, offer)
     for asked in report.asked:
         session = _ask(services, session, offer, asked)
@@ -99,6 +109,14 @@ def _report(services: Services, name: TurnName, report: Report) -> ReportAnswer:
     steered = _steered(services, session, offer, report, answering={one.row for one in known})
     decided = [question for question in questions if question.state in DECIDED]
     return ReportAnswer(decided, steered, _texts(services, session, offer, decided), sent)
+
+
+def _count_stopped(services: Services, name: TurnName, report: Report) -> None:
+    """The cost needs no count: it is the agent's sum, and comes with its next result."""
+    session, offer = offered_turn(services, name)
+    if report.tokens:
+        usage = session.usage.after(TurnUsage(report.tokens), day_of(services.clock.now()))
+        services.store.machine_turns.count_stopped(session, offer, usage)
 
 
 def _renew(services: Services, session: Session, offer: Offer) -> None:

@@ -166,6 +166,18 @@ def test_what_a_turn_has_spent_is_counted_and_a_budget_stops(machine: Machine) -
     ]
 
 
+def test_a_stopped_turn_is_counted(machine: Machine) -> None:
+    machine.agent = machine.agents.agent(FAKE_ACP_COST="0.02")
+    turn = machine.say("do: slow")
+    machine.start()
+    machine.wait(lambda: turn.progress and turn.progress[-1].get("tool"))
+    turn.thread.say("/stop")
+    machine.wait(lambda: turn.sent("events")[-1].get("tokens") == 100)
+    assert [body for body in turn.sent("events")[:-1] if "tokens" in body] == []
+    turn.thread.say("/usage")
+    told(machine, turn.thread, "This session: 100 tokens")
+
+
 @pytest.mark.parametrize(
     ("spec", "modes"), [(CLAUDE_CODE, ("default", "plan")), (CODEX, ("default", "plan"))], ids=lambda one: str(one)[:20]
 )

@@ -121,6 +121,64 @@ def test_a_commit_without_usage_and_one_that_lost_its_fence_add_nothing(world: W
     assert world.current().usage == SPENT
 
 
+# --- a turn that was stopped
+
+
+@pytest.fixture
+def stopped(world: World, session: Session) -> Session:
+    """Its machine's turn is over without a result."""
+    assert world.store.turns.end(world.machine_turn(session), now=NOW)
+    return world.current()
+
+
+def more(session: Session, tokens: int = 100) -> Usage:
+    return session.usage.after(TurnUsage(tokens), "2026-11-18")
+
+
+def test_a_stopped_turn_is_counted_once(world: World, stopped: Session) -> None:
+    outcomes = race(
+        *[insist(lambda: world.store.machine_turns.count_stopped(stopped, world.offer_of(), more(stopped)))] * 4
+    )
+    assert [one for one in outcomes if isinstance(one, Exception)] == []
+    current = world.current()
+    assert current.usage == more(stopped)
+    world.store.machine_turns.count_stopped(current, world.offer_of(), more(current))
+    assert world.current() == current
+
+
+def test_a_turn_that_has_a_result_is_not_counted_as_stopped(world: World, session: Session) -> None:
+    commit = world.turn_commit(world.machine_turn(session), result=Result(1, "d"), usage=more(session))
+    current = world.store.turns.commit(commit, now=NOW)
+    world.store.machine_turns.count_stopped(current, world.offer_of(), more(current))
+    assert world.current().usage == more(session)
+
+
+def test_a_turn_at_work_is_not_counted_as_stopped(world: World, session: Session) -> None:
+    held = world.machine_turn(session)
+    with pytest.raises(Conflict):
+        world.store.machine_turns.count_stopped(held, world.offer_of(), more(held))
+    assert world.current().usage == SPENT
+
+
+@pytest.mark.parametrize("is_counted_first", [True, False])
+def test_a_stopped_turn_and_the_next_lose_nothing(world: World, stopped: Session, *, is_counted_first: bool) -> None:
+    offer, next_ = world.offer_of("t-1"), world.machine_turn(stopped, "t-2")
+    count = world.store.machine_turns.count_stopped
+    commit = world.turn_commit(next_, result=Result(1, "d"), usage=more(next_, 7))
+    if is_counted_first:
+        count(stopped, offer, more(stopped))
+        with pytest.raises(Conflict):
+            world.store.turns.commit(commit, now=NOW)
+        current = world.current()
+        world.store.turns.commit(replace(commit, session=current, usage=more(current, 7)), now=NOW)
+    else:
+        world.store.turns.commit(commit, now=NOW)
+        with pytest.raises(Conflict):
+            count(stopped, offer, more(stopped))
+        count(world.current(), offer, more(world.current()))
+    assert world.current().usage.tokens == SPENT.tokens + 107
+
+
 @pytest.mark.parametrize("value", [1, {"id": "b"}, {"id": "b", "unit": "euros", "limit": 1, "until": 1}, {"id": 3}])
 def test_a_budget_that_cannot_be_read_is_none(world: World, session: Session, backend: Backend, value: object) -> None:
     key = {"pk": f"SESSION#{session.id}", "sk": "META"}

@@ -167,23 +167,32 @@ class Connection:
         await self._call(self._acp.cancel(session_id=self._native_id))
 
     async def close(self, *, patience: float, in_a_hurry: bool) -> None:
-        """End the process group; one that answers a prompt is asked to stop first, and has `patience` seconds for it."""
-        self._client.audience = None
+        """End the process group; one that answers a prompt is asked to stop first, and has `patience` seconds for it.
+
+        Its audience hears of that only what it has used.
+        """
+        audience, self._client.audience = self._client.audience, None
         try:
             if self._prompt and not self._prompt.done():
                 in_a_hurry = True
-                await self._give_up(self._prompt, patience)
+                answer = await self._give_up(self._prompt, patience)
+                if audience and answer and answer.usage:
+                    audience.hear(answer.usage)
             await self._client.modes.close()
             await self._acp.close()
         finally:
             await self._process.stop(**(_HURRY if in_a_hurry else {}))
 
-    async def _give_up(self, prompt: "asyncio.Task[schema.PromptResponse]", patience: float) -> None:
+    async def _give_up(
+        self, prompt: "asyncio.Task[schema.PromptResponse]", patience: float
+    ) -> schema.PromptResponse | None:
+        """The answer to the prompt that is cancelled, if there is one in time."""
         asked = asyncio.create_task(self.cancel())
         await asyncio.wait({prompt}, timeout=patience)
         for task in (asked, prompt):
             task.cancel()
-        await asyncio.gather(asked, prompt, return_exceptions=True)
+        _, answer = await asyncio.gather(asked, prompt, return_exceptions=True)
+        return None if isinstance(answer, BaseException) else answer
 
     async def _initialize(self, *, choices: bool) -> schema.AgentCapabilities:
         forms = schema.ElicitationCapabilities(form=schema.ElicitationFormCapabilities()) if choices else None

@@ -6,6 +6,7 @@ import pytest
 
 from shared.domain.routes import Place
 from shared.domain.usage import TurnUsage
+from shared.errors import TurnEnded
 from shared.store.inbox import InboxRow
 from shared.use_cases.chat.commands import run_command
 from shared.use_cases.chat.share_command import NOT_FOR_GUESTS
@@ -91,6 +92,34 @@ def test_a_result_that_is_repeated_is_counted_once(world: World, machine: Machin
         machine.result(usage=TurnUsage(100, 6 * CENT))
     world.messages()
     assert (world.current().usage.tokens, world.current().usage.cost) == (1_100, 6 * CENT)
+
+
+def test_a_turn_that_is_stopped_is_counted_once(world: World, machine: Machine, place: Place) -> None:
+    post(world, place, "0002", "And?")
+    machine.start("c-2")
+    machine.report(said="I look.")
+    post(world, place, "0003", "/stop")
+    with pytest.raises(TurnEnded):
+        machine.report()
+    assert world.current().usage.tokens == 1_000
+    for _ in range(2):
+        with pytest.raises(TurnEnded):
+            machine.report(tokens=500)
+    with pytest.raises(TurnEnded):
+        machine.result(usage=TurnUsage(500, 6 * CENT))
+    assert (world.current().usage.tokens, world.current().usage.day_tokens) == (1_500, 1_500)
+    spend(world, machine, place, "0004", 9 * CENT)
+    assert (world.current().usage.tokens, world.current().usage.cost) == (1_600, 9 * CENT)
+
+
+def test_a_turn_at_work_says_its_tokens_with_its_result(world: World, machine: Machine, place: Place) -> None:
+    post(world, place, "0002", "And?")
+    machine.start("c-2")
+    machine.report(tokens=500)
+    machine.result(usage=TurnUsage(500, 6 * CENT))
+    with pytest.raises(TurnEnded):
+        machine.report(tokens=500)
+    assert world.current().usage.tokens == 1_500
 
 
 # --- budget
