@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -89,6 +90,32 @@ def test_killed_while_the_agent_works(machine: Machine, program: RunnerProcess) 
     first, second = (body["fence"] for body in turn.sent("begin"))
     assert second > first
     assert len(turn.results) == 1
+
+
+@pytest.mark.parametrize("is_told", [False, True], ids=["before it takes it", "before it hears that it is answered"])
+def test_killed_amid_an_order(machine: Machine, program: RunnerProcess, *, is_told: bool) -> None:
+    """Steps between these wait for the end of a lease: tests/runner_walk has them, in virtual time."""
+    thread, killed = machine.hand_over(), Event()
+
+    def kill(_: Any) -> None:
+        program.kill()
+        killed.set()
+
+    if is_told:
+        machine.proxy.fail("POST .*/answer", change=kill)
+    else:
+        machine.proxy.fail("POST .*/take", response=HANG)
+    program.start()
+    eventually(lambda: machine.proxy.calls("GET", ".*/turns"), within=60, show=program.text)
+    thread.say("/model haiku")
+    assert (killed if is_told else machine.proxy.hanging).wait(60), program.text()
+    program.kill()
+    machine.start()
+    machine.wait(lambda: thread.bot_texts("Model: haiku"))
+    thread.say("/effort high")
+    machine.wait(lambda: thread.bot_texts("Effort: high"))
+    assert len(thread.bot_texts("Model: ")) == 1
+    assert machine.agents.noted("set").count("model=haiku") == 1
 
 
 def test_an_agent_that_survives_the_runner_is_ended_by_the_next_one(machine: Machine, program: RunnerProcess) -> None:
