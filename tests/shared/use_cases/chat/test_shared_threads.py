@@ -1,9 +1,12 @@
 """Shared threads: guests talk under their name, and nothing that they type or press changes anything."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from shared.domain.commands import COMMANDS
 from shared.domain.limits import Limits
 from shared.domain.routes import Place
 from shared.domain.sessions import Session
@@ -11,24 +14,31 @@ from shared.domain.speakers import GUEST_NOTE
 from shared.ports.inbound import WebhookRequest
 from shared.store.bundle import store_on
 from shared.use_cases.chat.receive_message import receive_message
+from shared.use_cases.chat.share_command import GUESTS_MAY
 from tests.support.machine import Machine, press
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import World
 
 GUEST = "bob-there"
+OWNERS = sorted(set(COMMANDS) - GUESTS_MAY - {"queue"})
+"""Commands of the owner only. What a guest says with `/queue` waits as other words do."""
 OWNERS_COMMANDS = (
-    "/stop",
-    "/new",
-    "/resume",
+    *(f"/{name}" for name in OWNERS),
     "/resume s-1",
     "/handoff chat",
-    "/share",
     "/share off",
-    "/cloud",
-    "/machine",
     "/approve 1",
     "/deny 1",
+    "/answer 1 2",
+    "/skip 1",
+    "/model haiku",
+    "/mode plan",
+    "/effort high",
+    "/budget 5",
+    "/bring 1",
+    "/title another",
 )
+CHAT = Path(__file__).parents[4] / "docs" / "chat.md"
 
 
 def post(world: World, place: Place, event_id: str, text: str, *, sender: str = "ada-there") -> None:
@@ -163,6 +173,11 @@ def untouched(world: World, before: Session) -> Session:
     """The session as it was, but for what talk changes."""
     now = world.current()
     return replace(now, version=before.version, updated_at=before.updated_at, message_count=before.message_count)
+
+
+def test_the_owners_commands_are_those_that_the_docs_name() -> None:
+    named = CHAT.read_text().split("Guests decide nothing.")[1].split("change nothing")[0]
+    assert sorted(re.findall(r"`/([a-z]+)`", named)) == OWNERS
 
 
 @pytest.mark.parametrize("command", OWNERS_COMMANDS)
