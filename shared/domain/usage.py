@@ -41,7 +41,7 @@ class Usage:
     day_cost: int = 0
 
     def after(self, turn: TurnUsage, day: str) -> "Usage":
-        """The sums with one more turn. A sum of the agent that is smaller than its last one has begun again."""
+        """The sums with one more turn."""
         before = self if day == self.day else replace(self, day=day, day_tokens=0, day_cost=0)
         added = before.added_cost(turn)
         # What was spent before the first report may be of any day.
@@ -58,10 +58,12 @@ class Usage:
         )
 
     def added_cost(self, turn: TurnUsage) -> int:
-        """What a turn adds to the cost."""
-        if turn.cost is None:
-            return 0
-        return turn.cost - self.cost_told if turn.cost >= self.cost_told else turn.cost
+        """What a turn adds to the cost.
+
+        The sum of an agent that was killed is an earlier one plus this turn. What of it is new is not known, and most of it
+        was counted before: nothing is added, and it is counted on from there.
+        """
+        return 0 if turn.cost is None else max(0, turn.cost - self.cost_told)
 
     @property
     def line(self) -> str:

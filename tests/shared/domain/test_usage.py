@@ -46,10 +46,11 @@ def test_turns_in_the_terminal_are_in_the_agents_sum_once() -> None:
     assert usage.cost == 45_000
 
 
-def test_a_sum_that_begins_again_is_added() -> None:
-    usage = Usage().after(TurnUsage(1, 30_000), DAY).after(TurnUsage(1, 5_000), DAY)
-    assert (usage.cost, usage.cost_told) == (35_000, 5_000)
-    assert usage.after(TurnUsage(1, 7_000), DAY).cost == 37_000
+def test_a_sum_that_falls_back_is_not_counted_twice() -> None:
+    """The agent was killed: its sum is what it had written before, 20,000, and one more turn."""
+    usage = Usage().after(TurnUsage(1, 30_000), DAY).after(TurnUsage(1, 25_000), DAY)
+    assert (usage.cost, usage.cost_told) == (30_000, 25_000)
+    assert usage.after(TurnUsage(1, 27_000), DAY).cost == 32_000
 
 
 def test_an_agent_without_cost_changes_no_cost() -> None:
