@@ -54,3 +54,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             (_, act), self.at_step = self.at_step, None
             act()
         super()._run_once()  # type: ignore[misc]  # the one place where all steps of a loop pass
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - the interface
+        """Nothing was left to a thread, and the real one that waits for that may come too late for this loop."""
