@@ -49,6 +49,8 @@ LENGTH = 18.0
 """Seconds in which things happen."""
 REST = 1800.0
 """Seconds in which everything must be answered once nothing more happens."""
+AMID_ORDERS, ORDER_STEPS = 0.4, 60
+"""The share of kills that wait for an order, and the steps of the loop in which most orders are done."""
 ORDER_ENDS = ("Model: ", "Claude Code ended", NO_CHOICE.format("model"), AWAY.format("laptop"), *VOID_TEXTS.values())
 """What a person may be told of an order."""
 _LIFE: ContextVar["Life | None"] = ContextVar("life", default=None)
@@ -167,6 +169,7 @@ class Walk:
         """Raises AssertionError with the trace."""
         loop = asyncio.get_running_loop()
         loop.set_task_factory(_noted)
+        self.ordered = asyncio.Event()
         self.life = Life(self)
         helpers = [asyncio.create_task(self._tick()), asyncio.create_task(self._kills())]
         while loop.time() < LENGTH:
@@ -231,6 +234,7 @@ class Walk:
         """An order to the machine: it is done or void, and the person is told which, once."""
         self.asked[session_id] = self.asked.get(session_id, 0) + 1
         self._post(self.world.current(session_id).owner, f"/model {self.random.choice(MODELS)}")
+        self.ordered.set()
 
     def _foreign(self, session_id: str) -> None:
         """Somebody speaks in the terminal, beside a process that is idle: the runner knows that a turn is over, too."""
@@ -252,11 +256,16 @@ class Walk:
         self.offset += 3600
 
     async def _kills(self) -> None:
-        """Kill the runner between any two steps of the loop, a few times."""
+        """Kill the runner between any two steps of the loop, a few times; some of them soon after an order."""
         loop = cast("VirtualLoop", asyncio.get_running_loop())
         for _ in range(self.random.choice((0, 1, 1, 2, 3))):
+            within = 700
+            if self.random.random() < AMID_ORDERS:
+                self.ordered.clear()
+                await self.ordered.wait()
+                within = ORDER_STEPS
             reached = asyncio.Event()
-            loop.at_step = (loop.steps + self.random.randrange(1, 700), reached.set)
+            loop.at_step = (loop.steps + self.random.randrange(1, within), reached.set)
             await reached.wait()
             assert self.life is not None
             self.note("the runner is killed")
