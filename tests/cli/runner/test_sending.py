@@ -10,7 +10,7 @@ import pytest
 from handoff_cli.runner.agents import CLAUDE_CODE, CODEX
 from handoff_cli.runner.machine.send_file import NotSent, send_file
 from handoff_cli.runner.outgoing.live import NOBODY
-from handoff_cli.runner.outgoing.names import IN_WORDS, NAME
+from handoff_cli.runner.outgoing.names import IN_WORDS, NAME, OPENCODE_NAME
 from handoff_cli.runner.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.runner.conftest import QUICK, Machine
@@ -178,7 +178,11 @@ def test_a_long_plan_comes_as_a_file_and_can_be_approved(machine: Machine) -> No
 
 @pytest.mark.parametrize(
     ("title", "kinds"),
-    [(NAME, ["allow_once", "reject_once"]), ("other", ["allow_once", "allow_always", "reject_once"])],
+    [
+        (NAME, ["allow_once", "reject_once"]),
+        (OPENCODE_NAME, ["allow_once", "reject_once"]),
+        ("other", ["allow_once", "allow_always", "reject_once"]),
+    ],
 )
 def test_the_tool_is_never_offered_for_good(machine: Machine, title: str, kinds: list[str]) -> None:
     """An agent that asks for it all the same, where the user lets kinds of steps be allowed for good."""
