@@ -11,6 +11,7 @@ from handoff_cli.runner.agents import CLAUDE_CODE, CODEX
 from handoff_cli.runner.machine.send_file import NotSent, send_file
 from handoff_cli.runner.outgoing.live import NOBODY
 from handoff_cli.runner.outgoing.names import IN_WORDS, NAME, OPENCODE_NAME
+from handoff_cli.runner.questions.shown import TOO_LONG
 from handoff_cli.runner.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.runner.conftest import QUICK, Machine
@@ -174,6 +175,18 @@ def test_a_long_plan_comes_as_a_file_and_can_be_approved(machine: Machine) -> No
     turn.press("allow_once")
     assert machine.answer(turn) == "I begin."
     assert [file["name"] for file in files(turn)] == ["plan.md"]
+
+
+def test_a_plan_that_is_too_long_for_a_file_can_only_be_refused(machine: Machine) -> None:
+    machine.start()
+    turn = machine.say("do:plan 6000")
+    machine.wait(lambda: turn.questions)
+    [question] = turn.questions.values()
+    assert [option["kind"] for option in question["options"]] == ["reject_once"]
+    assert question["reason"] == TOO_LONG
+    turn.press("reject_once")
+    machine.answer(turn)
+    assert files(turn) == []
 
 
 @pytest.mark.parametrize(
