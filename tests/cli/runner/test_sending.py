@@ -93,6 +93,15 @@ def test_a_file_that_the_service_does_not_store_is_refused_with_its_reason(machi
     assert files(turn) == []
 
 
+def test_what_was_changed_since_it_was_checked_is_not_sent(machine: Machine, plot: Path) -> None:
+    """In place, between the check and the upload: the service compares the digest."""
+    machine.proxy.fail("POST .*/files", change=lambda _: plot.write_bytes(b"A=secret".ljust(len(PNG))))
+    machine.start()
+    turn = machine.say("do:send plot.png")
+    assert machine.answer(turn).startswith("Error: plot.png was not sent: ")
+    assert files(turn) == []
+
+
 def test_in_the_home_directory_it_asks(machine: Machine, plot: Path) -> None:
     machine.environ["HOME"] = str(machine.agents.directory)
     machine.start()
