@@ -187,6 +187,25 @@ def test_spoken_words_answer_no_question(world: World) -> None:
     assert answer.decided == []
 
 
+@pytest.mark.parametrize("spoken", ["/approve 1", "/approve one", "Slash approve one.", "approve", "yes"])
+def test_spoken_words_approve_nothing(world: World, spoken: str) -> None:
+    machine = Machine(world)
+    place = machine.moved()
+    post(world, place, "0001", "And?")
+    world.messages()
+    machine.start()
+    machine.ask()
+    world.messages()
+    transcriber(world).says = lambda: spoken
+    speak(world, place, "0002")
+    world.messages()
+    world.agents()
+    world.messages()
+    answer = machine.report()
+    assert [word.text for word in answer.steered] == [f"[spoken, as it was understood:]\n{spoken}"]
+    assert answer.decided == []
+
+
 def test_markdown_in_what_was_heard_means_nothing(world: World, thread: Place) -> None:
     transcriber(world).says = lambda: "*bold* [link](https://evil.test)"
     speak(world, thread)
