@@ -24,7 +24,7 @@ def send(agent: str, path: str = "plot.png", caption: str = "The plot.") -> str:
     return f"use: {TOOLS[agent]} {json.dumps({'path': path, 'caption': caption})}"
 
 
-@pytest.mark.parametrize("agent", TOOLS)
+@pytest.mark.parametrize("agent", NAMES)
 def test_a_plot_is_sent_once(agent: str, laptop: Home, user: ApiUser, model: FakeModel) -> None:
     (laptop.project / "plot.png").write_bytes(PNG)
     settings = laptop.path / ".config" / "handoff" / "runner.toml"
@@ -52,6 +52,21 @@ def test_a_plot_is_sent_once(agent: str, laptop: Home, user: ApiUser, model: Fak
     told = [said for call in model.calls for said in call.said if IN_WORDS in said]
     assert bool(told) is (agent == "codex")
     assert not (laptop.project / ".claude" / "settings.local.json").exists()
+
+
+def test_opencode_sends_a_plot_unasked(laptop: Home, user: ApiUser) -> None:
+    """It starts anew for each turn, slowly."""
+    (laptop.project / "plot.png").write_bytes(PNG)
+    begun = begin_in_terminal(laptop, "opencode", "hello")
+    thread = Thread(user, f"opencode sends {time.monotonic_ns()}")
+    with runner(laptop, user):
+        laptop.run(
+            *HANDOFF, "send", PLATFORM, "--from", f"opencode:{begun.native_id}", "--title", thread.title, "--json"
+        )
+        thread.say(send("opencode"))
+        thread.shows("plot.png was sent to the chat.")
+        assert thread.files == [("plot.png", "The plot.")]
+        assert thread.buttons == []
 
 
 @pytest.mark.parametrize("agent", NAMES)
