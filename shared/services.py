@@ -20,7 +20,8 @@ class Services:
     """Built once per container by bootstrap, or by a test from fakes.
 
     `agent` builds the agent on its first call; `agent_summary` describes it in one sentence. `visibility` is the
-    time-out of the queue message with this receipt handle. Without a `transcriber` voice messages cannot be read.
+    time-out of the queue message with this receipt handle. Without a `transcriber` voice messages cannot be read; with
+    `tries_voice` the process that answers requests may call it.
     """
 
     settings: Settings
@@ -39,3 +40,4 @@ class Services:
     changes: Changes = field(default_factory=NoChanges)
     transcriber: Transcriber | None = None
     voice_summary: str = ""
+    tries_voice: bool = False

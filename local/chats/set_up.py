@@ -59,12 +59,23 @@ class Person:
         sys.stdout.flush()
         return sys.stdin.readline()
 
+    def line(self, question: str) -> str:
+        """What is typed, empty at the end of the input. Only where `may_ask`."""
+        sys.stdout.write(question)
+        sys.stdout.flush()
+        return sys.stdin.readline().strip()
+
+    def hidden(self, question: str) -> str:
+        """The same for a secret."""
+        try:
+            return getpass.getpass(question).strip()
+        except EOFError:
+            return ""
+
     def agrees(self, question: str) -> bool:
         if not self.may_ask:
             return False
-        sys.stdout.write(f"{question} [y/N] ")
-        sys.stdout.flush()
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
+        return self.line(f"{question} [y/N] ").lower() in ("y", "yes")
 
 
 def set_up(chat: LocalChat, way: Way, store: Store, known: Mapping[str, str], *, replace: bool, person: Person) -> None:

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -15,9 +16,13 @@ from local.operate.deploy.aws import Account
 from local.operate.deploy.owner import deployed
 from local.operate.deploy.problems import Stopped, explained
 from local.operate.deploy.settings import Settings
+from local.voice import MODEL, URL, Voice, ask_about_voice
 from shared.aws.secrets import SsmSecrets
 from shared.platforms.set_up import Way
+from shared.voice import COMMAND
+from shared.voice.openai import KEY
 
+_MACHINE = "the machine of `handoff run`"
 ADDRESS = "/api_url"
 """Ends the name of an address that a person gave: no secret, and a parameter of the template."""
 
@@ -47,7 +52,8 @@ def main(
 def _set_up(asked: argparse.Namespace, chat: LocalChat, account: Account, person: Person) -> str:
     """Returns the address of the deployment. Raises SetUpFailed, Stopped, and botocore's errors."""
     settings = Settings(asked.stack, asked.region, asked.profile)
-    outputs = deployed(account, settings).outputs
+    stack = deployed(account, settings)
+    outputs = stack.outputs
     prefix, url = outputs["SecretsPrefix"], outputs["ApiUrl"].rstrip("/")
 
     def store(values: Mapping[str, str]) -> None:
@@ -66,12 +72,25 @@ def _set_up(asked: argparse.Namespace, chat: LocalChat, account: Account, person
     kept = SsmSecrets(account.ssm, prefix)
     present = {name: kept.get(name) or "" for name in secret_names(chat)}
     set_up(chat, way, store, present, replace=asked.replace, person=person)
+    if not stack.parameters.get("VoiceModel") and (voice := ask_about_voice(person, _MACHINE, tries_program=False)):
+        if voice.key:
+            secret_store.put(account.ssm, prefix, KEY, voice.key, stack=settings.stack)
+        person.say(_with_voice(settings, voice))
     return url
 
 
 def _with_address(settings: Settings, platform: str, url: str) -> str:
     urls = json.dumps({platform: {"api": url}}, separators=(",", ":"))
     return f"handoff deploy {settings.options} --set 'PlatformUrls={urls}'"
+
+
+def _with_voice(settings: Settings, voice: Voice) -> str:
+    if command := voice.settings.get(COMMAND):
+        line = f"voice = {json.dumps(shlex.split(command))}"
+        return f"Write this into runner.toml there, beside the config file, and start `handoff run` again:\n{line}"
+    names = {"VoiceModel": voice.settings[MODEL], "VoiceUrl": voice.settings.get(URL, "")}
+    given = " ".join(f"--set {name}={shlex.quote(value)}" for name, value in names.items() if value)
+    return f"Name it to the deployment, too: handoff deploy {settings.options} {given}"
 
 
 def _refused(text: str) -> int:

@@ -208,6 +208,7 @@ def build_engine(
         files=files,
         transcriber=transcriber,
         voice_summary=voice_summary(transcriber, settings),
+        tries_voice=True,
         agent=agent,
         agent_summary=summary(settings),
         new_id=lambda: uuid.uuid4().hex,

@@ -7,7 +7,7 @@ NAME='value'      quotes around the whole value are removed, as are "…"
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from local.chats import CHATS
@@ -54,6 +54,13 @@ def create_settings(path: Path) -> bool:
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(_HEAD + "".join(_sections()))
     return True
+
+
+def add_settings(path: Path, values: Mapping[str, str]) -> None:
+    """Write variables at the end of the file, which is made if needed. The last line with a name counts."""
+    create_settings(path)
+    with path.open("a", encoding="utf-8") as file:
+        file.write("".join(f'{name}="{value}"\n' for name, value in values.items()))
 
 
 def known_names() -> list[str]:

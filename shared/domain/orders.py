@@ -8,6 +8,8 @@ from shared.domain.routes import Place
 
 OPEN_FOR = 60_000
 """Milliseconds in which a machine may take an order."""
+WORDS_WITHIN = 20_000
+"""Milliseconds in which what was said behind a voice message waits for its words."""
 LEASE = 60_000
 """Milliseconds in which the process that has taken it does it, or renews."""
 LONGEST = 180_000
@@ -157,9 +159,13 @@ class Order:
         return Moment(self.row, self.said_at, self.epoch)
 
     @property
+    def open_for(self) -> int:
+        return WORDS_WITHIN if self.kind == TRANSCRIBE else OPEN_FOR
+
+    @property
     def expires_at(self) -> int:
         """Until when it may be taken for the first time."""
-        return self.created_at + OPEN_FOR
+        return self.created_at + self.open_for
 
     @property
     def is_open(self) -> bool:

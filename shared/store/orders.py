@@ -7,7 +7,7 @@ from typing import Any
 
 from shared.domain.dials import attribute
 from shared.domain.handoffs import Handoff
-from shared.domain.orders import LEASE, LONGEST, OPEN_FOR, TAKES, Choice, Native, Order, OrderState, Void
+from shared.domain.orders import LEASE, LONGEST, TAKES, Choice, Native, Order, OrderState, Void
 from shared.domain.sessions import Session
 from shared.errors import Conflict
 from shared.ports.conditions import (
@@ -102,7 +102,7 @@ class Orders:
             taken_at=order.taken_at or now,
             lease_until=now + LEASE,
         )
-        in_time = both(equals("state", OrderState.OFFERED.value), at_least("created_at", now - OPEN_FOR + 1))
+        in_time = both(equals("state", OrderState.OFFERED.value), at_least("created_at", now - order.open_for + 1))
         again = both(equals("state", OrderState.TAKEN.value), is_over("lease_until", now), at_most("fence", TAKES - 1))
         change = Update(
             Table.SESSIONS,
@@ -245,7 +245,7 @@ def _void_conditions(order: Order, why: Void, now: int, session: Session | None)
     runner = runner_key(order.user_id, order.runner_id)
     match why:
         case Void.UNTAKEN:
-            over = is_over("created_at", now - OPEN_FOR)
+            over = is_over("created_at", now - order.open_for)
             return [equals("state", OrderState.OFFERED.value), over], []
         case Void.UNFINISHED:
             used_up = both(at_least("fence", TAKES), is_over("lease_until", now))

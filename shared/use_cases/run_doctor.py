@@ -1,15 +1,18 @@
 """Find what would make a user's handoffs fail, and how to fix it. Changes nothing."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
 
 from shared.domain.handoffs import Handoff, State
+from shared.domain.orders import TRANSCRIBE
 from shared.domain.routes import Place
 from shared.errors import PlaceBusy, PlatformError, WriteFirst
 from shared.ports.platforms import Finding
 from shared.services import Services
 from shared.use_cases.access import open_to, refuse_silent
+from shared.use_cases.files.try_transcriber import why_not_working
 
 log = logging.getLogger(__name__)
 PLATFORM_SECONDS = 5.0
@@ -27,21 +30,55 @@ def run_doctor(
     supported = [name for name, is_supported in services.platforms.known().items() if is_supported]
     configured = [name for name in supported if services.platforms.is_configured(name)]
     diagnoses = _begin(services, user_id, configured, homes, base_url)
+    trial = _begin_trial(services, patience - 1)
+    under_way: list[Future[Any]] = [*diagnoses.values(), *([trial] if trial else [])]
+    wait(under_way, timeout=patience)
     findings = [
         Finding("agent", ok=True, detail=services.agent_summary),
-        Finding("voice", ok=True, detail=services.voice_summary),
+        _voice(services, trial),
+        *_ears(services, user_id),
         *_handoffs(services, user_id),
     ]
     if not configured:
         detail = "No platform is configured, so no session can be handed off."
         findings.append(Finding("platforms", ok=False, detail=detail, fix="handoff setup telegram"))
-    wait(diagnoses.values(), timeout=patience)
     for name in supported:
         if name in diagnoses:
             findings += [*_findings_of(name, diagnoses[name]), *_person(services, user_id, name, homes)]
         else:
             findings += _not_configured(services, name, homes)
     return findings
+
+
+def _begin_trial(services: Services, seconds: float) -> "Future[str | None] | None":
+    """Try the transcriber in a thread, if this process may call it."""
+    if services.transcriber is None or not services.tries_voice:
+        return None
+    thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="trial")
+    trial = thread.submit(why_not_working, services.transcriber, seconds=seconds)
+    thread.shutdown(wait=False)
+    return trial
+
+
+def _voice(services: Services, trial: "Future[str | None] | None") -> Finding:
+    """Whether voice messages become words here."""
+    if trial is None:
+        return Finding("voice", ok=True, detail=services.voice_summary)
+    problem = trial.result() if trial.done() else "it did not answer in time"
+    if problem is None:
+        return Finding("voice", ok=True, detail=services.voice_summary)
+    detail = f"{services.voice_summary} It was tried with a second of silence: {problem}."
+    return Finding("voice", ok=False, detail=detail, fix="mend it, or choose another one (docs/voice.md)")
+
+
+def _ears(services: Services, user_id: str) -> Iterator[Finding]:
+    """The user's machines that transcribe by themselves."""
+    for runner in services.store.runners.list(user_id):
+        if TRANSCRIBE in runner.orders and not runner.revoked:
+            detail = f"{runner.name} transcribes voice messages for the sessions of your own agent there."
+            is_on = runner.is_online(services.clock.now())
+            away = "" if is_on else " It is away, so they are not heard there now."
+            yield Finding("voice", ok=is_on or None, detail=f"{detail}{away}", fix="handoff run")
 
 
 def _begin(

@@ -1,8 +1,12 @@
 """`handoff platforms` and `handoff doctor`."""
 
 import json
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.test_send import without_discord
@@ -68,3 +72,17 @@ def test_doctor_tells_an_outage_from_a_wrong_token(run: Run) -> None:
     assert run("doctor", HANDOFF_URL="http://127.0.0.1:1").returncode == 4
     wrong = run("doctor", "--token", "nonsense")
     assert (wrong.returncode, "✗ token" in wrong.stdout) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("import wave; wave.open(__import__('sys').argv[1])", "✓ voice: "),
+        ("print(x)", "a second of silence: the transcriber failed\n    fix: mend the program, or `voice` in "),
+    ],
+)
+def test_doctor_tries_the_program_of_this_machine(run: Run, tmp_path: Path, code: str, shown: str) -> None:
+    settings = tmp_path / "config" / "handoff" / "runner.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"voice = {json.dumps([sys.executable, '-c', code])}\n")
+    assert shown in run("doctor", XDG_CONFIG_HOME=str(tmp_path / "config")).stdout

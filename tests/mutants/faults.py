@@ -135,9 +135,9 @@ FAULTS = [
     ),
     Fault(
         "a voice message holds up words for minutes",
-        "shared/use_cases/files/wait_for_files.py",
-        "VOICE_LONGEST = 20_000",
-        "VOICE_LONGEST = 120_000",
+        "shared/domain/orders.py",
+        "WORDS_WITHIN = 20_000",
+        "WORDS_WITHIN = 120_000",
     ),
     Fault(
         "a machine's words that come while the message is still read are lost",

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,8 @@ class Kernel:
         """What must hold and does not."""
         self.all: list[AgentProcess] = []
         self.calm = False
+        self.send: Callable[[str], Awaitable[None]] = _nowhere
+        """Has a file sent, as the tool of an agent does, and waits for what becomes of it."""
 
     @property
     def live(self) -> "list[AgentProcess]":
@@ -62,6 +64,10 @@ class Kernel:
         for process in found:
             process.exit(-15)
         return bool(found)
+
+
+async def _nowhere(_: str) -> None:
+    """There is no runner yet."""
 
 
 class _Input:
@@ -198,6 +204,8 @@ class AgentProcess:
                 self.exit(3)
                 await asyncio.sleep(1)
             self._say("Working.")
+            if kernel.random.random() < 0.3:
+                await kernel.send(self.native_id)
             slow = asyncio.ensure_future(self._cancelled.wait())
             done, _ = await asyncio.wait({slow}, timeout=kernel.random.choice((0.0, 0.2, 0.2, 1.0, 3.0, 40.0)))
             slow.cancel()

@@ -5,9 +5,11 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from functions.request import order_routes, runner_routes
+from functions.request import order_routes, routes, runner_routes
+from functions.request.bodies import FileBody
 from functions.request.order_bodies import AnswerBody, RenewBody, TakeBody
 from functions.request.runner_bodies import ClaimBody, EventsBody, FenceBody, ResultBody, RunnerBody
+from handoff_cli.runner.outgoing.opened import OpenedFile, TextFile
 from handoff_cli.runner.wire.verdicts import Answer
 from shared.errors import RequestRefused, Retryable
 from shared.services import Services
@@ -21,8 +23,8 @@ RUNNER = "laptop"
 class LocalService:
     """The calls of a runner process. One that was killed calls nothing any more."""
 
-    accepts = frozenset({"orders"})
-    file_limit = 0
+    accepts = frozenset({"orders", "sends"})
+    file_limit = 1000
 
     def __init__(self, world: World, seed: random.Random, is_dead: Callable[[], bool]) -> None:
         self.world, self._random, self._is_dead = world, seed, is_dead
@@ -73,6 +75,14 @@ class LocalService:
     async def answer_order(self, order_id: str, body: Any) -> Answer:
         given = AnswerBody.model_validate(body)
         return await self._call(lambda: order_routes.post_answer(RUNNER, order_id, given, self._services, USER))
+
+    async def store_file(self, session_id: str, file: OpenedFile | TextFile) -> Answer:
+        about = FileBody(sha256=file.sha256, size=file.size, type=file.media_type, name=file.name)
+        answer = await self._call(lambda: routes.post_file(session_id, about, self._services, USER, ""))
+        if upload := answer.body.get("upload"):
+            await self._pass(0.01)
+            self.world.files.take(upload["url"], b"".join(file.read()))
+        return answer
 
     async def messages(self, session_id: str, *, after: int) -> Answer:  # noqa: ARG002 - the interface
         return Answer(200, {"messages": [], "next": None})

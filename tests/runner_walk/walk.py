@@ -9,8 +9,9 @@ import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -93,6 +94,15 @@ class Life:
         self._walk.kernel.close_files(self._walk.state)
 
 
+@dataclass
+class Sent:
+    """A file that somebody on the machine had sent: who asked when, and what they were told, if anything."""
+
+    session_id: str
+    amid_turn: bool
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+
 class _Journal(Journal):
     """The disk, which a dead process does not write."""
 
@@ -117,10 +127,12 @@ class Walk:
         self.seed, self.home, self.state = seed, folder, folder / "state"
         self.state.mkdir(mode=0o700)
         self.world = World(store_on(MemoryTables()))
-        directory = folder / "project"
+        self.directory = directory = folder / "project"
         directory.mkdir()
         self.native = NativeSessions(folder, directory)
         self.kernel = Kernel(self.random, self.native)
+        self.kernel.send = self._send
+        self._aside: set[asyncio.Task[None]] = set()
         self.settings = Settings(warm=self.random.choice((1, 10)), warm_sessions=self.random.choice((0, 1, 2, 2)))
         output = io.StringIO()
         self.report = Report(Terminal(output, output, io.StringIO(), environ={}), open_log(folder / "log"), lambda: "")
@@ -128,6 +140,7 @@ class Walk:
         self.offset = 0.0
         self.said: dict[str, list[str]] = {}
         self.asked: dict[str, int] = {}
+        self.sent: dict[str, Sent] = {}
         self.stopped: set[str] = set()
         self.trace: list[str] = []
         self._events = 0
@@ -209,6 +222,7 @@ class Walk:
             (1, lambda: self._post(place, self.random.choice(("/cloud", "/machine")))),
             (1, lambda: self._choose(session_id)),
             (3, lambda: self._foreign(session_id)),
+            (1, lambda: self._send_aside(session_id)),
             (1, self._kill_agent),
             (0.2, self._sleep),
         ]
@@ -235,6 +249,26 @@ class Walk:
         self.asked[session_id] = self.asked.get(session_id, 0) + 1
         self._post(self.world.current(session_id).owner, f"/model {self.random.choice(MODELS)}")
         self.ordered.set()
+
+    async def _send(self, native_id: str) -> None:
+        """A program of the user talks to the runner's channel: a tool of an agent, or any other, in a turn or outside."""
+        life, session_id, name = self.life, f"s-{native_id[2:]}", f"plot-{len(self.sent)}.txt"
+        task = asyncio.current_task()
+        if life is None or life.is_dead or task is None:
+            return
+        life.tasks.add(task)  # what it waits for dies with the runner
+        task.add_done_callback(life.tasks.discard)
+        path = self.directory / name
+        path.write_text(name)
+        self.sent[name] = sent = Sent(session_id, self.world.current(session_id).turn is not None)
+        self.note("sends", name, "of", session_id)
+        sent.told = await life.runner.live.send({"path": str(path), "caption": name, "session": session_id})
+        self.note("is told", name, sent.told)
+
+    def _send_aside(self, session_id: str) -> None:
+        task = asyncio.create_task(self._send(f"n-{session_id[2:]}"))
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
 
     def _foreign(self, session_id: str) -> None:
         """Somebody speaks in the terminal, beside a process that is idle: the runner knows that a turn is over, too."""
@@ -319,6 +353,8 @@ class Walk:
         twice = [t for s, texts in self.said.items() for t in texts if self._heard(s, t) > 1]
         self._must(not twice, f"answered twice: {twice}")
         self._must(not self._orders_not_told_once(), f"orders not told once: {self.asked}")
+        for name, sent in self.sent.items():
+            self._check_sent(name, sent)
         live = self.kernel.live
         self._must(len(live) <= self.settings.warm_sessions, f"{len(live)} agents are open")
         for process in live:
@@ -326,6 +362,17 @@ class Walk:
             self._must(session.answers is Executor.MACHINE, f"{process.native_id} is open, but answered elsewhere")
             is_free = session_lock(self.state, "claude-code", process.native_id).is_free()
             self._must(not is_free, f"{process.native_id} is open without its lock")
+
+    def _check_sent(self, name: str, sent: Sent) -> None:
+        """Once in its own thread if it was said to be sent, else at most once; never outside a turn, or if it was refused."""
+        posts = self.world.platform.posts
+        places = [place for place, there in posts.items() for post in there if post.file == name]
+        refused, text = str(sent.told.get("refused", "")), str(sent.told.get("text", ""))
+        self._must(len(places) <= 1, f"{name} was sent twice")
+        self._must(all(place == self.world.current(sent.session_id).owner for place in places), f"{name}: {places}")
+        self._must(places or "was sent" not in text, f"{name} is lost: {text}")
+        self._must(not places or sent.amid_turn, f"{name} was sent outside a turn")
+        self._must(not places or not refused or "The turn has ended" in refused, f"{name} was sent: {refused}")
 
     def _must(self, holds: object, what: str) -> None:
         if not holds:

@@ -32,16 +32,17 @@ class Thread:
     user: ApiUser
     title: str = ""
     owner: str = ""
+    platform: str = PLATFORM
 
     @property
     def _found(self) -> dict[str, Any]:
-        threads = self.user.threads(self.title, PLATFORM)
-        (thread,) = [one for one in threads if self.owner in {"", f"{PLATFORM}:{one['chat']}:{one['id']}"}]
+        threads = self.user.threads(self.title, self.platform)
+        (thread,) = [one for one in threads if self.owner in {"", f"{self.platform}:{one['chat']}:{one['id']}"}]
         return thread
 
     def say(self, text: str, **beside: Any) -> None:
         chat, thread = str(self._found["chat"]), str(self._found["id"])
-        self.user.service.simulator.say(PLATFORM, chat, text, thread=thread, **beside)
+        self.user.service.simulator.say(self.platform, chat, text, thread=thread, **beside)
 
     def answer(self, text: str) -> None:
         """Say something in the next second: platforms count in whole ones, and words before a question answer nothing."""
@@ -85,7 +86,7 @@ class Thread:
             return None
 
         message, button = eventually(look, within=60, show=lambda: self._found["messages"])
-        where = {"platform": PLATFORM, "chat": self._found["chat"], "thread": self._found["id"], "user": "owner"}
+        where = {"platform": self.platform, "chat": self._found["chat"], "thread": self._found["id"], "user": "owner"}
         address = f"{self.user.service.simulator.url}/press"
         for _ in range(times):
             httpx.post(address, json={**where, "message": message, "button": button}).raise_for_status()

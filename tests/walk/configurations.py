@@ -44,6 +44,8 @@ class Configuration:
     """Whether the agent asks for choices too, some of which do not block."""
     patient: bool = False
     """Whether the person presses only after the turn that asked."""
+    sends: int = 0
+    """Files that the machine's agent sends while it works."""
     queues: int = 0
     """Messages that the person sends with `/queue`."""
     revokes: int = 0
@@ -169,6 +171,18 @@ WITH_FILES = (
     Configuration("file_switch", runners=1, files=2, messages=0, clouds=1, machines=1, crashes=1),
 )
 """With messages that have a file, which is read beside the line of its place."""
+WITH_SENDS = (
+    Configuration("calm_send", runners=1, messages=2, sends=3, conflicts=0, calm=True),
+    Configuration("send", runners=2, messages=2, sends=3, crashes=2, copies=2, naps=1),
+    Configuration("send_crashes", runners=2, messages=1, sends=3, crashes=4),
+    Configuration("send_stop", runners=1, messages=2, sends=3, stops=1, crashes=1),
+    Configuration("send_resume", runners=1, messages=1, sends=3, resumes=1, brings=1, crashes=1, naps=1),
+    Configuration("send_move", runners=1, messages=1, sends=3, moves=1, crashes=1),
+    Configuration("send_switch", runners=2, messages=2, sends=3, clouds=1, machines=1, crashes=1, copies=1),
+    Configuration("send_revoke", runners=2, messages=1, sends=2, revokes=1, naps=1),
+    Configuration("send_away", runners=1, messages=1, sends=3, crashes=2, machine_stays=False),
+)
+"""With a machine whose agent sends files."""
 WITH_CHOICES = (
     Configuration("calm_queue", runners=1, messages=2, queues=2, conflicts=0, calm=True),
     Configuration("choose", runners=1, messages=3, asks=3, presses=3, choices=True, naps=1),

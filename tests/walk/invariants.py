@@ -68,6 +68,8 @@ class Invariants:
             self._question(write.key, old or {}, new or {})
         elif sk.startswith("ORDER#"):
             self._order(old or {}, new or {}, writes)
+        elif sk.startswith("OUT#send-") and old is None:
+            self._sent(write.key)
 
     def began(self, actor: Actor) -> None:
         """The agent is asked."""
@@ -104,6 +106,14 @@ class Invariants:
             _expect(is_alive or is_late, "a question is answered after its turn")
             _expect(self._clock.now() < new["expires_ms"], "a question is answered after its time")
         _expect(was in (None, "open") or now in (None, was), f"a question that is {was} becomes {now}")
+
+    def _sent(self, key: Mapping[str, Any]) -> None:
+        """A file enters the outbox only while its turn is alive at its fence."""
+        journal, _, _ = key["sk"].removeprefix("OUT#send-").partition("#")
+        turn_id, fence, _ = journal.rsplit("-", 2)
+        turn = self._tables.look(key["pk"], "META").get("turn", {})
+        is_alive = (turn.get("id"), turn.get("fence"), turn.get("state")) == (turn_id, int(fence), CLAIMED)
+        _expect(is_alive, "a file is sent outside its turn")
 
     def _order(self, old: Item, new: Item, writes: Sequence[Write]) -> None:
         """Taken only where it was made, by one process at a time; over once, together with what the person is told."""
@@ -279,11 +289,13 @@ def _works_on(actor: Actor, turn: Mapping[str, Any]) -> bool:
     return actor.claim == (turn["id"], turn["fence"])
 
 
-def undrained(tables: WalkTables) -> list[str]:
+def undrained(tables: WalkTables, committed: Sequence[str]) -> list[str]:
     """What is not done yet.
 
-    A notice may be left: its sender died, and its row was answered in another way since. Progress is best effort.
+    A notice may be left: its sender died, and its row was answered in another way since. Progress is best effort, and so
+    is a file of a turn that was ended without an answer.
     """
+    answered = {key.partition("#")[0] for key in committed}
     handoffs = tables.all(Table.HANDOFFS)
     left = [f"handoff {item['state']}" for item in handoffs if item["state"] in OPEN]
     kickoffs = (f"OUT#kickoff-{item['handoff_id']}#" for item in handoffs if item["state"] in UNDONE)
@@ -302,6 +314,8 @@ def undrained(tables: WalkTables) -> list[str]:
             left += [f"{sk} is {item['state']}"] if item["state"] in ("offered", "taken") else []
         elif pk.startswith("RUNNER#"):
             left.append(f"{sk} is still polled")
+        elif sk.startswith("OUT#send-") and sk.removeprefix("OUT#send-").rsplit("-", 2)[0] not in answered:
+            continue
         elif (
             sk.startswith("OUT#") and item["state"] != "sent" and not any(one.startswith(no_matter) for one in (pk, sk))
         ):
@@ -333,6 +347,17 @@ def check_end(tables: WalkTables, platform: WalkPlatform, committed: Sequence[st
         if item["pk"].startswith("INBOX#"):
             _check_row(item, arrived, answered, endings)
             _check_files(item, said.get(f"{item['pk'].removeprefix('INBOX#')}/{item['sk']}"), platform)
+
+
+def check_sent(platform: WalkPlatform, sent: Mapping[bytes, str]) -> None:
+    """Each file that an agent sent arrived once if it was told so, and at most once else."""
+    arrived = Counter(post.content for posts in platform.posts.values() for post in posts if post.file)
+    _expect(arrived.keys() <= sent.keys(), "a file arrives that nobody sent")
+    for content, told in sent.items():
+        times = arrived[content]
+        _expect(times <= 1, f"a file arrived {times} times")
+        _expect(told != "sent" or times == 1, "a file is lost that was said to be sent")
+        _expect(told != "rejected" or times == 0, "a file arrived that was said to be rejected")
 
 
 def _check_row(row: Item, arrived: Mapping[str, int], answered: Mapping[Any, int], endings: set[str]) -> None:

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Protocol, TypeVar
 
+from shared.domain.files import StoredFile
 from shared.domain.messages import KICKOFF_PREFIX, Message
 from shared.domain.orders import Order
 from shared.domain.questions import CHOICE, Option
@@ -18,10 +20,12 @@ from shared.errors import (
     UnknownTurn,
 )
 from shared.services import Services
+from shared.use_cases.files.keep_file import keep_file
 from shared.use_cases.runners.claim_machine_turn import MachineClaim, begin_turn, claim_machine_turn
 from shared.use_cases.runners.live_turn import TurnName
 from shared.use_cases.runners.register import note_sign, poll
 from shared.use_cases.runners.report_turn import Asked, Report, ReportAnswer, report_turn
+from shared.use_cases.runners.send_file import Send
 from shared.use_cases.runners.take_order import OrderAnswer, OrderName, answer_order, renew_order, take_order
 from shared.use_cases.runners.take_result import MachineResult, take_result
 from tests.support.machine import digest_of
@@ -69,6 +73,8 @@ class LocalMachine:
     """A result that is not posted, and how many messages its agent knows with it."""
     words: set[str] = field(default_factory=set)
     """The words that its agent was given, ever."""
+    sent: dict[bytes, str] = field(default_factory=dict)
+    """Files that its agent has sent, and what it was told became of each."""
     answers: set[tuple[str, int, int]] = field(default_factory=set)
     """Answers to questions (turn, fence, number) that its agent was given and the service knows it."""
 
@@ -89,6 +95,7 @@ class RunnerProcess:
     me: Actor
     seq: int = 0
     asked: int = 0
+    files: int = 0
     loose: set[int] = field(default_factory=set)
     """Questions that do not block and are not decided."""
     taken: list[int] = field(default_factory=list)
@@ -183,6 +190,8 @@ class RunnerProcess:
         for _ in range(self.stage.pick(4)):
             if self.stage.may("ask", 0.5):
                 given += self._ask(name, claim)
+            if self.stage.may("send", 0.7):
+                self._send(name)
             heard = self._report(name, said="working" if self.stage.pick(2) else None)
             given += self._steer(heard, claim)
             self.stage.sleep(self.me, self.stage.pick(BEAT))
@@ -227,6 +236,24 @@ class RunnerProcess:
         self.machine.answers.add((name.turn_id, name.fence, decision.number))
         return rows
 
+    def _send(self, name: TurnName) -> None:
+        """Store a file, and have it posted under one number until the service says what became of it."""
+        services, self.files = self.stage.services, self.files + 1
+        content = f"{name.turn_id} {name.fence} {self.files}".encode()
+        file = StoredFile(sha256(content).hexdigest(), "plot.txt", "text/plain", len(content))
+        session = services.store.sessions.get(name.session_id)
+        if session is None:
+            return
+        self.machine.sent[content] = "unknown"
+        self._call(lambda: keep_file(services, session, file, [content]))
+        for _ in range(TRIES):
+            (became,) = self._report(name, sends=[Send(self.files, file.id, "A plot.")]).sent
+            if became.state != "waiting":
+                self.machine.sent[content] = became.state
+                break
+            self.stage.sleep(self.me, self.stage.pick(BEAT))
+        self.stage.step("hears of its file", self.machine.sent[content])
+
     def _take_loose(self, heard: ReportAnswer, claim: MachineClaim, given: list[str]) -> None:
         """Some answers to questions that do not block are in time."""
         for decision in heard.decided:
@@ -244,9 +271,11 @@ class RunnerProcess:
         said: str | None = None,
         asked: Sequence[Asked] = (),
         acknowledged: Sequence[str] = (),
+        sends: Sequence[Send] = (),
     ) -> ReportAnswer:
         self.seq += 1
-        report = Report(self.seq, said=said, asked=asked, acknowledged=[*self.acknowledged, *acknowledged])
+        told = [*self.acknowledged, *acknowledged]
+        report = Report(self.seq, said=said, asked=asked, acknowledged=told, sends=sends)
         return self._call(lambda: report_turn(self.stage.services, name, report))
 
     def _post_spool(self) -> None:

@@ -15,6 +15,8 @@ MACHINE_CHUNK = 100
 MACHINE_CHUNKS = 16
 ORDER_CHUNKS = 6
 FILE_CHUNKS = 4
+SEND_CHUNK = 100
+SEND_CHUNKS = 2
 CHOICE_CHUNK = 100
 CHOICE_CHUNKS = 5
 SOAK_CHUNK = 5_000
@@ -55,6 +57,12 @@ def test_walks_with_choices_keep_all_rules_and_drain(workers: Workers, first: in
 def test_walks_with_files_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
     for seed in range(first, first + MACHINE_CHUNK):
         Walk(seed, workers, with_files=True).run()
+
+
+@pytest.mark.parametrize("first", range(0, SEND_CHUNKS * SEND_CHUNK, SEND_CHUNK))
+def test_walks_with_files_of_the_agent_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
+    for seed in range(first, first + SEND_CHUNK):
+        Walk(seed, workers, with_sends=True).run()
 
 
 @pytest.mark.soak

@@ -5,6 +5,7 @@ python -m tests.walk.walk SEED machine      the same of one with a user's machin
 python -m tests.walk.walk SEED orders       the same of one whose machine gets orders
 python -m tests.walk.walk SEED choices      the same of one whose agent asks for choices
 python -m tests.walk.walk SEED files        the same of one whose person sends files
+python -m tests.walk.walk SEED sends        the same of one whose agent sends files
 """
 
 import random
@@ -22,9 +23,17 @@ from shared.use_cases.files.wait_for_files import LONGEST as LONGEST_READ
 from tests.support.fake_queue import NOW
 from tests.support.use_case_world import TURN_LEASE
 from tests.walk.actors import Actor, Workers
-from tests.walk.configurations import CONFIGURATIONS, WITH_CHOICES, WITH_FILES, WITH_MACHINE, WITH_ORDERS, Configuration
+from tests.walk.configurations import (
+    CONFIGURATIONS,
+    WITH_CHOICES,
+    WITH_FILES,
+    WITH_MACHINE,
+    WITH_ORDERS,
+    WITH_SENDS,
+    Configuration,
+)
 from tests.walk.functions import MINUTE, SECOND, THREAD, Functions, no_real_time
-from tests.walk.invariants import SESSION, check_end, undrained
+from tests.walk.invariants import SESSION, check_end, check_sent, undrained
 from tests.walk.runner import Violation
 
 HOUR = 60 * MINUTE
@@ -57,6 +66,7 @@ class Failure(AssertionError):
         kind = " choices" if walk.configuration in WITH_CHOICES else kind
         kind = " orders" if walk.configuration in WITH_ORDERS else kind
         kind = " files" if walk.configuration in WITH_FILES else kind
+        kind = " sends" if walk.configuration in WITH_SENDS else kind
         alone = f"seed {walk.seed} ({walk.configuration.name}); alone: python -m tests.walk.walk {walk.seed}{kind}"
         super().__init__("\n".join([reason, alone, *walk.trace.lines(), reason, alone]))
         self.reason = reason
@@ -74,12 +84,14 @@ class Walk(Functions):
         with_choices: bool = False,
         with_orders: bool = False,
         with_files: bool = False,
+        with_sends: bool = False,
     ) -> None:
         self.seed = seed
         kinds: Sequence[Configuration] = WITH_MACHINE if with_machine else CONFIGURATIONS
         kinds = WITH_CHOICES if with_choices else kinds
         kinds = WITH_ORDERS if with_orders else kinds
         kinds = WITH_FILES if with_files else kinds
+        kinds = WITH_SENDS if with_sends else kinds
         config = kinds[seed % len(kinds)]
         self._random = random.Random(seed)  # noqa: S311  # a seed must lead to the same walk
         # A sender that sleeps may repeat a message where only reading back tells what has arrived.
@@ -98,6 +110,7 @@ class Walk(Functions):
             "copy": config.copies,
             "failure": config.agent_failures,
             "ask": config.asks,
+            "send": config.sends,
             "press": config.presses,
             "refusal": config.refusals,
         }
@@ -217,7 +230,7 @@ class Walk(Functions):
             return True
         if self.baton.alive or self._is_waiting() or self._will_act():
             return False
-        return self._phase == "executors dead" or not undrained(self.tables)
+        return self._phase == "executors dead" or not undrained(self.tables, self.invariants.committed)
 
     def _is_waiting(self) -> bool:
         return bool(self.queue.waiting or self.stream or self.webhooks)
@@ -239,7 +252,7 @@ class Walk(Functions):
         self._next_act_step = 0
         self.clock.time = min((at for at in due if at > self.clock.now()), default=self.clock.now() + MINUTE)
         if self.clock.now() > NOW + LONGEST:
-            self.fail(f"not drained after hours: {undrained(self.tables)}")
+            self.fail(f"not drained after hours: {undrained(self.tables, self.invariants.committed)}")
 
     # What begins
 
@@ -430,11 +443,12 @@ class Walk(Functions):
             raise Failure(self, f"the place is blocked: {blocked}, commands {unanswered}")
 
     def _check_end(self) -> None:
-        left = undrained(self.tables)
+        left = undrained(self.tables, self.invariants.committed)
         if left or self._is_waiting():
             raise Failure(self, f"not drained: {left}, {self.queue.waiting}")
         try:
             check_end(self.tables, self.platform, self.invariants.committed, endings=self._endings())
+            check_sent(self.platform, self.machine.sent)
         except Violation as violation:
             raise Failure(self, str(violation)) from None
 
@@ -461,7 +475,7 @@ def _itself(actor: Actor) -> Actor:
 
 if __name__ == "__main__":
     with Workers() as threads:
-        kinds = {f"with_{kind}": kind in sys.argv[2:] for kind in ("machine", "choices", "orders", "files")}
+        kinds = {f"with_{kind}": kind in sys.argv[2:] for kind in ("machine", "choices", "orders", "files", "sends")}
         walk = Walk(int(sys.argv[1]), threads, **kinds)
         walk.run()
     sys.stdout.write("\n".join(walk.trace.lines()) + "\n")

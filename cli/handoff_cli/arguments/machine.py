@@ -49,7 +49,8 @@ _SETUP = """\
 
 Shows what to click, takes the bot's secrets hidden and checks them at once, stores them where
 the service keeps its secrets, lets messages arrive, and links your account with a code. It
-can be repeated: for another bot, or after it was stopped."""
+asks what turns voice messages into words, if nothing does. It can be repeated: for another
+bot, or after it was stopped."""
 
 _SETUP_MORE = """\
 try it:

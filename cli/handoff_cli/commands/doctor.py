@@ -1,5 +1,6 @@
 """`handoff doctor`: check everything that a handoff needs, and suggest fixes."""
 
+import asyncio
 import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,8 +11,11 @@ from handoff_cli.commands.machine import machine_checks, of_its_own_service
 from handoff_cli.config.file import config_path, read_config
 from handoff_cli.context import Context
 from handoff_cli.errors import CliError, Unreachable, UsageProblem
+from handoff_cli.runner.clock import Clock
 from handoff_cli.runner.machine.files import state_directory
 from handoff_cli.runner.machine.open_agents import open_agents
+from handoff_cli.runner.settings import read_settings, settings_path
+from handoff_cli.runner.transcriber import problem_of
 from handoff_cli.server_program import DEPLOY, ask_for_result, options
 
 _CLOCK_SECONDS = 60
@@ -65,9 +69,21 @@ def _checks(context: Context) -> Iterator[Json]:
 
 
 def _of_runner(context: Context) -> Iterator[Json]:
-    """What the runner of this machine has open; nothing if that is nothing."""
+    """What the runner of this machine has open, and whether its program for voice messages works, if it has one."""
     if found := list(open_agents(state_directory(context.environ))):
         yield _check("agents", ok=True, detail=f"{len(found)} open on this machine: {', '.join(found)}")
+    path = settings_path(context.environ)
+    try:
+        command = read_settings(context.environ).voice
+    except UsageProblem as problem:
+        yield _check("runner", ok=False, detail=str(problem))
+        return
+    if command:
+        problem_there = asyncio.run(problem_of(command, context.environ, Clock().transcribing))
+        detail = f"{command[0]} transcribes voice messages for your agents on this machine"
+        tried = f"{detail}; tried with a second of silence: {problem_there}"
+        fix = f"mend the program, or `voice` in {path}"
+        yield _check("voice", ok=problem_there is None, detail=tried if problem_there else detail, fix=fix)
 
 
 def _of_stack(context: Context) -> Iterator[Json]:

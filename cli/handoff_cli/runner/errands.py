@@ -24,7 +24,7 @@ from handoff_cli.runner.order import Json, refused, repeated
 from handoff_cli.runner.outgoing.opened import NotSendable, TextFile, megabytes
 from handoff_cli.runner.runner import Runner
 from handoff_cli.runner.sending import store_file
-from handoff_cli.runner.voice import transcribed
+from handoff_cli.runner.voice import Transcriptions
 from handoff_cli.runner.wire.verdicts import Answer, Verdict
 from handoff_cli.runner.working_tree import WorkingTree
 from handoff_cli.transcripts import likely_secrets
@@ -53,6 +53,7 @@ class Errands:
     def __init__(self, runner: Runner, agents: Collection[str]) -> None:
         self._runner, self._agents = runner, agents
         self._bringing: dict[str, asyncio.Lock] = {}
+        self._transcriptions = Transcriptions(runner)
 
     @property
     def labels(self) -> list[str]:
@@ -189,7 +190,7 @@ class Errands:
         session = self._runner.sessions.find(str(taken.get("session_id") or ""))
         if session is None or session.url != self._runner.url or not self._runner.settings.voice:
             return refused("that machine does not transcribe it")
-        return await transcribed(self._runner, session.session_id, str(taken["argument"]))
+        return await self._transcriptions.of(session.session_id, str(taken["argument"]))
 
     async def _with_patch(self, session_id: str, tree: WorkingTree, answer: Json) -> Json:
         """The list of changed files, with all their changes as a stored file of the session."""

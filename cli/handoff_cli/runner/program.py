@@ -18,6 +18,7 @@ from handoff_cli.runner.machine.sessions import HandedOver
 from handoff_cli.runner.order import Order, set_dial
 from handoff_cli.runner.runner import Runner
 from handoff_cli.runner.turn import Turn, new_entry
+from handoff_cli.runner.voice import forget_recordings
 from handoff_cli.runner.warm import Warm
 from handoff_cli.runner.wire.service import WAIT_SECONDS
 from handoff_cli.runner.wire.verdicts import Answer, Verdict
@@ -62,6 +63,7 @@ class Program:
             for lock in session_locks(self._runner.state):
                 # Also those without a turn: no agent survives its runner.
                 await asyncio.to_thread(self._runner.end_orphan, lock, self._runner.clock.cancel)
+            await asyncio.to_thread(forget_recordings, self._runner.state)
             await self._channel.open()
             await self._register()
             self._recover_all()
@@ -227,7 +229,8 @@ class Program:
         if installed is None:
             self._runner.report.once(session_id, f"Ignored a turn for {session.agent}, which this runner does not run.")
             return False
-        if self._at_work.keys() & {_key(session), turn_id} or len(self._at_work) >= self._runner.settings.parallel:
+        agents = sum(isinstance(key, tuple) for key in self._at_work)
+        if self._at_work.keys() & {_key(session), turn_id} or agents >= self._runner.settings.parallel:
             return True
         entry = self._runner.journal.find(turn_id)
         if entry is not None and not self._is_mine(entry):

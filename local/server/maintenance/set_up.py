@@ -15,11 +15,13 @@ from local.chats.set_up import Person, SetUpFailed, chat_named, set_up
 from local.chats.spec import LocalChat
 from local.console import Console
 from local.server.directory import DataDirectory
-from local.server.settings_file import read_settings
+from local.server.settings_file import add_settings, read_settings
 from local.server.state_file import read_state
+from local.voice import NAMES, ask_about_voice
 from shared.platforms.set_up import Way
 from shared.sqlite.database import Database
 from shared.sqlite.secrets import SqliteSecrets
+from shared.voice.openai import KEY
 
 RESTART_SECONDS = 60.0
 POLL_SECONDS = 0.1
@@ -60,6 +62,10 @@ def set_up_here(
 
             present = {name: kept.get(name) or "" for name in secret_names(chat)}
             set_up(chat, way, store, present, replace=asked.replace, person=person)
+            if not any(map(settings.get, NAMES)) and (voice := ask_about_voice(person, "this machine")):
+                kept.set_all({KEY: voice.key} if voice.key else {})
+                add_settings(directory.settings, voice.settings)
+                person.say(f"Voice messages become words. To change that, see {directory.settings}.")
     except SetUpFailed as failed:
         return console.refuse(str(failed))
     deadline = time.monotonic() + RESTART_SECONDS

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from shared.domain.attachments import KINDS, VOICE
 from shared.domain.files import ChatFile, Unread, safe_name, spoken_of, told_unread
+from shared.domain.orders import WORDS_WITHIN
 from shared.domain.question_text import as_plain
 from shared.domain.sessions import Session
 from shared.errors import Rejected
@@ -23,7 +24,7 @@ from shared.use_cases.deliver import say
 
 LONGEST = 120_000
 """Milliseconds until a message is answered without files that were not read."""
-VOICE_LONGEST = 20_000
+VOICE_LONGEST = WORDS_WITHIN
 """The same for a voice message."""
 FETCH_AGAIN = 55.0
 """Seconds after which the files are asked for once more: a process that reads them may have died."""

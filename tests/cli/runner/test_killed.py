@@ -1,7 +1,9 @@
 """A runner program that is killed at any step: the next runner ends the turn, with one commit and no repeated words."""
 
+import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from handoff_cli.runner.prompts import GO_ON, INTERRUPTED
 from tests.cli.runner.conftest import Machine
+from tests.journeys.test_files import given
 from tests.support.runner_process import RunnerProcess, ended
 from tests.support.servers import HANG, Response
 from tests.support.waiting import eventually
@@ -130,6 +133,26 @@ def test_an_agent_that_survives_the_runner_is_ended_by_the_next_one(machine: Mac
     machine.answer(turn)
     assert ended(orphan)
     assert machine.agents.noted("prompt") == ["do: deaf", GO_ON]
+
+
+def test_nothing_is_left_of_a_voice_message(machine: Machine, program: RunnerProcess) -> None:
+    """Its recording is not kept, and the program that transcribes it is ended by the next runner."""
+    pid = machine.home / "pid"
+    code = f"import os, sys, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    settings = machine.home / ".config" / "handoff" / "runner.toml"
+    settings.write_text(f"{settings.read_text()}voice = {json.dumps([sys.executable, '-c', code])}\n")
+    thread = machine.hand_over()
+    program.start()
+    machine.wait(lambda: machine.proxy.calls("GET", ".*/turns"))
+    thread.say("", files=[{**given("voice.ogg", "audio/ogg", b"OggS and a voice"), "kind": "voice"}])
+    machine.wait(lambda: pid.exists() and pid.read_text())
+    program.kill()
+    assert not ended(pid.read_text())
+    assert list((machine.state / "voice").iterdir())
+    machine.start()
+    machine.wait(lambda: ended(pid.read_text()))
+    machine.wait(lambda: not list((machine.state / "voice").iterdir()))
+    machine.answer(machine.say("hello", native_id="n-2"))
 
 
 def test_ctrl_c_lets_the_agent_finish(machine: Machine, program: RunnerProcess, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ HIDDEN = {
     "an end out of sight": {"command": "echo safe" + " " * 3000 + "; touch ran"},
     "several messages": {"command": "\n".join(LINES)},
     "more than fits": {"command": "\n".join(LINES * 4)},
+    "more than fits of another script": {"command": "\n".join(f"echo {'щ' * 40} {line}" for line in LINES * 3)},
     "more than a file may have": {"command": "\n".join(LINES * 40)},
 }
 

@@ -1,8 +1,10 @@
 """Files that an agent wants to send: which are opened, and what is read of them."""
 
+import contextlib
 import hashlib
 import os
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,6 +77,33 @@ def test_a_file_that_is_swapped_for_a_link_meanwhile_is_still_the_one_that_was_o
         assert b"".join(file.read()) == PNG
 
 
+@pytest.mark.parametrize("swapped", ["out", "out/plot.png"])
+def test_what_is_swapped_for_a_link_all_the_time_never_leads_outside(project: Path, swapped: str) -> None:
+    """Another process swaps it between any two calls."""
+    (project.parent / "out").mkdir()
+    (project.parent / "out" / "plot.png").write_text("outside")
+    path, aside, is_over = project / swapped, project / "aside", threading.Event()
+
+    def swap() -> None:
+        while not is_over.is_set():
+            path.rename(aside)
+            path.symlink_to(project.parent / swapped)
+            path.unlink()
+            aside.rename(path)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    read = set()
+    try:
+        for _ in range(500):
+            with contextlib.suppress(NotSendable), sent(project, "out/plot.png") as file:
+                read.add(b"".join(file.read()))
+    finally:
+        is_over.set()
+        swapping.join()
+    assert read <= {PNG}
+
+
 def test_a_file_that_grows_meanwhile_is_sent_as_it_was_checked(project: Path) -> None:
     with sent(project, "out/plot.png") as file:
         with (project / "out" / "plot.png").open("ab") as other:
@@ -94,6 +123,8 @@ def test_a_file_that_grows_meanwhile_is_sent_as_it_was_checked(project: Path) ->
         "cert.PEM",
         "id_rsa",
         ".netrc",
+        "production.env",
+        ".git-credentials",
         ".claude/x",
     ],
 )

@@ -10,7 +10,8 @@ import pytest
 from handoff_cli.runner.agents import CLAUDE_CODE, CODEX
 from handoff_cli.runner.machine.send_file import NotSent, send_file
 from handoff_cli.runner.outgoing.live import NOBODY
-from handoff_cli.runner.outgoing.names import IN_WORDS, NAME
+from handoff_cli.runner.outgoing.names import IN_WORDS, NAME, OPENCODE_NAME
+from handoff_cli.runner.questions.shown import TOO_LONG
 from handoff_cli.runner.settings import Settings
 from tests.cli.conftest import Run
 from tests.cli.runner.conftest import QUICK, Machine
@@ -89,6 +90,15 @@ def test_a_file_that_the_service_does_not_store_is_refused_with_its_reason(machi
     machine.start()
     turn = machine.say("do:send plot.png")
     assert machine.answer(turn) == "Error: plot.png was not sent: Your files take as much room as they may."
+    assert files(turn) == []
+
+
+def test_what_was_changed_since_it_was_checked_is_not_sent(machine: Machine, plot: Path) -> None:
+    """In place, between the check and the upload: the service compares the digest."""
+    machine.proxy.fail("POST .*/files", change=lambda _: plot.write_bytes(b"A=secret".ljust(len(PNG))))
+    machine.start()
+    turn = machine.say("do:send plot.png")
+    assert machine.answer(turn).startswith("Error: plot.png was not sent: ")
     assert files(turn) == []
 
 
@@ -176,9 +186,25 @@ def test_a_long_plan_comes_as_a_file_and_can_be_approved(machine: Machine) -> No
     assert [file["name"] for file in files(turn)] == ["plan.md"]
 
 
+def test_a_plan_that_is_too_long_for_a_file_can_only_be_refused(machine: Machine) -> None:
+    machine.start()
+    turn = machine.say("do:plan 6000")
+    machine.wait(lambda: turn.questions)
+    [question] = turn.questions.values()
+    assert [option["kind"] for option in question["options"]] == ["reject_once"]
+    assert question["reason"] == TOO_LONG
+    turn.press("reject_once")
+    machine.answer(turn)
+    assert files(turn) == []
+
+
 @pytest.mark.parametrize(
     ("title", "kinds"),
-    [(NAME, ["allow_once", "reject_once"]), ("other", ["allow_once", "allow_always", "reject_once"])],
+    [
+        (NAME, ["allow_once", "reject_once"]),
+        (OPENCODE_NAME, ["allow_once", "reject_once"]),
+        ("other", ["allow_once", "allow_always", "reject_once"]),
+    ],
 )
 def test_the_tool_is_never_offered_for_good(machine: Machine, title: str, kinds: list[str]) -> None:
     """An agent that asks for it all the same, where the user lets kinds of steps be allowed for good."""

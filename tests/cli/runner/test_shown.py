@@ -176,6 +176,15 @@ def test_a_step_that_is_too_large_to_keep_is_too_long_to_show() -> None:
     assert found.reason == TOO_LONG
 
 
+@pytest.mark.parametrize("letter", ["x", "щ", "字"])
+def test_a_letter_of_any_script_counts_once(letter: str) -> None:
+    words = letter * (LONGEST // 2)
+    asked = Request(title="Write").updated(update(raw_input={"content": words}))
+    found = shown(asked)
+    assert found is not None
+    assert (found.reason, words in found.whole) == (TOO_LONG, True)
+
+
 # --- secrets and lengths
 
 KEY = "-----BEGIN PRIVATE KEY-----"

@@ -1,6 +1,7 @@
 """`handoff setup --stack`: secrets into SSM, and the webhook to the API, with the real SDKs against simulators."""
 
 import io
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,8 +14,10 @@ from local.cloud.engine import Engine
 from local.operate.deploy.aws import Account
 from local.operate.set_up import main
 from shared.aws.secrets import SsmSecrets
-from shared.platforms.set_up import Way
+from shared.platforms.set_up import AskedSecret, Way
+from shared.voice.openai import KEY
 from tests.support.aws_session import Session, Stacks
+from tests.support.servers import HttpServer, json_response
 
 API = "https://api.test"
 POSTING = [chat for chat in CHATS if chat.spec.set_up and not (chat.relay and chat.relay.is_only_way)]
@@ -35,11 +38,11 @@ def typed(platforms: Simulator, chat: LocalChat, monkeypatch: pytest.MonkeyPatch
     return values
 
 
-def run(engine: Engine, chat: LocalChat, prefix: str, *more: str) -> int:
+def run(engine: Engine, chat: LocalChat, prefix: str, *more: str, person: Person | None = None) -> int:
     tables = {"HandoffsTableName": "handoffs", "SessionsTableName": "sessions"}
     stacks = Stacks({"ApiUrl": API, "SecretsPrefix": prefix, **tables})
     account = Account(Session(cloudformation=stacks, ssm=engine.client("ssm")))
-    return main([chat.name, "--stack", "handoff", *more], account=account, person=Person(may_ask=False))
+    return main([chat.name, "--stack", "handoff", *more], account=account, person=person or Person(may_ask=False))
 
 
 @pytest.mark.parametrize("chat", POSTING, ids=lambda chat: chat.name)
@@ -95,3 +98,41 @@ def test_a_wrong_secret_stores_nothing(
         assert "Nothing was stored" in shown.err
         assert not value or value not in shown.out + shown.err
     assert SsmSecrets(engine.client("ssm"), "/set-up-wrong").get("telegram/bot_token") is None
+
+
+class Speaking(Person):
+    """A person who chooses what transcribes."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(may_ask=True)
+        object.__setattr__(self, "lines", list(lines))
+
+    def secret(self, asked: AskedSecret) -> str:  # noqa: ARG002  # the interface
+        return sys.stdin.readline().strip()
+
+    def line(self, question: str) -> str:  # noqa: ARG002  # the interface
+        return str(self.__dict__["lines"].pop(0))
+
+    hidden = line
+
+
+def test_a_server_for_voice_messages_gets_its_key_and_the_command_for_the_rest(
+    engine: Engine, platforms: Simulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (telegram,) = [chat for chat in CHATS if chat.name == "telegram"]
+    typed(platforms, telegram, monkeypatch)
+    with HttpServer(json_response({"text": ""})) as server:
+        assert run(engine, telegram, "/voice", person=Speaking("2", "w 1", server.url, "sk-1")) == 0
+    said = capsys.readouterr().out
+    assert f"handoff deploy --stack handoff --set VoiceModel='w 1' --set VoiceUrl={server.url}" in said
+    assert "sk-1" not in said
+    assert SsmSecrets(engine.client("ssm"), "/voice").get(KEY) == "sk-1"
+
+
+def test_a_program_for_voice_messages_is_a_line_for_the_runner(
+    engine: Engine, platforms: Simulator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (telegram,) = [chat for chat in CHATS if chat.name == "telegram"]
+    typed(platforms, telegram, monkeypatch)
+    assert run(engine, telegram, "/voice", person=Speaking("3", "transcribe --language 'en'")) == 0
+    assert 'voice = ["transcribe", "--language", "en"]' in capsys.readouterr().out

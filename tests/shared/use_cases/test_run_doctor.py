@@ -6,15 +6,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from shared.domain.handoffs import Handoff, State
+from shared.domain.orders import TRANSCRIBE
 from shared.domain.routes import Place, cli_place
-from shared.errors import RateLimited
+from shared.domain.runners import AWAY_AFTER
+from shared.errors import NotTranscribed, RateLimited
 from shared.platforms.registry import PlatformRegistry
 from shared.ports.platforms import Finding, ResolvedChat
+from shared.ports.transcriber import Recording
 from shared.use_cases.run_doctor import OVERDUE, problem_of, run_doctor
+from tests.support.machine import Machine
 from tests.support.secrets import FakeSecrets
 from tests.support.use_case_world import HOME, USER, World, with_listed_handoffs
 
@@ -244,3 +249,51 @@ def test_the_newest_100_handoffs_are_checked(world: World, newer: int, is_found:
     world.services = with_listed_handoffs(world.services, [*[done] * newer, replace(HANDOFF, deadline=0)])
 
     assert (("chat", "handoffs", False) in found(world)) == is_found
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A transcriber that a doctor tries."""
+
+    problem: str = ""
+
+    def words(self, recording: Recording, *, seconds: float) -> str:
+        assert recording.path.read_bytes().startswith(b"RIFF")
+        assert seconds > 0
+        if self.problem:
+            raise NotTranscribed(self.problem)
+        return ""
+
+
+def voice_of(world: World, **services: Any) -> list[tuple[bool | None, str, str | None]]:
+    with_looks(world)
+    world.services = replace(world.services, voice_summary="Voice is transcribed by w.", **services)
+    findings = run_doctor(world.services, USER, base_url=URL)
+    return [(finding.ok, finding.detail, finding.fix) for finding in findings if finding.name == "voice"]
+
+
+def test_a_transcriber_that_works(world: World) -> None:
+    assert voice_of(world, transcriber=Trial(), tries_voice=True) == [(True, "Voice is transcribed by w.", None)]
+
+
+def test_a_transcriber_that_does_not_work_says_why_and_what_to_do(world: World) -> None:
+    [(ok, detail, fix)] = voice_of(world, transcriber=Trial("it is off"), tries_voice=True)
+    assert (ok, "a second of silence: it is off." in detail, "docs/voice.md" in str(fix)) == (False, True, True)
+
+
+def test_a_process_without_the_key_tries_nothing(world: World) -> None:
+    """On AWS only the function that runs the agent may read it."""
+    assert voice_of(world, transcriber=Trial("it is off"))[0][0] is True
+
+
+def test_a_machine_that_transcribes_is_named_also_while_it_is_away(world: World) -> None:
+    Machine(world, orders=(TRANSCRIBE,))
+    assert [ok for ok, _, _ in voice_of(world)] == [True, True]
+    world.wait(AWAY_AFTER / 1000)
+    (ok, detail, fix) = voice_of(world)[1]
+    assert (ok, detail.startswith("laptop transcribes"), "It is away" in detail, fix) == (
+        None,
+        True,
+        True,
+        "handoff run",
+    )

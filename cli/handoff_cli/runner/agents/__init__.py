@@ -64,6 +64,7 @@ OPENCODE = AgentSpec(
     # Its modes are agents with rules of their own, and by default all of them run everything.
     forcing=Forcing((1, 18), asking_environ),
     environ={"OPENCODE_DISABLE_AUTOUPDATE": "1"},
+    tools="listed",
     open_seconds=120,
 )
 

@@ -13,7 +13,6 @@ from handoff_cli.runner.agents.spec import AgentSpec, DoesNotAsk, Installed, Npm
 from handoff_cli.runner.settings import Settings, settings_path
 
 _SECONDS = 30
-# Not for the agent's tools: with a token they could act as the user on a service, the other one is about the runner.
 _PRIVATE = re.compile("HANDOFF_.*TOKEN|HANDOFF_SUPERVISOR")
 
 
@@ -32,7 +31,7 @@ def find_agent(
 
     `unattended`: the user lets it work even if it is not made to ask before each step.
     """
-    environ = {name: value for name, value in environ.items() if not _PRIVATE.fullmatch(name)}
+    environ = without_secrets(environ)
     program = _which(spec.program.command, environ)
     if program is None and not command:
         raise NotInstalled(f"{spec.title} is not installed ({spec.program.command}). Run: {spec.program.install}")
@@ -52,6 +51,11 @@ def find_agent(
                 f"this machine, write into {settings}: [agents.{spec.name}] and below it: unattended = true"
             ) from why
     return agent
+
+
+def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """For programs that the runner starts: with a token they could act as the user on a service."""
+    return {name: value for name, value in environ.items() if not _PRIVATE.fullmatch(name)}
 
 
 def _refuse_unasked(agent: Installed, *, is_replaced: bool) -> None:

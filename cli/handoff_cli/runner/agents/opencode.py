@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from handoff_cli.runner.agents.spec import DoesNotAsk
+from handoff_cli.runner.outgoing.names import OPENCODE_NAME
 
 _SECONDS = 60
 _PERMISSION, _CONTENT = "OPENCODE_PERMISSION", "OPENCODE_CONFIG_CONTENT"
 _ALL, _ALLOW, _ASK, _DENY = "*", "allow", "ask", "deny"
 # As with the other agents, looking at files of the project is not asked for. What lies outside is another permission.
+# The runner itself asks before a file is sent where others read along.
 _QUIET: Mapping[str, Any] = {
     "read": {_ALL: _ALLOW, "*.env": _ASK, "*.env.*": _ASK},
-    **dict.fromkeys(("glob", "grep", "list", "todoread", "todowrite"), _ALLOW),
+    **dict.fromkeys(("glob", "grep", "list", "todoread", "todowrite", OPENCODE_NAME), _ALLOW),
 }
 
 Json = dict[str, Any]

@@ -76,8 +76,13 @@ def session_lock(state: Path, agent: str, native_id: str) -> Lock:
 
 
 def session_locks(state: Path) -> list[Lock]:
-    """The locks of all native sessions that were ever used."""
+    """The locks of all native sessions that were ever used, and that of the transcriber."""
     return [Lock(path) for path in sorted((state / "locks").glob("*"))]
+
+
+def voice_lock(state: Path) -> Lock:
+    """Names the process that transcribes, as those of sessions name their agents."""
+    return Lock(private_directory(state).joinpath("locks", "voice"))
 
 
 def runner_lock(state: Path) -> Lock:

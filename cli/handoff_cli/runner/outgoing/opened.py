@@ -15,12 +15,26 @@ from handoff_cli.transcripts.likely_secrets import mask_words
 
 _PRIVATE = frozenset(
     {
-        *(".env", ".envrc", ".git", ".ssh", ".aws", ".azure", ".netrc", ".npmrc", ".pypirc", ".kube", ".docker"),
+        *(
+            ".env",
+            ".envrc",
+            ".git",
+            ".git-credentials",
+            ".pgpass",
+            ".ssh",
+            ".aws",
+            ".azure",
+            ".netrc",
+            ".npmrc",
+            ".pypirc",
+            ".kube",
+            ".docker",
+        ),
         *(".config", ".claude", ".codex", ".gemini", ".gnupg", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"),
     }
 )
 """Names of files and directories of which nothing is sent."""
-_KEYS = {".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".gpg"}
+_KEYS = {".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".gpg"}
 _MAGIC = {
     "image/png": (b"\x89PNG\r\n\x1a\n",),
     "image/jpeg": (b"\xff\xd8\xff",),

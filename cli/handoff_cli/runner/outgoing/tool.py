@@ -6,7 +6,7 @@ from typing import Any
 from acp import schema
 
 from handoff_cli.own_program import own_program
-from handoff_cli.runner.outgoing.names import NAME, SERVER
+from handoff_cli.runner.outgoing.names import NAME, OPENCODE_NAME, SERVER
 
 
 def server_for(session_id: str, state: Path) -> schema.McpServerStdio:
@@ -19,4 +19,4 @@ def server_for(session_id: str, state: Path) -> schema.McpServerStdio:
 def is_own(title: str, arguments: Any) -> bool:
     """Whether a request for permission is about this tool."""
     named = arguments.get("tool") if isinstance(arguments, dict) else None
-    return title in {NAME, f"mcp.{SERVER}.send_to_chat"} or named == "send_to_chat"
+    return title in {NAME, OPENCODE_NAME, f"mcp.{SERVER}.send_to_chat"} or named == "send_to_chat"

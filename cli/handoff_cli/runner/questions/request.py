@@ -7,7 +7,7 @@ from typing import Any
 from acp import schema
 
 LONGEST = 64 * 1024
-"""Characters of arguments and of content that are kept; nothing near this can be shown in a chat."""
+"""Characters of arguments and of content that are kept: beyond this nobody reads what they would allow."""
 
 ToolCall = schema.ToolCallStart | schema.ToolCallProgress | schema.ToolCallUpdate
 
@@ -48,6 +48,6 @@ def size_of(value: object) -> int:
     if isinstance(value, schema.ContentToolCallContent):
         return len(value.model_dump_json())
     try:
-        return len(value) if isinstance(value, str) else len(json.dumps(value, default=str))
+        return len(value) if isinstance(value, str) else len(json.dumps(value, default=str, ensure_ascii=False))
     except RecursionError:  # too deep for all that reads it
         return LONGEST + 1

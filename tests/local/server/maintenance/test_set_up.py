@@ -2,7 +2,8 @@
 
 import argparse
 import signal
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from local.chats.simulator import Simulator
 from local.console import Console
 from local.server.directory import DataDirectory
 from local.server.maintenance.set_up import NOT_RUNNING, set_up_here
+from local.server.settings_file import read_settings
 from local.server.state_file import write_state
 from shared.platforms.set_up import AskedSecret
 
@@ -27,9 +29,13 @@ class Asked(Person):
     may_ask: bool = False
     typed: str = ""
     meanwhile: Callable[[], None] = lambda: None
+    lines: Sequence[str] = ()
 
     def say(self, text: str) -> None:
         pass
+
+    def line(self, question: str) -> str:
+        return self.lines[0 if question.startswith("Number") else 1]
 
     def secret(self, asked: AskedSecret) -> str:  # noqa: ARG002  # the interface
         self.meanwhile()
@@ -61,9 +67,11 @@ class Machine:
         values = {"started": "again", "loaded": True, "relays": {"telegram": "a problem ends the waiting"}}
         write_state(self.directory.state, str(process), values)
 
-    def set_up(self, meanwhile: Callable[[], None], pause: Callable[[float], None] | None = None) -> int:
+    def set_up(
+        self, meanwhile: Callable[[], None], pause: Callable[[float], None] | None = None, lines: Sequence[str] = ()
+    ) -> int:
         asked = argparse.Namespace(data=self.directory.path, platform="telegram", public_url=None, replace=False)
-        person = Asked(typed=self.token, meanwhile=meanwhile)
+        person = Asked(typed=self.token, meanwhile=meanwhile, may_ask=bool(lines), lines=lines)
         return set_up_here(asked, Console(is_json=False), person=person, send=self.send, pause=pause or _never)
 
 
@@ -98,3 +106,12 @@ def test_a_process_that_is_no_service_gets_no_signal(machine: Machine) -> None:
     """A restore or an import has the directory: SIGUSR1 would end it."""
     assert machine.set_up(meanwhile=lambda: machine.holds(OTHER), pause=machine.ends) == NOT_RUNNING
     assert machine.signals == []
+
+
+def test_a_program_for_voice_messages_is_in_the_settings_before_the_restart(machine: Machine) -> None:
+    command = f"{sys.executable} -c 'print(1)'"
+    machine.set_up(meanwhile=lambda: machine.runs(AFTER), lines=["3", command])
+    assert read_settings(machine.directory.settings)["HANDOFF_VOICE_COMMAND"] == command
+    assert machine.signals == [(int(AFTER), signal.SIGUSR1)]
+    machine.set_up(meanwhile=lambda: machine.runs(OTHER), lines=["3", "is not asked again"])
+    assert read_settings(machine.directory.settings)["HANDOFF_VOICE_COMMAND"] == command

@@ -1,5 +1,6 @@
 """Voice messages: words once, in order with what was said around them; never a command, an approval or a choice."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,8 +14,8 @@ from shared.domain.orders import TRANSCRIBE, Order
 from shared.domain.questions import CHOICE, Option
 from shared.domain.routes import Place
 from shared.domain.runners import AWAY_AFTER
-from shared.errors import NotSent, NotTranscribed, OrderEnded
-from shared.ports.queue import Run
+from shared.errors import NotSent, NotTranscribed, OrderEnded, OrderTaken, UnknownOrder
+from shared.ports.queue import Fetch, Run
 from shared.ports.transcriber import LONGEST_WORDS, Recording
 from shared.store.bundle import store_on
 from shared.use_cases.files.wait_for_files import VOICE_LONGEST
@@ -186,6 +187,25 @@ def test_spoken_words_answer_no_question(world: World) -> None:
     assert answer.decided == []
 
 
+@pytest.mark.parametrize("spoken", ["/approve 1", "/approve one", "Slash approve one.", "approve", "yes"])
+def test_spoken_words_approve_nothing(world: World, spoken: str) -> None:
+    machine = Machine(world)
+    place = machine.moved()
+    post(world, place, "0001", "And?")
+    world.messages()
+    machine.start()
+    machine.ask()
+    world.messages()
+    transcriber(world).says = lambda: spoken
+    speak(world, place, "0002")
+    world.messages()
+    world.agents()
+    world.messages()
+    answer = machine.report()
+    assert [word.text for word in answer.steered] == [f"[spoken, as it was understood:]\n{spoken}"]
+    assert answer.decided == []
+
+
 def test_markdown_in_what_was_heard_means_nothing(world: World, thread: Place) -> None:
     transcriber(world).says = lambda: "*bold* [link](https://evil.test)"
     speak(world, thread)
@@ -300,12 +320,82 @@ def test_words_wait_twenty_seconds_for_a_machine_that_hangs(machine: Machine, pl
         world.wait(1)
         world.messages()
     assert 20_000 <= world.clock.now() - began <= 23_000
+    with pytest.raises(OrderTaken):  # its runner was killed and has come back: nothing is transcribed twice
+        machine.take(order, "c-2")
     machine.answer_order(order, OrderAnswer("d-1", text="too late"))
     world.agents()
     world.messages()
     words = [word.text for word in machine.start().words]
     assert words == ["[voice message was attached, which did not reach you: it could not be read in time]", "after"]
     assert not any("too late" in text for text in world.platform.said(place))
+
+
+def test_a_machine_that_wakes_up_later_is_not_asked_for_words(machine: Machine, place: Place) -> None:
+    world = machine.world
+    speak(world, place)
+    world.messages()
+    world.agents()
+    (order,) = machine.waiting()
+    world.wait(VOICE_LONGEST / 1000)
+    assert machine.waiting() == []
+    with pytest.raises(OrderEnded):
+        machine.take(order)
+
+
+def test_all_voice_messages_of_one_message_are_heard(machine: Machine, place: Place) -> None:
+    """On Slack one message carries several."""
+    world, spoken = machine.world, ["one", "two", "three", "four"]
+    for number, words in enumerate(spoken):
+        world.platform.files[f"v{number}"] = words.encode()
+    post(world, place, "0001", "", *(f"file:voice:v{number}" for number in range(len(spoken))))
+    world.messages()
+    world.agents()
+    by_recording = {hashlib.sha256(words.encode()).hexdigest(): words for words in spoken}
+    for order in machine.waiting():
+        answer = OrderAnswer("d-1", text=by_recording[order.argument[:64]])
+        machine.answer_order(machine.take(order), answer)
+        world.agents()
+        world.messages()
+    assert [word.text.split()[-4:] for word in machine.start().words] == [spoken]
+
+
+def test_stop_ends_what_a_machine_transcribes(machine: Machine, place: Place) -> None:
+    world = machine.world
+    speak(world, place)
+    order = listen(machine)
+    post(world, place, "0002", "/stop")
+    post(world, place, "0003", "Go on.")
+    machine.answer_order(order, OrderAnswer("d-1", text="Delete it."))
+    world.agents()
+    world.messages()
+    assert [word.text for word in machine.start().words] == ["Go on."]
+    assert not any("Delete" in text for text in world.platform.said(place))
+
+
+def test_only_the_machine_of_the_session_is_asked(machine: Machine, place: Place) -> None:
+    other = Machine(machine.world, id="desktop", orders=(TRANSCRIBE,))
+    speak(machine.world, place)
+    order = listen(machine)
+    assert other.waiting() == []
+    with pytest.raises(UnknownOrder):
+        other.take(order)
+    with pytest.raises(UnknownOrder):
+        other.answer_order(order, OrderAnswer("d-1", text="Delete it."))
+
+
+def test_a_runner_that_was_replaced_by_an_older_one_is_not_waited_for(world: World) -> None:
+    """The older one does not say that it transcribes: the service does it then."""
+    machine = Machine(world, orders=(TRANSCRIBE,))
+    place = machine.moved()
+    speak(world, place)
+    listen(machine)
+    machine.orders = ()
+    machine.register()
+    world.wait(2)
+    world.runs.send(Fetch(place, "0001", "s-1"))
+    world.agents()
+    world.messages()
+    assert machine.start().words[0].text.endswith("Run the tests, please.")
 
 
 def test_an_answer_while_the_message_is_still_read_is_not_lost(machine: Machine, place: Place) -> None:
