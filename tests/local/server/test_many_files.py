@@ -138,3 +138,4 @@ def test_a_gigabyte_comes_and_goes(program: ServerProcess, data: Path) -> None:
     assert memory(program) < MOST_MEMORY_KB
     program.stop()
     assert counted(data) == 0
+    assert not re.search("/uploads/[^…]", program.output.read_text())  # the whole address is the right to store
