@@ -41,6 +41,7 @@ class Settings:
     file_days: int = 30  # how long files are kept
     files_bucket: str = ""
     agent_sees: bool = False  # whether the model takes pictures
+    agent_reads: bool = False  # whether it takes PDF documents, too
     voice_url: str = ""  # of a server that transcribes
     voice_model: str = ""  # empty: there is none
     metrics_stack: str = ""  # the name under which metrics are kept; empty: none are written
@@ -65,7 +66,8 @@ class Settings:
             strikes=int(environment.get("HANDOFF_STRIKES") or cls.strikes),
             limits=_limits(environment, cls.limits),
             file_bytes=int(environment.get("HANDOFF_MAX_FILE_MEGABYTES") or cls.file_bytes // MEGABYTE) * MEGABYTE,
-            agent_sees=environment.get("HANDOFF_AGENT_SEES") == "yes",
+            agent_sees=environment.get("HANDOFF_AGENT_SEES") in ("yes", "documents"),
+            agent_reads=environment.get("HANDOFF_AGENT_SEES") == "documents",
             file_days=int(environment.get("HANDOFF_FILE_DAYS") or cls.file_days),
             **given,  # type: ignore[arg-type]  # names and types are those of the two tables below
             **times,  # type: ignore[arg-type]  # likewise

@@ -13,9 +13,10 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from shared.ports.tables import MAX_ITEM_BYTES, InvalidOperation, Item, Table
 from shared.sqlite.tables import without_bytes
@@ -26,6 +27,7 @@ MAX_LINE = 10 * MAX_ITEM_BYTES
 """Bytes. One byte of an item takes at most six in JSON, and base64 a third more."""
 _ALWAYS_UNPACKED, _MOST_UNPACKED = 256 * 1024 * 1024, 100
 """Bytes that a file may unpack to, and as how many times its size: transcripts are packed already."""
+_USUAL, _NOT_PACKED = 9, 0
 _END, _PIECE = b'{"end"', b'{"file"'
 PIECE = 512 * 1024
 """Bytes of a file in one line, at most."""
@@ -46,13 +48,36 @@ def write_file(path: Path, header: Mapping[str, Any], lines: Iterable[bytes]) ->
     first = _line({"format": FORMAT, "version": VERSION, **header})
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     with os.fdopen(descriptor, "wb") as raw:
-        with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
+        with closing(_Packed(raw)) as file:
             for count, line in enumerate(chain([first], lines)):  # noqa: B007  # the header is not counted
                 file.write(line)
                 digest.update(line)
             file.write(_line({"end": True, "items": count, "sha256": digest.hexdigest()}))
         raw.flush()
         os.fsync(raw.fileno())
+
+
+class _Packed:
+    """Writes gzip that `_lines` takes for an export: what packs too well follows as it is, in a part of its own."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self._unpacked, self._level = raw, 0, _USUAL
+        self._part = self._begin()
+
+    def write(self, line: bytes) -> None:
+        self._unpacked += len(line)
+        is_dense = 2 * self._unpacked > _ALWAYS_UNPACKED + _MOST_UNPACKED * self._raw.tell()
+        if (level := _NOT_PACKED if is_dense else _USUAL) != self._level:
+            self._part.close()
+            self._level = level
+            self._part = self._begin()
+        self._part.write(line)
+
+    def close(self) -> None:
+        self._part.close()
+
+    def _begin(self) -> gzip.GzipFile:
+        return gzip.GzipFile("", "wb", self._level, self._raw, mtime=0)
 
 
 def line_of(record: Record) -> bytes:

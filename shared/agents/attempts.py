@@ -43,7 +43,7 @@ class TooLong(Exception):
 
 
 class ToolsRefused(Exception):
-    """The request was refused, perhaps because of the tool calls in it; the message applies if there were none."""
+    """The request was refused, perhaps because of its tool calls or files; the message applies if there were none."""
 
 
 class EmptyAnswer(Exception):
@@ -70,11 +70,14 @@ class ServerAgent(ABC):
 def converse(ask: Callable[[Conversation], str], turn: TurnInput, *, window: int, clock: Clock) -> str:
     """The answer to a transcript, in the first shape that the model accepts. Raises as `Agent.reply` does.
 
-    Too long: send half of it. Refused with tool calls in it: send the calls as text. Empty answer: ask once more.
+    Too long: send half of it. Refused with tool calls in it: send the calls as text. Refused with files: send their names
+    only, because one that is damaged would end every turn of its session. Empty answer: ask once more.
     """
-    calls_as_text, was_empty = False, False
+    calls_as_text, without_files, was_empty = False, turn.read_file is None, False
     for _ in range(SHAPES):
         given = prepare(turn.messages, note=turn.note, window=window, calls_as_text=calls_as_text)
+        if without_files:
+            given = given.without_files
         try:
             return _retry_busy(lambda: ask(given), turn, clock)  # noqa: B023  # called at once
         except TooLong as error:
@@ -82,9 +85,12 @@ def converse(ask: Callable[[Conversation], str], turn: TurnInput, *, window: int
                 raise AgentFailed(TOO_LONG) from error
             window = given.tokens // 2
         except ToolsRefused as error:
-            if calls_as_text or not given.has_calls:
+            if not calls_as_text and given.has_calls:
+                calls_as_text = True
+            elif given.has_files:
+                without_files = True
+            else:
                 raise AgentFailed(str(error)) from error
-            calls_as_text = True
         except EmptyAnswer as error:
             if was_empty:
                 raise AgentFailed(EMPTY) from error

@@ -20,6 +20,7 @@ class Metric(StrEnum):
     DELIVERIES = "Deliveries"
     DELIVERIES_DELAYED = "DeliveriesDelayed"
     DELIVERIES_REJECTED = "DeliveriesRejected"
+    FILES_UNREAD = "FilesUnread"
     REQUESTS_REFUSED = "RequestsRefused"
     REQUESTS_FAILED = "RequestsFailed"
 

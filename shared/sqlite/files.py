@@ -105,7 +105,7 @@ class DirectoryFiles:
             for directory in (copied.parent.parent, copied.parent):
                 directory.mkdir(mode=0o700, exist_ok=True)
             try:
-                _copy(self._path(source), copied)
+                _copy(self._path(source), copied, self._root / _INCOMING / secrets.token_hex(16))
             except FileNotFoundError:
                 raise FileMissing("no such file") from None
 
@@ -173,12 +173,13 @@ def copy_files(source: Path, target: Path) -> int:
         with suppress(FileNotFoundError):  # its time is over
             size += file.stat().st_size
             if not copied.exists():
-                _copy(file, copied)
+                _copy(file, copied, copied.with_name(f".{copied.name}.{os.getpid()}"))
     return size
 
 
-def _copy(file: Path, copied: Path) -> None:
-    fresh = copied.with_name(f".{copied.name}.{os.getpid()}")
+def _copy(file: Path, copied: Path, fresh: Path) -> None:
+    """Through the name `fresh`, which no other thread uses; what a process left there when it died is replaced."""
+    fresh.unlink(missing_ok=True)
     try:
         try:
             fresh.hardlink_to(file)

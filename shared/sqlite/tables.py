@@ -111,7 +111,7 @@ class SqliteTables:
             after = tuple(rows[-1][:-2])
 
     def held(self, now: int) -> list[Item]:
-        """Items of the Sessions table that a process holds beyond `now`: sessions with a turn, parts being sent.
+        """Items of the Sessions table that a process holds beyond `now`: a turn, a part being sent, files being read.
 
         For a process that knows that it is alone, and that these leases are therefore over.
         """
@@ -201,7 +201,7 @@ def _copies(item: Item) -> tuple[Any, ...]:
         if value is not None and (type(value) is not kind or value == "" or (kind is int and _time(value) is None)):
             raise InvalidOperation(f"{name} is the key of an index and must be a {kind.__name__}, not {value!r:.40}")
     turn = get("turn")
-    held = turn.get("lease_until") if isinstance(turn, dict) else get("sending_until")
+    held = turn.get("lease_until") if isinstance(turn, dict) else get("sending_until", get("read_until"))
     return (*map(get, COPIED), _time(get("expires_at")), _time(held))
 
 

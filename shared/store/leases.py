@@ -10,7 +10,7 @@ from shared.store.values import is_number, map_at
 
 
 def void_leases(tables: Tables, held: Iterable[Item], *, now: int) -> int:
-    """Let claimed turns be claimed again and parts be sent again, from `now` on; returns how many.
+    """Let turns be claimed, parts be sent and files be read again, from `now` on; returns how many.
 
     A turn that waits for a pause keeps it, and so does one that a machine runs: that process lives elsewhere. What was
     interrupted still counts: a turn that kills its process is given up.
@@ -36,6 +36,9 @@ def _void(tables: Tables, item: Item, now: int) -> bool:
     elif item.get("state") == "sending" and is_number(item.get("sending_until")):
         when = [equals("state", "sending"), equals("sending_until", item["sending_until"])]
         over = Update(Table.SESSIONS, Table.SESSIONS.key_of(item), when=when, set={"sending_until": now})
+    elif is_number(item.get("read_until")):
+        when = [equals("read_until", item["read_until"])]
+        over = Update(Table.SESSIONS, Table.SESSIONS.key_of(item), when=when, set={"read_until": now})
     else:
         return False
     return updated(tables, over)

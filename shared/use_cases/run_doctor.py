@@ -11,6 +11,7 @@ from shared.domain.routes import Place
 from shared.errors import PlaceBusy, PlatformError, WriteFirst
 from shared.ports.platforms import Finding
 from shared.services import Services
+from shared.store.files import bytes_key
 from shared.use_cases.access import open_to, refuse_silent
 from shared.use_cases.files.try_transcriber import why_not_working
 
@@ -37,6 +38,7 @@ def run_doctor(
         Finding("agent", ok=True, detail=services.agent_summary),
         _voice(services, trial),
         *_ears(services, user_id),
+        _files(services, user_id),
         *_handoffs(services, user_id),
     ]
     if not configured:
@@ -121,6 +123,19 @@ def _findings_of(name: str, diagnosis: "Future[Sequence[Finding]]") -> Sequence[
         )
         return [Finding("bot", ok=None, detail=detail, fix=fix, platform=name)]
     return diagnosis.result()
+
+
+def _files(services: Services, user_id: str) -> Finding:
+    """Whether the storage of files answers under the rights of the service; asks for a file that nobody has."""
+    try:
+        services.files.size(bytes_key(user_id, "doctor", "0" * 64))
+    except Exception as error:  # of whatever stores the bytes
+        log.exception("files could not be looked for: %s", type(error).__name__)
+        detail = "The storage of files does not answer or refuses the service: no file is kept, read or sent."
+        return Finding("files", ok=False, detail=detail, fix="The operator runs: handoff doctor --stack NAME")
+    settings = services.settings
+    detail = f"Kept for {settings.file_days} days, up to {settings.file_bytes // 1_000_000} MB each."
+    return Finding("files", ok=True, detail=detail)
 
 
 def _handoffs(services: Services, user_id: str) -> Sequence[Finding]:

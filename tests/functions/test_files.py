@@ -6,8 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
+from shared.domain.files import StoredFile
 from shared.domain.tokens import Scope
 from shared.errors import FileMismatch
+from shared.use_cases.files.read_file import bytes_for_agent
 from tests.support.memory_api import MemoryApi
 from tests.support.problems import problem_code
 
@@ -65,18 +67,46 @@ def test_another_user_with_the_same_digest_learns_nothing(api: MemoryApi) -> Non
     assert problem_code(eve.get(f"/sessions/s-1/files/{ID}")) == "unknown_session"
 
 
-@pytest.mark.parametrize("scope", [Scope.READ, Scope.LINK])
-def test_only_a_token_that_changes_things_announces(api: MemoryApi, scope: Scope) -> None:
-    api.world.session()
-    refused = api.client("ada", scope).post("/sessions/s-1/files", json=ASKED)
-    assert problem_code(refused) == "missing_scope"
-
-
-def test_a_token_for_administration_reads_no_file(api: MemoryApi) -> None:
+@pytest.mark.parametrize(
+    ("scope", "may_announce", "may_read"),
+    [
+        (Scope.HANDOFF, True, True),
+        (Scope.RUN, True, True),
+        (Scope.READ, False, True),
+        (Scope.LINK, False, True),
+        (Scope.ADMIN, False, False),
+    ],
+)
+def test_what_a_token_may_do_with_files(api: MemoryApi, scope: Scope, *, may_announce: bool, may_read: bool) -> None:
+    """One that may not is told so before anything is looked up; one of another user knows no session."""
     api.world.session()
     upload(api, api.client("ada"), "s-1")
-    refused = api.client("ada", Scope.ADMIN).get(f"/sessions/s-1/files/{ID}")
-    assert problem_code(refused) == "missing_scope"
+    for user, refusal in (("ada", None), ("eve", "unknown_session")):
+        client = api.client(user, scope)
+        for digest, unknown in ((ID, None), ("0" * 64, "unknown_file")):
+            announced = client.post("/sessions/s-1/files", json={**ASKED, "sha256": digest})
+            assert refused(announced) == (refusal if may_announce else "missing_scope")
+            read = client.get(f"/sessions/s-1/files/{digest}")
+            assert refused(read) == ((refusal or unknown) if may_read else "missing_scope")
+
+
+def refused(answer: httpx.Response) -> str | None:
+    return None if answer.is_success else problem_code(answer)
+
+
+def test_words_that_name_a_foreign_digest_bring_no_byte(api: MemoryApi) -> None:
+    """A transcript is what its client says; the bytes are those of its session."""
+    api.world.session("s-1")
+    upload(api, api.client("ada"), "s-1")
+    eve = api.newcomer()
+    eve.put("/sessions/s-9", json={})
+    named = {"id": ID, "name": "a.png", "type": "image/png", "size": len(PICTURE), "sha256": ID}
+    said = {"epoch": 0, "after": 0, "messages": [{"role": "user", "content": "look", "files": [named]}]}
+    eve.post("/sessions/s-9/messages", json=said).raise_for_status()
+    assert problem_code(eve.get(f"/sessions/s-9/files/{ID}")) == "unknown_file"
+    session = api.world.store.sessions.get("s-9")
+    assert session is not None
+    assert bytes_for_agent(api.world.services, session, StoredFile(ID, "a.png", "image/png", len(PICTURE))) is None
 
 
 def test_other_bytes_are_not_stored(api: MemoryApi) -> None:

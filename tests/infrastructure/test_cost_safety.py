@@ -23,6 +23,7 @@ WATCHED = {
     *(("AWS/Lambda", metric, function) for metric in ("Errors", "Throttles") for function in FUNCTIONS),
     ("AWS/ApiGateway", "5xx", "Api"),
     ("Handoff", "HandoffsFailed", "AWS::StackName"),
+    ("Handoff", "FilesUnread", "AWS::StackName"),
 }
 
 

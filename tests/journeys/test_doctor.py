@@ -45,7 +45,7 @@ def test_a_local_run_has_no_fault(user: ApiUser) -> None:
         named = {check["name"] for check in found if check["platform"] == platform}
         assert {"bot", "secrets", "webhook", "home", "identity"} <= named
         assert ("thread" in named) == (platform in THREADED)
-    assert results(user, None) == {"agent": True, "handoffs": True, "voice": True}
+    assert results(user, None) == {"agent": True, "files": True, "handoffs": True, "voice": True}
 
 
 def test_it_returns_the_time(user: ApiUser) -> None:

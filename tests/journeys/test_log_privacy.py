@@ -1,5 +1,7 @@
 """No log line of a function or of the local run holds a user's text, a token or a secret."""
 
+import base64
+import hashlib
 import logging
 import uuid
 from collections.abc import Iterator
@@ -39,6 +41,14 @@ class Watched:
 
     service: LocalService
     lines: list[str]
+
+    def secrets_in_items(self) -> list[str]:
+        """Items with a token of a platform or of a user, such as the address of a file on Telegram."""
+        dynamodb, made = self.service.engine.client("dynamodb"), self.service.stack.resources
+        tables = [made["HandoffsTable"], made["SessionsTable"]]
+        items = [repr(item) for table in tables for item in dynamodb.scan(TableName=table)["Items"]]
+        hidden = [*self.service.tokens.values(), *self.service.simulator.secrets.values()]
+        return [item[:300] for item in items if any(secret in item for secret in hidden)]
 
     def leaks(self) -> list[str]:
         hidden = [MARK, *self.service.tokens.values(), *self.service.simulator.secrets.values()]
@@ -82,9 +92,14 @@ def test_a_conversation_leaves_no_text_in_the_logs(watched: Watched, platform: s
         thread.say(marked(text))
     eventually(lambda: thread.bot_texts("I could not answer"), show=thread.bot_texts)
     last = marked("the end")
-    thread.say(last)
+    content = {"type": "text/plain", "data": base64.b64encode(marked("log").encode()).decode()}
+    thread.say(last, files=[{"name": marked("run") + ".log", **content}])
     eventually(lambda: thread.bot_texts(last), show=thread.bot_texts)
 
+    (asked,) = [message for message in user.transcript(thread.session_id) if "files" in message]
+    read = user.http.get(f"/sessions/{thread.session_id}/files/{asked['files'][0]['id']}")
+    assert hashlib.sha256(httpx.get(read.headers["location"]).content).hexdigest() == asked["files"][0]["sha256"]
+    assert watched.secrets_in_items() == []
     assert watched.lines
     assert watched.leaks() == []
 

@@ -46,6 +46,12 @@ FAULTS = [
         "until=_end(services)",
     ),
     Fault(
+        "a copy of a session that is deleted while it is made leaves bytes",
+        "shared/use_cases/files/keep_file.py",
+        "        services.files.delete(item.key)\n",
+        "        pass\n",
+    ),
+    Fault(
         "a refused copy of a session keeps its room",
         "shared/use_cases/sessions/resume_session.py",
         "isinstance(refused, FilesFull) or idempotency_key is None",

@@ -43,6 +43,17 @@ def test_all_is_done_once_if_the_process_dies_at_any_point(
     run_cases(cases, program.kills, talk=talk)
 
 
+@pytest.mark.parametrize("faulty", [ONE_MACHINE], indirect=True)
+@pytest.mark.parametrize("platform", THREADED)
+def test_a_message_with_a_file_is_answered_once_if_the_process_dies_at_any_point(
+    faulty: Faulty, program: SupervisedServer, platform: str
+) -> None:
+    found = find_file_points(user_of(faulty.service), faulty.kill_points, platform)
+    cases = [FileCase(program.user(), point, RESTART_SECONDS, hits_all=True) for point in found]
+    run_cases(cases, program.kills, talk=True)
+    assert sum(case.was_killed for case in cases) > len(cases) // 2
+
+
 @pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("talk", [False, True], ids=["handoff", "message"])
 def test_all_is_done_once_at_every_kill_point(faulty: Faulty, platform: str, *, talk: bool) -> None:
@@ -53,7 +64,7 @@ def test_all_is_done_once_at_every_kill_point(faulty: Faulty, platform: str, *, 
         run_cases([KillCase(user, point) for point in found], faulty.kill_points, talk=talk)
 
 
-@pytest.mark.parametrize("platform", THREADED)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_message_with_a_file_is_answered_once_at_every_kill_point(
     faulty: Faulty, platform: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ class EmulatedAws:
                 self.cloud.run_threads(functions.build)
                 self.cloud.start_sources()
                 outputs["ApiUrl"] = self.cloud.serve().url
+            self._keep_private(outputs["FilesBucketName"], template, parameters)
             self._stacks[name] = dict(stack.resources), outputs
         physical, outputs = self._stacks[name]
         for logical, one in template["Resources"].items():
@@ -80,6 +81,23 @@ class EmulatedAws:
         outputs["SecretsPrefix"] = parameters["SecretsPrefix"]
         outputs["Release"] = template["Outputs"]["Release"]["Value"]
         return physical, dict(outputs)
+
+    def _keep_private(self, bucket: str, template: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
+        """Set what moto leaves out when it makes the bucket."""
+        s3, resources = self.client("s3"), template["Resources"]
+        access = resources["FilesBucket"]["Properties"]["PublicAccessBlockConfiguration"]
+        s3.put_public_access_block(Bucket=bucket, PublicAccessBlockConfiguration=access)
+        days = template["Mappings"]["BucketDays"][parameters["FileDays"]]["Files"]
+        rule = {"ID": "over", "Status": "Enabled", "Prefix": "", "Expiration": {"Days": days}}
+        s3.put_bucket_lifecycle_configuration(Bucket=bucket, LifecycleConfiguration={"Rules": [rule]})
+        policy = json.dumps(resources["FilesBucketPolicy"]["Properties"]["PolicyDocument"])
+        arn = f"arn:aws:s3:::{bucket}"
+        for named, value in (
+            ('{"Fn::GetAtt": ["FilesBucket", "Arn"]}', arn),
+            ('{"Fn::Sub": "${FilesBucket.Arn}/*"}', f"{arn}/*"),
+        ):
+            policy = policy.replace(named, json.dumps(value))
+        s3.put_bucket_policy(Bucket=bucket, Policy=policy)
 
     def tag(self, kind: str, physical: str, tags: Mapping[str, str]) -> None:
         """Set the tags of a table, a queue or a bucket."""

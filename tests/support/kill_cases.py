@@ -200,6 +200,9 @@ class FileCase(KillCase):
         say_with_file(self.user, self.point.platform, self.route, self.content)
         eventually(self._answers, within=WAIT_SECONDS, show=lambda: self.point)
         self.was_killed = subject in kill_points.killed
+        if self.was_killed and self.point.plan.function == TURN and self.point.name != "return":
+            # Where there are no threads, what it sends again would be taken for an answer to the next case.
+            eventually(lambda: kill_points.is_repeated(subject, TURN), within=WAIT_SECONDS, show=lambda: self.point)
 
     def check_talk(self) -> None:
         """The file is in the transcript once, and so is the answer."""
@@ -296,6 +299,7 @@ def find_file_points(user: ApiUser, kill_points: KillPoints, platform: str) -> l
         subject = files_of(route) if reads_files else route
         calls = eventually(lambda of=kill_points.runs[subject, function], run=run: _finished(of, run))  # type: ignore[misc]  # bound in this round
         found += [replace(point, reads_files=reads_files) for point in points_of(platform, function, run, calls)]
+    eventually(lambda: _finished(kill_points.runs[route, TURN], 2), within=WAIT_SECONDS)  # the answer is delivered
     return found
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from local.operate.deploy.apply import DONE
 from local.operate.deploy.aws import Account
+from local.operate.deploy.files_bucket import files_check
 from local.operate.deploy.first_user import accounts_of
 from local.operate.deploy.owner import Owner, owner_of
 from local.operate.deploy.secret_store import AGENT_KEY
@@ -27,6 +28,8 @@ def checks(account: Account, settings: Settings, *, version: str) -> Iterator[di
     if stack is None or owner is Owner.OTHER or "SessionsTableName" not in stack.outputs:
         return
     yield _release(stack.outputs, version, deploy)
+    if bucket := stack.outputs.get("FilesBucketName"):  # a stack of an earlier version has none
+        yield {"name": "files", **files_check(account, bucket, stack.parameters)}
     users = accounts_of(account.dynamodb, stack.outputs).users()
     if users:
         yield _check("users", ok=True, detail=f"{len(users)}")

@@ -33,7 +33,7 @@ class BedrockAgent(ServerAgent):
             raise AgentFailed(NO_MODEL)
 
         def ask(given: Conversation) -> str:
-            pictures = pictures_of(given, turn, sees=self._settings.agent_sees)
+            pictures = pictures_of(given, turn, sees=self._settings.agent_sees, reads=self._settings.agent_reads)
             request = {"modelId": model, **to_converse(given, pictures)}
             try:
                 return read_answer(self._ask(request, turn))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from shared.domain.files import StoredFile
@@ -52,6 +52,16 @@ class Conversation:
     def instructions(self) -> str:
         """System text and note as one, for models that accept one system message at the start."""
         return "\n\n".join(filter(str.strip, (self.system, self.note)))
+
+    @property
+    def has_files(self) -> bool:
+        """Whether any entry has files."""
+        return any(entry.files for entry in self.entries)
+
+    @property
+    def without_files(self) -> "Conversation":
+        """The same, with only the names of files, which are in the texts."""
+        return replace(self, entries=tuple(replace(entry, files=()) for entry in self.entries))
 
     @property
     def has_calls(self) -> bool:

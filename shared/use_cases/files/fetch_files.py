@@ -13,6 +13,7 @@ from shared.domain.files import ANY_TYPE, MOST_FILES, PICTURES, ChatFile, Read, 
 from shared.domain.orders import Order
 from shared.domain.sessions import Session
 from shared.errors import Conflict, FilesFull, FileTooLarge, PlatformError, Rejected, RequestRefused
+from shared.ports.metrics import Metric
 from shared.ports.queue import Fetch, InboxEvent
 from shared.services import Services
 from shared.store.inbox import InboxRow
@@ -73,7 +74,8 @@ def fetch_files(services: Services, message: Fetch) -> None:
         one or Unread(shown_name(file), "the platform did not send it")
         for one, file in zip(read, row.files, strict=False)
     ]
-    services.store.inbox.end_read(row, [*gone, *left])
+    if services.store.inbox.end_read(row, [*gone, *left]) and None in read:
+        services.metrics.put((Metric.FILES_UNREAD, read.count(None)), platform=row.place.platform)
     services.queue.send(
         InboxEvent(row.place, row.event_id), dedupe=f"read {row.place.route} {row.event_id} {session.id}"
     )
@@ -108,6 +110,7 @@ def _read(services: Services, session: Session, row: InboxRow, file: ChatFile, d
     except FilesFull as full:
         return Unread(name, f"your files take as much room as they may ({full.extra['limit'] // 1_000_000} MB)")
     except Rejected as rejected:
+        services.metrics.put((Metric.FILES_UNREAD, 1), platform=row.place.platform)
         return Unread(name, str(rejected).rstrip(".") or "the platform refused it")
     except (PlatformError, RequestRefused, Conflict, _OutOfTime) as error:
         log.warning("%s: a file could not be read: %s", row.place.platform, type(error).__name__)

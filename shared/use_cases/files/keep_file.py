@@ -43,7 +43,7 @@ def keep_file(
     item = _expected(services, session, file)
     if not item.is_stored:
         services.files.put(item.key, content, size=file.size, media_type=file.media_type)
-        services.store.files.stored(item, until=until or _end(services))
+        _stored(services, item, until=until or _end(services))
 
 
 def copy_file(services: Services, item: FileItem, copy: Session) -> None:
@@ -57,7 +57,7 @@ def copy_file(services: Services, item: FileItem, copy: Session) -> None:
     if not target.is_stored:
         with contextlib.suppress(FileMissing):  # removed a moment ago: the sweep forgets that it was expected
             services.files.copy(item.key, target.key)
-            services.store.files.stored(target, until=item.due_at if item.is_stored else _end(services))
+            _stored(services, target, until=item.due_at if item.is_stored else _end(services))
 
 
 def is_there(services: Services, item: FileItem) -> bool:
@@ -72,6 +72,14 @@ def is_there(services: Services, item: FileItem) -> bool:
 def is_readable(services: Services, item: FileItem) -> bool:
     """Whether the bytes of a file can be read. Writes nothing."""
     return not item.is_leaving and (item.is_stored or services.files.size(item.key) == item.file.size)
+
+
+def _stored(services: Services, item: FileItem, *, until: int) -> None:
+    """Note that the bytes were stored. They go if the session was deleted while they were: nothing else would know of them."""
+    if not services.store.files.stored(item, until=until) and not services.store.files.get(
+        item.session_id, item.file.id
+    ):
+        services.files.delete(item.key)
 
 
 def _expected(services: Services, session: Session, file: StoredFile) -> FileItem:

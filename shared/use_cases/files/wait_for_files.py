@@ -17,6 +17,7 @@ from shared.domain.orders import WORDS_WITHIN
 from shared.domain.question_text import as_plain
 from shared.domain.sessions import Session
 from shared.errors import Rejected
+from shared.ports.metrics import Metric
 from shared.ports.queue import Fetch, Ready
 from shared.services import Services
 from shared.store.inbox import InboxRow
@@ -111,7 +112,8 @@ def _asked(services: Services, session: Session, row: InboxRow, now: int) -> Inb
         return replace(row, read_for=session.id, asked_at=now, read=None)
     if row.read is None and now >= row.asked_at + _longest(row):
         late = [Unread(shown_name(file), "it could not be read in time") for file in row.files]
-        services.store.inbox.end_read(row, late)
+        if services.store.inbox.end_read(row, late):
+            services.metrics.put((Metric.FILES_UNREAD, len(late)), platform=row.place.platform)
         return services.store.inbox.get(row.place, row.event_id) or row
     if row.read is None and not row.tries and now >= row.asked_at + UNSENT:
         services.runs.send(fetch)  # a process died before it sent the first one, or that is lost

@@ -83,7 +83,8 @@ def fork_session(services: Services, user_id: str, session_id: str, *, idempoten
 
 def _copy_files(services: Services, original: Session, copy: Session, *, until: int) -> None:
     """Raises FilesFull or CopyUnfinished."""
-    files = services.store.files.of(original.id)
+    copied = {item.file.id for item in services.store.files.of(copy.id) if item.is_stored}
+    files = [item for item in services.store.files.of(original.id) if item.file.id not in copied]
     for number, item in enumerate(files):
         if services.clock.now() > until:
             raise CopyUnfinished(len(files) - number)

@@ -425,6 +425,16 @@ class ModelContract(RemoteAgentContract):
             assert "search" in told[1][1]
             assert "found it" in told[2][1]
 
+    def test_a_file_that_the_model_refuses_does_not_end_the_conversation(
+        self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
+    ) -> None:
+        damaged = {"id": "a" * 64, "name": "a.png", "type": "image/png", "size": 7}
+        messages: list[Message] = [{"role": "user", "content": "what is [attached: a.png]?", "files": [damaged]}]
+        server.script = [self.dialect.error("refused"), lambda request: self.dialect.answer(request, "only a name")]
+        agent = make(agent_sees=True)
+        assert self.ask(agent, clock, messages, read_file=lambda _: b"damaged") == "only a name"
+        assert [len(request.body) > len(server.requests[1].body) for request in server.requests] == [True, False]
+
     def test_a_tool_call_without_earlier_tools_is_reported(
         self, make: Callable[..., Agent], server: HttpServer, clock: HurriedClock
     ) -> None:

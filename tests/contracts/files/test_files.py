@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from shared.errors import FileMismatch, FileMissing
+from shared.aws.files import S3Files
+from shared.errors import FileMismatch, FileMissing, UploadRefused
+from shared.sqlite.files import DirectoryFiles
 from tests.contracts.files.conftest import Case
 
 NOW = 1_800_000_000_000
@@ -93,6 +95,20 @@ def test_a_client_cannot_upload_other_bytes(case: Case, sent: bytes) -> None:
 
 def test_an_upload_says_when_it_ends(case: Case) -> None:
     assert case.files.upload(key_for(b"x"), size=1, media_type="image/png", now=NOW).expires_at == NOW + 300_000
+
+
+def test_an_address_ends(case: Case) -> None:
+    """In the directory the service says so; a bucket is told with the signed address when it ends."""
+    key = key_for(b"picture")
+    upload = case.files.upload(key, size=7, media_type="image/png", now=NOW)
+    if isinstance(case.files, DirectoryFiles):
+        with pytest.raises(UploadRefused):
+            case.send(upload, b"picture", NOW + 300_000)
+    if isinstance(case.files, S3Files):
+        download = case.files.download_url(key, name="a.png", media_type="image/png", now=NOW)
+        assert "X-Amz-Expires=300&" in upload.url
+        assert download is not None
+        assert "X-Amz-Expires=60&" in download
 
 
 def test_deletes_one_file_a_session_or_a_user(case: Case) -> None:

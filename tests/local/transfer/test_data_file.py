@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.transfer.data_file import line_of, read_header, record_of, records_in, write_file
+from local.transfer import data_file
+from local.transfer.data_file import (
+    PIECE,
+    contents_in,
+    line_of,
+    line_of_piece,
+    read_header,
+    record_of,
+    records_in,
+    write_file,
+)
 from shared.ports.tables import Table
 
 VALUES = st.recursive(
@@ -37,6 +47,16 @@ def test_the_same_items_give_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert read_header(tmp_path / "one") == {"format": "handoff-data", "version": 1, "counts": {}}
     assert list(records_in(tmp_path / "one")) == items
+
+
+def test_what_packs_very_well_can_be_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gzip makes a thousandth of zeros; a reader refuses less than a hundredth."""
+    monkeypatch.setattr(data_file, "_ALWAYS_UNPACKED", 1_000_000)
+    pieces = [bytes(PIECE)] * 40
+    write_file(tmp_path / "zeros", {}, map(line_of_piece, pieces))
+    read_header(tmp_path / "zeros")
+    assert list(contents_in(tmp_path / "zeros")) == pieces
+    assert (tmp_path / "zeros").stat().st_size < len(pieces) * PIECE / 20
 
 
 def test_an_empty_export_is_whole(tmp_path: Path) -> None:

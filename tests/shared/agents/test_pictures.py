@@ -1,6 +1,7 @@
 """Pictures for models: the newest within the limits, in the form of each provider, and only where the model sees."""
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 from shared.agents.bedrock.messages import to_converse
@@ -62,6 +63,22 @@ def test_the_newest_pictures_are_given() -> None:
 def test_what_is_too_large_gone_or_no_picture_is_left_out() -> None:
     large, gone, text = file(1, MOST_BYTES + 1), file(2), file(3, media_type="text/plain")
     assert given(said(large, gone, text), gone=(gone.id,)) == {}
+
+
+def test_a_model_on_bedrock_that_reads_gets_documents_once_by_a_name_of_ours() -> None:
+    files = [file(number, 9, "application/pdf") for number in range(7)]
+    messages = said(*files, file(8, 9, "text/plain"), file(9), files[6])
+    conversation = prepare(messages, note=None)
+    contents = {one.id: b"%PDF-1.7 " for one in files[2:]} | {files[1].id: b"not a PDF"}
+    asked = replace(turn(messages), read_file=lambda one: contents.get(one.id))
+    documents = pictures_of(conversation, asked, sees=True, reads=True)
+    assert documents == {one.id: b"%PDF-1.7 " for one in files[2:]}
+    (message,) = to_converse(conversation, documents)["messages"]
+    assert message["content"][1] == {
+        "document": {"format": "pdf", "name": f"document {files[2].id[:12]}", "source": {"bytes": b"%PDF-1.7 "}}
+    }
+    assert sum("document" in block for block in message["content"]) == len(documents)
+    assert given(said(*files)) == {}
 
 
 def test_files_that_cannot_be_read_are_left_out() -> None:

@@ -7,11 +7,14 @@ import pytest
 
 from shared.agents.measured import MeasuredAgent
 from shared.domain.handoffs import Reason
-from shared.errors import AgentCancelled, AgentFailed, RateLimited, Rejected
+from shared.errors import AgentCancelled, AgentFailed, NotSent, RateLimited, Rejected
 from shared.ports.agents import Cancellation, TurnInput
 from shared.ports.metrics import Metric
 from shared.store.bundle import store_on
+from shared.use_cases.files.fetch_files import TRIES
+from shared.use_cases.files.wait_for_files import LONGEST
 from shared.use_cases.sessions.resume_session import resume_session
+from tests.shared.use_cases.files.test_files_from_chats import post
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import USER, World
 
@@ -107,6 +110,28 @@ def test_trouble_with_a_delivery_is_counted(
     world.say(place, "words", "e-1")
     world.turns()
     assert metrics.total(metric) == 1
+
+
+@pytest.mark.parametrize("trouble", [[NotSent("down")] * TRIES, [Rejected("no")]], ids=["down", "refused"])
+def test_a_file_that_the_platform_does_not_send_is_counted(
+    world: World, metrics: Recorded, trouble: list[Exception]
+) -> None:
+    _, place = world.moved()
+    world.platform.next["fetch_file"].extend(trouble)
+    post(world, place, "e-1", "words", "file:picture:a.png")
+    world.turns()
+    assert metrics.total(Metric.FILES_UNREAD) == 1
+
+
+def test_a_file_that_nobody_reads_in_time_is_counted(world: World, metrics: Recorded) -> None:
+    _, place = world.moved()
+    post(world, place, "e-1", "words", "file:picture:a.png")
+    world.messages()
+    world.runs.waiting.clear()
+    world.wait(LONGEST / 1000)
+    world.messages()
+    world.turns()
+    assert metrics.total(Metric.FILES_UNREAD) == 1
 
 
 def test_no_text_and_no_id_is_measured(world: World, metrics: Recorded) -> None:

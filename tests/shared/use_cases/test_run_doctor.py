@@ -20,6 +20,7 @@ from shared.ports.platforms import Finding, ResolvedChat
 from shared.ports.transcriber import Recording
 from shared.use_cases.run_doctor import OVERDUE, problem_of, run_doctor
 from tests.support.machine import Machine
+from tests.support.memory_files import MemoryFiles
 from tests.support.secrets import FakeSecrets
 from tests.support.use_case_world import HOME, USER, World, with_listed_handoffs
 
@@ -88,6 +89,7 @@ def test_who_has_a_home_and_is_known_finds_no_fault(world: World) -> None:
     assert found(world) == [
         (None, "agent", True),
         (None, "voice", True),
+        (None, "files", True),
         (None, "handoffs", True),
         ("chat", "bot", True),
         ("chat", "identity", True),
@@ -104,6 +106,15 @@ def test_a_platform_is_told_the_home_the_webhook_and_the_time(world: World) -> N
     found(with_looks(world, chat=look))
 
     assert asked == [HOME, f"{URL}/webhooks/chat", world.clock.now(), 5.0]
+
+
+def test_files_whose_storage_refuses_the_service_are_found(world: World) -> None:
+    class Refusing(MemoryFiles):
+        def size(self, key: str) -> int | None:
+            raise PermissionError
+
+    world.services = replace(world.services, files=Refusing())
+    assert (None, "files", False) in found(world)
 
 
 def test_a_platform_that_hangs_delays_no_other(world: World, gate: threading.Event) -> None:
@@ -167,6 +178,7 @@ def test_without_any_platform_that_is_the_finding(world: World) -> None:
     assert found(world, "new") == [
         (None, "agent", True),
         (None, "voice", True),
+        (None, "files", True),
         (None, "handoffs", True),
         (None, "platforms", False),
     ]

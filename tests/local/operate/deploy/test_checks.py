@@ -4,12 +4,16 @@ import os
 import re
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from handoff_cli.arguments import parser
 from handoff_cli.main import main as run_cli
 from local.operate.deploy import template
+from local.operate.deploy.files_bucket import files_check
 from local.paths import ROOT
 from tests.local.operate.deploy.conftest import Operator
 from tests.support.emulated_aws import EmulatedAws
@@ -25,7 +29,7 @@ def checks(operator: Operator, *arguments: str) -> dict[str, tuple[bool | None, 
 
 def test_a_fresh_deployment_is_healthy(operator: Operator) -> None:
     operator.deploy()
-    assert checks(operator) == {"stack": (True, ""), "version": (True, ""), "users": (True, "")}
+    assert checks(operator) == dict.fromkeys(("stack", "version", "files", "users"), (True, ""))
 
 
 def test_nothing_is_written(operator: Operator, aws: EmulatedAws) -> None:
@@ -43,6 +47,58 @@ def test_what_is_missing_has_its_command(operator: Operator) -> None:
 def test_another_version_is_only_mentioned(operator: Operator) -> None:
     operator.deploy("--version=0.9")
     assert checks(operator)["version"] == (None, "handoff deploy --stack handoff")
+
+
+def files_finding(operator: Operator) -> dict[str, Any]:
+    assert operator.run("check", "--version=1.0") == 0
+    return next(one for one in operator.result["checks"] if one["name"] == "files")
+
+
+@pytest.mark.parametrize(
+    ("undo", "said"),
+    [
+        ("delete_public_access_block", "public access is not blocked"),
+        ("delete_bucket_encryption", "it is not encrypted with AES256"),
+        ("delete_bucket_lifecycle", "its lifecycle does not delete files after 31 days"),
+        ("delete_bucket_policy", "it answers without TLS"),
+    ],
+)
+def test_a_bucket_for_files_that_was_changed_is_found(
+    operator: Operator, aws: EmulatedAws, undo: str, said: str
+) -> None:
+    operator.deploy()
+    bucket = aws.formation.live("handoff").outputs["FilesBucketName"]
+    getattr(aws.client("s3"), undo)(Bucket=bucket)
+    found = files_finding(operator)
+    assert (found["ok"], found["detail"]) == (False, f"{bucket}: {said}")
+    assert bucket in found["fix"]
+
+
+def test_files_that_go_too_early_are_found(operator: Operator, aws: EmulatedAws) -> None:
+    operator.deploy("--set=FileDays=90")
+    assert files_finding(operator)["ok"]
+    bucket = aws.formation.live("handoff").outputs["FilesBucketName"]
+    rules = [{"ID": "mine", "Status": "Enabled", "Prefix": "", "Expiration": {"Days": 7}}]
+    aws.client("s3").put_bucket_lifecycle_configuration(Bucket=bucket, LifecycleConfiguration={"Rules": rules})
+    assert files_finding(operator)["detail"] == f"{bucket}: its lifecycle does not delete files after 91 days"
+
+
+def test_a_bucket_for_files_that_is_gone_is_found(operator: Operator, aws: EmulatedAws) -> None:
+    operator.deploy()
+    bucket = aws.formation.live("handoff").outputs["FilesBucketName"]
+    aws.client("s3").delete_bucket(Bucket=bucket)
+    found = files_finding(operator)
+    assert (found["ok"], found["detail"]) == (False, f"{bucket} does not exist, so no file is kept, read or sent")
+    assert f"make a private bucket {bucket}" in found["fix"]
+
+
+def test_settings_that_may_not_be_read_are_no_failure() -> None:
+    def refuse(**_: str) -> None:
+        raise ClientError({"Error": {"Code": "403"}}, "HeadBucket")
+
+    account: Any = SimpleNamespace(number="1", region="us-east-1", s3=SimpleNamespace(head_bucket=refuse))
+    found = files_check(account, "its-bucket", {})
+    assert (found["ok"], found["fix"]) == (None, "handoff deploy --policy")
 
 
 @pytest.mark.parametrize(

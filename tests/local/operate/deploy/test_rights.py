@@ -21,6 +21,9 @@ FREE = {"sts:GetCallerIdentity"}
 """Actions that need no right."""
 S3 = {
     "DeleteObjects": "DeleteObject",
+    "GetBucketEncryption": "GetEncryptionConfiguration",
+    "GetBucketLifecycleConfiguration": "GetLifecycleConfiguration",
+    "GetPublicAccessBlock": "GetBucketPublicAccessBlock",
     "HeadBucket": "ListBucket",
     "HeadObject": "GetObject",
     "ListObjects": "ListBucket",

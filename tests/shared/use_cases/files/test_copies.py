@@ -1,17 +1,20 @@
 """A copy of a session has bytes of its own: counted, kept no longer than those of the original, whole after every death."""
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from shared.domain.limits import Limits
 from shared.domain.sessions import Session
-from shared.errors import CopyUnfinished, FilesFull
+from shared.errors import Conflict, CopyUnfinished, FilesFull
 from shared.services import Services
-from shared.sqlite.files import DirectoryFiles
+from shared.sqlite.files import DirectoryFiles, copy_files
 from shared.store.bundle import store_on
 from shared.use_cases.files.keep_file import DAY
+from shared.use_cases.people.remove_user import remove_user
 from shared.use_cases.sessions.resume_session import COPY_TIME, fork_session
 from shared.use_cases.sessions.save_session import delete_session
 from tests.shared.use_cases.files.test_expiry import Died, counted, file_of, keep
@@ -127,6 +130,37 @@ def test_one_request_copies_for_a_while_and_the_next_goes_on(world: World) -> No
     assert (sorted(bytes_of(world, copy)), files.copies) == (sorted(CONTENTS), len(CONTENTS))
 
 
+def test_a_repeated_request_asks_only_for_what_is_left(world: World) -> None:
+    """Else many files that are copied take the time of those that are not."""
+    services = with_files(world, SlowFiles(world=world, seconds=COPY_TIME / 1000 + 1))
+    with pytest.raises(CopyUnfinished, match=r"^2 files"):
+        fork_session(services, USER, "s-1", idempotency_key="k")
+    with mock.patch.object(world.store.files, "expect", wraps=world.store.files.expect) as expect:
+        with pytest.raises(CopyUnfinished, match=r"^1 files"):
+            fork_session(services, USER, "s-1", idempotency_key="k")
+        assert expect.call_count == 1
+
+
+@pytest.mark.parametrize("gone", ["the copy", "the user"])
+def test_a_copy_that_is_deleted_while_a_file_is_copied_leaves_nothing(
+    world: World, tables: MemoryTables, gone: str
+) -> None:
+    @dataclass
+    class DeletedMeanwhile(MemoryFiles):
+        def copy(self, source: str, target: str) -> None:
+            content = self.stored[source]
+            if gone == "the user":
+                remove_user(world.store, world.files, USER)
+            else:
+                delete_session(world.services, USER, target.split("/")[1])
+            self.stored[target] = content
+
+    services = replace(world.services, files=DeletedMeanwhile(world.files.stored))
+    with pytest.raises(Conflict):
+        fork_session(services, USER, "s-1", idempotency_key="k")
+    assert counted(tables) == sum(map(len, world.files.stored.values())) == (SIZE if gone == "the copy" else 0)
+
+
 def test_without_a_key_nothing_is_left_of_an_unfinished_copy(world: World, tables: MemoryTables) -> None:
     services = with_files(world, SlowFiles(world=world, seconds=COPY_TIME / 1000 + 1))
     with pytest.raises(CopyUnfinished):
@@ -147,6 +181,20 @@ def test_what_is_gone_or_never_came_is_not_copied(world: World, tables: MemoryTa
     world.sweep()
     assert len(world.store.files.of(copy.id)) == len(CONTENTS) - 1
     assert counted(tables) == 2 * SIZE - gone.file.size
+
+
+def test_what_a_dead_process_left_keeps_no_copy_from_being_made(tmp_path: Path) -> None:
+    """In a container each process has the number of the one before."""
+    files = DirectoryFiles(tmp_path / "files")
+    files.prepare()
+    files.put(f"{USER}/s-1/{file_of(b'one').id}", [b"one"], size=3, media_type="text/plain")
+    (found,) = (tmp_path / "files").glob("*/*/*")
+    (tmp_path / "backup").mkdir()
+    copied = tmp_path / "backup" / found.relative_to(tmp_path / "files")
+    copied.parent.mkdir(parents=True)
+    copied.with_name(f".{copied.name}.{os.getpid()}").hardlink_to(found)
+    assert copy_files(tmp_path / "files", tmp_path / "backup") == 3
+    assert [file.name for file in (tmp_path / "backup").glob("*/*/*")] == [found.name]
 
 
 def test_a_copy_in_a_directory_is_a_file_of_its_own(tmp_path: Path, world: World) -> None:

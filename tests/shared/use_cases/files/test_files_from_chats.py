@@ -35,9 +35,9 @@ def thread(world: World) -> Place:
     return world.moved()[1]
 
 
-def post(world: World, place: Place, event_id: str, text: str, *beside: str) -> None:
+def post(world: World, place: Place, event_id: str, text: str, *beside: str, sender: str = "ada-there") -> None:
     """The platform posts a message; `beside` as FakePlatform.parse reads it."""
-    line = f"{event_id}|{place.thread or ''}|{text}|ada-there|{','.join(beside)}"
+    line = f"{event_id}|{place.thread or ''}|{text}|{sender}|{','.join(beside)}"
     receive_message(world.services, "chat", WebhookRequest(line.encode(), {"signature": "good"}))
 
 
@@ -138,6 +138,26 @@ def test_an_album_that_does_not_end_is_not_waited_for(world: World, thread: Plac
     world.turns()
     assert len(asked(world)) == 9
     assert len(world.agent.given) > before + 1
+
+
+@pytest.mark.parametrize("sender", ["bob-there", "mallory"])
+def test_a_file_of_somebody_who_is_not_heard_is_not_fetched(world: World, thread: Place, sender: str) -> None:
+    world.store.accounts.add_identity("bob", "chat", "bob-there")
+    world.platform.files["a.png"] = PNG
+    post(world, thread, "0001", "look", "file:picture:a.png", sender=sender)
+    world.turns()
+    assert (stored(world), world.store.files.of("s-1"), asked(world)) == ([], [], [])
+
+
+def test_a_guests_file_belongs_to_the_owners_session(world: World, thread: Place) -> None:
+    world.store.accounts.add_identity("bob", "chat", "bob-there")
+    post(world, thread, "0001", "/share")
+    world.turns()
+    world.platform.files["a.png"] = PNG
+    post(world, thread, "0002", "look", "file:picture:a.png", sender="bob-there")
+    world.turns()
+    (item,) = world.store.files.of("s-1")
+    assert (item.user_id, stored(world)) == (USER, [PNG])
 
 
 def test_what_cannot_be_fetched_is_said(world: World, thread: Place) -> None:

@@ -6,8 +6,11 @@ from shared.domain.handoffs import Handoff, State
 from shared.ports.queue import Run
 from shared.store.bundle import store_on
 from shared.store.leases import claimed_sessions, void_leases
+from shared.use_cases.files.fetch_files import LEASE as FILES_LEASE
+from shared.use_cases.files.fetch_files import TRIES
 from shared.use_cases.recovery.restart import take_up
 from shared.use_cases.turns.claim_turn import claim_turn
+from tests.shared.use_cases.files.test_files_from_chats import post
 from tests.support.table_backends import sqlite_backend
 from tests.support.use_case_world import LEASE, TURN_LEASE, World
 
@@ -114,6 +117,25 @@ def test_leases_of_a_dead_process_are_void(*, has_turn: bool) -> None:
         assert world.agents() == (2 if has_turn else 0)
         world.turn()
         assert world.latest(handoff).state is State.COMPLETED
+        assert world.clock.now() == now
+
+
+def test_files_that_a_dead_process_was_reading_are_read_at_once() -> None:
+    with sqlite_backend() as backend:
+        world = World(store_on(backend.tables))
+        _, place = world.moved()
+        world.platform.files["a.png"] = b"picture"
+        post(world, place, "0001", "look", "file:picture:a.png")
+        world.messages()
+        row, now = world.store.inbox.get(place, "0001"), world.clock.now()
+        assert row is not None
+        assert world.store.inbox.begin_read(row, now=now, until=now + FILES_LEASE, most=TRIES)
+
+        held = backend.tables.held(now)  # type: ignore[attr-defined]  # see above
+        assert void_leases(backend.tables, held, now=now) == 1
+
+        world.agents()
+        assert [file.is_stored for file in world.store.files.of("s-1")] == [True]
         assert world.clock.now() == now
 
 
