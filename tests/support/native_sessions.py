@@ -30,6 +30,19 @@ def claude_session(
     return path
 
 
+def claude_turn(path: Path, directory: Path, words: str, answer: str = "Noted.") -> None:
+    """Something more was said at the end of a session, and answered."""
+    last = [line["uuid"] for line in map(json.loads, path.read_text().splitlines()) if line.get("uuid")][-1]
+    content = [{"type": "text", "text": answer}]
+    first, second = str(uuid.uuid4()), str(uuid.uuid4())
+    lines = [
+        _claude("user", first, last, words, directory),
+        _claude("assistant", second, first, content, directory, stop_reason="end_turn"),
+    ]
+    with path.open("a") as file:
+        file.writelines(f"{json.dumps(line)}\n" for line in lines)
+
+
 def codex_session(
     home: Path,
     directory: Path,

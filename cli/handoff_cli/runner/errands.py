@@ -16,8 +16,8 @@ from handoff_cli.readers.source import Source
 from handoff_cli.runner.acp.options import DIALS
 from handoff_cli.runner.machine.locks import session_lock
 from handoff_cli.runner.machine.projects import Projects, read_projects
-from handoff_cli.runner.machine.sessions import HandedOver
-from handoff_cli.runner.natives.aligned import after_stored
+from handoff_cli.runner.machine.sessions import HandedOver, first_id
+from handoff_cli.runner.natives.aligned import ALIGNED_BY, after_stored
 from handoff_cli.runner.natives.listing import WITH_WORD, WITHOUT_WORD, Listing, is_amid_turn
 from handoff_cli.runner.natives.native import Native
 from handoff_cli.runner.order import Json, refused, repeated
@@ -154,7 +154,7 @@ class Errands:
         """The messages that the service does not have."""
         if not stored:
             return messages
-        answer = await self._runner.service.messages(entry.session_id, after=max(0, stored - 50))
+        answer = await self._runner.service.messages(entry.session_id, after=max(0, stored - ALIGNED_BY))
         known = answer.body["messages"] if answer.verdict is Verdict.GO_ON else []
         return after_stored(messages, known, stored)
 
@@ -216,8 +216,7 @@ class Errands:
         A session of an agent that was handed over before may have several entries. It must never be in two threads.
         """
         runner, kept = self._runner, None
-        named = [one for one in runner.sessions.all() if one.is_named(native.agent, native.native_id, runner.url)]
-        for known in sorted(named, key=lambda one: runner.sessions.added_at(one.session_id)):
+        for known in runner.sessions.named(native.agent, native.native_id, runner.url):
             answer = await repeated(
                 runner, "where", known.session_id, partial(runner.service.session, known.session_id)
             )
@@ -229,8 +228,7 @@ class Errands:
                 kept = known
         if kept is not None:
             return replace(kept, directory=native.directory)
-        seed = f"{runner.identity.id}\n{native.agent}\n{native.native_id}"
-        session_id = hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        session_id = first_id(runner.identity.id, native.agent, native.native_id)
         return HandedOver(session_id, native.agent, native.native_id, native.directory, runner.url)
 
     def _projects(self) -> Projects:

@@ -17,9 +17,10 @@ from handoff_cli.runner.machine.projects import Projects, write_projects
 from handoff_cli.runner.machine.sessions import HandedOver
 from handoff_cli.runner.settings import Settings
 from handoff_cli.runner.working_tree import WorkingTree
+from tests.cli.conftest import Run
 from tests.cli.runner.conftest import Machine
 from tests.cli.runner.test_working_tree import git
-from tests.support.native_sessions import claude_session
+from tests.support.native_sessions import claude_session, claude_turn
 from tests.support.servers import json_response
 from tests.support.waiting import eventually
 
@@ -281,6 +282,33 @@ def test_a_session_that_was_handed_over_before_is_never_in_two_threads(
     home.told("is there: ")
     moved = [machine.service.user.session(one.session_id)["owner"] for one in (first, second)]
     assert (moved[0], moved[1] != "cli") == ("cli", True)
+
+
+def test_from_the_terminal_it_goes_out_as_the_session_that_was_brought(
+    machine: Machine, shop: Path, home: Home, run_alone: Run
+) -> None:
+    path = claude_session(machine.home, shop, "Out again")
+    home.say("/sessions out again")
+    home.press(home.told("Out again"), "Out again")
+    thread = home.in_thread("You said:")
+    home.told("is there: ")
+    environ = {"HOME": str(machine.home), "HANDOFF_URL": machine.proxy.url, "HANDOFF_TOKEN": machine.service.token}
+    source = f"claude-code:{path.stem}"
+
+    refused = run_alone("send", PLATFORM, "--from", source, **environ)
+
+    (session,) = [one for one in machine.service.user.sessions() if one["title"] == "Out again"]
+    assert (refused.returncode, session["link"] in refused.stderr) == (1, True)
+    assert f"handoff resume {session['id']}" in refused.stderr
+    assert run_alone("resume", session["id"], **environ).returncode == 0
+    claude_turn(path, shop, "Said at the desk")
+    sent = run_alone("send", PLATFORM, "--from", source, "--json", **environ)
+    assert sent.returncode == 0, sent.stderr
+    assert json.loads(sent.stdout)["session_id"] == session["id"]
+    said = machine.service.user.contents(session["id"])
+    assert [said.count(text) for text in ("Out again", "Said at the desk", "Noted.")] == [1, 1, 1]
+    assert thread["id"] in {one["id"] for one in home.threads()}
+    assert len(machine.sessions.named("claude-code", path.stem, machine.proxy.url)) == 1
 
 
 def test_a_session_that_is_deleted_meanwhile_is_said_to_be_gone(machine: Machine, shop: Path, home: Home) -> None:

@@ -6,6 +6,9 @@ from typing import Any
 from handoff_cli.transcripts.messages import Message, canonical
 from handoff_cli.ui.messages import text_of
 
+ALIGNED_BY = 50
+"""How many of the last messages that the service has are compared."""
+
 
 def after_stored(messages: list[Message], known: Sequence[Mapping[str, Any]], stored: int) -> list[Message]:
     """The messages behind those that are stored. `known` are the last ones of these.
