@@ -103,6 +103,28 @@ def test_sessions_that_were_never_handed_over_are_brought_and_begun(
     assert "words of the chat" in "".join(model.calls[-1].said + [item.text for item in model.calls[-1].items])
 
 
+def test_a_thread_that_is_open_in_codex_is_said_to_be_and_stays_there(laptop: Home, user: ApiUser) -> None:
+    laptop.run(*HANDOFF, "projects", "add", str(laptop.project), "--name", "shop")
+    laptop.run(*HANDOFF, "projects", "bring", "on")
+    spoken = begin_in_terminal(laptop, "codex", "open at the desk")
+    chat = Chat(user)
+    with runner(laptop, user):
+        with laptop.tui("codex", "resume", spoken.native_id) as screen:
+            screen.shows("You said: open at the desk")
+            chat.say("/sessions at the desk")
+            listed = chat.told("open at the desk")
+            assert "open in a terminal" in listed["text"]
+            chat.press(listed, "open at the desk")
+            chat.told("Close it there")
+        assert user.threads("open at the desk", PLATFORM) == []
+        laptop.end_daemons()  # else they hold it for a minute
+        chat.say("/sessions at the desk")
+        listed = chat.told("open at the desk")
+        assert "open in a terminal" not in listed["text"]
+        chat.press(listed, "open at the desk")
+        chat.told("is there: ")
+
+
 @pytest.mark.parametrize("agent", NAMES)
 def test_a_session_that_began_in_the_chat_goes_on_at_the_desk(
     agent: str, laptop: Home, user: ApiUser, model: FakeModel

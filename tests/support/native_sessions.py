@@ -1,8 +1,11 @@
 """Sessions of Claude Code and Codex on the disk of a test, as the programs write them."""
 
+import fcntl
 import json
 import os
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +68,16 @@ def codex_session(
     path.write_text("".join(json.dumps({"type": kind, "payload": payload}) + "\n" for kind, payload in lines))
     os.utime(path, (written, written))
     return path
+
+
+@contextmanager
+def held_by_codex(home: Path, native_id: str) -> Iterator[None]:
+    """As while Codex has the thread open."""
+    path = home / ".codex" / "thread-writer-locks" / f"{native_id}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _claude(kind: str, uuid_: str, parent: str, content: Any, directory: Path, **more: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from handoff_cli.runner.machine.locks import session_lock
 from handoff_cli.runner.machine.projects import Projects, read_projects
 from handoff_cli.runner.machine.sessions import HandedOver, first_id
 from handoff_cli.runner.natives.aligned import ALIGNED_BY, after_stored
-from handoff_cli.runner.natives.listing import WITH_WORD, WITHOUT_WORD, Listing, is_amid_turn
+from handoff_cli.runner.natives.listing import WITH_WORD, WITHOUT_WORD, Listing, is_amid_turn, is_held
 from handoff_cli.runner.natives.native import Native
 from handoff_cli.runner.order import Json, refused, repeated
 from handoff_cli.runner.outgoing.opened import NotSendable, TextFile, megabytes
@@ -37,6 +37,10 @@ OF_SESSIONS = frozenset({DIFF, TRANSCRIBE})
 _OFF = "Sessions of this machine are not listed or brought. To allow that: handoff projects bring on"
 _GONE = "That session is gone from the machine, or its project was removed. Send /sessions for a new list."
 _AT_WORK = "An agent in the terminal is at work on that session. Let it finish, or stop it, then try again."
+_HELD = (
+    "That session is open in a terminal, and its agent lets no other program write it. Close it there: the agent lets go "
+    "of it within about a minute. Then try again."
+)
 _USED = "Another process on the machine uses that session. Close it there, then try again."
 _GROWS = "That session is being written in a terminal. Try again when that has stopped."
 _READS = 3
@@ -116,6 +120,8 @@ class Errands:
         with lock, self._runner.fence(self._runner.environ, entry) as stays:
             if await asyncio.to_thread(is_amid_turn, native):
                 return refused(_AT_WORK)
+            if await asyncio.to_thread(is_held, native, self._runner.environ):
+                return refused(_HELD)
             self._runner.sessions.add(entry)
             return await self._move(taken, _Leaving(entry, label, native, projects), stays)
 

@@ -20,7 +20,7 @@ from handoff_cli.runner.working_tree import WorkingTree
 from tests.cli.conftest import Run
 from tests.cli.runner.conftest import Machine
 from tests.cli.runner.test_working_tree import git
-from tests.support.native_sessions import claude_session, claude_turn
+from tests.support.native_sessions import claude_session, claude_turn, codex_session, held_by_codex
 from tests.support.servers import json_response
 from tests.support.waiting import eventually
 
@@ -227,6 +227,25 @@ def test_a_session_that_another_process_uses_is_left_alone(machine: Machine, sho
         home.press(listed, "Used elsewhere")
         home.told("Another process on the machine uses")
     assert home.threads() == []
+
+
+def test_a_thread_that_codex_holds_stays_there(machine: Machine, shop: Path) -> None:
+    path = codex_session(machine.home, shop, "Open at the desk", native_id="t-1")
+
+    async def ask() -> Any:
+        async with machine.runner() as runner:
+            errands = Errands(runner, ["codex"])
+            listed = await errands.do({"order_id": "o-1", "kind": "sessions", "argument": "", "fence": 1})
+            assert listed
+            taken = {"order_id": "o-2", "kind": "bring", "argument": listed["sessions"][0]["id"], "fence": 1}
+            return listed["sessions"][0]["open"], await errands.do(taken)
+
+    with held_by_codex(machine.home, "t-1"):
+        is_open, answer = asyncio.run(ask())
+    assert (is_open, answer["outcome"]) == (True, "refused")
+    assert "Close it there" in answer["text"]
+    assert (machine.proxy.requests, path.exists()) == ([], True)
+    assert list(machine.sessions.all()) == []
 
 
 @pytest.mark.parametrize("step", ["PUT .*/session", "POST .*/messages", "POST .*/handoff", "POST .*/take"])

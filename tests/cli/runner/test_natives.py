@@ -12,7 +12,7 @@ from handoff_cli.runner.machine.sessions import HandedOver, Sessions
 from handoff_cli.runner.natives.aligned import after_stored
 from handoff_cli.runner.natives.listing import Listing, is_amid_turn, listed_id
 from handoff_cli.runner.natives.native import Native
-from tests.support.native_sessions import claude_session, codex_session
+from tests.support.native_sessions import claude_session, codex_session, held_by_codex
 
 URL = "http://service"
 EVERY = ("claude-code", "codex")
@@ -124,6 +124,24 @@ def test_an_agent_amid_a_turn_is_seen(
     at = time.time() - written
     path = claude_session(tmp_path, tmp_path, "go", answer=answer, written=at)
     assert is_amid_turn(Native("claude-code", path.stem, "", "", at, path, is_open)) is amid
+
+
+def test_a_thread_that_codex_holds_is_open(tmp_path: Path, listing: Callable[..., Listing]) -> None:
+    for words, native_id in (("held", "t-1"), ("let go", "t-2")):
+        codex_session(tmp_path, tmp_path / "shop", words, native_id=native_id)
+
+    def seen() -> dict[str, object]:
+        found = listing().find("")
+        return {
+            native.title: one["open"] for (_, native), one in zip(found.sessions, listing().body(found), strict=True)
+        }
+
+    assert seen() == {"held": None, "let go": None}  # a Codex that keeps no such files
+    with held_by_codex(tmp_path, "t-1"), held_by_codex(tmp_path, "t-2"):
+        pass
+    with held_by_codex(tmp_path, "t-1"):
+        assert seen() == {"held": True, "let go": False}
+    assert seen() == {"held": False, "let go": False}
 
 
 def message(role: str, content: str) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Sessions of Codex: files by day, each with the directory in its first record."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from handoff_cli.readers.codex.messages import messages_of
@@ -10,6 +10,8 @@ from handoff_cli.readers.source import Source, named_session
 from handoff_cli.runner.natives.native import Candidate, Native, head, tail
 
 NAME = "codex"
+IS_HELD_WHILE_OPEN = True
+_LOCKS = Path("/proc/locks")
 _OVER = {"task_complete", "turn_complete", "turn_aborted"}
 _BEGUN = {"task_started", "turn_started"}
 
@@ -36,6 +38,20 @@ def look(found: Candidate, environ: Mapping[str, str]) -> Native | None:
     if not title and not meta.get("history_base"):
         return None
     return Native(NAME, native_id, str(meta["cwd"]), title, found.written, found.path)
+
+
+def open_now(environ: Mapping[str, str]) -> Collection[str] | None:
+    """The ids of the threads that a process of Codex holds, also for a minute after its terminal; None if nobody tells.
+
+    Codex locks a file for each. The system lists the locks: taking one to see whether that works would disturb Codex.
+    """
+    folder = _home(environ) / "thread-writer-locks"
+    try:
+        listed = [line.split() for line in _LOCKS.read_text().splitlines()]
+        held = {int(line[5].rpartition(":")[2]) for line in listed if line[1] == "FLOCK"}
+        return {path.stem for path in folder.iterdir() if path.stat().st_ino in held}
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def file_of(native_id: str, environ: Mapping[str, str]) -> Path:
