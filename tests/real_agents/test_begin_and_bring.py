@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from handoff_cli.runner.natives import codex
 from tests.support.api_user import ApiUser
 from tests.support.fake_model.server import FakeModel
 from tests.support.real_agents import NAMES, Home, begin_in_terminal, resume_in_terminal
@@ -107,6 +108,7 @@ def test_a_thread_that_is_open_in_codex_is_said_to_be_and_stays_there(laptop: Ho
     laptop.run(*HANDOFF, "projects", "add", str(laptop.project), "--name", "shop")
     laptop.run(*HANDOFF, "projects", "bring", "on")
     spoken = begin_in_terminal(laptop, "codex", "open at the desk")
+    assert codex.directories(laptop.environ)[spoken.native_id] == str(laptop.project)
     chat = Chat(user)
     with runner(laptop, user):
         with laptop.tui("codex", "resume", spoken.native_id) as screen:

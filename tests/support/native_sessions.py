@@ -3,9 +3,10 @@
 import fcntl
 import json
 import os
+import sqlite3
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,13 @@ def codex_session(
     path.write_text("".join(json.dumps({"type": kind, "payload": payload}) + "\n" for kind, payload in lines))
     os.utime(path, (written, written))
     return path
+
+
+def codex_database(home: Path, directories: dict[str, Path]) -> None:
+    """The database in which Codex keeps what it knows of its threads."""
+    with closing(sqlite3.connect(home / ".codex" / "state_5.sqlite")) as made, made:
+        made.execute("CREATE TABLE threads (id TEXT PRIMARY KEY, cwd TEXT NOT NULL)")
+        made.executemany("INSERT INTO threads VALUES (?, ?)", [(one, str(at)) for one, at in directories.items()])
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from handoff_cli.runner.machine.sessions import HandedOver, Sessions
 from handoff_cli.runner.natives.aligned import after_stored
 from handoff_cli.runner.natives.listing import Listing, is_amid_turn, listed_id
 from handoff_cli.runner.natives.native import Native
-from tests.support.native_sessions import claude_session, codex_session, held_by_codex
+from tests.support.native_sessions import claude_session, codex_database, codex_session, held_by_codex
 
 URL = "http://service"
 EVERY = ("claude-code", "codex")
@@ -112,6 +112,24 @@ def test_of_five_thousand_files_ten_are_opened_and_two_hundred_with_a_word(
     assert (len(listing().find("").sessions), listing().find("").left) == (10, 4992)
     found = listing().find("word")
     assert ([native.title for _, native in found.sessions], found.left) == (["word 199", "word 200"], 4802)
+
+
+def test_sessions_of_codex_elsewhere_do_not_hide_those_of_a_project(
+    tmp_path: Path, listing: Callable[..., Listing]
+) -> None:
+    codex_session(tmp_path, tmp_path / "shop", "mine", native_id="mine", written=1e9)
+    elsewhere = {f"t-{number}": tmp_path / "secret" for number in range(300)}
+    for number, (native_id, directory) in enumerate(elsewhere.items()):
+        codex_session(tmp_path, directory, "not mine", native_id=native_id, written=1e9 + 1 + number)
+    codex_session(tmp_path, tmp_path / "site", "new", native_id="new", written=2e9)
+
+    assert titles(listing()) == ["new"]  # without the database of Codex only each file tells
+    assert listing().find("").left == 292
+
+    codex_database(tmp_path, {**elsewhere, "mine": tmp_path / "shop"})  # it does not have the new one yet
+    assert (titles(listing()), listing().find("").left) == (["new", "mine"], 0)
+    (tmp_path / ".codex" / "state_6.sqlite").write_text("another form")
+    assert titles(listing()) == ["new"]
 
 
 @pytest.mark.parametrize(
