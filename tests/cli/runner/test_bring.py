@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,92 +13,15 @@ from handoff_cli.inside.fence import fenced
 from handoff_cli.inside.state import StateFile
 from handoff_cli.runner.errands import Errands
 from handoff_cli.runner.machine.locks import session_lock
-from handoff_cli.runner.machine.projects import Projects, write_projects
 from handoff_cli.runner.machine.sessions import HandedOver
-from handoff_cli.runner.settings import Settings
 from handoff_cli.runner.working_tree import WorkingTree
 from tests.cli.conftest import Run
 from tests.cli.runner.conftest import Machine
+from tests.cli.runner.home_chat import PLATFORM, Home, consent
 from tests.cli.runner.test_working_tree import git
 from tests.support.native_sessions import claude_session, claude_turn, codex_session, held_by_codex
 from tests.support.servers import json_response
 from tests.support.waiting import eventually
-
-PLATFORM = "telegram"
-
-
-@dataclass
-class Home:
-    """The person's home chat, from now on; and the threads that it gets."""
-
-    machine: Machine
-    seen: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.chat = str(self.machine.service.user.homes()[PLATFORM]["chat"])
-        self.seen = len(self.messages())
-        self.threads_before = {thread["id"] for thread in self._chat()["threads"]}
-
-    def _chat(self) -> dict[str, Any]:
-        chats = self.machine.service.user.service.simulator.state()["platforms"][PLATFORM]["chats"]
-        return next(chat for chat in chats if str(chat["id"]) == self.chat)
-
-    def messages(self) -> list[dict[str, Any]]:
-        messages: list[dict[str, Any]] = self._chat()["messages"]
-        return messages
-
-    def say(self, text: str, thread: str | None = None) -> None:
-        self.machine.service.user.service.simulator.say(PLATFORM, self.chat, text, thread=thread, user="owner")
-
-    def told(self, text: str) -> dict[str, Any]:
-        """The newest message of the bot here with this text, once it is there."""
-
-        def found() -> dict[str, Any] | None:
-            said = [one for one in self.messages()[self.seen :] if one["from"] == "bot" and text in one["text"]]
-            return said[-1] if said else None
-
-        return eventually(found, within=60, show=lambda: (self.messages()[self.seen :], self.machine.output.getvalue()))
-
-    def press(self, message: dict[str, Any], label: str) -> None:
-        button = next(button["id"] for button in message["buttons"] if label in button["label"])
-        simulator = self.machine.service.user.service.simulator
-        simulator.press(PLATFORM, self.chat, message["id"], button, thread=None, user="owner")
-
-    def threads(self) -> list[dict[str, Any]]:
-        return [thread for thread in self._chat()["threads"] if thread["id"] not in self.threads_before]
-
-    def in_thread(self, text: str, number: int = 0) -> dict[str, Any]:
-        def found() -> dict[str, Any] | None:
-            threads = self.threads()[number : number + 1]
-            said = [one for thread in threads for one in thread["messages"] if text in one["text"]]
-            return {**threads[0], "said": said[-1]} if said else None
-
-        return eventually(
-            found,
-            within=60,
-            show=lambda: (self.threads(), self.messages()[self.seen :], self.machine.output.getvalue()),
-        )
-
-
-@pytest.fixture
-def shop(machine: Machine) -> Path:
-    """The directory of the project `shop`; bringing is on."""
-    directory = machine.home / "shop"
-    directory.mkdir()
-    consent(machine, {"shop": directory})
-    return directory
-
-
-def consent(machine: Machine, directories: dict[str, Path], *, bring: bool = True) -> None:
-    write_projects({"HOME": str(machine.home)}, Projects(directories, bring=bring))
-
-
-@pytest.fixture
-def home(machine: Machine, shop: Path) -> Home:
-    machine.settings = Settings(warm=0)
-    machine.start()
-    machine.wait(lambda: machine.proxy.calls("GET", ".*/turns"))
-    return Home(machine)
 
 
 def test_a_session_is_listed_brought_worked_in_and_whole_afterwards(machine: Machine, shop: Path, home: Home) -> None:
