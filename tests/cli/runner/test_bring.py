@@ -171,6 +171,31 @@ def test_a_thread_that_codex_holds_stays_there(machine: Machine, shop: Path) -> 
     assert list(machine.sessions.all()) == []
 
 
+def test_a_session_that_is_written_meanwhile_is_read_again(machine: Machine, shop: Path, home: Home) -> None:
+    path = claude_session(machine.home, shop, "Written meanwhile")
+    home.say("/sessions meanwhile")
+    listed = home.told("Written meanwhile")
+    machine.proxy.fail("POST .*/messages", change=lambda _: claude_turn(path, shop, "Said at the desk"))
+    home.press(listed, "Written meanwhile")
+    home.told("is there: ")
+    (session,) = machine.sessions.named("claude-code", path.stem, machine.proxy.url)
+    assert machine.service.user.contents(session.session_id)[:4] == [
+        *("Written meanwhile", "Yes."),
+        *("Said at the desk", "Noted."),
+    ]
+
+
+def test_a_session_that_does_not_stop_growing_stays_there(machine: Machine, shop: Path, home: Home) -> None:
+    path = claude_session(machine.home, shop, "Never still")
+    home.say("/sessions never")
+    listed = home.told("Never still")
+    machine.proxy.fail("POST .*/messages", change=lambda _: claude_turn(path, shop, "and more"), count=9)
+    home.press(listed, "Never still")
+    home.told("is being written in a terminal")
+    assert home.threads() == []
+    assert StateFile.of({"HOME": str(machine.home)}, "claude-code", path.stem).read() is None
+
+
 @pytest.mark.parametrize("step", ["PUT .*/session", "POST .*/messages", "POST .*/handoff", "POST .*/take"])
 def test_an_answer_that_is_lost_leads_to_one_thread(machine: Machine, shop: Path, home: Home, step: str) -> None:
     title = f"Lost at {step.rpartition('/')[2]}"

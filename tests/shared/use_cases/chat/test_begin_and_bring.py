@@ -17,7 +17,7 @@ from shared.use_cases.runners.move_by_order import Made, add_messages, make_sess
 from shared.use_cases.runners.register import revoke_runner
 from shared.use_cases.runners.take_order import OrderAnswer, OrderName
 from shared.use_cases.runners.take_result import MachineResult, take_result
-from shared.use_cases.sessions.save_session import save_session
+from shared.use_cases.sessions.save_session import delete_session, save_session
 from tests.support import machine as support
 from tests.support.machine import Machine, post
 from tests.support.use_case_world import HOME, USER, World
@@ -284,6 +284,39 @@ def test_a_stored_session_without_a_machine_needs_none(world: World) -> None:
     assert "**Parser** is there" in texts(world)
     post(world, HOME, "0003", "/bring 1")
     assert "lives at" in texts(world)
+
+
+def test_of_two_machines_the_one_that_listed_it_brings_it(world: World, machine: Machine) -> None:
+    tower = Machine(world, "tower", projects=("shop",))
+    post(world, HOME, "0001", "/sessions")
+    machine.list(TILL)
+    tower.list(replace(TILL, title="The till of the tower", age=90))
+    assert "on laptop" in texts(world)
+    post(world, HOME, "0002", "/bring 2")
+    (order,) = tower.waiting()
+    assert (order.kind, order.argument) == (BRING, TILL.id)
+    assert [one for one in machine.waiting() if one.kind == BRING] == []
+
+
+@pytest.mark.parametrize("command", ["/bring 1", "/new shop build a till"])
+def test_a_machine_that_went_away_is_asked_nothing(world: World, machine: Machine, command: str) -> None:
+    listed(world, machine)
+    world.wait(600)
+    post(world, HOME, "0900", command)
+    assert "**laptop** is away" in texts(world)
+    machine.register()
+    assert machine.waiting() == []
+    assert not world.store.handoffs.list(USER, session_id=None, state=None, limit=9)
+
+
+def test_a_stored_session_that_was_deleted_since_is_gone(world: World, machine: Machine) -> None:
+    machine.session()
+    post(world, HOME, "0001", "/sessions")
+    machine.list()
+    delete_session(world.services, USER, "s-1")
+    post(world, HOME, "0002", "/bring 1")
+    assert "is gone" in texts(world)
+    assert machine.waiting() == []
 
 
 # --- begin
