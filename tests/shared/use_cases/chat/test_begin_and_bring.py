@@ -105,6 +105,18 @@ def test_a_session_that_is_known_by_both_is_listed_once(world: World, machine: M
     assert "at chat:" in said or "at https" in said
 
 
+def test_a_machine_that_names_another_users_session_learns_and_shows_nothing_of_it(
+    world: World, machine: Machine
+) -> None:
+    save_session(world.services, "bob", "of-bob", {"title": "Bob's"})
+    there = Place("chat", "elsewhere")
+    world.store.moves.to_chat(world.current("of-bob"), there, "", now=world.clock.now())
+    listed(world, machine, replace(TILL, session_id="of-bob"))
+    assert "`The till` — shop, 1 min ago, claude-code" in texts(world)
+    assert "elsewhere" not in texts(world)
+    assert "Bob" not in texts(world)
+
+
 def test_a_list_does_not_wait_for_ever_for_a_machine(world: World, machine: Machine) -> None:
     world.session()
     post(world, HOME, "0001", "/sessions")
