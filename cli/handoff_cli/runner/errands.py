@@ -35,6 +35,10 @@ SESSIONS, BRING, BEGIN, DIFF, TRANSCRIBE = "sessions", "bring", "begin", "diff",
 OF_SESSIONS = frozenset({DIFF, TRANSCRIBE})
 """Kinds that concern a session and need no agent."""
 _OFF = "Sessions of this machine are not listed or brought. To allow that: handoff projects bring on"
+_NO_PROJECTS = (
+    "This machine has no project for sessions from a chat. To list its sessions: handoff projects add DIR, then handoff "
+    "projects bring on"
+)
 _GONE = "That session is gone from the machine, or its project was removed. Send /sessions for a new list."
 _AT_WORK = "An agent in the terminal is at work on that session. Let it finish, or stop it, then try again."
 _HELD = (
@@ -87,8 +91,8 @@ class Errands:
 
     async def _list(self, taken: Json) -> Json:
         projects = self._projects()
-        if not projects.bring:
-            return refused(_OFF)
+        if not (projects.bring and projects.directories):
+            return refused(_OFF if projects.directories else _NO_PROJECTS)
         listing, word = self._listing(projects), str(taken["argument"])
         found = await asyncio.to_thread(listing.find, word)
         body = await asyncio.to_thread(listing.body, found)

@@ -82,8 +82,10 @@ def begin(services: Services, row: InboxRow, argument: str) -> str:
     if not found:
         return _which(services, row, said.split()[0])
     if len(found) > 1:
-        ways = "\n".join(f"- `/new {one.label} {one.agent} {_word(one.runner, found)}`" for one in found)
-        return f"Say which one, with your words behind it:\n{ways}"
+        several = len({place.runner.id for place in found}) > 1
+        machines = {place.runner.id: f" {_word(place.runner, found)}" if several else "" for place in found}
+        ways = "\n".join(f"- `/new {one.label} {one.agent}{machines[one.runner.id]} …`" for one in found)
+        return f"Say which one, with your words in place of …:\n{ways}"
     (place,) = found
     if len(first_words(argument, skip=skip)) > MAX_FIRST_WORDS:
         return f"First words have at most {MAX_FIRST_WORDS} characters. Send fewer, and the rest in the new thread."

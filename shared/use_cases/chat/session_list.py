@@ -82,11 +82,11 @@ def _page(services: Services, row: InboxRow, page: int) -> str:
 
 def _native(native: Native, order: Order, session: Session | None, names: dict[str, str]) -> Entry:
     machine = f" on {names.get(order.runner_id, '')}" if names else ""
-    place = "open in a terminal" if native.is_open else f"{native.agent}{machine}"
+    title, place = native.title, "open in a terminal" if native.is_open else f"{native.agent}{machine}"
     if session is not None and not session.owner.is_cli:
-        place = f"at {session.link or session.owner.route}"
+        title, place = session.title or title, f"at {session.link or session.owner.route}"
     note = f"{native.project}, {_age(native.age)}, {place}"
-    return Entry(EntryKind.NATIVE, native.id, order.runner_id, native.agent, native.title, note)
+    return Entry(EntryKind.NATIVE, native.id, order.runner_id, native.agent, title, note)
 
 
 def _stored(session: Session) -> Entry:

@@ -105,6 +105,9 @@ def test_without_consent_nothing_is_read_or_listed(machine: Machine, shop: Path,
     consent(machine, {"shop": shop}, bring=False)
     home.say("/sessions private")
     assert "A private title" not in home.told("handoff projects bring on")["text"]
+    consent(machine, {})
+    home.say("/sessions private")
+    assert "A private title" not in home.told("handoff projects add DIR")["text"]
 
 
 def test_a_project_that_is_removed_meanwhile_is_not_touched(machine: Machine, shop: Path, home: Home) -> None:

@@ -103,6 +103,7 @@ def test_a_session_that_is_known_by_both_is_listed_once(world: World, machine: M
     said = texts(world)
     assert "2. " not in said
     assert "at chat:" in said or "at https" in said
+    assert "1. `Parser` — shop" in said  # as its thread is called
 
 
 def test_a_machine_that_names_another_users_session_learns_and_shows_nothing_of_it(
@@ -365,13 +366,19 @@ def test_several_agents_and_machines_have_to_be_named(world: World) -> None:
     laptop = Machine(world, projects=("shop",), agents=("claude-code", "codex"))
     tower = Machine(world, "tower", projects=("shop",))
     post(world, HOME, "0001", "/new shop build a till")
-    assert "/new shop codex laptop" in texts(world)
+    assert "`/new shop codex laptop …`" in texts(world)
     post(world, HOME, "0002", "/new shop codex build a till")
     (order,) = laptop.waiting()
     assert (order.agent, order.skip) == ("codex", 2)
     post(world, HOME, "0003", "/new shop claude-code tower build it")
     (order,) = tower.waiting()
     assert (order.agent, order.skip) == ("claude-code", 3)
+
+
+def test_a_machine_alone_need_not_be_named(world: World) -> None:
+    Machine(world, projects=("shop",), agents=("claude-code", "codex"))
+    post(world, HOME, "0001", "/new shop build a till")
+    assert "`/new shop codex …`" in texts(world)
 
 
 def test_a_machine_that_is_away_need_not_be_named(world: World) -> None:
