@@ -174,3 +174,18 @@ def test_only_what_the_service_does_not_have_is_uploaded() -> None:
     chat = [*said[:2], prompt, message("assistant", "1")]
     assert after_stored(said, chat, 9) == said[2:]
     assert after_stored(said, [message("user", "something else")], 9) == []
+
+
+def test_an_answer_that_a_chat_got_in_another_form_is_not_uploaded_again() -> None:
+    begun = [message("user", "one"), message("assistant", "1")]
+    prompt: dict[str, object] = {**message("user", "Confirm."), "internal": True}
+    in_chat = [*begun, prompt, message("assistant", "Warning: a notice. Here."), message("user", "go on")]
+    in_chat += [message("assistant", "Working. Done.")]
+    native = [*begun, message("user", "A hint.\n\nConfirm."), message("assistant", "Here.")]
+    at_desk = [message("user", "please go on"), message("assistant", "ok")]
+
+    assert after_stored([*native, *at_desk], in_chat[:4], 4) == at_desk
+    native += [message("user", "go on"), message("assistant", "Working."), message("assistant", "Done.")]
+    assert after_stored(native, in_chat, 6) == []
+    assert after_stored([*native, *at_desk], in_chat, 6) == at_desk
+    assert after_stored([*native, *at_desk], in_chat[:5], 5) == [*native[5:], *at_desk]  # not answered in the chat
