@@ -60,7 +60,7 @@ class Errands:
 
     def __init__(self, runner: Runner, agents: Collection[str]) -> None:
         self._runner, self._agents = runner, agents
-        self._bringing: dict[str, asyncio.Lock] = {}
+        self._moving: dict[str, asyncio.Lock] = {}
 
     @property
     def labels(self) -> list[str]:
@@ -107,7 +107,7 @@ class Errands:
         if found is None:
             return refused(_GONE)
         # A second press waits for the first, and then finds what that has led to.
-        async with self._bringing.setdefault(found[1].native_id, asyncio.Lock()):
+        async with self._moving.setdefault(found[1].native_id, asyncio.Lock()):
             return await self._bring_found(taken, projects, *found)
 
     async def _bring_found(self, taken: Json, projects: Projects, label: str, native: Native) -> Json | None:
@@ -180,9 +180,10 @@ class Errands:
         entry = HandedOver(session_id, agent, "", str(directory), self._runner.url)
         known = self._runner.sessions.find(session_id)
         self._runner.sessions.add(known or entry)
-        answer = await self._call("session", taken, {"session_id": session_id, "agent": agent, "project": label})
-        if answer.verdict is Verdict.GO_ON and answer.body["state"] != "done":
-            answer = await self._call("handoff", taken, {})
+        async with self._moving.setdefault(label, asyncio.Lock()):  # the same
+            answer = await self._call("session", taken, {"session_id": session_id, "agent": agent, "project": label})
+            if answer.verdict is Verdict.GO_ON and answer.body["state"] != "done":
+                answer = await self._call("handoff", taken, {})
         return None if answer.verdict is Verdict.GO_ON else _why(answer)
 
     async def _diff(self, taken: Json) -> Json:

@@ -90,14 +90,21 @@ def test_a_session_begins_in_a_project_and_goes_on_at_the_desk(machine: Machine,
     assert "summarise" not in json.dumps(machine.agents.noted("prompt"))
 
 
-def test_a_button_of_new_begins_without_words(machine: Machine, home: Home) -> None:
+def test_a_button_of_new_begins_without_words_once(machine: Machine, home: Home) -> None:
     home.say("/new")
-    listed = home.told("A new session")
+    listed, before = home.told("A new session"), len(list(machine.service.user.sessions()))
     assert "The model of this service" in listed["text"]
-    home.press(listed, "shop")
+    for _ in range(2):
+        home.press(listed, "shop")
     home.in_thread("You said:")
+
+    def answers() -> int:
+        return sum("is there: " in one["text"] for one in home.messages()[home.seen :])
+
+    eventually(lambda: answers() == 2, within=60)
     (prompt,) = machine.agents.noted("prompt")
     assert "you are ready" in prompt
+    assert len(home.threads()) == len(list(machine.service.user.sessions())) - before == 1
 
 
 def test_without_consent_nothing_is_read_or_listed(machine: Machine, shop: Path, home: Home) -> None:

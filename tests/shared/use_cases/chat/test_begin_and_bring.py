@@ -408,6 +408,26 @@ def test_new_alone_lists_projects_and_the_model(world: World, machine: Machine) 
     assert world.store.sessions.at(HOME) is not None
 
 
+def test_a_button_of_new_begins_one_session_however_often_it_is_pressed(world: World, machine: Machine) -> None:
+    post(world, HOME, "0001", "/new")
+    button = world.platform.posts[HOME][-1].buttons[0].id
+    for _ in range(2):
+        press(world, HOME, button)
+    first, second = machine.waiting()
+    handoff = machine.move(machine.take(first, "c-1"), Made("begun", "claude-code", "", "shop"))
+    assert handoff is not None
+    assert machine.move(machine.take(second, "c-2"), Made("another", "claude-code", "", "shop")) is None
+    assert world.store.sessions.get("another") is None
+    world.process(handoff)
+    claimed(machine, "begun").result("Ready.", native_id="n-1")
+    world.turns()
+    assert texts(world).count(" is there: ") == 2
+    post(world, HOME, "0900", "/new")
+    world.wait(1)
+    press(world, HOME, world.platform.posts[HOME][-1].buttons[0].id)
+    assert len(machine.waiting()) == 1
+
+
 def test_without_projects_new_is_as_before(world: World) -> None:
     post(world, HOME, "0001", "/new")
     assert "A new session starts here." in texts(world)
