@@ -1,5 +1,6 @@
 """Begin, bring and look from a chat with the real agents: what was never handed over is reached, and goes on at the desk."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,16 @@ def test_sessions_that_were_never_handed_over_are_brought_and_begun(
     laptop.end_daemons()
     eventually(lambda: resume_in_terminal(laptop, agent, first.native_id, "and at the desk"), within=90)
     assert "words of the chat" in "".join(model.calls[-1].said + [item.text for item in model.calls[-1].items])
+
+    laptop.end_daemons()
+    with runner(laptop, user, again=True):
+        sent = json.loads(
+            laptop.run(*HANDOFF, "send", PLATFORM, "--from", f"{agent}:{first.native_id}", "--yes", "--json")
+        )
+    said = [text for text in user.contents(sent["session_id"]) if text]
+    assert sent["session_id"] in {one["id"] for one in user.sessions() if one["title"] == f"{mark} alpha"}
+    assert [said.count(text) for text in (f"{mark} alpha", "words of the chat", "and at the desk")] == [1, 1, 1]
+    assert sum("words of the chat" in text and "at the desk" not in text for text in said) == 2  # with one answer
 
 
 def test_a_thread_that_is_open_in_codex_is_said_to_be_and_stays_there(laptop: Home, user: ApiUser) -> None:
