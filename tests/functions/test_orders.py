@@ -15,7 +15,7 @@ from shared.ports.tables import Table
 from tests.support.machine import Machine, post, shown
 from tests.support.memory_api import MODULES, MemoryApi
 from tests.support.problems import problem_code
-from tests.support.use_case_world import USER
+from tests.support.use_case_world import HOME, USER
 
 DIGEST = "0" * 64
 LONG = 20.0
@@ -122,6 +122,53 @@ def test_only_the_scope_run_takes_and_answers(api: MemoryApi, place: Place, scop
         assert {problem_code(found) for found in answers} == {"missing_scope"}
         assert waiting(api.client(USER)) == [order]
     assert place
+
+
+def begins(api: MemoryApi) -> str:
+    """An order that lets its runner store one session and request one handoff, and is taken."""
+    Machine(api.world, projects=("shop",))
+    post(api.world, HOME, "0001", "/new shop hello")
+    (order,) = waiting(api.client(USER))
+    take(api.client(USER), order).raise_for_status()
+    return order
+
+
+def move(client: httpx.Client, order_id: str, runner: str = "laptop") -> list[httpx.Response]:
+    """Each call by which a session is moved."""
+    path = f"/runners/{runner}/orders/{order_id}"
+    said = [{"role": "user", "content": "hello"}]
+    made = {"fence": 1, "session_id": "s-9", "agent": "claude-code", "project": "shop"}
+    return [
+        client.put(f"{path}/session", json=made),
+        client.post(f"{path}/messages", json={"fence": 1, "after": 0, "messages": said}),
+        client.post(f"{path}/handoff", json={"fence": 1}),
+    ]
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+def test_only_the_scope_run_moves_a_session_by_an_order(api: MemoryApi, scope: Scope) -> None:
+    order = begins(api)
+    answers = move(api.client(USER, scope), order)
+    if scope is Scope.RUN:
+        assert not any(found.is_error for found in answers)
+    else:
+        assert [problem_code(found) for found in answers] == ["missing_scope"] * 3
+        assert api.world.store.sessions.get("s-9") is None
+
+
+@pytest.mark.parametrize(
+    ("user", "runner", "code"),
+    [(USER, "tower", "unknown_order"), ("eve", "laptop", "unknown_order"), ("eve", "nobody", "unknown_runner")],
+    ids=["another runner of the user", "another user's of the same name", "no runner"],
+)
+def test_no_other_runner_moves_a_session_by_an_order(api: MemoryApi, user: str, runner: str, code: str) -> None:
+    order = begins(api)
+    if runner != "nobody":
+        Machine(api.world, runner, user)
+    answers = move(api.client(user, Scope.RUN), order, runner)
+    assert [problem_code(found) for found in answers] == [code] * 3
+    assert api.world.store.sessions.get("s-9") is None
+    assert not any(api.world.store.handoffs.list(one, session_id=None, state=None, limit=1) for one in (USER, user))
 
 
 @pytest.mark.parametrize("scope", list(Scope))

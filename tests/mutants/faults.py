@@ -707,6 +707,25 @@ FAULTS = [
         "LinkingCaller = Annotated[Caller, Depends(_CallerWith(Scope.LINK))]",
         "LinkingCaller = Annotated[Caller, Depends(_CallerWith(Scope.HANDOFF))]",
     ),
+    # Sessions from a chat
+    Fault(
+        "a session that lives in a thread is sent to a second one",
+        "cli/handoff_cli/runner/answerer.py",
+        '        if session["owner"] != "cli":\n',
+        "        if False:\n",
+    ),
+    Fault(
+        "a thread that Codex has open is brought",
+        "cli/handoff_cli/runner/errands.py",
+        "            if await asyncio.to_thread(is_held, native, self._runner.environ):\n",
+        "            if False:\n",
+    ),
+    Fault(
+        "each press of a project begins a session",
+        "shared/use_cases/chat/bring_command.py",
+        "        skip, once = skip + 1, key_of(services, row, said[1:])\n",
+        "        skip += 1\n",
+    ),
     # One machine
     Fault(
         "all platforms share the threads of handoffs",

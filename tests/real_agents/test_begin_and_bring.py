@@ -1,11 +1,13 @@
 """Begin, bring and look from a chat with the real agents: what was never handed over is reached, and goes on at the desk."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from handoff_cli.runner.natives import codex
 from tests.support.api_user import ApiUser
 from tests.support.fake_model.server import FakeModel
 from tests.support.real_agents import NAMES, Home, begin_in_terminal, resume_in_terminal
@@ -101,6 +103,39 @@ def test_sessions_that_were_never_handed_over_are_brought_and_begun(
     laptop.end_daemons()
     eventually(lambda: resume_in_terminal(laptop, agent, first.native_id, "and at the desk"), within=90)
     assert "words of the chat" in "".join(model.calls[-1].said + [item.text for item in model.calls[-1].items])
+
+    laptop.end_daemons()
+    with runner(laptop, user, again=True):
+        sent = json.loads(
+            laptop.run(*HANDOFF, "send", PLATFORM, "--from", f"{agent}:{first.native_id}", "--yes", "--json")
+        )
+    said = [text for text in user.contents(sent["session_id"]) if text]
+    assert sent["session_id"] in {one["id"] for one in user.sessions() if one["title"] == f"{mark} alpha"}
+    assert [said.count(text) for text in (f"{mark} alpha", "words of the chat", "and at the desk")] == [1, 1, 1]
+    assert sum("words of the chat" in text and "at the desk" not in text for text in said) == 2  # with one answer
+
+
+def test_a_thread_that_is_open_in_codex_is_said_to_be_and_stays_there(laptop: Home, user: ApiUser) -> None:
+    laptop.run(*HANDOFF, "projects", "add", str(laptop.project), "--name", "shop")
+    laptop.run(*HANDOFF, "projects", "bring", "on")
+    spoken = begin_in_terminal(laptop, "codex", "open at the desk")
+    assert codex.directories(laptop.environ)[spoken.native_id] == str(laptop.project)
+    chat = Chat(user)
+    with runner(laptop, user):
+        with laptop.tui("codex", "resume", spoken.native_id) as screen:
+            screen.shows("You said: open at the desk")
+            chat.say("/sessions at the desk")
+            listed = chat.told("open at the desk")
+            assert "open in a terminal" in listed["text"]
+            chat.press(listed, "open at the desk")
+            chat.told("Close it there")
+        assert user.threads("open at the desk", PLATFORM) == []
+        laptop.end_daemons()  # else they hold it for a minute
+        chat.say("/sessions at the desk")
+        listed = chat.told("open at the desk")
+        assert "open in a terminal" not in listed["text"]
+        chat.press(listed, "open at the desk")
+        chat.told("is there: ")
 
 
 @pytest.mark.parametrize("agent", NAMES)

@@ -1,8 +1,12 @@
 """Sessions of Claude Code and Codex on the disk of a test, as the programs write them."""
 
+import fcntl
 import json
 import os
+import sqlite3
 import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,19 @@ def claude_session(
     return path
 
 
+def claude_turn(path: Path, directory: Path, words: str, answer: str = "Noted.") -> None:
+    """Something more was said at the end of a session, and answered."""
+    last = [line["uuid"] for line in map(json.loads, path.read_text().splitlines()) if line.get("uuid")][-1]
+    content = [{"type": "text", "text": answer}]
+    first, second = str(uuid.uuid4()), str(uuid.uuid4())
+    lines = [
+        _claude("user", first, last, words, directory),
+        _claude("assistant", second, first, content, directory, stop_reason="end_turn"),
+    ]
+    with path.open("a") as file:
+        file.writelines(f"{json.dumps(line)}\n" for line in lines)
+
+
 def codex_session(
     home: Path,
     directory: Path,
@@ -52,6 +69,23 @@ def codex_session(
     path.write_text("".join(json.dumps({"type": kind, "payload": payload}) + "\n" for kind, payload in lines))
     os.utime(path, (written, written))
     return path
+
+
+def codex_database(home: Path, directories: dict[str, Path]) -> None:
+    """The database in which Codex keeps what it knows of its threads."""
+    with closing(sqlite3.connect(home / ".codex" / "state_5.sqlite")) as made, made:
+        made.execute("CREATE TABLE threads (id TEXT PRIMARY KEY, cwd TEXT NOT NULL)")
+        made.executemany("INSERT INTO threads VALUES (?, ?)", [(one, str(at)) for one, at in directories.items()])
+
+
+@contextmanager
+def held_by_codex(home: Path, native_id: str) -> Iterator[None]:
+    """As while Codex has the thread open."""
+    path = home / ".codex" / "thread-writer-locks" / f"{native_id}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _claude(kind: str, uuid_: str, parent: str, content: Any, directory: Path, **more: Any) -> dict[str, Any]:

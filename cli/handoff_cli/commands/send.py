@@ -15,6 +15,7 @@ from handoff_cli.handoff.prepare import checked_title, first_message, present, r
 from handoff_cli.inside import HOOKED
 from handoff_cli.inside.move import store
 from handoff_cli.inside.state import State, StateFile
+from handoff_cli.runner.answerer import choose_answerer
 from handoff_cli.sessions.find import choose_session, display
 from handoff_cli.transcripts.messages import Transcript, digest
 
@@ -64,18 +65,20 @@ def _body(context: Context, session: Json, message: str | None) -> Json:
 
 def _upload(context: Context, service: Service, transcript: Transcript) -> tuple[Json, str]:
     total = len(transcript.messages)
-    session, answerer = store(
+    answerer = choose_answerer(context, service, transcript, uuid.uuid4().hex)
+    title = context.args.title or (None if answerer.is_known else transcript.title)
+    session = store(
         context,
         service,
         transcript,
-        title=checked_title(context.args.title or transcript.title),
+        answerer,
+        title=checked_title(title),
         cwd=str(context.directory),
-        session_id=uuid.uuid4().hex,
         progress=lambda stored: context.terminal.progress(f"  … {stored} of {total} messages"),
     )
-    if answerer:
+    if answerer.sentence:
         context.terminal.say(f"  {context.terminal.to_copy(answerer.sentence)}")
-    return session, digest(transcript.messages)
+    return session, digest(list(service.messages(session["id"])) if answerer.is_known else transcript.messages)
 
 
 def _stored(context: Context, service: Service) -> tuple[Json, str]:
@@ -92,7 +95,7 @@ def _note_away(context: Context, transcript: Transcript, session: Json, platform
     """Let the hooks inside the agent keep prompts from the model. Best effort: the handoff does not depend on it."""
     if transcript.native_id is None or transcript.source not in HOOKED:
         return
-    url, sent = context.configuration().url, len(transcript.messages)
+    url, sent = context.configuration().url, int(session["message_count"])
     state = State("away", str(session["id"]), url=url, platform=platform, sent=sent)
     with suppress(OSError):
         StateFile.of(context.environ, transcript.source, transcript.native_id).write(state)

@@ -20,6 +20,7 @@ from handoff_cli.inside.state import State, StateFile
 from handoff_cli.readers.read import read_session
 from handoff_cli.readers.source import Source
 from handoff_cli.runner.answerer import Answerer, choose_answerer
+from handoff_cli.runner.natives.aligned import ALIGNED_BY, after_stored
 from handoff_cli.transcripts import likely_secrets
 from handoff_cli.transcripts.messages import Transcript
 from handoff_cli.ui.text import one_line
@@ -46,11 +47,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a session goes, with which first message, and under which id of the service."""
+    """Where a session goes, with which first message; `id` is that of the move, and of the session if it is a new one."""
 
     platform: str
     message: str
-    session_id: str
+    id: str
     directory: str
 
 
@@ -66,12 +67,13 @@ def move(context: Context, job: Job) -> None:
         transcript = _read(context, job)
         with context.service() as service:
             check_destination(service, job.platform, target=None)
-            state = replace(state, sent=len(transcript.messages), note=secrets_note(transcript))
-            file.write(state)
             where = Destination(job.platform, job.message, job.session_id, job.directory)
-            moved, answerer = hand_over(context, service, transcript, where)
-        answers = context.terminal.to_copy(answerer.sentence) if answerer else ""
-        own = answerer is not None and answerer.runs_on is not None
+            session, answerer = upload_to(context, service, transcript, where)
+            sent = int(session["message_count"])
+            state = replace(state, session_id=session["id"], sent=sent, note=secrets_note(transcript))
+            file.write(state)
+            moved = hand_over(context, service, session, where)
+        answers, own = context.terminal.to_copy(answerer.sentence), answerer.runs_on is not None
         link = str((moved.get("thread") or {}).get("url") or "")
         note = "\n".join(filter(None, [answers, state.note]))
         file.write(replace(state, phase="away", link=link, note=note, own=own))
@@ -86,49 +88,51 @@ def _read(context: Context, job: Job) -> Transcript:
     return replace(read_session(job.agent, source), native_id=job.native_id)
 
 
-def hand_over(
-    context: Context, service: Service, transcript: Transcript, where: Destination
-) -> tuple[Json, Answerer | None]:
-    """Upload, request, and wait until the session is in the chat; returns the handoff, and who answers there.
+def upload_to(context: Context, service: Service, transcript: Transcript, where: Destination) -> tuple[Json, Answerer]:
+    """The session on the service, and who will answer in the chat. Raises CliError."""
+    answerer = choose_answerer(context, service, transcript, where.id)
+    title = one_line(transcript.title, _TITLE_LIMIT) if transcript.title and not answerer.is_known else None
+    return store(context, service, transcript, answerer, title=checked_title(title), cwd=where.directory), answerer
+
+
+def hand_over(context: Context, service: Service, session: Json, where: Destination) -> Json:
+    """Request, and wait until the session is in the chat; returns the handoff.
 
     Raises CliError. Repeated with the same id, it requests nothing twice.
     """
-    title = checked_title(one_line(transcript.title, _TITLE_LIMIT) if transcript.title else None)
-    session, answerer = store(
-        context, service, transcript, title=title, cwd=where.directory, session_id=where.session_id
-    )
     body = {"session_id": session["id"], "platform": where.platform, "epoch": session["epoch"]}
     if where.message:
         body["message"] = where.message[:_MESSAGE_LIMIT]
-    handoff = _wait(context, service, service.request_handoff(body, key=where.session_id))
-    return handoff, answerer
+    return _wait(context, service, service.request_handoff(body, key=where.id))
 
 
 def store(
     context: Context,
     service: Service,
     transcript: Transcript,
+    answerer: Answerer,
     *,
     title: str | None,
     cwd: str,
-    session_id: str,
     progress: Callable[[int], None] = lambda _: None,
-) -> tuple[Json, Answerer | None]:
-    """The session with its transcript on the service, and who answers in it. `progress` gets the number of stored messages."""
-    answerer = choose_answerer(context, service, transcript, session_id)
+) -> Json:
+    """The session with its transcript on the service. `progress` gets the number of stored messages."""
+    session_id, messages = answerer.session_id, transcript.messages
     about = {
         "title": title,
         "source": transcript.source or "cli",
         "cwd": (transcript.cwd or cwd)[:4096],
         "model": transcript.model[:200] if transcript.model else None,
-        "runs_on": answerer.runs_on if answerer else None,
+        "runs_on": answerer.runs_on,
     }
     session = service.put_session(session_id, {key: value for key, value in about.items() if value is not None})
     if missing := upload_pictures(service, session_id, transcript.pictures.values()):
         context.terminal.warn(
             f"{missing} pictures of the session could not be uploaded: only their places are in the text."
         )
-    return upload(service, session, transcript.messages, progress=progress), answerer
+    if stored := int(session["message_count"]):
+        messages = after_stored(messages, list(service.messages(session_id, after=max(0, stored - ALIGNED_BY))), stored)
+    return upload(service, session, messages, progress=progress)
 
 
 def _wait(context: Context, service: Service, handoff: Json) -> Json:

@@ -16,9 +16,9 @@ from handoff_cli.readers.source import Source
 from handoff_cli.runner.acp.options import DIALS
 from handoff_cli.runner.machine.locks import session_lock
 from handoff_cli.runner.machine.projects import Projects, read_projects
-from handoff_cli.runner.machine.sessions import HandedOver
-from handoff_cli.runner.natives.aligned import after_stored
-from handoff_cli.runner.natives.listing import WITH_WORD, WITHOUT_WORD, Listing, is_amid_turn
+from handoff_cli.runner.machine.sessions import HandedOver, first_id
+from handoff_cli.runner.natives.aligned import ALIGNED_BY, after_stored
+from handoff_cli.runner.natives.listing import WITH_WORD, WITHOUT_WORD, Listing, is_amid_turn, is_held
 from handoff_cli.runner.natives.native import Native
 from handoff_cli.runner.order import Json, refused, repeated
 from handoff_cli.runner.outgoing.opened import NotSendable, TextFile, megabytes
@@ -35,8 +35,16 @@ SESSIONS, BRING, BEGIN, DIFF, TRANSCRIBE = "sessions", "bring", "begin", "diff",
 OF_SESSIONS = frozenset({DIFF, TRANSCRIBE})
 """Kinds that concern a session and need no agent."""
 _OFF = "Sessions of this machine are not listed or brought. To allow that: handoff projects bring on"
+_NO_PROJECTS = (
+    "This machine has no project for sessions from a chat. To list its sessions: handoff projects add DIR, then handoff "
+    "projects bring on"
+)
 _GONE = "That session is gone from the machine, or its project was removed. Send /sessions for a new list."
 _AT_WORK = "An agent in the terminal is at work on that session. Let it finish, or stop it, then try again."
+_HELD = (
+    "That session is open in a terminal, and its agent lets no other program write it. Close it there: the agent lets go "
+    "of it within about a minute. Then try again."
+)
 _USED = "Another process on the machine uses that session. Close it there, then try again."
 _GROWS = "That session is being written in a terminal. Try again when that has stopped."
 _READS = 3
@@ -52,7 +60,7 @@ class Errands:
 
     def __init__(self, runner: Runner, agents: Collection[str]) -> None:
         self._runner, self._agents = runner, agents
-        self._bringing: dict[str, asyncio.Lock] = {}
+        self._moving: dict[str, asyncio.Lock] = {}
         self._transcriptions = Transcriptions(runner)
 
     @property
@@ -84,8 +92,8 @@ class Errands:
 
     async def _list(self, taken: Json) -> Json:
         projects = self._projects()
-        if not projects.bring:
-            return refused(_OFF)
+        if not (projects.bring and projects.directories):
+            return refused(_OFF if projects.directories else _NO_PROJECTS)
         listing, word = self._listing(projects), str(taken["argument"])
         found = await asyncio.to_thread(listing.find, word)
         body = await asyncio.to_thread(listing.body, found)
@@ -100,7 +108,7 @@ class Errands:
         if found is None:
             return refused(_GONE)
         # A second press waits for the first, and then finds what that has led to.
-        async with self._bringing.setdefault(found[1].native_id, asyncio.Lock()):
+        async with self._moving.setdefault(found[1].native_id, asyncio.Lock()):
             return await self._bring_found(taken, projects, *found)
 
     async def _bring_found(self, taken: Json, projects: Projects, label: str, native: Native) -> Json | None:
@@ -117,6 +125,8 @@ class Errands:
         with lock, self._runner.fence(self._runner.environ, entry) as stays:
             if await asyncio.to_thread(is_amid_turn, native):
                 return refused(_AT_WORK)
+            if await asyncio.to_thread(is_held, native, self._runner.environ):
+                return refused(_HELD)
             self._runner.sessions.add(entry)
             return await self._move(taken, _Leaving(entry, label, native, projects), stays)
 
@@ -155,7 +165,7 @@ class Errands:
         """The messages that the service does not have."""
         if not stored:
             return messages
-        answer = await self._runner.service.messages(entry.session_id, after=max(0, stored - 50))
+        answer = await self._runner.service.messages(entry.session_id, after=max(0, stored - ALIGNED_BY))
         known = answer.body["messages"] if answer.verdict is Verdict.GO_ON else []
         return after_stored(messages, known, stored)
 
@@ -171,9 +181,10 @@ class Errands:
         entry = HandedOver(session_id, agent, "", str(directory), self._runner.url)
         known = self._runner.sessions.find(session_id)
         self._runner.sessions.add(known or entry)
-        answer = await self._call("session", taken, {"session_id": session_id, "agent": agent, "project": label})
-        if answer.verdict is Verdict.GO_ON and answer.body["state"] != "done":
-            answer = await self._call("handoff", taken, {})
+        async with self._moving.setdefault(label, asyncio.Lock()):  # the same
+            answer = await self._call("session", taken, {"session_id": session_id, "agent": agent, "project": label})
+            if answer.verdict is Verdict.GO_ON and answer.body["state"] != "done":
+                answer = await self._call("handoff", taken, {})
         return None if answer.verdict is Verdict.GO_ON else _why(answer)
 
     async def _diff(self, taken: Json) -> Json:
@@ -217,8 +228,7 @@ class Errands:
         A session of an agent that was handed over before may have several entries. It must never be in two threads.
         """
         runner, kept = self._runner, None
-        named = [one for one in runner.sessions.all() if one.is_named(native.agent, native.native_id, runner.url)]
-        for known in sorted(named, key=lambda one: runner.sessions.added_at(one.session_id)):
+        for known in runner.sessions.named(native.agent, native.native_id, runner.url):
             answer = await repeated(
                 runner, "where", known.session_id, partial(runner.service.session, known.session_id)
             )
@@ -230,8 +240,7 @@ class Errands:
                 kept = known
         if kept is not None:
             return replace(kept, directory=native.directory)
-        seed = f"{runner.identity.id}\n{native.agent}\n{native.native_id}"
-        session_id = hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        session_id = first_id(runner.identity.id, native.agent, native.native_id)
         return HandedOver(session_id, native.agent, native.native_id, native.directory, runner.url)
 
     def _projects(self) -> Projects:

@@ -7,6 +7,7 @@ of it: no configuration, hook, filter, driver or monitor of the repository is re
 import os
 import re
 import shutil
+import stat
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from handoff_cli.ui.text import clean, one_line
 
 _SECONDS = 20.0
 _MOST_FILES = 50_000
-_LARGEST = 5 * 1024 * 1024
+_LARGEST, _LONGEST = 5 * 1024 * 1024, 64 * 1024 * 1024
 _SHOWN, _ROOM = 60, 14_000
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NO_GIT = "The session's directory is in no git repository, or git is not installed on the machine, so nothing can be compared."
@@ -41,6 +42,10 @@ _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ign
 
 class GitFailed(CliError):
     """Git cannot compare these files."""
+
+
+class GitHangs(GitFailed):
+    """Git takes too long, as it does where a pipe stands in place of a file."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +144,8 @@ class WorkingTree:
         self._prepare(root)
         try:
             self._fill(root)
+        except GitHangs:
+            raise
         except GitFailed:
             # What was a file is a directory by now, or the like: begin without what the index remembers.
             (self._own / "git" / "index").unlink(missing_ok=True)
@@ -217,7 +224,7 @@ class WorkingTree:
                 said.seek(0)
                 return said.read()
         except subprocess.TimeoutExpired:
-            raise GitFailed("Comparing the files took too long, so nothing is shown.") from None
+            raise GitHangs("Comparing the files took too long, so nothing is shown.") from None
         except (OSError, subprocess.SubprocessError):
             raise GitFailed("Git could not compare the files.") from None
 
@@ -242,7 +249,7 @@ def _head(git: Path) -> str | None:
     """The newest commit, read without starting anything; None if there is none, or the files are of another form."""
     directory = _directory(git)
     try:
-        head = (directory / "HEAD").read_text().strip()
+        head = _text(directory / "HEAD").strip()
         if not head.startswith("ref: refs/"):
             return head if _ID.fullmatch(head) else None
         name, common = head.removeprefix("ref: "), _common(directory)
@@ -250,9 +257,9 @@ def _head(git: Path) -> str | None:
             return None
         for place in (directory, common):
             if (place / name).is_file():
-                found = (place / name).read_text().strip()
+                found = _text(place / name).strip()
                 return found if _ID.fullmatch(found) else None
-        lines = (common / "packed-refs").read_text().splitlines()
+        lines = _text(common / "packed-refs").splitlines()
     except (OSError, ValueError):
         return None
     found = next((line.split(" ")[0] for line in lines if line.endswith(f" {name}")), "")
@@ -269,7 +276,7 @@ def _directory(git: Path) -> Path:
     if git.is_dir():
         return git
     try:
-        named = git.read_text().strip().removeprefix("gitdir: ")
+        named = _text(git).strip().removeprefix("gitdir: ")
     except (OSError, ValueError):
         return git
     return (git.parent / named).resolve()
@@ -278,9 +285,18 @@ def _directory(git: Path) -> Path:
 def _common(directory: Path) -> Path:
     """A second working tree shares the objects of the first one."""
     try:
-        return (directory / (directory / "commondir").read_text().strip()).resolve()
+        return (directory / _text(directory / "commondir").strip()).resolve()
     except (OSError, ValueError):
         return directory
+
+
+def _text(path: Path) -> str:
+    """A file of the repository; not what stands in its place, as a pipe or a device would. Raises OSError, ValueError."""
+    # A pipe is opened without waiting for a writer.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError(f"{path} is no file")
+        return file.read(_LONGEST).decode()
 
 
 def _is_small(path: bytes) -> bool:

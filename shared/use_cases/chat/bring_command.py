@@ -63,17 +63,17 @@ def bring(services: Services, row: InboxRow, argument: str) -> str:
 
 
 def begin(services: Services, row: InboxRow, argument: str) -> str:
-    """Begin a session of the person's own agent in a project. Safe to repeat. Raises Busy."""
+    """Begin a session of the person's own agent in a project. Safe to repeat, and one button begins one. Raises Busy."""
     if (followed := _followed(services, row)) is not None:
         return followed
     replaces, said = _replaces(argument)
-    skip = 1 if replaces else 0
+    skip, once = 1 if replaces else 0, ""
     if said.startswith("@"):
         entry = chosen(services, row, said[1:])
         if entry is None or entry.kind is not EntryKind.PROJECT:
             return OUTDATED.format("/new")
         found = [one for one in _places(services, row) if (one.runner.id, one.agent, one.label) == _named(entry)]
-        skip += 1
+        skip, once = skip + 1, key_of(services, row, said[1:])
     else:
         found, named = _matching(_places(services, row), said.split())
         skip += named
@@ -82,8 +82,10 @@ def begin(services: Services, row: InboxRow, argument: str) -> str:
     if not found:
         return _which(services, row, said.split()[0])
     if len(found) > 1:
-        ways = "\n".join(f"- `/new {one.label} {one.agent} {_word(one.runner, found)}`" for one in found)
-        return f"Say which one, with your words behind it:\n{ways}"
+        several = len({place.runner.id for place in found}) > 1
+        machines = {place.runner.id: f" {_word(place.runner, found)}" if several else "" for place in found}
+        ways = "\n".join(f"- `/new {one.label} {one.agent}{machines[one.runner.id]} …`" for one in found)
+        return f"Say which one, with your words in place of …:\n{ways}"
     (place,) = found
     if len(first_words(argument, skip=skip)) > MAX_FIRST_WORDS:
         return f"First words have at most {MAX_FIRST_WORDS} characters. Send fewer, and the rest in the new thread."
@@ -91,7 +93,9 @@ def begin(services: Services, row: InboxRow, argument: str) -> str:
         return refusal
     if not replaces and (way := _asks_first(services, row, f"/new {HERE} {place.label} …")):
         return way
-    make_order(services, row, None, place.runner, kind=BEGIN, argument=place.label, agent=place.agent, skip=skip)
+    make_order(
+        services, row, None, place.runner, kind=BEGIN, argument=place.label, agent=place.agent, once=once, skip=skip
+    )
     raise Busy(LONGEST_WAIT)
 
 

@@ -62,7 +62,7 @@ def _show(services: Services, row: InboxRow, orders: Sequence[Order], word: str)
                 known.pop(session.id, None)
             else:
                 session = None
-            found.append((native.age, _native(native, order, session, names if len(names) > 1 else {})))
+            found.append((native.age, _native(native, order, session, names if len(names) > 1 else {}, word)))
     found += [(max(0, now - session.updated_at) / 1000, _stored(session)) for session in known.values()]
     entries = [entry for _, entry in sorted(found, key=lambda one: one[0])][:MOST]
     notes = _notes(orders, names)
@@ -80,13 +80,15 @@ def _page(services: Services, row: InboxRow, page: int) -> str:
     return show_list(services, row, listed, head=HEAD, line=_line, page=page)
 
 
-def _native(native: Native, order: Order, session: Session | None, names: dict[str, str]) -> Entry:
+def _native(native: Native, order: Order, session: Session | None, names: dict[str, str], word: str) -> Entry:
     machine = f" on {names.get(order.runner_id, '')}" if names else ""
-    place = "open in a terminal" if native.is_open else f"{native.agent}{machine}"
+    title, place = native.title, "open in a terminal" if native.is_open else f"{native.agent}{machine}"
     if session is not None and not session.owner.is_cli:
         place = f"at {session.link or session.owner.route}"
+        # Its thread has this title; the agent may have found another one, and a word that was asked for in that.
+        title = session.title if session.title and word.casefold() in session.title.casefold() else title
     note = f"{native.project}, {_age(native.age)}, {place}"
-    return Entry(EntryKind.NATIVE, native.id, order.runner_id, native.agent, native.title, note)
+    return Entry(EntryKind.NATIVE, native.id, order.runner_id, native.agent, title, note)
 
 
 def _stored(session: Session) -> Entry:

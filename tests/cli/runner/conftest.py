@@ -24,6 +24,7 @@ from handoff_cli.runner.runner import Halt, Runner
 from handoff_cli.runner.settings import Settings
 from handoff_cli.runner.wire.service import RunnerService
 from handoff_cli.ui.terminal import Terminal
+from tests.cli.runner.home_chat import Home, consent
 from tests.support.fake_agents import NATIVE_ID, FakeAgents
 from tests.support.fault_proxy import FaultProxy
 from tests.support.runner_service import RunnerThread, ServiceOfRunner, Turn
@@ -191,3 +192,20 @@ def machine(tmp_path: Path, service: Service, proxy: FaultProxy) -> Iterator[Mac
     running.stop()
     # A list of all machines would wait for it.
     known.user.http.delete(f"/runners/{known.runner_id}")
+
+
+@pytest.fixture
+def shop(machine: Machine) -> Path:
+    """The directory of the project `shop`; bringing is on."""
+    directory = machine.home / "shop"
+    directory.mkdir()
+    consent(machine, {"shop": directory})
+    return directory
+
+
+@pytest.fixture
+def home(machine: Machine, shop: Path) -> Home:
+    machine.settings = Settings(warm=0)
+    machine.start()
+    machine.wait(lambda: machine.proxy.calls("GET", ".*/turns"))
+    return Home(machine)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,91 +13,15 @@ from handoff_cli.inside.fence import fenced
 from handoff_cli.inside.state import StateFile
 from handoff_cli.runner.errands import Errands
 from handoff_cli.runner.machine.locks import session_lock
-from handoff_cli.runner.machine.projects import Projects, write_projects
 from handoff_cli.runner.machine.sessions import HandedOver
-from handoff_cli.runner.settings import Settings
 from handoff_cli.runner.working_tree import WorkingTree
+from tests.cli.conftest import Run
 from tests.cli.runner.conftest import Machine
+from tests.cli.runner.home_chat import PLATFORM, Home, consent
 from tests.cli.runner.test_working_tree import git
-from tests.support.native_sessions import claude_session
+from tests.support.native_sessions import claude_session, claude_turn, codex_session, held_by_codex
 from tests.support.servers import json_response
 from tests.support.waiting import eventually
-
-PLATFORM = "telegram"
-
-
-@dataclass
-class Home:
-    """The person's home chat, from now on; and the threads that it gets."""
-
-    machine: Machine
-    seen: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.chat = str(self.machine.service.user.homes()[PLATFORM]["chat"])
-        self.seen = len(self.messages())
-        self.threads_before = {thread["id"] for thread in self._chat()["threads"]}
-
-    def _chat(self) -> dict[str, Any]:
-        chats = self.machine.service.user.service.simulator.state()["platforms"][PLATFORM]["chats"]
-        return next(chat for chat in chats if str(chat["id"]) == self.chat)
-
-    def messages(self) -> list[dict[str, Any]]:
-        messages: list[dict[str, Any]] = self._chat()["messages"]
-        return messages
-
-    def say(self, text: str, thread: str | None = None) -> None:
-        self.machine.service.user.service.simulator.say(PLATFORM, self.chat, text, thread=thread, user="owner")
-
-    def told(self, text: str) -> dict[str, Any]:
-        """The newest message of the bot here with this text, once it is there."""
-
-        def found() -> dict[str, Any] | None:
-            said = [one for one in self.messages()[self.seen :] if one["from"] == "bot" and text in one["text"]]
-            return said[-1] if said else None
-
-        return eventually(found, within=60, show=lambda: (self.messages()[self.seen :], self.machine.output.getvalue()))
-
-    def press(self, message: dict[str, Any], label: str) -> None:
-        button = next(button["id"] for button in message["buttons"] if label in button["label"])
-        simulator = self.machine.service.user.service.simulator
-        simulator.press(PLATFORM, self.chat, message["id"], button, thread=None, user="owner")
-
-    def threads(self) -> list[dict[str, Any]]:
-        return [thread for thread in self._chat()["threads"] if thread["id"] not in self.threads_before]
-
-    def in_thread(self, text: str, number: int = 0) -> dict[str, Any]:
-        def found() -> dict[str, Any] | None:
-            threads = self.threads()[number : number + 1]
-            said = [one for thread in threads for one in thread["messages"] if text in one["text"]]
-            return {**threads[0], "said": said[-1]} if said else None
-
-        return eventually(
-            found,
-            within=60,
-            show=lambda: (self.threads(), self.messages()[self.seen :], self.machine.output.getvalue()),
-        )
-
-
-@pytest.fixture
-def shop(machine: Machine) -> Path:
-    """The directory of the project `shop`; bringing is on."""
-    directory = machine.home / "shop"
-    directory.mkdir()
-    consent(machine, {"shop": directory})
-    return directory
-
-
-def consent(machine: Machine, directories: dict[str, Path], *, bring: bool = True) -> None:
-    write_projects({"HOME": str(machine.home)}, Projects(directories, bring=bring))
-
-
-@pytest.fixture
-def home(machine: Machine, shop: Path) -> Home:
-    machine.settings = Settings(warm=0)
-    machine.start()
-    machine.wait(lambda: machine.proxy.calls("GET", ".*/turns"))
-    return Home(machine)
 
 
 def test_a_session_is_listed_brought_worked_in_and_whole_afterwards(machine: Machine, shop: Path, home: Home) -> None:
@@ -166,14 +90,21 @@ def test_a_session_begins_in_a_project_and_goes_on_at_the_desk(machine: Machine,
     assert "summarise" not in json.dumps(machine.agents.noted("prompt"))
 
 
-def test_a_button_of_new_begins_without_words(machine: Machine, home: Home) -> None:
+def test_a_button_of_new_begins_without_words_once(machine: Machine, home: Home) -> None:
     home.say("/new")
-    listed = home.told("A new session")
+    listed, before = home.told("A new session"), len(list(machine.service.user.sessions()))
     assert "The model of this service" in listed["text"]
-    home.press(listed, "shop")
+    for _ in range(2):
+        home.press(listed, "shop")
     home.in_thread("You said:")
+
+    def answers() -> int:
+        return sum("is there: " in one["text"] for one in home.messages()[home.seen :])
+
+    eventually(lambda: answers() == 2, within=60)
     (prompt,) = machine.agents.noted("prompt")
     assert "you are ready" in prompt
+    assert len(home.threads()) == len(list(machine.service.user.sessions())) - before == 1
 
 
 def test_without_consent_nothing_is_read_or_listed(machine: Machine, shop: Path, home: Home) -> None:
@@ -181,6 +112,9 @@ def test_without_consent_nothing_is_read_or_listed(machine: Machine, shop: Path,
     consent(machine, {"shop": shop}, bring=False)
     home.say("/sessions private")
     assert "A private title" not in home.told("handoff projects bring on")["text"]
+    consent(machine, {})
+    home.say("/sessions private")
+    assert "A private title" not in home.told("handoff projects add DIR")["text"]
 
 
 def test_a_project_that_is_removed_meanwhile_is_not_touched(machine: Machine, shop: Path, home: Home) -> None:
@@ -226,6 +160,50 @@ def test_a_session_that_another_process_uses_is_left_alone(machine: Machine, sho
         home.press(listed, "Used elsewhere")
         home.told("Another process on the machine uses")
     assert home.threads() == []
+
+
+def test_a_thread_that_codex_holds_stays_there(machine: Machine, shop: Path) -> None:
+    path = codex_session(machine.home, shop, "Open at the desk", native_id="t-1")
+
+    async def ask() -> Any:
+        async with machine.runner() as runner:
+            errands = Errands(runner, ["codex"])
+            listed = await errands.do({"order_id": "o-1", "kind": "sessions", "argument": "", "fence": 1})
+            assert listed
+            taken = {"order_id": "o-2", "kind": "bring", "argument": listed["sessions"][0]["id"], "fence": 1}
+            return listed["sessions"][0]["open"], await errands.do(taken)
+
+    with held_by_codex(machine.home, "t-1"):
+        is_open, answer = asyncio.run(ask())
+    assert (is_open, answer["outcome"]) == (True, "refused")
+    assert "Close it there" in answer["text"]
+    assert (machine.proxy.requests, path.exists()) == ([], True)
+    assert list(machine.sessions.all()) == []
+
+
+def test_a_session_that_is_written_meanwhile_is_read_again(machine: Machine, shop: Path, home: Home) -> None:
+    path = claude_session(machine.home, shop, "Written meanwhile")
+    home.say("/sessions meanwhile")
+    listed = home.told("Written meanwhile")
+    machine.proxy.fail("POST .*/messages", change=lambda _: claude_turn(path, shop, "Said at the desk"))
+    home.press(listed, "Written meanwhile")
+    home.told("is there: ")
+    (session,) = machine.sessions.named("claude-code", path.stem, machine.proxy.url)
+    assert machine.service.user.contents(session.session_id)[:4] == [
+        *("Written meanwhile", "Yes."),
+        *("Said at the desk", "Noted."),
+    ]
+
+
+def test_a_session_that_does_not_stop_growing_stays_there(machine: Machine, shop: Path, home: Home) -> None:
+    path = claude_session(machine.home, shop, "Never still")
+    home.say("/sessions never")
+    listed = home.told("Never still")
+    machine.proxy.fail("POST .*/messages", change=lambda _: claude_turn(path, shop, "and more"), count=9)
+    home.press(listed, "Never still")
+    home.told("is being written in a terminal")
+    assert home.threads() == []
+    assert StateFile.of({"HOME": str(machine.home)}, "claude-code", path.stem).read() is None
 
 
 @pytest.mark.parametrize("step", ["PUT .*/session", "POST .*/messages", "POST .*/handoff", "POST .*/take"])
@@ -281,6 +259,33 @@ def test_a_session_that_was_handed_over_before_is_never_in_two_threads(
     home.told("is there: ")
     moved = [machine.service.user.session(one.session_id)["owner"] for one in (first, second)]
     assert (moved[0], moved[1] != "cli") == ("cli", True)
+
+
+def test_from_the_terminal_it_goes_out_as_the_session_that_was_brought(
+    machine: Machine, shop: Path, home: Home, run_alone: Run
+) -> None:
+    path = claude_session(machine.home, shop, "Out again")
+    home.say("/sessions out again")
+    home.press(home.told("Out again"), "Out again")
+    thread = home.in_thread("You said:")
+    home.told("is there: ")
+    environ = {"HOME": str(machine.home), "HANDOFF_URL": machine.proxy.url, "HANDOFF_TOKEN": machine.service.token}
+    source = f"claude-code:{path.stem}"
+
+    refused = run_alone("send", PLATFORM, "--from", source, **environ)
+
+    (session,) = [one for one in machine.service.user.sessions() if one["title"] == "Out again"]
+    assert (refused.returncode, session["link"] in refused.stderr) == (1, True)
+    assert f"handoff resume {session['id']}" in refused.stderr
+    assert run_alone("resume", session["id"], **environ).returncode == 0
+    claude_turn(path, shop, "Said at the desk")
+    sent = run_alone("send", PLATFORM, "--from", source, "--json", **environ)
+    assert sent.returncode == 0, sent.stderr
+    assert json.loads(sent.stdout)["session_id"] == session["id"]
+    said = machine.service.user.contents(session["id"])
+    assert [said.count(text) for text in ("Out again", "Said at the desk", "Noted.")] == [1, 1, 1]
+    assert thread["id"] in {one["id"] for one in home.threads()}
+    assert len(machine.sessions.named("claude-code", path.stem, machine.proxy.url)) == 1
 
 
 def test_a_session_that_is_deleted_meanwhile_is_said_to_be_gone(machine: Machine, shop: Path, home: Home) -> None:

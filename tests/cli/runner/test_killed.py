@@ -14,7 +14,9 @@ import pytest
 
 from handoff_cli.runner.prompts import GO_ON, INTERRUPTED
 from tests.cli.runner.conftest import Machine
+from tests.cli.runner.home_chat import Home
 from tests.journeys.test_files import given
+from tests.support.native_sessions import claude_session
 from tests.support.runner_process import RunnerProcess, ended
 from tests.support.servers import HANG, Response
 from tests.support.waiting import eventually
@@ -119,6 +121,36 @@ def test_killed_amid_an_order(machine: Machine, program: RunnerProcess, *, is_to
     machine.wait(lambda: thread.bot_texts("Effort: high"))
     assert len(thread.bot_texts("Model: ")) == 1
     assert machine.agents.noted("set").count("model=haiku") == 1
+
+
+@pytest.mark.parametrize(("step", "knows"), [("take", False), ("handoff", True)])
+def test_killed_while_it_brings_a_session_there_is_one_thread(
+    machine: Machine, program: RunnerProcess, home: Home, step: str, knows: bool
+) -> None:
+    path = claude_session(machine.home, machine.home / "shop", f"Killed at {step}")
+    home.say(f"/sessions killed at {step}")
+    listed = home.told(f"Killed at {step}")
+    machine.stop()
+    killed: list[bool] = []
+
+    def kill(_: Any) -> None:
+        program.kill()
+        killed.append(True)
+
+    machine.proxy.fail(f"POST .*/{step}", **({"change": kill} if knows else {"response": HANG}))
+    program.start()
+    home.press(listed, f"Killed at {step}")
+    if knows:
+        eventually(lambda: killed, within=60, show=program.text)
+    else:
+        assert machine.proxy.hanging.wait(60), program.text()
+        program.kill()
+    program.start()
+    home.told("is there: ")
+    (thread,) = home.threads()
+    assert thread["title"].endswith(f"Killed at {step}")
+    (session,) = machine.sessions.named("claude-code", path.stem, machine.proxy.url)
+    assert machine.service.user.contents(session.session_id)[:2] == [f"Killed at {step}", "Yes."]
 
 
 def test_an_agent_that_survives_the_runner_is_ended_by_the_next_one(machine: Machine, program: RunnerProcess) -> None:

@@ -12,7 +12,7 @@ from handoff_cli.runner.machine.sessions import HandedOver, Sessions
 from handoff_cli.runner.natives.aligned import after_stored
 from handoff_cli.runner.natives.listing import Listing, is_amid_turn, listed_id
 from handoff_cli.runner.natives.native import Native
-from tests.support.native_sessions import claude_session, codex_session
+from tests.support.native_sessions import claude_session, codex_database, codex_session, held_by_codex
 
 URL = "http://service"
 EVERY = ("claude-code", "codex")
@@ -114,6 +114,24 @@ def test_of_five_thousand_files_ten_are_opened_and_two_hundred_with_a_word(
     assert ([native.title for _, native in found.sessions], found.left) == (["word 199", "word 200"], 4802)
 
 
+def test_sessions_of_codex_elsewhere_do_not_hide_those_of_a_project(
+    tmp_path: Path, listing: Callable[..., Listing]
+) -> None:
+    codex_session(tmp_path, tmp_path / "shop", "mine", native_id="mine", written=1e9)
+    elsewhere = {f"t-{number}": tmp_path / "secret" for number in range(300)}
+    for number, (native_id, directory) in enumerate(elsewhere.items()):
+        codex_session(tmp_path, directory, "not mine", native_id=native_id, written=1e9 + 1 + number)
+    codex_session(tmp_path, tmp_path / "site", "new", native_id="new", written=2e9)
+
+    assert titles(listing()) == ["new"]  # without the database of Codex only each file tells
+    assert listing().find("").left == 292
+
+    codex_database(tmp_path, {**elsewhere, "mine": tmp_path / "shop"})  # it does not have the new one yet
+    assert (titles(listing()), listing().find("").left) == (["new", "mine"], 0)
+    (tmp_path / ".codex" / "state_6.sqlite").write_text("another form")
+    assert titles(listing()) == ["new"]
+
+
 @pytest.mark.parametrize(
     ("answer", "written", "is_open", "amid"),
     [("Yes.", 0, True, False), (None, 0, None, True), (None, 3600, None, False), (None, 3600, True, True)],
@@ -124,6 +142,24 @@ def test_an_agent_amid_a_turn_is_seen(
     at = time.time() - written
     path = claude_session(tmp_path, tmp_path, "go", answer=answer, written=at)
     assert is_amid_turn(Native("claude-code", path.stem, "", "", at, path, is_open)) is amid
+
+
+def test_a_thread_that_codex_holds_is_open(tmp_path: Path, listing: Callable[..., Listing]) -> None:
+    for words, native_id in (("held", "t-1"), ("let go", "t-2")):
+        codex_session(tmp_path, tmp_path / "shop", words, native_id=native_id)
+
+    def seen() -> dict[str, object]:
+        found = listing().find("")
+        return {
+            native.title: one["open"] for (_, native), one in zip(found.sessions, listing().body(found), strict=True)
+        }
+
+    assert seen() == {"held": None, "let go": None}  # a Codex that keeps no such files
+    with held_by_codex(tmp_path, "t-1"), held_by_codex(tmp_path, "t-2"):
+        pass
+    with held_by_codex(tmp_path, "t-1"):
+        assert seen() == {"held": True, "let go": False}
+    assert seen() == {"held": False, "let go": False}
 
 
 def message(role: str, content: str) -> dict[str, object]:
@@ -138,3 +174,18 @@ def test_only_what_the_service_does_not_have_is_uploaded() -> None:
     chat = [*said[:2], prompt, message("assistant", "1")]
     assert after_stored(said, chat, 9) == said[2:]
     assert after_stored(said, [message("user", "something else")], 9) == []
+
+
+def test_an_answer_that_a_chat_got_in_another_form_is_not_uploaded_again() -> None:
+    begun = [message("user", "one"), message("assistant", "1")]
+    prompt: dict[str, object] = {**message("user", "Confirm."), "internal": True}
+    in_chat = [*begun, prompt, message("assistant", "Warning: a notice. Here."), message("user", "go on")]
+    in_chat += [message("assistant", "Working. Done.")]
+    native = [*begun, message("user", "A hint.\n\nConfirm."), message("assistant", "Here.")]
+    at_desk = [message("user", "please go on"), message("assistant", "ok")]
+
+    assert after_stored([*native, *at_desk], in_chat[:4], 4) == at_desk
+    native += [message("user", "go on"), message("assistant", "Working."), message("assistant", "Done.")]
+    assert after_stored(native, in_chat, 6) == []
+    assert after_stored([*native, *at_desk], in_chat, 6) == at_desk
+    assert after_stored([*native, *at_desk], in_chat[:5], 5) == [*native[5:], *at_desk]  # not answered in the chat

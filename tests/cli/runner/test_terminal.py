@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from handoff_cli.context import Context
-from handoff_cli.errors import UsageProblem
+from handoff_cli.errors import Refused, UsageProblem
 from handoff_cli.runner.answerer import Answerer, choose_answerer
 from handoff_cli.runner.machine.files import state_directory
 from handoff_cli.runner.machine.identity import identify, known_identity
@@ -20,6 +21,7 @@ from handoff_cli.runner.way_back import wait_for_agent
 from handoff_cli.transcripts.messages import Transcript
 from handoff_cli.ui.terminal import Terminal
 from tests.cli.conftest import Run, User
+from tests.support.waiting import eventually
 
 CLAUDE = Transcript([{"role": "user", "content": "hi"}], source="claude-code", cwd="/src/project", native_id="n-1")
 
@@ -38,7 +40,7 @@ class Desk:
         given = Namespace(**{"native": None, "runner": None, **args})
         return Context(args=given, terminal=terminal, environ=self.environ, directory=Path("/elsewhere"))
 
-    def answerer(self, transcript: Transcript = CLAUDE, **args: Any) -> Answerer | None:
+    def answerer(self, transcript: Transcript = CLAUDE, **args: Any) -> Answerer:
         return choose_answerer(self.context(**args), self.api, transcript, "s-1")
 
     def runner(self, *agents: str) -> str:
@@ -59,7 +61,7 @@ def desk(tmp_path: Path, user: User) -> Desk:
 def test_without_a_runner_the_model_answers(desk: Desk) -> None:
     found = desk.answerer()
     assert found == Answerer(
-        None, "In the thread the deployment's model answers. To let your Claude Code answer: handoff run"
+        None, "In the thread the deployment's model answers. To let your Claude Code answer: handoff run", "s-1"
     )
     assert list(Sessions(desk.state).all()) == []
 
@@ -67,17 +69,30 @@ def test_without_a_runner_the_model_answers(desk: Desk) -> None:
 def test_with_a_runner_the_users_agent_answers(desk: Desk) -> None:
     runner = desk.runner("claude-code")
     found = desk.answerer()
-    assert found
     assert found.runs_on == {"runner": runner, "agent": "claude-code", "native_id": "n-1"}
     assert "your own Claude Code on this machine answers (runner “laptop”)" in found.sentence
     assert list(Sessions(desk.state).all()) == [
-        HandedOver("s-1", "claude-code", "n-1", "/src/project", desk.api.configuration.url)
+        HandedOver(found.session_id, "claude-code", "n-1", "/src/project", desk.api.configuration.url)
     ]
+
+
+def test_a_session_of_an_agent_keeps_its_session_at_the_service(desk: Desk, user: User) -> None:
+    desk.runner("claude-code")
+    first = desk.answerer()
+    assert (first.session_id, first.is_known) == (desk.answerer().session_id, False)  # nothing was stored yet
+    desk.api.put_session(first.session_id, {"runs_on": first.runs_on})
+    again = desk.answerer()
+    assert (again.session_id, again.is_known) == (first.session_id, True)
+    user.request_handoff(first.session_id)
+    link = str(eventually(lambda: desk.api.session(first.session_id)["link"]))
+    for runner in (None, True, False):
+        with pytest.raises(Refused, match=re.escape(link)):
+            desk.answerer(runner=runner)
 
 
 def test_the_user_may_choose_the_model(desk: Desk) -> None:
     desk.runner("claude-code")
-    assert desk.answerer(runner=False) == Answerer(None, "In the thread the deployment's model answers.")
+    assert desk.answerer(runner=False) == Answerer(None, "In the thread the deployment's model answers.", "s-1")
 
 
 @pytest.mark.parametrize(
@@ -95,21 +110,18 @@ def test_asking_for_a_runner_that_cannot_answer_is_refused(desk: Desk, transcrip
 
 def test_a_runner_that_was_revoked_does_not_answer(desk: Desk) -> None:
     desk.api.revoke_runner(desk.runner("claude-code"))
-    found = desk.answerer()
-    assert found
-    assert found.runs_on is None
+    assert desk.answerer().runs_on is None
 
 
 def test_a_session_of_any_acp_agent_is_named_by_its_id(desk: Desk) -> None:
     desk.runner("acp")
     found = desk.answerer(Transcript([], source=None), native="their-id")
-    assert found
     assert found.runs_on
     assert found.runs_on["native_id"] == "their-id"
 
 
 def test_other_transcripts_say_nothing_about_it(desk: Desk) -> None:
-    assert desk.answerer(Transcript([], source="openai")) is None
+    assert desk.answerer(Transcript([], source="openai")) == Answerer(None, "", "s-1")
 
 
 def test_the_way_back_is_the_agents_own_command(desk: Desk) -> None:

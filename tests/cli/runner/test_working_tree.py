@@ -1,5 +1,6 @@
 """What changed in a session's files: compared without reading or running anything of the repository."""
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -125,13 +126,41 @@ def test_a_file_that_becomes_a_directory_or_a_link_is_compared(project: Path, tr
     assert "root:" not in tree.answer("b.txt")["diff"]
 
 
+HOOKS = (
+    "applypatch-msg",
+    "pre-applypatch",
+    "post-applypatch",
+    "pre-commit",
+    "pre-merge-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "pre-rebase",
+    "post-checkout",
+    "post-merge",
+    "pre-push",
+    "pre-receive",
+    "update",
+    "proc-receive",
+    "post-receive",
+    "post-update",
+    "reference-transaction",
+    "push-to-checkout",
+    "pre-auto-gc",
+    "post-rewrite",
+    "sendemail-validate",
+    "fsmonitor-watchman",
+    "post-index-change",
+)
+
+
 def _driver(project: Path, ran: str, *settings: str) -> None:
     for setting in settings:
         git(project, "config", setting, ran)
 
 
 def _hooks(project: Path, ran: str) -> None:
-    for name in ("post-index-change", "pre-commit", "post-checkout", "fsmonitor-watchman", "reference-transaction"):
+    for name in HOOKS:
         hook = project / ".git" / "hooks" / name
         hook.write_text(f"#!/bin/sh\n{ran}\n")
         hook.chmod(0o755)
@@ -145,16 +174,10 @@ def _filters(project: Path, ran: str) -> None:
 
 
 def _monitor(project: Path, ran: str) -> None:
-    _driver(
-        project,
-        ran,
-        "core.fsmonitor",
-        "core.pager",
-        "core.editor",
-        "core.sshCommand",
-        "core.askPass",
-        "alias.diff-tree",
-    )
+    _driver(project, ran, "core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass")
+    _driver(project, ran, "core.gitProxy", "core.alternateRefsCommand", "credential.helper", "gpg.program")
+    _driver(project, ran, "pager.diff-tree", "interactive.diffFilter", "uploadpack.packObjectsHook", "sequence.editor")
+    _driver(project, f"!{ran}", "alias.diff-tree", "alias.update-index", "alias.ls-files", "alias.read-tree")
     hooks = project / "own-hooks"
     hooks.mkdir()
     (hooks / "post-index-change").write_text(f"#!/bin/sh\n{ran}\n")
@@ -178,6 +201,41 @@ def _nested(project: Path, ran: str) -> None:
     (project / "module" / "x").write_text("y\n")
 
 
+def _included(project: Path, ran: str) -> None:
+    """A configuration that others lead to: included, of the working tree, and of where `.git` says the repository is."""
+    evil = f'[core]\n\tfsmonitor = "{ran}"\n[diff]\n\texternal = "{ran}"\n'
+    (project / "evil.config").write_text(evil)
+    git(project, "config", "include.path", "../evil.config")
+    git(project, "config", f"includeIf.gitdir:{project}/.path", "../evil.config")
+    git(project, "config", "extensions.worktreeConfig", "true")
+    (project / ".git" / "config.worktree").write_text(evil)
+    elsewhere = project.with_name("elsewhere.git")
+    (project / ".git").rename(elsewhere)
+    (project / ".git").write_text(f"gitdir: {elsewhere}\n")
+
+
+def _attributes(project: Path, ran: str) -> None:
+    """Attributes that git reads from elsewhere than the tree."""
+    _driver(project, ran, "filter.evil.clean", "filter.evil.process", "diff.evil.textconv", "diff.evil.command")
+    everything = "* filter=evil diff=evil\n"
+    (project / ".git" / "info").mkdir(exist_ok=True)
+    (project / ".git" / "info" / "attributes").write_text(everything)
+    (project / "evil.attributes").write_text(everything)
+    git(project, "config", "core.attributesFile", str(project / "evil.attributes"))
+
+
+def _submodules(project: Path, ran: str) -> None:
+    """Submodules that would be updated with a command."""
+    _nested(project, ran)
+    module = f'[submodule "module"]\n\tpath = module\n\turl = ext::{ran}\n\tupdate = !{ran}\n\tignore = none\n'
+    (project / ".gitmodules").write_text(module)
+    git(project, "config", "submodule.module.update", f"!{ran}")
+    git(project, "config", "submodule.module.url", f"ext::{ran}")
+    git(project, "config", "submodule.recurse", "true")
+    git(project, "config", "diff.submodule", "diff")
+    git(project, "config", "diff.ignoreSubmodules", "none")
+
+
 def _promisor(project: Path, ran: str) -> None:
     """A repository that would fetch what it lacks, with a command."""
     _driver(project, f"ext::{ran}", "remote.evil.url")
@@ -192,6 +250,9 @@ PLANTED: dict[str, Callable[[Path, str], None]] = {
     "monitor, pager, aliases": _monitor,
     "nested repositories": _nested,
     "a promisor": _promisor,
+    "configurations that are included": _included,
+    "attributes elsewhere": _attributes,
+    "submodules with commands": _submodules,
 }
 
 
@@ -213,6 +274,40 @@ def test_nothing_that_a_repository_plants_is_started(tmp_path: Path, project: Pa
     assert "a.txt  +1 −1" in tree.answer("")["diff"]
     assert "+three" in tree.answer("a.txt")["diff"]
     assert not ran.exists()
+
+
+@pytest.mark.parametrize("name", ["HEAD", "packed-refs", "commondir", ""])
+@pytest.mark.parametrize("what", ["a pipe", "a device"])
+def test_what_stands_in_place_of_a_file_of_the_repository_is_not_read(
+    tmp_path: Path, project: Path, name: str, what: str
+) -> None:
+    git(project, "pack-refs", "--all")
+    path = project / ".git" / name
+    if path.exists():
+        path.rename(tmp_path / "before")
+    if what == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    tree = WorkingTree(tmp_path / "state", "s-1", project)
+    tree.note("t-1")
+    (project / "a.txt").write_text("one\nthree\n")
+    assert "a.txt  +1 −1" in tree.answer("")["diff"]
+
+
+def test_a_directory_that_becomes_a_link_leads_nowhere(tmp_path: Path, project: Path) -> None:
+    (project / "inner").mkdir()
+    (project / "inner" / "notes.txt").write_text("mine\n")
+    git(project, "add", "-A")
+    tree = WorkingTree(tmp_path / "state", "s-1", project)
+    tree.note("t-1")
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "notes.txt").write_text("a secret\n")
+    (project / "inner" / "notes.txt").unlink()
+    (project / "inner").rmdir()
+    (project / "inner").symlink_to(tmp_path / "private")
+    assert "inner/notes.txt  +0 −1" in tree.answer("")["diff"]
+    assert "a secret" not in tree.whole(10_000)[0]
 
 
 def test_variables_of_git_are_not_passed_on(

@@ -10,7 +10,7 @@ from handoff_cli.context import Context
 from handoff_cli.errors import UsageProblem
 from handoff_cli.handoff.destination import check_destination
 from handoff_cli.inside.mcp.protocol import BadParams
-from handoff_cli.inside.move import Destination, hand_over, secrets_note
+from handoff_cli.inside.move import Destination, hand_over, secrets_note, upload_to
 from handoff_cli.readers.read import read_session
 from handoff_cli.readers.source import Source
 from handoff_cli.sessions.bring_back import bring_back
@@ -88,10 +88,11 @@ class Tools:
         where = Destination(platform, message, uuid.uuid4().hex, self._directory)
         with self._context.service() as service:
             check_destination(service, platform, target=None)
-            moved, answerer = hand_over(self._context, service, transcript, where)
+            session, answerer = upload_to(self._context, service, transcript, where)
+            moved = hand_over(self._context, service, session, where)
         link = (moved.get("thread") or {}).get("url") or "(no link)"
         lines = [f"The conversation is in {platform} now. Show the user this link:", str(link), _STOP]
-        answers = self._context.terminal.to_copy(answerer.sentence) if answerer else ""
+        answers = self._context.terminal.to_copy(answerer.sentence)
         return "\n".join([*lines, *filter(None, [answers, secrets_note(transcript)])])
 
     def _transcript(self, arguments: Json) -> Transcript:

@@ -1,5 +1,6 @@
 """The sessions that this machine handed over: the runner refuses all others."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -58,6 +59,11 @@ class Sessions:
         found = (self.find(path.stem) for path in sorted(self._folder.glob("*.json")))
         return (session for session in found if session)
 
+    def named(self, agent: str, native_id: str, url: str) -> list[HandedOver]:
+        """A session of an agent: one that was handed over before may have several entries, the last one at the end."""
+        found = [session for session in self.all() if session.is_named(agent, native_id, url)]
+        return sorted(found, key=lambda session: self.added_at(session.session_id))
+
     def added_at(self, session_id: str) -> float:
         """When it was handed over last; 0 if it is not known."""
         try:
@@ -72,3 +78,9 @@ class Sessions:
 
     def _path(self, session_id: str) -> Path:
         return self._folder / f"{session_id}.json"
+
+
+def first_id(runner_id: str, agent: str, native_id: str) -> str:
+    """The service's id for a session without an entry: programs that hand it over at the same time store one session."""
+    seed = f"{runner_id}\n{agent}\n{native_id}"
+    return hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,9 +1,9 @@
 """Sessions of Claude Code: a folder for each directory, a file for each session."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from handoff_cli.readers.claude_code.find import find_file, folder_name
+from handoff_cli.readers.claude_code.find import find_file, folder_name, open_sessions
 from handoff_cli.readers.claude_code.messages import is_message, is_prompt
 from handoff_cli.readers.json_lines import text_of
 from handoff_cli.readers.source import Source
@@ -12,6 +12,9 @@ from handoff_cli.runner.natives.native import Candidate, Native, Record, head, t
 NAME = "claude-code"
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 _CUT = 200
+_LOOK_SECONDS = 1.5
+IS_HELD_WHILE_OPEN = False
+"""Does the program keep others from writing a session that it has open?"""
 
 
 def candidates(projects: Sequence[Path], environ: Mapping[str, str]) -> Iterator[Candidate]:
@@ -39,6 +42,11 @@ def look(found: Candidate, environ: Mapping[str, str]) -> Native | None:  # noqa
     if first is None or not (where := where or str(first[0].get("cwd") or "")):
         return None
     return Native(NAME, found.path.stem, where, _title(latest) or first[1], found.written, found.path)
+
+
+def open_now(environ: Mapping[str, str]) -> Collection[str] | None:
+    """The ids of the sessions that are open in a terminal; None if the program does not tell in time."""
+    return open_sessions(environ, seconds=_LOOK_SECONDS)
 
 
 def file_of(native_id: str, environ: Mapping[str, str]) -> Path:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from handoff_cli.errors import CliError
-from handoff_cli.readers.claude_code.find import open_sessions
 from handoff_cli.runner.machine.files import private_directory, read_json, write_json
 from handoff_cli.runner.machine.projects import Projects
 from handoff_cli.runner.machine.sessions import Sessions
@@ -21,7 +20,6 @@ AGENTS = {claude_code.NAME: claude_code, codex.NAME: codex}
 WITHOUT_WORD, WITH_WORD = 10, 200
 """How many files are opened at most."""
 _TITLE = 120
-_LOOK_SECONDS = 1.5
 _KEPT, _KEPT_SECONDS = 500, 24 * 3600
 _FILE = "listed.json"
 _MOST = 50
@@ -65,9 +63,7 @@ class Listing:
         known = {
             (one.agent, one.native_id): one.session_id for one in Sessions(self.state).all() if one.url == self.url
         }
-        is_open = (
-            _open_now(self.environ) if any(native.agent == claude_code.NAME for _, native in found.sessions) else {}
-        )
+        opened = {agent: AGENTS[agent].open_now(self.environ) for agent in {one.agent for _, one in found.sessions}}
         self._keep({listed_id(native): native for _, native in found.sessions})
         return [
             {
@@ -76,9 +72,7 @@ class Listing:
                 "project": label,
                 "agent": native.agent,
                 "age": max(0, int(now - native.written)),
-                "open": native.native_id in is_open
-                if native.agent == claude_code.NAME and is_open is not None
-                else None,
+                "open": _is_among(opened[native.agent], native),
                 "session_id": known.get((native.agent, native.native_id)),
             }
             for label, native in found.sessions
@@ -110,8 +104,7 @@ class Listing:
         label = self.projects.label_of(native.directory) if native else None
         if native is None or label is None:
             return None
-        opened = _open_now(self.environ) if agent == claude_code.NAME else None
-        return label, replace(native, is_open=None if opened is None else native.native_id in opened)
+        return label, replace(native, is_open=_is_among(AGENTS[agent].open_now(self.environ), native))
 
     def _candidates(self) -> list[Candidate]:
         directories = list(self.projects.directories.values())
@@ -144,9 +137,14 @@ def listed_id(native: Native) -> str:
     return hashlib.sha256(f"{native.agent}\0{native.native_id}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def _open_now(environ: Mapping[str, str]) -> Mapping[str, str] | None:
-    """Sessions of Claude Code that are open, with what they do; None if the program does not tell in time."""
-    return open_sessions(environ, seconds=_LOOK_SECONDS)
+def is_held(native: Native, environ: Mapping[str, str]) -> bool:
+    """Whether a program has it open that lets no other one write it."""
+    agent = AGENTS[native.agent]
+    return agent.IS_HELD_WHILE_OPEN and _is_among(agent.open_now(environ), native) is True
+
+
+def _is_among(opened: Collection[str] | None, native: Native) -> bool | None:
+    return None if opened is None else native.native_id in opened
 
 
 def _kept(state: Path) -> dict[str, dict[str, Any]]:

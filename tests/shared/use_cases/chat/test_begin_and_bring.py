@@ -17,7 +17,7 @@ from shared.use_cases.runners.move_by_order import Made, add_messages, make_sess
 from shared.use_cases.runners.register import revoke_runner
 from shared.use_cases.runners.take_order import OrderAnswer, OrderName
 from shared.use_cases.runners.take_result import MachineResult, take_result
-from shared.use_cases.sessions.save_session import save_session
+from shared.use_cases.sessions.save_session import delete_session, save_session
 from tests.support import machine as support
 from tests.support.machine import Machine, post
 from tests.support.use_case_world import HOME, USER, World
@@ -103,6 +103,19 @@ def test_a_session_that_is_known_by_both_is_listed_once(world: World, machine: M
     said = texts(world)
     assert "2. " not in said
     assert "at chat:" in said or "at https" in said
+    assert "1. `Parser` — shop" in said  # as its thread is called
+
+
+def test_a_machine_that_names_another_users_session_learns_and_shows_nothing_of_it(
+    world: World, machine: Machine
+) -> None:
+    save_session(world.services, "bob", "of-bob", {"title": "Bob's"})
+    there = Place("chat", "elsewhere")
+    world.store.moves.to_chat(world.current("of-bob"), there, "", now=world.clock.now())
+    listed(world, machine, replace(TILL, session_id="of-bob"))
+    assert "`The till` — shop, 1 min ago, claude-code" in texts(world)
+    assert "elsewhere" not in texts(world)
+    assert "Bob" not in texts(world)
 
 
 def test_a_list_does_not_wait_for_ever_for_a_machine(world: World, machine: Machine) -> None:
@@ -286,6 +299,39 @@ def test_a_stored_session_without_a_machine_needs_none(world: World) -> None:
     assert "lives at" in texts(world)
 
 
+def test_of_two_machines_the_one_that_listed_it_brings_it(world: World, machine: Machine) -> None:
+    tower = Machine(world, "tower", projects=("shop",))
+    post(world, HOME, "0001", "/sessions")
+    machine.list(TILL)
+    tower.list(replace(TILL, title="The till of the tower", age=90))
+    assert "on laptop" in texts(world)
+    post(world, HOME, "0002", "/bring 2")
+    (order,) = tower.waiting()
+    assert (order.kind, order.argument) == (BRING, TILL.id)
+    assert [one for one in machine.waiting() if one.kind == BRING] == []
+
+
+@pytest.mark.parametrize("command", ["/bring 1", "/new shop build a till"])
+def test_a_machine_that_went_away_is_asked_nothing(world: World, machine: Machine, command: str) -> None:
+    listed(world, machine)
+    world.wait(600)
+    post(world, HOME, "0900", command)
+    assert "**laptop** is away" in texts(world)
+    machine.register()
+    assert machine.waiting() == []
+    assert not world.store.handoffs.list(USER, session_id=None, state=None, limit=9)
+
+
+def test_a_stored_session_that_was_deleted_since_is_gone(world: World, machine: Machine) -> None:
+    machine.session()
+    post(world, HOME, "0001", "/sessions")
+    machine.list()
+    delete_session(world.services, USER, "s-1")
+    post(world, HOME, "0002", "/bring 1")
+    assert "is gone" in texts(world)
+    assert machine.waiting() == []
+
+
 # --- begin
 
 
@@ -320,13 +366,19 @@ def test_several_agents_and_machines_have_to_be_named(world: World) -> None:
     laptop = Machine(world, projects=("shop",), agents=("claude-code", "codex"))
     tower = Machine(world, "tower", projects=("shop",))
     post(world, HOME, "0001", "/new shop build a till")
-    assert "/new shop codex laptop" in texts(world)
+    assert "`/new shop codex laptop …`" in texts(world)
     post(world, HOME, "0002", "/new shop codex build a till")
     (order,) = laptop.waiting()
     assert (order.agent, order.skip) == ("codex", 2)
     post(world, HOME, "0003", "/new shop claude-code tower build it")
     (order,) = tower.waiting()
     assert (order.agent, order.skip) == ("claude-code", 3)
+
+
+def test_a_machine_alone_need_not_be_named(world: World) -> None:
+    Machine(world, projects=("shop",), agents=("claude-code", "codex"))
+    post(world, HOME, "0001", "/new shop build a till")
+    assert "`/new shop codex …`" in texts(world)
 
 
 def test_a_machine_that_is_away_need_not_be_named(world: World) -> None:
@@ -354,6 +406,26 @@ def test_new_alone_lists_projects_and_the_model(world: World, machine: Machine) 
     press(world, HOME, model.id)
     assert "A new session starts here." in texts(world)
     assert world.store.sessions.at(HOME) is not None
+
+
+def test_a_button_of_new_begins_one_session_however_often_it_is_pressed(world: World, machine: Machine) -> None:
+    post(world, HOME, "0001", "/new")
+    button = world.platform.posts[HOME][-1].buttons[0].id
+    for _ in range(2):
+        press(world, HOME, button)
+    first, second = machine.waiting()
+    handoff = machine.move(machine.take(first, "c-1"), Made("begun", "claude-code", "", "shop"))
+    assert handoff is not None
+    assert machine.move(machine.take(second, "c-2"), Made("another", "claude-code", "", "shop")) is None
+    assert world.store.sessions.get("another") is None
+    world.process(handoff)
+    claimed(machine, "begun").result("Ready.", native_id="n-1")
+    world.turns()
+    assert texts(world).count(" is there: ") == 2
+    post(world, HOME, "0900", "/new")
+    world.wait(1)
+    press(world, HOME, world.platform.posts[HOME][-1].buttons[0].id)
+    assert len(machine.waiting()) == 1
 
 
 def test_without_projects_new_is_as_before(world: World) -> None:
