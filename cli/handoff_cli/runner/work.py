@@ -173,6 +173,7 @@ class Work:
             return failed(self._record, str(problem))
         finally:
             self._choices.end()
+        self._exchange.refuse_questions()
         await self._choices.look_what_was_taken(self._said)
         return answered(self._record, stop, refused=self._refused)
 
