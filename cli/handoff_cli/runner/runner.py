@@ -22,6 +22,8 @@ from handoff_cli.runner.settings import Settings
 from handoff_cli.runner.wire.service import RunnerService
 from handoff_cli.runner.wire.verdicts import Answer, Verdict
 
+_NO_ANSWER = "no-answer"
+
 
 class Halt:
     """Whether the runner goes on. Once it stops, it claims nothing more and turns end in time."""
@@ -114,3 +116,13 @@ class Runner:
         """After so many failures in a row: tell what came in place of an answer, and wait."""
         self.report.odd(answer.odd)
         await self.clock.sleep(self.clock.pause(failures, answer.retry_after))
+
+    def misses_service(self, answer: Answer) -> None:
+        """Say once that it does not answer, and what came instead."""
+        self.report.once(_NO_ANSWER, "The service does not answer. Trying again; agents at work go on.")
+        self.report.odd(answer.odd)
+
+    def hears_service(self) -> None:
+        """Say that it answers again, if it did not."""
+        if self.report.again(_NO_ANSWER):
+            self.report.say("The service answers again.")
