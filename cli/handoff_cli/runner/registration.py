@@ -55,12 +55,11 @@ def _described(agent: Installed) -> dict[str, Any]:
 
 
 def _not_registered(answer: Answer) -> CliError:
-    detail = str(answer.body.get("detail") or answer.body.get("title") or "no reason given").rstrip(".")
     if answer.verdict in {Verdict.REVOKED, Verdict.TOO_OLD}:
         remedy = "Update it." if answer.verdict is Verdict.TOO_OLD else "Create a token: handoff tokens new --scope run"
-        return NotAccepted(f"The service does not accept this runner ({detail}). {remedy}")
+        return NotAccepted(f"The service does not accept this runner ({answer.why}). {remedy}")
     if answer.code == "unknown_runner":
         return NotAccepted("This machine's runner belongs to another user of the service. Use your own account.")
     if answer.status == 404:
         return CliError("This service has no runners: it is too old, or the URL is not right.")
-    return CliError(f"The service does not take this runner (HTTP {answer.status}: {detail}).")
+    return CliError(f"The service does not take this runner ({answer.why}).")

@@ -51,12 +51,13 @@ class Halt:
     def not_accepted(self, answer: Answer) -> None:
         """The service does not accept this runner any more: at once if it was revoked, else after the turns at work."""
         self._finishing.set()
-        detail = str(answer.body.get("detail") or answer.body.get("title") or f"HTTP {answer.status}").rstrip(".")
         if answer.verdict is Verdict.TOO_OLD:
-            self.reason = self.reason or NotAccepted(f"This runner is too old for the service ({detail}). Update it.")
+            self.reason = self.reason or NotAccepted(
+                f"This runner is too old for the service ({answer.why}). Update it."
+            )
             return
         self.reason = NotAccepted(
-            f"The service does not accept this runner any more ({detail}). What it has not told is kept. "
+            f"The service does not accept this runner any more ({answer.why}). What it has not told is kept. "
             "With a valid token, start it again with `handoff run`."
         )
         self.stopping.set()
