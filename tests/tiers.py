@@ -88,6 +88,7 @@ FILES = {
     "tests/contracts/platform/toy/test_toy_journey.py": "test real",
     "tests/contracts/tables": "test deep",
     "tests/real_agents/test_last_moment.py": "soak",
+    "tests/real_agents/test_warm_agents.py": "real soak",
     "tests/runner_walk": "test deep",
     "tests/shared/use_cases/handoffs/test_request_inline.py": "fast test",
     "tests/walk/test_walk.py": "test soak",

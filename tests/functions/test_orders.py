@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
@@ -189,20 +190,33 @@ def test_another_users_runner_of_the_same_name_finds_nothing(api: MemoryApi, pla
     assert place
 
 
-def test_a_held_poll_wakes_for_an_order(api: MemoryApi) -> None:
-    place, held = Machine(api.world).moved(), HeldReads()
+def held_poll(api: MemoryApi, place: Place, text: str, *, warm: str = "") -> dict[str, Any]:
+    """A poll that is held, until the person writes this in the thread: what it is answered."""
+    held = HeldReads()
     app = http_app(replace(api.world.services, changes=held), *(module.router for module in MODULES))
-    headers = dict(api.client(USER, Scope.RUN).headers)
+    headers, path = dict(api.client(USER, Scope.RUN).headers), f"/runners/laptop/turns?wait={LONG}{warm}"
 
     async def poll() -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
-            asked = asyncio.create_task(client.get(f"/runners/laptop/turns?wait={LONG}", headers=headers))
+            asked = asyncio.create_task(client.get(path, headers=headers))
             while not held.count:  # noqa: ASYNC110  # the loop must run, and nothing tells when it has
                 await asyncio.sleep(0)
-            await asyncio.to_thread(post, api.world, place, "0001", "/model")
+            before = api.tables.scan(Table.SESSIONS)
+            await asyncio.to_thread(post, api.world, place, "0001", text)
             for item in api.tables.scan(Table.SESSIONS):
-                if item["sk"].startswith("ORDER#") and (subject := subject_of(Table.SESSIONS, item)):
+                if item not in before and (subject := subject_of(Table.SESSIONS, item)):
                     held.changed(subject)
             return await asked
 
-    assert len(asyncio.run(poll()).json()["orders"]) == 1
+    answered: dict[str, Any] = asyncio.run(poll()).raise_for_status().json()
+    return answered
+
+
+def test_a_held_poll_wakes_for_an_order(api: MemoryApi) -> None:
+    place = Machine(api.world).moved()
+    assert len(held_poll(api, place, "/model")["orders"]) == 1
+
+
+def test_a_held_poll_wakes_for_an_open_session_that_is_not_this_runners_any_more(api: MemoryApi) -> None:
+    place = Machine(api.world).moved()
+    assert held_poll(api, place, "/cloud", warm="&warm=s-1")["release"] == ["s-1"]

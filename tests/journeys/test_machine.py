@@ -1,11 +1,16 @@
 """The user's own agent behind the thread: a machine confirms, answers, asks, and is told what was said without it."""
 
+from collections.abc import Callable
+
 import pytest
 
+from tests.journeys.test_files import ENGINES, engines
 from tests.support.api_user import ApiUser
 from tests.support.http_machine import Machine, MachineThread
 from tests.support.platform_cases import BUTTONED, EDITING, PLATFORMS, SHARED, SHARED_CHATS
 from tests.support.waiting import eventually
+
+__all__ = ["engines"]
 
 
 @pytest.fixture
@@ -71,7 +76,10 @@ CHOICE = {
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-def test_choices_are_made_from_the_thread(user: ApiUser, machine: Machine, platform: str) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_choices_are_made_from_the_thread(engines: Callable[[str], ApiUser], platform: str, engine: str) -> None:
+    user = engines(engine)
+    machine = Machine(user)
     thread = MachineThread(user, machine, platform)
     thread.say("begin")
     turn = machine.claim(thread.session_id).begin()

@@ -1,12 +1,15 @@
 """Real agents that stay open between turns: no words are lost, whoever else speaks and whatever is killed."""
 
 import json
+import os
 import signal
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from handoff_cli.runner.machine.groups import group_members
 from tests.support.api_user import ApiUser
 from tests.support.fake_model.server import FakeModel
 from tests.support.real_agents import NAMES, Home, begin_in_terminal, resume_in_terminal
@@ -14,6 +17,8 @@ from tests.support.real_runner import HANDOFF, PLATFORM, OpenAgent, Thread, runn
 from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.agents, pytest.mark.parametrize("agent", NAMES)]
+
+SLEPT = 45.0
 
 
 class Talk:
@@ -39,14 +44,14 @@ class Talk:
         assert handoff["error"] is None
         return handoff
 
-    def in_chat(self) -> int:
-        """Say something new in the thread: the model hears all that was ever said. Returns the number of its calls."""
-        before, words = len(self.model.calls), self._new()
+    def in_chat(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Say something new in the thread: the model hears all that was ever said."""
+        words = self._new()
         self.thread.say(words)
+        meanwhile()
         self.thread.shows(words)
         self._is_whole(words)
         eventually(lambda: len(self.open.adapters) == 1, within=30)
-        return len(self.model.calls) - before
 
     def in_terminal(self) -> None:
         words = self._new()
@@ -66,10 +71,12 @@ def talk(agent: str, laptop: Home, user: ApiUser, model: FakeModel) -> Talk:
 def test_back_and_forth_with_an_open_process(talk: Talk) -> None:
     with runner(talk.laptop, talk.user):
         session = talk.hand_over()["session_id"]
-        assert talk.in_chat() == 1
+        calls = len(talk.model.calls)
+        talk.in_chat()
         adapter = talk.open.adapter
-        assert talk.in_chat() == 1, "one call of the model, and none between"
+        talk.in_chat()
         assert talk.open.adapter == adapter
+        assert len(talk.model.calls) == calls + 2, "one call of the model for each turn, and none between"
 
         if talk.agent == "codex":
             with pytest.raises(AssertionError, match=r"active.writer"):
@@ -108,4 +115,25 @@ def test_whatever_is_killed_no_words_are_lost(talk: Talk) -> None:
         process.kill()
         process.wait(30)
     with runner(talk.laptop, talk.user, again=True):
+        talk.in_chat()
+
+
+@pytest.mark.tier("soak")
+def test_a_machine_that_slept_loses_no_words(talk: Talk) -> None:
+    """Nothing runs for longer than a runner takes for a slow machine: others may have opened the session meanwhile."""
+    with runner(talk.laptop, talk.user) as process:
+        talk.hand_over()
+        talk.in_chat()
+        adapter = talk.open.adapter
+        sleeping = [process.pid, *group_members(adapter)]
+        for pid in sleeping:
+            os.kill(pid, signal.SIGSTOP)
+
+        def wake() -> None:
+            time.sleep(SLEPT)
+            for pid in sleeping:
+                os.kill(pid, signal.SIGCONT)
+
+        talk.in_chat(wake)
+        assert talk.open.adapter != adapter
         talk.in_chat()

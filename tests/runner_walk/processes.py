@@ -47,6 +47,8 @@ class Kernel:
         self.calm = False
         self.send: Callable[[str], Awaitable[None]] = _nowhere
         """Has a file sent, as the tool of an agent does, and waits for what becomes of it."""
+        self.steers = seed.random() < 0.5
+        """Whether its agents take words while they answer."""
 
     @property
     def live(self) -> "list[AgentProcess]":
@@ -154,7 +156,8 @@ class AgentProcess:
         if method == "initialize":
             await asyncio.sleep(0.3)
             capabilities = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
-            result = {"protocolVersion": 1, "agentCapabilities": capabilities}
+            steering = {"supported": self._kernel.steers}
+            result = {"protocolVersion": 1, "agentCapabilities": capabilities, "_meta": {"steering": steering}}
         elif method == "session/resume":
             self._open(params["sessionId"])
             await asyncio.sleep(0.4)
@@ -165,6 +168,8 @@ class AgentProcess:
             result = {"configOptions": self._options()}
         elif method == "session/prompt":
             result = {"stopReason": await self._prompt(params["prompt"][0]["text"])}
+        elif method == "_session/steering":
+            result = {"outcome": await self._steer(params["prompt"][0]["text"])}
         elif method == "session/cancel":
             self._cancelled.set()
         if "id" in message:
@@ -217,6 +222,22 @@ class AgentProcess:
             return "end_turn"
         finally:
             self.is_prompted = False
+
+    async def _steer(self, text: str) -> str:
+        """Take words while a prompt is answered. It may die before it says so, or say so when nobody waits any more."""
+        sessions, kernel = self._kernel.sessions, self._kernel
+        if not self.is_prompted:
+            return "promptRequired"
+        known = sessions.records[self.native_id]
+        if any(role == "user" and text in said for role, said in known):
+            kernel.broken.append(f"{text} steered again")
+        sessions.write(self.native_id, "user", text)
+        self._known = len(known)
+        if not kernel.calm and kernel.random.random() < 0.1:
+            self.exit(3)
+        if not kernel.calm and kernel.random.random() < 0.1:
+            await asyncio.sleep(15)
+        return "injected"
 
 
 def starter(kernel: Kernel, is_dead: Callable[[], bool]) -> Any:

@@ -19,9 +19,6 @@ def inside(commands: Any) -> None:
     server = "Run an MCP server on stdin and stdout, for agents without hooks."
     mcp = add_command(commands, "mcp", server, "mcp:mcp", json_output=False)
     mcp.add_argument("--agent", choices=READERS, help="the agent that starts it, if Handoff can read its sessions")
-    # A runner calls it so, for the agent of one session.
-    mcp.add_argument("--chat", metavar="SESSION", help=argparse.SUPPRESS)
-    mcp.add_argument("--channel", metavar="DIR", help=argparse.SUPPRESS)
     text = "Make an agent understand /handoff: shows what it changes, and asks."
     install = add_command(commands, "install", text, "install:install", json_output=False)
     install.add_argument("agent", metavar="AGENT", nargs="?", choices=(*HOOKED, MCP), help=", ".join((*HOOKED, MCP)))

@@ -279,8 +279,7 @@ def _why(answer: Answer) -> Json:
     """A refusal of the service in words. The link of a session that lives elsewhere is in `link`."""
     if (link := answer.body.get("link")) or answer.body.get("owner", "cli") != "cli":
         return refused(f"That session lives in a thread already: {link or answer.body['owner']}")
-    detail = str(answer.body.get("detail") or answer.body.get("title") or f"HTTP {answer.status}")
-    return refused(f"The service did not take it. {detail}"[:1000])
+    return refused(f"The service did not take it. {answer.why[:950]}.")
 
 
 def _looked_at(left: int, word: str) -> str:

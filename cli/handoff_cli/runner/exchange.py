@@ -72,6 +72,7 @@ class Exchange:
         self._refused = 0
         """Reports in a row that the service did not take as they were."""
         self._asked = 0
+        self._asks_no_more = False
         self._unsent: dict[int, _Asked] = {}
         self._undecided: dict[int, _Asked] = {}
         self._files = 0
@@ -145,10 +146,18 @@ class Exchange:
         finally:
             self._sending.pop(number, None)
 
+    def refuse_questions(self) -> None:
+        """The agent has answered its last prompt: what it still asks, or asks from now on, is refused."""
+        self._asks_no_more = True
+        for asked in (*self._unsent.values(), *self._undecided.values()):
+            asked.decide(None)
+
     def _put(self, question: Question) -> tuple[int, _Asked]:
         self._asked += 1
         body = {"n": self._asked, **question.body()}
         asked = self._unsent[self._asked] = _Asked(question, body, asyncio.get_running_loop().create_future())
+        if self._asks_no_more:
+            asked.decide(None)
         self._changed.set()
         return self._asked, asked
 
@@ -211,7 +220,7 @@ class Exchange:
     def _asks(self) -> list[Json]:
         """Questions that fit into one report; after a refusal one alone, so that only this one can be at fault."""
         asks, room = list[Json](), 0 if self._refused else _ASKED_CHARACTERS
-        for asked in self._unsent.values():
+        for asked in (one for one in self._unsent.values() if not one.answer.done()):
             size = len(asked.body["detail"]) + len(asked.body.get("plan", ""))
             if not asks or size <= room:
                 asks.append(asked.body)

@@ -18,12 +18,17 @@ async def opening(runner: Runner, session: HandedOver, claim: Claim) -> str:
     words, interrupted = claim["words"], bool(claim.get("native_dirty"))
     given, answers = [False] * len(words), list(claim.get("answers") or ())
     if interrupted:
-        where = (session.agent, session.native_id, Path(session.directory), runner.environ)
-        said = await asyncio.to_thread(said_by_user, *where)
-        given = already_given(words, said or [])
-        answers = [one for one in answers if not any(note_of(one) in text for text in said or ())]
+        said = await said_in(runner, session) or []
+        given = already_given(words, said)
+        answers = [one for one in answers if not any(note_of(one) in text for text in said)]
     missed = await _missed(runner, session.session_id, claim)
     return first_prompt(words, missed=missed, given=given, interrupted=interrupted, answers=answers)
+
+
+async def said_in(runner: Runner, session: HandedOver) -> list[str] | None:
+    """What the user has said in the agent's own session; None if that cannot be read."""
+    where = (session.agent, session.native_id, Path(session.directory), runner.environ)
+    return await asyncio.to_thread(said_by_user, *where)
 
 
 async def _missed(runner: Runner, session_id: str, claim: Claim) -> list[Message]:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
-from handoff_cli.errors import CliError, NotAccepted
+from handoff_cli.errors import CliError
 from handoff_cli.runner.agent import Agent
 from handoff_cli.runner.agents.spec import Installed
 from handoff_cli.runner.channel import Channel
@@ -16,6 +16,7 @@ from handoff_cli.runner.machine.journal import Entry
 from handoff_cli.runner.machine.locks import session_lock, session_locks
 from handoff_cli.runner.machine.sessions import HandedOver
 from handoff_cli.runner.order import Order, set_dial
+from handoff_cli.runner.registration import Registration
 from handoff_cli.runner.runner import Runner
 from handoff_cli.runner.turn import Turn, new_entry
 from handoff_cli.runner.voice import forget_recordings
@@ -26,7 +27,6 @@ from handoff_cli.runner.wire.verdicts import Answer, Verdict
 _SHORTEST_POLL = 1.0
 _JUST_DONE, _SOON = 5.0, 0.05
 _LOCK_TRIES = 20
-_NO_ANSWER = "no-answer"
 STDIN = 0
 
 Key = tuple[str, str] | str
@@ -47,12 +47,11 @@ class Program:
         self._working: dict[Key, Agent] = {}
         self._warm = Warm(runner)
         self._errands = Errands(runner, list(self._agents))
-        self._told_projects: list[str] = []
+        self._registration = Registration(runner, agents, self._errands)
         self._channel = Channel(runner.state, {"release": self._release, "send": runner.live.send})
         self._answered = asyncio.Event()
         self._refused: set[str] = set()
         self._done: dict[str, float] = {}
-        self._user = ""
 
     async def run(self) -> int:
         """0 when the user stopped it. Raises NotAccepted, or CliError if it cannot begin or its supervisor has ended."""
@@ -65,8 +64,6 @@ class Program:
                 await asyncio.to_thread(self._runner.end_orphan, lock, self._runner.clock.cancel)
             await asyncio.to_thread(forget_recordings, self._runner.state)
             await self._channel.open()
-            await self._register()
-            self._recover_all()
             poll = asyncio.create_task(self._poll())
             stop = asyncio.create_task(self._halt.stopping.wait())
             await asyncio.wait({poll, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -84,42 +81,21 @@ class Program:
             raise self._halt.reason
         return 0
 
-    async def _register(self) -> None:
-        """Until the service answers. Raises CliError if it does not take this runner."""
-        agents = [_described(agent) for agent in self._agents.values()]
-        failures = 0
-        while not self._halt.stopping.is_set():
-            labels = await asyncio.to_thread(lambda: self._errands.labels)
-            name = self._runner.identity.name
-            answer = await self._runner.service.register(
-                name=name, agents=agents, orders=self._errands.kinds, projects=labels
-            )
-            self._runner.report.log("register", status=answer.status, code=answer.noted)
-            if answer.verdict is Verdict.GO_ON:
-                self._answers()
-                self._user = answer.body.get("user", "")
-                self._told_projects = labels
-                return
-            if answer.verdict is not Verdict.RETRY or answer.status == 404:
-                raise _not_registered(answer)
-            failures += 1
-            self._does_not_answer(answer)
-            await self._sleep(self._runner.clock.pause(failures, answer.retry_after))
-
     async def _poll(self) -> None:
         """Ask for turns until there is nothing left to do. Raises CliError if the runner cannot be registered."""
+        await self._registration.begin()
+        self._recover_all()
         failures = 0
         while self._halt.claiming:
             wait = 0 if self._once else WAIT_SECONDS
             began = self._runner.clock.now()
-            if await asyncio.to_thread(lambda: self._errands.labels) != self._told_projects:
-                await self._register()
+            await self._registration.renew()
             answer = await self._turns(wait)
             if answer is None:
                 continue
             if answer.verdict is Verdict.GO_ON:
                 failures = 0
-                self._answers()
+                self._runner.hears_service()
                 await self._warm.end_sessions(answer.body.get("release") or [])
                 for hint in answer.body.get("orders") or []:
                     self._obey(hint)
@@ -132,9 +108,9 @@ class Program:
                 self._halt.not_accepted(answer)
                 break
             if answer.verdict is Verdict.GONE:
-                await self._register()
+                await self._registration.begin()
             failures += 1
-            self._does_not_answer(answer)
+            self._runner.misses_service(answer)
             await self._sleep(self._runner.clock.pause(failures, answer.retry_after))
         if self._at_work:
             # Too old to claim: what is at work is finished.
@@ -149,7 +125,18 @@ class Program:
             await asyncio.wait({request, answered}, return_when=asyncio.FIRST_COMPLETED)
             return request.result() if request.done() else None
         finally:
-            await _cancelled(request, answered)
+            for task in (request, answered):
+                task.cancel()
+            await asyncio.gather(request, answered, return_exceptions=True)
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleep, or return at once when the runner has answered a turn."""
+        tasks = [asyncio.ensure_future(self._runner.clock.sleep(seconds)), asyncio.create_task(self._answered.wait())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
 
     def _until_next(self, answer: Answer, took: float) -> float:
         """The service's rhythm; one that held the request has waited already."""
@@ -180,19 +167,19 @@ class Program:
         if installed is None or key in self._at_work:
             # One after the other: the last word of the user counts.
             return
-        if agent := self._working.get(_key(session)):
+        if agent := self._working.get(session.key):
             if agent.is_open:
                 self._begin(key, self._beside_turn(session, installed, order, agent))
-        elif _key(session) not in self._at_work:
-            self._begin(_key(session), self._locked(session, installed, lambda agent: self._obeyed(order, agent)))
+        elif session.key not in self._at_work:
+            self._begin(session.key, self._locked(session, installed, lambda agent: self._obeyed(order, agent)))
 
     async def _beside_turn(self, session: HandedOver, installed: Installed, order: Order, agent: Agent) -> None:
         """Obey with the agent of a turn at work; if it ends with its turn meanwhile, with another one."""
         if not await order.run(set_dial(agent), beside=agent):
-            while turn := self._at_work.get(_key(session)):
+            while turn := self._at_work.get(session.key):
                 await asyncio.wait({turn})
             work = self._locked(session, installed, lambda agent: self._obeyed(order, agent))
-            await asyncio.wait({self._begin(_key(session), work)})
+            await asyncio.wait({self._begin(session.key, work)})
         # More of them may follow.
         self._answered.set()
 
@@ -230,13 +217,13 @@ class Program:
             self._runner.report.once(session_id, f"Ignored a turn for {session.agent}, which this runner does not run.")
             return False
         agents = sum(isinstance(key, tuple) for key in self._at_work)
-        if self._at_work.keys() & {_key(session), turn_id} or agents >= self._runner.settings.parallel:
+        if self._at_work.keys() & {session.key, turn_id} or agents >= self._runner.settings.parallel:
             return True
         entry = self._runner.journal.find(turn_id)
         if entry is not None and not self._is_mine(entry):
             return False
-        entry = entry or new_entry(turn_id, session_id, url=self._runner.url, user=self._user)
-        self._begin(_key(session), self._run_locked(session, installed, entry))
+        entry = entry or new_entry(turn_id, session_id, url=self._runner.url, user=self._registration.user)
+        self._begin(session.key, self._run_locked(session, installed, entry))
         return True
 
     def _is_just_done(self, turn_id: str) -> bool:
@@ -261,7 +248,7 @@ class Program:
             # An earlier version of the runner wrote it: its session knows the service.
             session = self._runner.sessions.find(entry.session_id)
             return session is not None and session.url == self._runner.url
-        return entry.is_for(self._runner.url, self._user)
+        return entry.is_for(self._runner.url, self._registration.user)
 
     def _recover(self, entry: Entry) -> None:
         """A turn that an earlier runner process left: its result first, else claim it again."""
@@ -269,8 +256,8 @@ class Program:
         if entry.result is not None:
             self._begin(entry.turn_id, self._run(entry, None))
         elif session and (installed := self._agents.get(session.agent)):
-            if _key(session) not in self._at_work:
-                self._begin(_key(session), self._run_locked(session, installed, entry))
+            if session.key not in self._at_work:
+                self._begin(session.key, self._run_locked(session, installed, entry))
         else:
             self._runner.journal.drop(entry.turn_id)
 
@@ -280,7 +267,7 @@ class Program:
         return task
 
     async def _run(self, entry: Entry, agent: Agent | None) -> None:
-        key = _key(agent.session) if agent else entry.turn_id
+        key = agent.session.key if agent else entry.turn_id
         if agent:
             self._working[key] = agent
         try:
@@ -352,23 +339,6 @@ class Program:
         await self._warm.end(key)
         return {"at_work": key in self._at_work}
 
-    async def _sleep(self, seconds: float) -> None:
-        """Sleep, or return at once when the runner stops, or has answered a turn."""
-        waits = [self._runner.clock.sleep(seconds), self._halt.stopping.wait(), self._answered.wait()]
-        tasks = [asyncio.ensure_future(wait) for wait in waits]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            await _cancelled(*tasks)
-
-    def _does_not_answer(self, answer: Answer) -> None:
-        self._runner.report.once(_NO_ANSWER, "The service does not answer. Trying again; agents at work go on.")
-        self._runner.report.odd(answer.odd)
-
-    def _answers(self) -> None:
-        if self._runner.report.again(_NO_ANSWER):
-            self._runner.report.say("The service answers again.")
-
     def _listen_to_signals(self) -> None:
         """The first signal stops gracefully, the second at once."""
         loop = asyncio.get_running_loop()
@@ -388,31 +358,3 @@ class Program:
             for task in self._at_work.values():
                 task.cancel()
         self._halt.stop()
-
-
-async def _cancelled(*tasks: "asyncio.Future[Any]") -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _key(session: HandedOver) -> Key:
-    return session.key
-
-
-def _described(agent: Installed) -> dict[str, Any]:
-    """The agent as the service knows it. A service that does not know of unattended ones must not get their turns."""
-    about = {"name": agent.spec.name, "version": agent.version}
-    return {**about, "unattended": True} if agent.unattended else about
-
-
-def _not_registered(answer: Answer) -> CliError:
-    detail = str(answer.body.get("detail") or answer.body.get("title") or "no reason given").rstrip(".")
-    if answer.verdict in {Verdict.REVOKED, Verdict.TOO_OLD}:
-        remedy = "Update it." if answer.verdict is Verdict.TOO_OLD else "Create a token: handoff tokens new --scope run"
-        return NotAccepted(f"The service does not accept this runner ({detail}). {remedy}")
-    if answer.code == "unknown_runner":
-        return NotAccepted("This machine's runner belongs to another user of the service. Use your own account.")
-    if answer.status == 404:
-        return CliError("This service has no runners: it is too old, or the URL is not right.")
-    return CliError(f"The service does not take this runner (HTTP {answer.status}: {detail}).")

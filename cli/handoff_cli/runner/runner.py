@@ -22,6 +22,8 @@ from handoff_cli.runner.settings import Settings
 from handoff_cli.runner.wire.service import RunnerService
 from handoff_cli.runner.wire.verdicts import Answer, Verdict
 
+_NO_ANSWER = "no-answer"
+
 
 class Halt:
     """Whether the runner goes on. Once it stops, it claims nothing more and turns end in time."""
@@ -49,12 +51,13 @@ class Halt:
     def not_accepted(self, answer: Answer) -> None:
         """The service does not accept this runner any more: at once if it was revoked, else after the turns at work."""
         self._finishing.set()
-        detail = str(answer.body.get("detail") or answer.body.get("title") or f"HTTP {answer.status}").rstrip(".")
         if answer.verdict is Verdict.TOO_OLD:
-            self.reason = self.reason or NotAccepted(f"This runner is too old for the service ({detail}). Update it.")
+            self.reason = self.reason or NotAccepted(
+                f"This runner is too old for the service ({answer.why}). Update it."
+            )
             return
         self.reason = NotAccepted(
-            f"The service does not accept this runner any more ({detail}). What it has not told is kept. "
+            f"The service does not accept this runner any more ({answer.why}). What it has not told is kept. "
             "With a valid token, start it again with `handoff run`."
         )
         self.stopping.set()
@@ -114,3 +117,13 @@ class Runner:
         """After so many failures in a row: tell what came in place of an answer, and wait."""
         self.report.odd(answer.odd)
         await self.clock.sleep(self.clock.pause(failures, answer.retry_after))
+
+    def misses_service(self, answer: Answer) -> None:
+        """Say once that it does not answer, and what came instead."""
+        self.report.once(_NO_ANSWER, "The service does not answer. Trying again; agents at work go on.")
+        self.report.odd(answer.odd)
+
+    def hears_service(self) -> None:
+        """Say that it answers again, if it did not."""
+        if self.report.again(_NO_ANSWER):
+            self.report.say("The service answers again.")

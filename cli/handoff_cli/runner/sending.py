@@ -108,8 +108,7 @@ async def store_file(runner: Runner, session_id: str, file: OpenedFile | TextFil
             return str(answer.body["id"])
         failures += 1
         if answer.verdict is not Verdict.RETRY or failures == _TRIES:
-            problem = answer.body.get("detail") or answer.body.get("title") or "the service does not answer"
-            raise NotSendable(f"{file.path} was not sent: {str(problem).rstrip('.')}.")
+            raise NotSendable(f"{file.path} was not sent: {answer.why}.")
         await runner.back_off(failures, answer)
 
 

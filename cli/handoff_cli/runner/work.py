@@ -15,10 +15,10 @@ from handoff_cli.runner.choices import Choices
 from handoff_cli.runner.exchange import Exchange, TurnOver
 from handoff_cli.runner.machine.files import state_directory
 from handoff_cli.runner.machine.journal import Entry
-from handoff_cli.runner.opening import opening
+from handoff_cli.runner.opening import opening, said_in
 from handoff_cli.runner.outcome import MAY_HAVE_FINISHED, Outcome, answered, confirmed, failed, stopped
 from handoff_cli.runner.outgoing.tool import is_own
-from handoff_cli.runner.prompts import already_given, said_by_user
+from handoff_cli.runner.prompts import already_given
 from handoff_cli.runner.questions.choice import Form
 from handoff_cli.runner.questions.permission import Option, Permission
 from handoff_cli.runner.questions.plan import Plan, plan_of
@@ -175,6 +175,7 @@ class Work:
             return failed(self._record, str(problem))
         finally:
             self._choices.end()
+        self._exchange.refuse_questions()
         await self._choices.look_what_was_taken(self._said)
         return answered(self._record, stop, refused=self._refused)
 
@@ -248,9 +249,7 @@ class Work:
         return already_given([{"text": text}], await self._said() or []) == [True]
 
     async def _said(self) -> list[str] | None:
-        session = self._agent.session
-        where = (session.agent, session.native_id, Path(session.directory), self._runner.environ)
-        return await asyncio.to_thread(said_by_user, *where)
+        return await said_in(self._runner, self._agent.session)
 
     def _time_left(self) -> float | None:
         """How long the agent may take; the first turn of a handoff has a deadline."""

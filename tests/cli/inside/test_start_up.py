@@ -1,11 +1,11 @@
-"""The hook runs before each prompt: it must not be felt."""
+"""What agents wait for must not be felt: the hook before each prompt, and the tool before their first answer."""
 
 import json
 import subprocess
 import sys
 import time
 
-HEAVY = (
+CLIENT = (
     "httpx",
     "rich",
     "prompt_toolkit",
@@ -17,9 +17,8 @@ HEAVY = (
     "ssl",
     "hashlib",
     "argparse",
-    "pathlib",
-    "dataclasses",
 )
+HEAVY = (*CLIENT, "pathlib", "dataclasses")
 EVENT = json.dumps({"session_id": "s1", "cwd": "/", "hook_event_name": "UserPromptSubmit", "prompt": "and the tests?"})
 
 
@@ -40,6 +39,20 @@ def test_an_ordinary_prompt_imports_nothing_heavy(environ: dict[str, str]) -> No
     )
     done = subprocess.run(
         [sys.executable, "-c", program], env=environ, input=EVENT, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr.strip()) == ("", "[]")
+
+
+def test_the_tool_of_an_agent_imports_nothing_of_the_client(environ: dict[str, str]) -> None:
+    program = (
+        "import sys\n"
+        "from handoff_cli.inside.mcp.send_tool import main\n"
+        "sys.argv = ['send_tool', 's1', '/']\n"
+        "main()\n"
+        f"print(sorted(set({CLIENT!r}) & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environ, input="", capture_output=True, text=True, check=True
     )
     assert (done.stdout, done.stderr.strip()) == ("", "[]")
 

@@ -103,7 +103,7 @@ def test_it_ends_after_its_time(machine: Machine) -> None:
     machine.start()
     machine.answer(machine.say("one"))
     machine.wait(_is_gone(machine))
-    assert session_lock(machine.state, "claude-code", NATIVE_ID).is_free()
+    machine.wait(session_lock(machine.state, "claude-code", NATIVE_ID).is_free)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,13 @@ def test_a_process_that_was_killed_is_not_missed(machine: Machine) -> None:
     assert machine.agents.noted("prompt") == ["one", "two"]
 
 
-@pytest.mark.parametrize(("what", "after"), [("say", "1.2"), ("ask", "0.2")])
+def test_what_it_asks_as_its_turn_ends_is_refused(machine: Machine) -> None:
+    machine.start()
+    machine.answer(machine.say("do: afterwards ask 0"))
+    machine.wait(lambda: machine.agents.noted("chosen") == ["no-7"])
+
+
+@pytest.mark.parametrize(("what", "after"), [("say", "1.2"), ("ask", "1.2")])
 def test_one_that_works_without_a_turn_is_ended_and_told(machine: Machine, what: str, after: str) -> None:
     reply = _two(machine, lambda: machine.wait(_is_gone(machine)), first=f"do: afterwards {what} {after}")
     assert "did something on the machine between two messages" in reply

@@ -1,8 +1,8 @@
 """JSON-RPC on lines, as much of it as a server with tools and prompts needs."""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TextIO
 
 from handoff_cli import __version__
 from handoff_cli.errors import CliError
@@ -30,6 +30,13 @@ class Server:
             "prompts/list": lambda _: {"prompts": [_listed(name, about) for name, about in self._prompts.items()]},
             "prompts/get": self._prompt,
         }
+
+    def serve(self, lines: Iterable[bytes], out: TextIO) -> None:
+        """Answer each line until there are no more."""
+        for line in lines:
+            if line.strip() and (answer := self.answer(line)) is not None:
+                out.write(json.dumps(answer) + "\n")
+                out.flush()
 
     def answer(self, line: bytes) -> Json | None:
         """The answer to one line; None if it needs none."""

@@ -1,10 +1,11 @@
-"""The tool `send_to_chat`, given to an agent that answers in a chat thread."""
+"""The tool `send_to_chat`, given to an agent that answers in a chat thread: a server of its own, started with each agent."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
-from handoff_cli.inside.mcp.protocol import BadParams
+from handoff_cli.inside.mcp.protocol import BadParams, Server
 from handoff_cli.runner.machine.send_file import send_file
 
 Json = dict[str, Any]
@@ -45,3 +46,13 @@ class SendTool:
             raise BadParams("path is missing, or caption is not a text")
         absolute = os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118 - as given, without following links
         return send_file(self._channel, absolute, caption, session=self._session)
+
+
+def main() -> None:
+    """Serve until stdin ends."""
+    session_id, channel = sys.argv[1:]
+    Server([TOOL], {}, SendTool(session_id, Path(channel)).call).serve(sys.stdin.buffer, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -46,6 +46,12 @@ class Answer:
         return code if isinstance(code, str) else ""
 
     @property
+    def why(self) -> str:
+        """The service's reason in words, without a full stop."""
+        without = f"HTTP {self.status}" if self.status else "the service does not answer"
+        return str(self.body.get("detail") or self.body.get("title") or without).rstrip(".")
+
+    @property
     def noted(self) -> str:
         """For the log: the problem's name, or what came instead of an answer."""
         return self.code or self.odd or "-"

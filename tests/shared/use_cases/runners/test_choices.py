@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shared.domain.questions import CHOICE, Option
+from shared.domain.questions import CHOICE, Option, QuestionState
 from shared.domain.routes import Place
 from shared.errors import NotSent
 from shared.ports.inbound import WebhookRequest
@@ -407,7 +407,13 @@ def test_a_choice_holds_up_nothing(world: World, at_work: Machine, place: Place)
     assert "The agent is working on it." in shown(world, place)[-1]
     post(world, place, "0003", "also this")
     assert [word.text for word in at_work.report().steered] == ["also this"]
-    post(world, place, "0004", "/stop")
+    _, other = world.moved("s-2")
+    post(world, other, "0004", "in another thread")
+    world.agents()
+    world.messages()
+    assert len(shown(world, other)) == 1
+    assert world.store.questions.all("s-1")[0].state is QuestionState.OPEN
+    post(world, place, "0005", "/stop")
     assert machine_waits(world) is False
 
 
