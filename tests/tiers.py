@@ -64,6 +64,7 @@ FILES = {
     "tests/journeys/test_sent_files.py": "test deep",
     "tests/local/chats/relays/test_command.py": "deep",
     "tests/local/chats/relays/test_reconnect.py": "deep",
+    "tests/local/chats/telegram/test_wire_against_aiogram.py": "deep",
     "tests/local/cloud/moto_patches/test_forgetting.py": "deep",
     "tests/local/cloud/runtime": "deep",
     "tests/local/operate/deploy": "deep",
@@ -83,6 +84,8 @@ FILES = {
     "tests/soak/test_load.py": "soak deep",
     # A mark puts some of their tests or parameters into another tier.
     "tests/cli/inside/test_plugins.py": "test deep",
+    "tests/cli/runner/test_odd_answers.py": "test deep",
+    "tests/cli/test_service_unit.py": "test deep",
     "tests/contracts/platform/test_contract.py": "test soak",
     "tests/contracts/platform/toy/test_toy_contract.py": "test soak",
     "tests/contracts/platform/toy/test_toy_journey.py": "test real",
