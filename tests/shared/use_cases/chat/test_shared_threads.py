@@ -6,7 +6,6 @@ import pytest
 
 from shared.domain.limits import Limits
 from shared.domain.routes import Place
-from shared.domain.sessions import Session
 from shared.domain.speakers import GUEST_NOTE
 from shared.ports.inbound import WebhookRequest
 from shared.store.bundle import store_on
@@ -157,12 +156,6 @@ def test_a_handoff_can_share_from_the_start(world: World) -> None:
     post(world, place, "0001", "hello", sender=GUEST)
     world.turns()
     assert asked(world) == ["[bob] hello"]
-
-
-def untouched(world: World, before: Session) -> Session:
-    """The session as it was, but for what talk changes."""
-    now = world.current()
-    return replace(now, version=before.version, updated_at=before.updated_at, message_count=before.message_count)
 
 
 @pytest.mark.parametrize("command", OWNERS_COMMANDS)
