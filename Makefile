@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help up run demo fast test deep real check soak mutants coverage bench openapi template recording recording-inside commands scale site screenshots release format hooks lock bundle clean
 SHELL := /bin/bash
+unexport PYTHONDONTWRITEBYTECODE # or each worker and each program of a test compiles all it imports again
 
 PYTHON ?= python3
 VENV ?= .venv

@@ -84,7 +84,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"{count} skipped: {reason}")
-    terminalreporter.write_line(f"order: --randomly-seed={terminalreporter.config.getoption('randomly_seed')}")
+    terminalreporter.write_line(f"order: --randomly-seed={terminalreporter.config.getoption('randomly_seed', None)}")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -17,7 +16,6 @@ from shared.errors import FileMismatch, RequestRefused
 from shared.ports.clock import Clock
 from shared.sqlite.files import UPLOADS, DirectoryFiles, Incoming
 
-log = logging.getLogger(__name__)
 AT_ONCE = 16
 """Each holds one piece of its file, and a thread while that is written."""
 MOST_WAITING = 64

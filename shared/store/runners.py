@@ -69,9 +69,6 @@ class Runners:
         key = runner_key(runner.user_id, runner.id)
         return updated(self._tables, Update(Table.SESSIONS, key, when=[present("pk")], set={"revoked": True}))
 
-    def pointers(self, user_id: str, runner_id: str) -> Sequence[TurnPointer]:
-        return self.waiting(user_id, runner_id)[0]
-
     def waiting(self, user_id: str, runner_id: str) -> tuple[Sequence[TurnPointer], Sequence[Order]]:
         """The turns that were offered to a runner, and its orders, ended ones included: one query."""
         partition = pointers_partition(user_id, runner_id)

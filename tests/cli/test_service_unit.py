@@ -182,6 +182,7 @@ def test_options_that_would_be_refused_install_nothing(handoff: Handoff, home: P
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.tier("deep")
 def test_what_the_unit_starts_is_the_service(handoff: Handoff, home: Path) -> None:
     handoff("up", "--install", "--data", "data", "--listen", "127.0.0.1:0")
     text = (home / ".config/systemd/user/handoff.service").read_text()

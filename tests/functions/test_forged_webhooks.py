@@ -8,11 +8,13 @@ from contextlib import contextmanager
 import pytest
 
 from local.chats import CHATS
-from tests.support.platform_cases import CASES, DEFAULT_PLATFORM
+from local.chats.spec import LocalChat
+from tests.support.platform_cases import CASES, DEFAULT_PLATFORM, PLATFORMS
 from tests.support.webhook_endpoint import WebhookEndpoint, webhook_endpoint
 
 WEBHOOKS = {name: webhook for case in CASES.values() for name, webhook in case.webhooks.items()}
 WITH_TIMESTAMP = [name for name, webhook in WEBHOOKS.items() if webhook.timestamp]
+REFUSING = [chat for chat in CHATS if not chat.spec.drops_oversized]
 NUMBER = 123_456_789
 
 
@@ -84,6 +86,37 @@ def test_malformed_signature_headers_are_rejected(endpoint: WebhookEndpoint, way
 def test_a_signed_malformed_body_is_ignored(endpoint: WebhookEndpoint, way: str, raw: bytes) -> None:
     with unchanged(endpoint):
         assert post(endpoint, way, *signed(endpoint, way, raw)) in (200, 401)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_events_without_a_person_are_ignored(endpoint: WebhookEndpoint, platform: str) -> None:
+    way = next(iter(CASES[platform].webhooks))
+    with unchanged(endpoint):
+        for event, ignored in CASES[platform].ignored.items():
+            assert post(endpoint, way, *signed(endpoint, way, json.dumps(ignored).encode())) == 200, event
+
+
+@pytest.mark.parametrize("platform", [*PLATFORMS, "pigeon"])
+@pytest.mark.parametrize("raw", [b'{"type": "url_verification", "challenge": "tell"}', b'{"type": 1}', b"{}"], ids=repr)
+def test_an_unsigned_handshake_gets_no_answer(endpoint: WebhookEndpoint, platform: str, raw: bytes) -> None:
+    """The response is the same for every name, so it does not tell which platforms are configured."""
+    answer = endpoint.answer("POST", f"/webhooks/{platform}", raw, {})
+    assert answer["statusCode"] == 401
+    assert "tell" not in answer["body"]
+    assert answer["body"] == endpoint.answer("POST", f"/webhooks/{DEFAULT_PLATFORM}", b"{}", {})["body"]
+
+
+@pytest.mark.parametrize("chat", REFUSING, ids=lambda chat: chat.name)
+def test_an_event_over_the_limit_is_rejected(endpoint: WebhookEndpoint, chat: LocalChat) -> None:
+    way = next(iter(CASES[chat.name].webhooks))
+    with unchanged(endpoint):
+        assert post(endpoint, way, *signed(endpoint, way, b" " * (chat.spec.body_limit + 1))) == 413
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+@pytest.mark.parametrize("rest", ["", "/below"])
+def test_every_method_and_path_is_verified(endpoint: WebhookEndpoint, method: str, rest: str) -> None:
+    assert endpoint.send(method, f"/webhooks/{DEFAULT_PLATFORM}{rest}", b"{}", {}) == 401
 
 
 @pytest.mark.parametrize("way", WEBHOOKS)

@@ -41,8 +41,3 @@ def test_rules_use_the_functions_that_rules_may_use(translated: dict[str, Any]) 
     used = set(re.findall(r'"Fn::(\w+)"', json.dumps(translated["Rules"])))
     assert used
     assert used <= allowed
-
-
-def test_the_linter_finds_a_misspelt_attribute(translated: dict[str, Any]) -> None:
-    text = json.dumps(translated).replace('["HandoffsTable", "StreamArn"]', '["HandoffsTable", "StreamArnn"]')
-    assert any("StreamArnn" in finding for finding in _findings(text))

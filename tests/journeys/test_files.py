@@ -28,7 +28,6 @@ CASES = [
     for engine in ENGINES
 ]
 PNG = b"\x89PNG\r\n\x1a\n" + random.Random(1).randbytes(200_000)  # noqa: S311  # several reads of a stream
-Start = Callable[[], AbstractContextManager[Any]]
 
 
 @pytest.fixture(scope="module")

@@ -81,7 +81,7 @@ def fuzz(service: LocalService, seed: int, count: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_malformed_requests_get_a_documented_problem(quiet: LocalService, seed: int) -> None:
-    fuzz(quiet, seed, 60)
+    fuzz(quiet, seed, 30)
 
 
 @pytest.mark.soak

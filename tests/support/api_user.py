@@ -12,6 +12,7 @@ from shared.domain.tokens import FIRST, Scope
 from shared.use_cases.people.authenticate import hash_of, new_token
 from tests.support.http_contract import check
 from tests.support.platform_cases import DEFAULT_PLATFORM, PLATFORMS, THREADED
+from tests.support.servers import NO_TLS
 from tests.support.waiting import eventually
 
 Json = dict[str, Any]
@@ -25,7 +26,7 @@ class ApiUser:
         headers = {"Authorization": f"Bearer {service.tokens[user_id]}"}
         hooks = {"response": [check]}
         self._began: dict[str, dict[tuple[str, str], int]] = {}
-        self.http = httpx.Client(base_url=service.url, headers=headers, timeout=30, event_hooks=hooks)
+        self.http = httpx.Client(base_url=service.url, headers=headers, timeout=30, event_hooks=hooks, verify=NO_TLS)
 
     def create_session(self, count: int = 4, title: str | None = None) -> str:
         """A new session with `count` messages; returns its id."""

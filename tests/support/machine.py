@@ -36,10 +36,15 @@ OPTIONS = (
 MODELS = (Choice("opus", "Opus", "the large one"), Choice("haiku", "Haiku"))
 
 
-def post(world: World, place: Place, event_id: str, text: str, *, sender: str = "ada-there") -> None:
-    """A message arrives at the webhook, and the place is looked at."""
+def arrive(world: World, place: Place, event_id: str, text: str, *, sender: str = "ada-there") -> None:
+    """A message arrives at the webhook; nothing has looked at it."""
     body = f"{event_id}|{place.thread or ''}|{text}|{sender}".encode()
     receive_message(world.services, "chat", WebhookRequest(body, {"signature": "good"}))
+
+
+def post(world: World, place: Place, event_id: str, text: str, *, sender: str = "ada-there") -> None:
+    """A message arrives at the webhook, and the place is looked at."""
+    arrive(world, place, event_id, text, sender=sender)
     world.messages()
 
 

@@ -13,6 +13,7 @@ from local.chats import CHATS
 from local.chats.simulator import Simulator
 from local.service import LocalService
 from tests.support.api_user import ApiUser
+from tests.support.servers import NO_TLS
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +54,7 @@ class ServerProcess:
         self.environment = {**os.environ, **bots, **more}
         self._platforms = platforms
         self._port = 0
-        self._http = httpx.Client(timeout=5)
+        self._http = httpx.Client(timeout=5, verify=NO_TLS)
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:

@@ -11,6 +11,8 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 WAIT_SECONDS = 40.0
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For clients of servers on loopback: httpx loads all authorities of the world otherwise, which takes as long as ten calls."""
 
 
 @dataclass(frozen=True)

@@ -73,12 +73,17 @@ class WebhookEndpoint:
 
     def send(self, method: str, path: str, raw: bytes, headers: Mapping[str, str]) -> int:
         """Pass a request on as it is; returns the status of the answer."""
+        status: int = self.answer(method, path, raw, headers)["statusCode"]
+        return status
+
+    def answer(self, method: str, path: str, raw: bytes, headers: Mapping[str, str]) -> Mapping[str, Any]:
+        """What Lambda gets for a request."""
         event: dict[str, Any] = json.loads(EVENT.read_text())
         event |= {"rawPath": path, "body": base64.b64encode(raw).decode(), "isBase64Encoded": True}
         event["requestContext"]["http"] |= {"method": method, "path": path}
         event["headers"] = {name.lower(): value for name, value in headers.items()}
-        status: int = self._handler(event, None)["statusCode"]
-        return status
+        answer: Mapping[str, Any] = self._handler(event, None)
+        return answer
 
     def effects(self) -> tuple[list[str], int]:
         """The stored messages of all places, and how many wake-ups are queued."""

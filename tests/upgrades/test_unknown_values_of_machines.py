@@ -62,7 +62,7 @@ def read(store: Store, item: Item) -> None:
             assert runner in store.runners.list(USER)
             assert RunnerView.of(runner, now=0).id == runner.id
         case "TURN":
-            assert name in {pointer.turn_id for pointer in store.runners.pointers(USER, "laptop")}
+            assert name in {pointer.turn_id for pointer in store.runners.waiting(USER, "laptop")[0]}
 
 
 def go_on(world: World) -> None:

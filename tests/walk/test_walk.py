@@ -9,18 +9,11 @@ from tests.walk.invariants import Invariants
 from tests.walk.runner import Violation
 from tests.walk.walk import Failure, Walk
 
-CHUNK = 150
-CHUNKS = 14
-MACHINE_CHUNK = 100
-MACHINE_CHUNKS = 16
-ORDER_CHUNKS = 6
-FILE_CHUNKS = 4
-SEND_CHUNK = 100
-SEND_CHUNKS = 2
-CHOICE_CHUNK = 100
-CHOICE_CHUNKS = 5
+WALKS = {"": 1_050, "with_machine": 800, "with_orders": 300, "with_choices": 300, "with_files": 200, "with_sends": 200}
+"""How many seeds `make test` walks, from 0 on, by what they have beside the turns of the deployment's agent."""
+CHUNK = 50
+SOAK_WALKS = 120_000
 SOAK_CHUNK = 5_000
-SOAK_CHUNKS = 24
 
 
 @pytest.fixture
@@ -29,81 +22,21 @@ def workers() -> Iterator[Workers]:
         yield workers
 
 
-@pytest.mark.parametrize("first", range(0, CHUNKS * CHUNK, CHUNK))
-def test_walks_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "first"), [(kind, first) for kind, seeds in WALKS.items() for first in range(0, seeds, CHUNK)]
+)
+def test_walks_keep_all_rules_and_drain(workers: Workers, kind: str, first: int) -> None:
     for seed in range(first, first + CHUNK):
-        Walk(seed, workers).run()
-
-
-@pytest.mark.parametrize("first", range(0, MACHINE_CHUNKS * MACHINE_CHUNK, MACHINE_CHUNK))
-def test_walks_with_a_machine_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
-    for seed in range(first, first + MACHINE_CHUNK):
-        Walk(seed, workers, with_machine=True).run()
-
-
-@pytest.mark.parametrize("first", range(0, ORDER_CHUNKS * MACHINE_CHUNK, MACHINE_CHUNK))
-def test_walks_with_orders_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
-    for seed in range(first, first + MACHINE_CHUNK):
-        Walk(seed, workers, with_orders=True).run()
-
-
-@pytest.mark.parametrize("first", range(0, CHOICE_CHUNKS * CHOICE_CHUNK, CHOICE_CHUNK))
-def test_walks_with_choices_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
-    for seed in range(first, first + CHOICE_CHUNK):
-        Walk(seed, workers, with_choices=True).run()
-
-
-@pytest.mark.parametrize("first", range(0, FILE_CHUNKS * MACHINE_CHUNK, MACHINE_CHUNK))
-def test_walks_with_files_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
-    for seed in range(first, first + MACHINE_CHUNK):
-        Walk(seed, workers, with_files=True).run()
-
-
-@pytest.mark.parametrize("first", range(0, SEND_CHUNKS * SEND_CHUNK, SEND_CHUNK))
-def test_walks_with_files_of_the_agent_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
-    for seed in range(first, first + SEND_CHUNK):
-        Walk(seed, workers, with_sends=True).run()
+        Walk(seed, workers, **{kind: True} if kind else {}).run()
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("first", range(CHUNKS * CHUNK, CHUNKS * CHUNK + SOAK_CHUNKS * SOAK_CHUNK, SOAK_CHUNK))
-def test_many_more_walks_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
+@pytest.mark.parametrize("first", range(0, SOAK_WALKS, SOAK_CHUNK))
+@pytest.mark.parametrize("kind", WALKS)
+def test_many_more_walks_keep_all_rules_and_drain(workers: Workers, kind: str, first: int) -> None:
     for seed in range(first, first + SOAK_CHUNK):
-        Walk(seed, workers).run()
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize(
-    "first",
-    range(MACHINE_CHUNKS * MACHINE_CHUNK, MACHINE_CHUNKS * MACHINE_CHUNK + SOAK_CHUNKS * SOAK_CHUNK, SOAK_CHUNK),
-)
-def test_many_more_walks_with_a_machine_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
-    for seed in range(first, first + SOAK_CHUNK):
-        Walk(seed, workers, with_machine=True).run()
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize(
-    "first",
-    range(ORDER_CHUNKS * MACHINE_CHUNK, ORDER_CHUNKS * MACHINE_CHUNK + SOAK_CHUNKS * SOAK_CHUNK, SOAK_CHUNK),
-)
-def test_many_more_walks_with_orders_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
-    for seed in range(first, first + SOAK_CHUNK):
-        Walk(seed, workers, with_orders=True).run()
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize(
-    "first",
-    range(FILE_CHUNKS * MACHINE_CHUNK, FILE_CHUNKS * MACHINE_CHUNK + SOAK_CHUNKS * SOAK_CHUNK, SOAK_CHUNK),
-)
-def test_many_more_walks_with_files_keep_all_rules_and_drain(workers: Workers, first: int) -> None:
-    for seed in range(first, first + SOAK_CHUNK):
-        Walk(seed, workers, with_files=True).run()
+        Walk(seed, workers, **{kind: True} if kind else {}).run()
 
 
 @pytest.mark.parametrize(("seed", "with_machine"), [(58449, False), (23931, True)])

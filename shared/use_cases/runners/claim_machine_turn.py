@@ -1,6 +1,5 @@
 """Claim a turn for a runner, and begin it."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,7 +22,6 @@ from shared.use_cases.turns.claim_turn import new_rows
 from shared.use_cases.turns.execute_turn import kickoff_message
 from shared.use_cases.unattended import end_sharing
 
-log = logging.getLogger(__name__)
 MOST_UNSEEN = 256 * 1024
 """Bytes of messages that a claim returns; the runner fetches the rest."""
 

@@ -22,6 +22,7 @@ from shared.platforms.spec import PlatformSpec
 from shared.store.inbox import InboxRow
 from shared.use_cases.people.authenticate import hash_of, new_token
 from tests.support.http_contract import check
+from tests.support.servers import NO_TLS
 from tests.support.waiting import eventually
 
 SUPPORTED = [spec for spec in PLATFORMS if spec.adapter is not None]
@@ -60,6 +61,7 @@ class Api:
             base_url=service.url,
             headers={"Authorization": f"Bearer {service.tokens[user_id]}"},
             timeout=30,
+            verify=NO_TLS,
             event_hooks={"response": [check]},
         )
 

@@ -9,7 +9,7 @@ from shared.platforms.registry import PlatformRegistry
 from shared.ports.platforms import Platform
 from shared.settings import Settings
 from tests.contracts.platform.harness import PlatformHarness
-from tests.support.servers import HttpServer, Request, Response
+from tests.support.servers import NO_TLS, HttpServer, Request, Response
 
 _KEPT = ("authorization", "content-type")
 
@@ -23,7 +23,7 @@ class GarblingProxy(HttpServer):
     def __init__(self, target: str) -> None:
         super().__init__(self._pass_on)
         self._target = target
-        self._client = httpx.Client(trust_env=False)
+        self._client = httpx.Client(trust_env=False, verify=NO_TLS)
         self.answers: list[Response] = []
         self.replace: dict[int, Response] = {}
         """The answers to send instead, by the number of the call."""

@@ -4,6 +4,7 @@ import json
 import random
 import re
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from tests.contracts.platform.case import PlatformTests
 from tests.contracts.platform.harness import PlatformHarness, unconnected
 from tests.support.question_text import arguments, code_of, entries, patched
 
-INPUTS = 500
+INPUTS = 200
 OPTIONS = [Option("1", "allow_once", "Allow"), Option("2", "reject_once", "Reject")]
 _WORDS = re.findall(
     r"\S+",
@@ -101,6 +102,14 @@ def asked(request: Request) -> tuple[Question, Shown] | None:
     )
 
 
+@cache
+def made_of(seed: int) -> tuple[Request, Question, Shown] | None:
+    """A request that can be asked, and its question: the same for all platforms."""
+    request = request_of(seed)
+    made = asked(request)
+    return (request, *made) if made else None
+
+
 def size_of(request: Request) -> int:
     """Bytes of all that is asked, as JSON."""
     content = [
@@ -116,10 +125,9 @@ class Questions(PlatformTests):
         platform = unconnected(self.chat)
         allowed = 0
         for seed in range(INPUTS):
-            request = request_of(seed)
-            if (made := asked(request)) is None:
+            if (made := made_of(seed)) is None:
                 continue
-            question, found = made
+            request, question, found = made
             parts = rendered(platform, question)
             assert [bool(part.buttons) for part in parts[:-1]] == [False] * (len(parts) - 1)
             assert bool(parts[-1].buttons) is platform.capabilities.buttons
@@ -136,8 +144,8 @@ class Questions(PlatformTests):
     def test_a_decided_question_still_shows_its_detail(self) -> None:
         platform = unconnected(self.chat)
         for seed in range(0, INPUTS, 10):
-            if (made := asked(request_of(seed))) is not None:
-                question, _ = made
+            if (made := made_of(seed)) is not None:
+                _, question, _ = made
                 decided = replace(question, state=QuestionState.ANSWERED, option=question.options[0].id)
                 before, after = rendered(platform, question), rendered(platform, decided)
                 assert code_of(before) == code_of(after)

@@ -24,7 +24,7 @@ def turn_of(session: Session) -> Turn:
 
 
 def pointers(world: World) -> list[TurnPointer]:
-    return list(world.store.runners.pointers("ada", RUNS_ON.runner))
+    return list(world.store.runners.waiting("ada", RUNS_ON.runner)[0])
 
 
 def due(world: World, now: int = FAR) -> list[str]:
@@ -45,8 +45,8 @@ def test_an_offer_to_a_machine_is_found_by_its_runner(world: World) -> None:
         "t-1", "s-1", "ada", THREAD.place, session.epoch, NOW, rows=("0001", "0002"), runs_on=RUNS_ON
     )
     assert pointers(world) == [POINTER]
-    assert world.store.runners.pointers("ada", "another") == []
-    assert world.store.runners.pointers("eve", RUNS_ON.runner) == []
+    assert world.store.runners.waiting("ada", "another")[0] == []
+    assert world.store.runners.waiting("eve", RUNS_ON.runner)[0] == []
 
 
 def test_an_offer_that_is_refused_leaves_no_pointer(world: World) -> None:

@@ -89,19 +89,19 @@ def test_pointers_are_removed_one_by_one(world: World) -> None:
     first = world.machine_offer(world.on_machine())
     assert world.store.turns.end(first, now=NOW)
     world.machine_offer(world.current(), "t-2")
-    assert [pointer.turn_id for pointer in world.store.runners.pointers("ada", RUNS_ON.runner)] == ["t-1", "t-2"]
+    assert [pointer.turn_id for pointer in world.store.runners.waiting("ada", RUNS_ON.runner)[0]] == ["t-1", "t-2"]
     for _ in range(2):
         world.store.runners.remove_pointer("ada", RUNS_ON.runner, "t-1")
-    assert [pointer.turn_id for pointer in world.store.runners.pointers("ada", RUNS_ON.runner)] == ["t-2"]
+    assert [pointer.turn_id for pointer in world.store.runners.waiting("ada", RUNS_ON.runner)[0]] == ["t-2"]
 
 
 @pytest.mark.parametrize("runner_id", ["lap", "laptop2", "ada/laptop"])
 def test_a_runner_polls_its_own_turns_only(world: World, runner_id: str) -> None:
     world.machine_offer(world.on_machine())
-    assert world.store.runners.pointers("ada", runner_id) == []
+    assert world.store.runners.waiting("ada", runner_id)[0] == []
 
 
 def test_a_pointer_with_the_keys_only_is_read(world: World, backend: Backend) -> None:
     backend.tables.put(Put(Table.SESSIONS, {"pk": "RUNNER#ada/laptop", "sk": "TURN#t-1"}))
-    (pointer,) = world.store.runners.pointers("ada", "laptop")
+    (pointer,) = world.store.runners.waiting("ada", "laptop")[0]
     assert (pointer.turn_id, pointer.session_id, pointer.is_kickoff) == ("t-1", "", False)

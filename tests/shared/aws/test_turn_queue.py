@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from local.cloud.engine import Engine
 
 HERE = Place("telegram", "-1001", "17")
-THERE = Place("slack", "C:1", "1.2")
 NUMBERS = itertools.count()
 
 

@@ -1,12 +1,14 @@
 """The toy platforms against the contract, without a change to any list."""
 
+import pytest
+
 from shared.domain.routes import Place
 from tests.contracts.platform.contract import platform_contract
 from tests.contracts.platform.harness import platform_harness, unconnected
 from tests.contracts.platform.toy import CHAT, PLAIN_CHAT
 
 TestToy = platform_contract(CHAT)
-TestPlainToy = platform_contract(PLAIN_CHAT)
+TestPlainToy = pytest.mark.tier("deep")(platform_contract(PLAIN_CHAT))
 
 
 def test_a_home_is_stored_as_the_platform_names_it() -> None:

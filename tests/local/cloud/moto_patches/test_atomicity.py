@@ -2,7 +2,7 @@
 
 from typing import Any
 
-ROUNDS = 25
+ROUNDS = 10
 
 
 def test_of_many_conditional_updates_exactly_one_wins(dynamodb: Any, table: str, race: Any) -> None:

@@ -10,7 +10,6 @@ HOME, DIRECT = CHAT.homes["owner"], f"!olivia:{SERVER}"
 OWNER, STRANGER, BOT = (CHAT.people[key] for key in ("owner", "stranger", "bot"))
 ROOT = "$wAeyLEAoZQHTi0CXBLDcJoV90DIh-DJMpaVUtGhoSd4"
 THREAD = {"rel_type": "m.thread", "event_id": ROOT, "is_falling_back": True, "m.in_reply_to": {"event_id": ROOT}}
-PUSH = "/_matrix/push/v1/notify"
 
 
 def sign(secrets: Mapping[str, str], _raw: bytes, _now: int) -> dict[str, str]:

@@ -16,15 +16,9 @@ from shared.use_cases.handoffs.cancel_handoff import cancel_handoff
 from shared.use_cases.handoffs.request_handoff import HandoffRequest, request_handoff
 from shared.use_cases.sessions.resume_session import resume_session
 from tests.support.fake_platform import FakePlatforms
-from tests.support.machine import Machine
+from tests.support.machine import Machine, arrive
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import DEADLINE, HOME, USER, World
-
-
-def post(world: World, place: Place, event_id: str, text: str, *, sender: str = "ada-there") -> None:
-    """A message arrives at the webhook; nothing has looked at it."""
-    body = f"{event_id}|{place.thread}|{text}|{sender}".encode()
-    receive_message(world.services, "chat", WebhookRequest(body, {"signature": "good"}))
 
 
 @pytest.fixture
@@ -48,7 +42,7 @@ def requested(world: World) -> list[Handoff]:
 
 def asked(world: World, place: Place, text: str = "/handoff chat", event_id: str = "0002") -> Handoff:
     """A pending handoff that was asked for in the thread."""
-    post(world, place, event_id, text)
+    arrive(world, place, event_id, text)
     world.messages()
     (handoff,) = requested(world)
     assert handoff.state is State.PENDING
@@ -86,7 +80,7 @@ def test_the_agent_is_told_where_it_came_from_and_the_first_words(world: World, 
 
 def test_words_after_the_move_are_answered_with_where_it_lives(world: World, place: Place) -> None:
     handoff = finish(world, asked(world, place))
-    post(world, place, "0003", "are you here?")
+    arrive(world, place, "0003", "are you here?")
     world.turns()
 
     assert handoff.thread is not None
@@ -97,8 +91,8 @@ def test_words_after_the_move_are_answered_with_where_it_lives(world: World, pla
 
 def test_words_while_it_is_pending_wait_for_the_end(world: World, place: Place) -> None:
     handoff = asked(world, place)
-    post(world, place, "0001", "delivered late")
-    post(world, place, "0003", "are you here?")
+    arrive(world, place, "0001", "delivered late")
+    arrive(world, place, "0003", "are you here?")
     world.messages()
     assert world.current().turn is None, "nothing is begun that the move would cut off"
     assert len(told(world, place)) == 1
@@ -111,7 +105,7 @@ def test_words_while_it_is_pending_wait_for_the_end(world: World, place: Place) 
 
 def test_words_wait_for_a_handoff_of_a_terminal_too(world: World, place: Place) -> None:
     handoff = world.ask(key="from the terminal", epoch=1)
-    post(world, place, "0001", "are you here?")
+    arrive(world, place, "0001", "are you here?")
     world.messages()
     assert world.current().turn is None
 
@@ -128,12 +122,12 @@ def test_a_redelivered_command_makes_no_second_handoff(world: World, place: Plac
     handoff = asked(world, place)
     for _ in range(3):
         world.queue.forget()
-        post(world, place, "0002", "/handoff chat")
+        arrive(world, place, "0002", "/handoff chat")
         world.wait(3)
         world.messages()
     finish(world, handoff)
     world.queue.forget()
-    post(world, place, "0002", "/handoff chat")
+    arrive(world, place, "0002", "/handoff chat")
     world.turns()
 
     assert requested(world) == [world.latest(handoff)]
@@ -143,7 +137,7 @@ def test_a_redelivered_command_makes_no_second_handoff(world: World, place: Plac
 
 def test_a_command_that_died_before_it_answered_finds_its_handoff(world: World, place: Place) -> None:
     """The handoff was written and is completed before the command runs again."""
-    post(world, place, "0002", "/handoff chat")
+    arrive(world, place, "0002", "/handoff chat")
     world.platform.next["send"].append(NotSent("down"))
     world.turn()
     (handoff,) = requested(world)
@@ -178,13 +172,13 @@ def test_the_end_is_told_even_if_its_hint_is_lost(world: World, place: Place) ->
 )
 def test_a_command_that_names_no_place_is_answered(world: World, place: Place, text: str, answer: str) -> None:
     before = world.current()
-    post(world, place, "0002", text)
+    arrive(world, place, "0002", text)
     world.turns()
 
     (said,) = told(world, place)
     assert answer in said
     assert (requested(world), world.current()) == ([], before)
-    post(world, place, "0003", "go on")
+    arrive(world, place, "0003", "go on")
     world.turns()
     assert told(world, place)[-1] == "reply to 5"
 
@@ -192,8 +186,8 @@ def test_a_command_that_names_no_place_is_answered(world: World, place: Place, t
 def test_without_a_home_there_it_says_what_to_do(world: World, place: Place) -> None:
     world.store.accounts.forget(USER)
     world.store.accounts.add_identity(USER, "chat", "ada-there")
-    post(world, place, "0002", "/handoff chat")
-    post(world, place, "0003", "/handoff")
+    arrive(world, place, "0002", "/handoff chat")
+    arrive(world, place, "0003", "/handoff")
     world.turns()
 
     named, plain = told(world, place)
@@ -218,7 +212,7 @@ def test_where_no_session_of_the_sender_lives_nothing_moves(world: World, *, hom
 
 def test_in_the_old_thread_it_says_where_the_session_is(world: World, place: Place) -> None:
     finish(world, asked(world, place))
-    post(world, place, "0003", "/handoff chat")
+    arrive(world, place, "0003", "/handoff chat")
     world.turns()
 
     assert len(requested(world)) == 1
@@ -227,12 +221,12 @@ def test_in_the_old_thread_it_says_where_the_session_is(world: World, place: Pla
 
 def test_while_the_agent_works_it_is_busy_and_stop_is_offered(world: World, place: Place) -> None:
     def work() -> str:
-        post(world, place, "0002", "/handoff chat")
+        arrive(world, place, "0002", "/handoff chat")
         world.messages()
         return "done"
 
     world.agent.next.append(work)
-    post(world, place, "0001", "one")
+    arrive(world, place, "0001", "one")
     world.turns()
 
     busy, reply = told(world, place)
@@ -242,7 +236,7 @@ def test_while_the_agent_works_it_is_busy_and_stop_is_offered(world: World, plac
 
 
 def test_an_offered_turn_is_withdrawn_and_its_words_are_closed(world: World, place: Place) -> None:
-    post(world, place, "0001", "one")
+    arrive(world, place, "0001", "one")
     world.turn()
     assert world.current().turn is not None
 
@@ -255,7 +249,7 @@ def test_an_offered_turn_is_withdrawn_and_its_words_are_closed(world: World, pla
 
 
 def test_a_turn_of_a_dead_executor_is_withdrawn(world: World, place: Place) -> None:
-    post(world, place, "0001", "one")
+    arrive(world, place, "0001", "one")
     world.turn()
     session = world.current()
     (row,) = world.store.inbox.new(place, limit=5)
@@ -275,7 +269,7 @@ def test_a_turn_that_a_machine_has_not_taken_is_withdrawn(world: World) -> None:
     world.messages()
     place = world.current().owner
     world.runs.waiting.clear()
-    post(world, place, "0001", "one")
+    arrive(world, place, "0001", "one")
     world.turn()
     assert world.current().turn is not None
 
@@ -295,7 +289,7 @@ def test_a_turn_that_a_machine_has_not_taken_is_withdrawn(world: World) -> None:
 
 def test_a_second_command_while_one_is_pending_is_refused(world: World, place: Place) -> None:
     handoff = asked(world, place)
-    post(world, place, "0003", "/handoff chat")
+    arrive(world, place, "0003", "/handoff chat")
     world.messages()
 
     assert "already" in told(world, place)[-1]
@@ -306,7 +300,7 @@ def test_a_second_command_while_one_is_pending_is_refused(world: World, place: P
 
 def test_stop_cancels_a_move_that_is_pending(world: World, place: Place) -> None:
     handoff = asked(world, place)
-    post(world, place, "0003", "/stop")
+    arrive(world, place, "0003", "/stop")
     world.turns()
     world.process(handoff)
 
@@ -316,14 +310,14 @@ def test_stop_cancels_a_move_that_is_pending(world: World, place: Place) -> None
     assert any("still here" in text for text in texts)
     session = world.current()
     assert (session.owner, session.epoch, session.active_handoff) == (place, 1, None)
-    post(world, place, "0004", "go on")
+    arrive(world, place, "0004", "go on")
     world.turns()
     assert told(world, place)[-1] == "reply to 5"
 
 
 def test_stop_before_the_command_ran_asks_for_nothing(world: World, place: Place) -> None:
-    post(world, place, "0002", "/handoff chat")
-    post(world, place, "0003", "/stop")
+    arrive(world, place, "0002", "/handoff chat")
+    arrive(world, place, "0003", "/stop")
     world.turns()
 
     assert requested(world) == []
@@ -333,13 +327,13 @@ def test_stop_before_the_command_ran_asks_for_nothing(world: World, place: Place
 
 
 def test_a_late_copy_of_stop_cancels_no_later_move(world: World, place: Place) -> None:
-    post(world, place, "0001", "/stop")
+    arrive(world, place, "0001", "/stop")
     world.turns()
     handoff = asked(world, place)
     world.wait(600)
     row = world.store.inbox.get(place, "0001")
     assert row is not None
-    post(world, place, "0001", "/stop")
+    arrive(world, place, "0001", "/stop")
     world.messages()
 
     assert world.latest(handoff).is_open
@@ -348,7 +342,7 @@ def test_a_late_copy_of_stop_cancels_no_later_move(world: World, place: Place) -
 def test_stop_after_the_move_says_that_it_is_too_late(world: World, place: Place) -> None:
     handoff = asked(world, place)
     world.process(handoff)
-    post(world, place, "0003", "/stop")
+    arrive(world, place, "0003", "/stop")
     world.messages()
 
     assert "too late" in told(world, place)[-1]
@@ -359,7 +353,7 @@ def test_stop_after_the_move_says_that_it_is_too_late(world: World, place: Place
 
 def test_a_terminal_can_cancel_it_and_the_thread_is_told(world: World, place: Place) -> None:
     handoff = asked(world, place)
-    post(world, place, "0003", "and now?")
+    arrive(world, place, "0003", "and now?")
     cancel_handoff(world.services, USER, handoff.id)
     world.turns()
 
@@ -392,7 +386,7 @@ def test_a_move_that_fails_before_it_leaves_the_session_here(world: World, place
 def test_a_kickoff_that_fails_brings_the_session_back(world: World, place: Place) -> None:
     handoff = asked(world, place)
     world.agent.next.append(AgentFailed("no such model"))
-    post(world, place, "0003", "and now?")
+    arrive(world, place, "0003", "and now?")
     finish(world, handoff)
 
     assert world.latest(handoff).state is State.FAILED
@@ -443,7 +437,7 @@ def test_an_old_thread_that_is_gone_stops_nothing(world: World, place: Place) ->
 def test_a_suspended_session_is_not_moved(world: World, place: Place) -> None:
     session = world.current()
     world.store.sessions.replace(session, replace(session, suspended=True))
-    post(world, place, "0002", "/handoff chat")
+    arrive(world, place, "0002", "/handoff chat")
     world.turns()
 
     assert requested(world) == []
@@ -453,7 +447,7 @@ def test_a_suspended_session_is_not_moved(world: World, place: Place) -> None:
 def test_a_limit_is_told() -> None:
     world = World(store_on(MemoryTables(), Limits(turns_per_hour=1)))
     place = world.moved()[1]
-    post(world, place, "0002", "/handoff chat")
+    arrive(world, place, "0002", "/handoff chat")
     world.turns()
 
     assert requested(world) == []
@@ -470,13 +464,13 @@ def test_a_request_over_http_cannot_take_the_key_of_a_command(world: World, plac
 
 
 def test_words_behind_a_command_that_stop_has_closed_are_answered(world: World, place: Place) -> None:
-    post(world, place, "0001", "/handoff chat")
-    post(world, place, "0003", "after both")
+    arrive(world, place, "0001", "/handoff chat")
+    arrive(world, place, "0003", "after both")
     place_line = [one for one in world.queue.waiting if one.line == place.route]
     command_line = [one for one in world.queue.waiting if one not in place_line]
     world.queue.waiting = place_line
     world.messages()
-    post(world, place, "0002", "/stop")
+    arrive(world, place, "0002", "/stop")
     world.queue.waiting += command_line
     world.turns()
 
@@ -498,7 +492,7 @@ def test_where_there_are_no_threads_the_chat_takes_it(world: World, place: Place
 def test_a_chat_without_threads_is_not_moved_to_itself(world: World, place: Place) -> None:
     world.store.accounts.set_home(USER, place)
     world.services = replace(world.services, platforms=WithoutThreads(world.platform))
-    post(world, place, "0002", "/handoff chat")
+    arrive(world, place, "0002", "/handoff chat")
     world.turns()
 
     assert requested(world) == []

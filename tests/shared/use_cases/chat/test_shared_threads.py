@@ -9,13 +9,10 @@ import pytest
 from shared.domain.commands import COMMANDS
 from shared.domain.limits import Limits
 from shared.domain.routes import Place
-from shared.domain.sessions import Session
 from shared.domain.speakers import GUEST_NOTE
-from shared.ports.inbound import WebhookRequest
 from shared.store.bundle import store_on
-from shared.use_cases.chat.receive_message import receive_message
 from shared.use_cases.chat.share_command import GUESTS_MAY
-from tests.support.machine import Machine, press
+from tests.support.machine import Machine, arrive, press
 from tests.support.memory_tables import MemoryTables
 from tests.support.use_case_world import World
 
@@ -41,11 +38,6 @@ OWNERS_COMMANDS = (
 CHAT = Path(__file__).parents[4] / "docs" / "chat.md"
 
 
-def post(world: World, place: Place, event_id: str, text: str, *, sender: str = "ada-there") -> None:
-    body = f"{event_id}|{place.thread}|{text}|{sender}".encode()
-    receive_message(world.services, "chat", WebhookRequest(body, {"signature": "good"}))
-
-
 def with_guest(world: World) -> World:
     world.store.accounts.add_identity("bob", "chat", GUEST)
     return world
@@ -61,7 +53,7 @@ def place(world: World) -> Place:
 
 @pytest.fixture
 def shared(world: World, place: Place) -> Place:
-    post(world, place, "0001", "/share")
+    arrive(world, place, "0001", "/share")
     world.turns()
     assert world.current().shared
     return place
@@ -77,7 +69,7 @@ def asked(world: World) -> list[str]:
 
 
 def test_a_guests_words_reach_the_agent_with_the_name(world: World, shared: Place) -> None:
-    post(world, shared, "0002", "I think it is [flaky]", sender=GUEST)
+    arrive(world, shared, "0002", "I think it is [flaky]", sender=GUEST)
     world.turns()
 
     assert asked(world) == ["[bob] I think it is [flaky]"]
@@ -86,7 +78,7 @@ def test_a_guests_words_reach_the_agent_with_the_name(world: World, shared: Plac
 
 
 def test_the_owners_words_have_no_name_and_no_note(world: World, shared: Place) -> None:
-    post(world, shared, "0002", "[bob] said so")
+    arrive(world, shared, "0002", "[bob] said so")
     world.turns()
 
     assert asked(world) == ["[bob] said so"]
@@ -95,10 +87,10 @@ def test_the_owners_words_have_no_name_and_no_note(world: World, shared: Place) 
 
 def test_words_of_several_people_are_one_conversation(world: World, shared: Place) -> None:
     world.store.accounts.add_identity("cy", "chat", "cy-there")
-    post(world, shared, "0002", "one", sender=GUEST)
-    post(world, shared, "0003", "two")
-    post(world, shared, "0004", "three", sender="cy-there")
-    post(world, shared, "0005", "four", sender=GUEST)
+    arrive(world, shared, "0002", "one", sender=GUEST)
+    arrive(world, shared, "0003", "two")
+    arrive(world, shared, "0004", "three", sender="cy-there")
+    arrive(world, shared, "0005", "four", sender=GUEST)
     world.turns()
 
     assert asked(world) == ["[bob] one", "two", "[cy] three", "[bob] four"]
@@ -106,7 +98,7 @@ def test_words_of_several_people_are_one_conversation(world: World, shared: Plac
 
 
 def test_unknown_people_are_never_heard(world: World, shared: Place) -> None:
-    post(world, shared, "0002", "let me in", sender="mallory")
+    arrive(world, shared, "0002", "let me in", sender="mallory")
     world.turns()
 
     assert asked(world) == []
@@ -114,7 +106,7 @@ def test_unknown_people_are_never_heard(world: World, shared: Place) -> None:
 
 
 def test_without_sharing_other_users_are_ignored(world: World, place: Place) -> None:
-    post(world, place, "0002", "hello?", sender=GUEST)
+    arrive(world, place, "0002", "hello?", sender=GUEST)
     world.turns()
 
     row = world.store.inbox.get(place, "0002")
@@ -124,9 +116,9 @@ def test_without_sharing_other_users_are_ignored(world: World, place: Place) -> 
 
 
 def test_share_off_ends_it(world: World, shared: Place) -> None:
-    post(world, shared, "0002", "/share off")
-    post(world, shared, "0003", "still there?", sender=GUEST)
-    post(world, shared, "0004", "only me")
+    arrive(world, shared, "0002", "/share off")
+    arrive(world, shared, "0003", "still there?", sender=GUEST)
+    arrive(world, shared, "0004", "only me")
     world.turns()
 
     assert asked(world) == ["only me"]
@@ -135,10 +127,10 @@ def test_share_off_ends_it(world: World, shared: Place) -> None:
 
 def test_words_behind_share_wait_for_it(world: World, place: Place) -> None:
     """A wake-up of the place comes first."""
-    post(world, place, "0001", "mine")
+    arrive(world, place, "0001", "mine")
     world.turn()
-    post(world, place, "0002", "/share")
-    post(world, place, "0003", "hello", sender=GUEST)
+    arrive(world, place, "0002", "/share")
+    arrive(world, place, "0003", "hello", sender=GUEST)
     world.queue.waiting.reverse()
     world.turns()
 
@@ -146,7 +138,7 @@ def test_words_behind_share_wait_for_it(world: World, place: Place) -> None:
 
 
 def test_share_says_how_it_is_used(world: World, place: Place) -> None:
-    post(world, place, "0001", "/share everything")
+    arrive(world, place, "0001", "/share everything")
     world.turns()
 
     assert "/share off" in told(world, place)[-1]
@@ -155,7 +147,7 @@ def test_share_says_how_it_is_used(world: World, place: Place) -> None:
 
 def test_share_in_a_place_without_a_session_says_so(world: World, place: Place) -> None:
     other = Place("chat", "home", "t9")
-    post(world, other, "0001", "/share")
+    arrive(world, other, "0001", "/share")
     world.turns()
     assert "No session of yours lives here" in world.platform.said(other)[-1]
 
@@ -164,15 +156,9 @@ def test_a_handoff_can_share_from_the_start(world: World) -> None:
     _, place = with_guest(world).moved(share=True)
     assert world.current().shared
     assert "This thread is shared" in world.platform.said(place)[0]
-    post(world, place, "0001", "hello", sender=GUEST)
+    arrive(world, place, "0001", "hello", sender=GUEST)
     world.turns()
     assert asked(world) == ["[bob] hello"]
-
-
-def untouched(world: World, before: Session) -> Session:
-    """The session as it was, but for what talk changes."""
-    now = world.current()
-    return replace(now, version=before.version, updated_at=before.updated_at, message_count=before.message_count)
 
 
 def test_the_owners_commands_are_those_that_the_docs_name() -> None:
@@ -183,7 +169,7 @@ def test_the_owners_commands_are_those_that_the_docs_name() -> None:
 @pytest.mark.parametrize("command", OWNERS_COMMANDS)
 def test_a_guests_command_changes_nothing(world: World, shared: Place, command: str) -> None:
     before = world.current()
-    post(world, shared, "0002", command, sender=GUEST)
+    arrive(world, shared, "0002", command, sender=GUEST)
     world.turns()
 
     assert world.current() == before
@@ -195,12 +181,12 @@ def test_a_guests_command_changes_nothing(world: World, shared: Place, command: 
 def test_a_guest_who_floods_is_answered_once_in_an_hour(world: World, shared: Place) -> None:
     answers = len(told(world, shared))
     for number in range(20):
-        post(world, shared, f"1{number:03}", OWNERS_COMMANDS[number % len(OWNERS_COMMANDS)], sender=GUEST)
+        arrive(world, shared, f"1{number:03}", OWNERS_COMMANDS[number % len(OWNERS_COMMANDS)], sender=GUEST)
     world.turns()
     assert len(told(world, shared)) == answers + 1
 
     world.wait(3600)
-    post(world, shared, "2000", "/stop", sender=GUEST)
+    arrive(world, shared, "2000", "/stop", sender=GUEST)
     world.turns()
     assert len(told(world, shared)) == answers + 2
 
@@ -208,13 +194,13 @@ def test_a_guest_who_floods_is_answered_once_in_an_hour(world: World, shared: Pl
 @pytest.mark.parametrize("command", ["/stop", "/new", "/handoff chat", "/share off"])
 def test_a_guests_command_does_not_disturb_a_turn_with_their_words(world: World, shared: Place, command: str) -> None:
     def work() -> str:
-        post(world, shared, "0004", command, sender=GUEST)
+        arrive(world, shared, "0004", command, sender=GUEST)
         world.messages()
         return "undisturbed"
 
     world.agent.next.append(work)
-    post(world, shared, "0002", "theirs", sender=GUEST)
-    post(world, shared, "0003", "mine")
+    arrive(world, shared, "0002", "theirs", sender=GUEST)
+    arrive(world, shared, "0003", "mine")
     world.turns()
 
     assert asked(world) == ["[bob] theirs", "mine"]
@@ -224,12 +210,12 @@ def test_a_guests_command_does_not_disturb_a_turn_with_their_words(world: World,
 
 def test_the_owners_stop_stops_a_turn_of_a_guest_and_the_owner(world: World, shared: Place) -> None:
     def work() -> str:
-        post(world, shared, "0004", "/stop")
+        arrive(world, shared, "0004", "/stop")
         return "too late"
 
     world.agent.next.append(work)
-    post(world, shared, "0002", "mine")
-    post(world, shared, "0003", "theirs", sender=GUEST)
+    arrive(world, shared, "0002", "mine")
+    arrive(world, shared, "0003", "theirs", sender=GUEST)
     world.turns()
 
     assert "too late" not in told(world, shared)
@@ -238,11 +224,11 @@ def test_the_owners_stop_stops_a_turn_of_a_guest_and_the_owner(world: World, sha
 
 def test_the_owners_stop_stops_a_turn_of_guests_alone(world: World, shared: Place) -> None:
     def work() -> str:
-        post(world, shared, "0003", "/stop")
+        arrive(world, shared, "0003", "/stop")
         return "too late"
 
     world.agent.next.append(work)
-    post(world, shared, "0002", "theirs", sender=GUEST)
+    arrive(world, shared, "0002", "theirs", sender=GUEST)
     world.turns()
 
     assert asked(world) == []
@@ -250,14 +236,14 @@ def test_the_owners_stop_stops_a_turn_of_guests_alone(world: World, shared: Plac
 
 
 def test_a_guest_sees_what_the_thread_is(world: World, shared: Place) -> None:
-    post(world, shared, "0002", "/status", sender=GUEST)
+    arrive(world, shared, "0002", "/status", sender=GUEST)
     world.turns()
     assert "is shared: you may talk here" in told(world, shared)[-1]
     assert "s-1" not in told(world, shared)[-1]
 
 
 def test_the_owner_sees_that_it_is_shared(world: World, shared: Place) -> None:
-    post(world, shared, "0002", "/status")
+    arrive(world, shared, "0002", "/status")
     world.turns()
     assert "It is shared." in told(world, shared)[-1]
 
@@ -266,13 +252,13 @@ def test_the_limit_counts_for_the_guest_who_speaks() -> None:
     world = with_guest(World(store_on(MemoryTables(), Limits(turns_per_hour=2))))
     place = world.moved(share=True)[1]  # the handoff counts one turn of the owner
     for number in range(3):
-        post(world, place, f"0{number:03}", f"theirs {number}", sender=GUEST)
+        arrive(world, place, f"0{number:03}", f"theirs {number}", sender=GUEST)
         world.turns()
     assert asked(world) == ["[bob] theirs 0", "[bob] theirs 1"]
     assert "which is the limit" in told(world, place)[-1]
 
-    post(world, place, "0008", "theirs again", sender=GUEST)
-    post(world, place, "0009", "mine")
+    arrive(world, place, "0008", "theirs again", sender=GUEST)
+    arrive(world, place, "0009", "mine")
     world.turns()
     assert asked(world)[2:] == ["mine"], "the owner's limit is another one"
 
@@ -280,13 +266,13 @@ def test_the_limit_counts_for_the_guest_who_speaks() -> None:
 def test_a_broken_session_waits_for_its_owner(world: World, shared: Place) -> None:
     session = world.current()
     world.store.sessions.replace(session, replace(session, suspended=True))
-    post(world, shared, "0002", "hello?", sender=GUEST)
+    arrive(world, shared, "0002", "hello?", sender=GUEST)
     world.turns()
     assert world.store.sessions.at(shared) == "s-1"
     assert world.store.sessions.list("bob", limit=9).sessions == []
 
-    post(world, shared, "0003", "theirs", sender=GUEST)
-    post(world, shared, "0004", "mine")
+    arrive(world, shared, "0003", "theirs", sender=GUEST)
+    arrive(world, shared, "0004", "mine")
     world.turns()
     fresh = str(world.store.sessions.at(shared))
     assert fresh != "s-1"
@@ -294,7 +280,7 @@ def test_a_broken_session_waits_for_its_owner(world: World, shared: Place) -> No
 
 
 def test_after_a_move_the_guest_is_not_heard_and_not_told(world: World, shared: Place) -> None:
-    post(world, shared, "0002", "/handoff chat")
+    arrive(world, shared, "0002", "/handoff chat")
     world.messages()
     (handoff, *_) = [h for h in world.store.handoffs.list("ada", session_id=None, state=None, limit=9) if h.command]
     world.process(handoff)
@@ -302,7 +288,7 @@ def test_after_a_move_the_guest_is_not_heard_and_not_told(world: World, shared: 
     answers = len(told(world, shared))
     there = world.current().owner
     for number, place in enumerate((shared, there)):
-        post(world, place, f"000{number + 3}", "hello?", sender=GUEST)
+        arrive(world, place, f"000{number + 3}", "hello?", sender=GUEST)
     world.turns()
 
     assert not world.current().shared
@@ -330,13 +316,13 @@ def test_the_confirmation_of_a_machine_says_that_it_is_shared(world: World) -> N
 
 def test_a_machine_is_given_names_also_while_it_works(world: World) -> None:
     machine, place = machine_thread(world)
-    post(world, place, "0001", "theirs", sender=GUEST)
+    arrive(world, place, "0001", "theirs", sender=GUEST)
     world.messages()
     claim = machine.claim()
     assert [word.text for word in claim.words] == ["[bob] theirs"]
     machine.begin()
-    post(world, place, "0002", "more", sender=GUEST)
-    post(world, place, "0003", "mine")
+    arrive(world, place, "0002", "more", sender=GUEST)
+    arrive(world, place, "0003", "mine")
     world.messages()
 
     assert [word.text for word in machine.report().steered] == ["[bob] more", "mine"]
@@ -344,12 +330,12 @@ def test_a_machine_is_given_names_also_while_it_works(world: World) -> None:
 
 def test_guests_words_do_not_steer_once_it_is_not_shared(world: World) -> None:
     machine, place = machine_thread(world)
-    post(world, place, "0001", "mine")
+    arrive(world, place, "0001", "mine")
     world.messages()
     machine.claim()
     machine.begin()
-    post(world, place, "0002", "/share off")
-    post(world, place, "0003", "theirs", sender=GUEST)
+    arrive(world, place, "0002", "/share off")
+    arrive(world, place, "0003", "theirs", sender=GUEST)
     world.messages()
 
     assert machine.report().steered == []
@@ -357,7 +343,7 @@ def test_guests_words_do_not_steer_once_it_is_not_shared(world: World) -> None:
 
 def test_a_guest_decides_no_question(world: World) -> None:
     machine, place = machine_thread(world)
-    post(world, place, "0001", "mine")
+    arrive(world, place, "0001", "mine")
     world.messages()
     machine.claim()
     machine.begin()
@@ -366,8 +352,8 @@ def test_a_guest_decides_no_question(world: World) -> None:
     (question,) = [message for message in world.platform.posts[place] if message.buttons]
 
     assert "Only the person whose session this is" in press(world, place, question.buttons[0].id, sender=GUEST)
-    post(world, place, "0002", "/approve 1", sender=GUEST)
-    post(world, place, "0003", "/deny 1", sender=GUEST)
+    arrive(world, place, "0002", "/approve 1", sender=GUEST)
+    arrive(world, place, "0003", "/deny 1", sender=GUEST)
     world.messages()
     assert machine.report().decided == []
 

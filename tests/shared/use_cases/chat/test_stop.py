@@ -4,15 +4,9 @@ import pytest
 
 from shared.domain.handoffs import State
 from shared.domain.routes import Place
-from shared.ports.inbound import WebhookRequest
 from shared.use_cases.chat.commands import ANOTHER_USERS
-from shared.use_cases.chat.receive_message import receive_message
+from tests.support.machine import arrive
 from tests.support.use_case_world import World
-
-
-def post(world: World, place: Place, event_id: str, text: str, *, sender: str = "ada-there") -> None:
-    body = f"{event_id}|{place.thread}|{text}|{sender}".encode()
-    receive_message(world.services, "chat", WebhookRequest(body, {"signature": "good"}))
 
 
 @pytest.fixture
@@ -35,7 +29,7 @@ def stop_while_it_works(world: World, place: Place, event_id: str = "0002") -> N
     """Let the next turn be stopped while the agent works on it."""
 
     def work() -> str:
-        post(world, place, event_id, "/stop")
+        arrive(world, place, event_id, "/stop")
         assert world.current().turn is None, "the turn is over before the webhook is answered"
         return "the stopped answer"
 
@@ -44,7 +38,7 @@ def stop_while_it_works(world: World, place: Place, event_id: str = "0002") -> N
 
 def test_a_turn_at_work_ends_at_once_and_its_reply_is_dropped(world: World, place: Place) -> None:
     stop_while_it_works(world, place)
-    post(world, place, "0001", "one")
+    arrive(world, place, "0001", "one")
     world.turns()
 
     (told,) = answered(world, place)
@@ -55,9 +49,9 @@ def test_a_turn_at_work_ends_at_once_and_its_reply_is_dropped(world: World, plac
 
 
 def test_an_offered_turn_is_stopped_before_it_starts(world: World, place: Place) -> None:
-    post(world, place, "0001", "one")
+    arrive(world, place, "0001", "one")
     world.turn()
-    post(world, place, "0002", "/stop")
+    arrive(world, place, "0002", "/stop")
     world.turns()
 
     assert len(world.agent.given) == 1, "the kickoff"
@@ -66,10 +60,10 @@ def test_an_offered_turn_is_stopped_before_it_starts(world: World, place: Place)
 
 def test_words_that_wait_behind_the_turn_are_stopped_too(world: World, place: Place) -> None:
     stop_while_it_works(world, place, "0004")
-    post(world, place, "0001", "one")
+    arrive(world, place, "0001", "one")
     world.turn()
-    post(world, place, "0002", "two")
-    post(world, place, "0003", "three")
+    arrive(world, place, "0002", "two")
+    arrive(world, place, "0003", "three")
     world.turns()
 
     assert words(world) == []
@@ -78,9 +72,9 @@ def test_words_that_wait_behind_the_turn_are_stopped_too(world: World, place: Pl
 
 def test_the_session_goes_on_with_the_next_words(world: World, place: Place) -> None:
     stop_while_it_works(world, place)
-    post(world, place, "0001", "one")
+    arrive(world, place, "0001", "one")
     world.turns()
-    post(world, place, "0003", "two")
+    arrive(world, place, "0003", "two")
     world.turns()
 
     assert words(world) == ["two"]
@@ -90,17 +84,17 @@ def test_the_session_goes_on_with_the_next_words(world: World, place: Place) -> 
 
 @pytest.mark.parametrize("state", ["offered", "claimed"])
 def test_a_late_copy_stops_nothing_that_was_said_after_it(world: World, place: Place, state: str) -> None:
-    post(world, place, "0001", "/stop")
+    arrive(world, place, "0001", "/stop")
     world.turns()
-    post(world, place, "0002", "go on")
+    arrive(world, place, "0002", "go on")
     world.turn()
 
     def work() -> str:
-        post(world, place, "0001", "/stop")
+        arrive(world, place, "0001", "/stop")
         return "an answer"
 
     if state == "offered":
-        post(world, place, "0001", "/stop")
+        arrive(world, place, "0001", "/stop")
     else:
         world.agent.next.append(work)
     world.turns()
@@ -111,8 +105,8 @@ def test_a_late_copy_stops_nothing_that_was_said_after_it(world: World, place: P
 
 def test_a_late_stop_keeps_the_words_after_it(world: World, place: Place) -> None:
     """The platform delivers `/stop` after words that were said later, while one turn answers all of them."""
-    post(world, place, "0001", "one")
-    post(world, place, "0003", "three")
+    arrive(world, place, "0001", "one")
+    arrive(world, place, "0003", "three")
     stop_while_it_works(world, place, "0002")
     world.turns()
 
@@ -128,7 +122,7 @@ def test_a_kickoff_is_not_stopped(world: World) -> None:
     place = world.current().owner
 
     def work() -> str:
-        post(world, place, "0001", "/stop")
+        arrive(world, place, "0001", "/stop")
         assert world.turn() is not None
         return "I am here"
 
@@ -145,8 +139,8 @@ def test_words_before_the_kickoff_are_stopped(world: World) -> None:
     world.session()
     world.process(world.ask())
     place = world.current().owner
-    post(world, place, "0001", "am I early?")
-    post(world, place, "0002", "/stop")
+    arrive(world, place, "0001", "am I early?")
+    arrive(world, place, "0002", "/stop")
     world.turns()
 
     assert words(world) == []
@@ -157,14 +151,14 @@ def test_another_users_stop_stops_nothing(world: World, place: Place) -> None:
     world.store.accounts.add_identity("bob", "chat", "bob-there")
 
     def work() -> str:
-        post(world, place, "0003", "/stop", sender="bob-there")
+        arrive(world, place, "0003", "/stop", sender="bob-there")
         assert world.current().turn is not None
         return "an answer"
 
     world.agent.next.append(work)
-    post(world, place, "0001", "one")
+    arrive(world, place, "0001", "one")
     world.turn()
-    post(world, place, "0002", "two")
+    arrive(world, place, "0002", "two")
     world.turns()
 
     assert words(world) == ["one", "two"]
@@ -175,11 +169,11 @@ def test_another_users_stop_stops_nothing(world: World, place: Place) -> None:
 
 def test_stop_elsewhere_stops_nothing_here(world: World, place: Place) -> None:
     def work() -> str:
-        post(world, Place("chat", "home", "t9"), "0002", "/stop")
+        arrive(world, Place("chat", "home", "t9"), "0002", "/stop")
         return "an answer"
 
     world.agent.next.append(work)
-    post(world, place, "0001", "one")
+    arrive(world, place, "0001", "one")
     world.turns()
 
     assert answered(world, place) == ["an answer"]
@@ -187,10 +181,10 @@ def test_stop_elsewhere_stops_nothing_here(world: World, place: Place) -> None:
 
 @pytest.mark.parametrize("command", ["/stop", "/status", "/help"])
 def test_it_does_not_wait_behind_a_reader_that_died(world: World, place: Place, command: str) -> None:
-    post(world, place, "0001", "one")
+    arrive(world, place, "0001", "one")
     assert world.queue.receive() is not None, "hidden for minutes"
 
-    post(world, place, "0002", command)
+    arrive(world, place, "0002", command)
 
     assert world.turn() is not None
     assert answered(world, place)
