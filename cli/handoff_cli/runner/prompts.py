@@ -64,13 +64,14 @@ def note_of(answer: Word) -> str:
     return f"[Handoff: you asked me “{answer['question']}” before that. My answer: {answer['answer']}]"
 
 
-def already_given(words: Sequence[Word], said: Sequence[str]) -> list[bool]:
+def already_given(words: Sequence[Word], said: Sequence[str], *, since: int = 0) -> list[bool]:
     """Which words are in what the user said last in the native session: each as one paragraph or more, in order.
 
-    A request to go on holds no words, so it pushes none out of sight: an agent may be interrupted more than once.
+    `since`: how often the user may have said something else after them. A request to go on holds no words, so it pushes
+    none out of sight: an agent may be interrupted more than once.
     """
     spoken = [text for text in said if not text.rstrip().endswith(GO_ON)]
-    last = [f"\n\n{text.strip()}\n\n" for text in spoken[-len(words) :]] if words else []
+    last = [f"\n\n{text.strip()}\n\n" for text in spoken[-(len(words) + since) :]] if words else []
     found: list[bool] = []
     at = 0
     for word in words:

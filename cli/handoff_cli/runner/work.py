@@ -54,8 +54,8 @@ class Work:
         self._files = Files(runner.service, state_directory(runner.environ), entry.session_id)
         self._unheard = [answer["id"] for answer in claim.get("answers") or ()]
         """Earlier answers in the first prompt: the agent has them once it does anything."""
-        self._doubtful: dict[str, Json] = {}
-        """Words that may have reached the agent: it did not say, or has not answered."""
+        self._doubtful: dict[str, tuple[str, int]] = {}
+        """Words that may have reached the agent, which did not say or has not answered; and how many were given before."""
         self._refused: Plan | None = None
 
     async def run(self) -> Outcome | Answer | None:
@@ -66,7 +66,7 @@ class Work:
         end = await self._until_over()
         if isinstance(end, Outcome):
             # What it has heard must not be said to it again, also where it did not answer.
-            self._given += [name for name, word in self._doubtful.items() if await self._is_said(word["text"])]
+            self._given += [name for name in self._doubtful if await self._is_said(name)]
         return end
 
     async def _until_over(self) -> Outcome | Answer | None:
@@ -166,8 +166,8 @@ class Work:
             await self._open()
             stop = await self._begin()
             while word := self._exchange.next_steered():
-                if word["id"] not in self._doubtful or not await self._is_said(word["text"]):
-                    self._doubtful[word["id"]] = word
+                if not await self._is_said(word["id"]):
+                    self._doubt(word)
                     stop = await self._prompt(word["text"], [word])
                 self._reached(word)
         except AgentFailed as problem:
@@ -235,7 +235,7 @@ class Work:
             self._reached(word, amid=True)
             return True
         if is_injected is None:
-            self._doubtful[word["id"]] = word
+            self._doubt(word)
         self._exchange.put_back(word)
         return False
 
@@ -244,9 +244,17 @@ class Work:
         self._given.append(word["id"])
         self._exchange.reached(word["id"], amid=amid)
 
-    async def _is_said(self, text: str) -> bool:
-        """Whether these are the last words in the agent's own session."""
-        return already_given([{"text": text}], await self._said() or []) == [True]
+    def _doubt(self, word: Json) -> None:
+        self._doubtful.pop(word["id"], None)
+        self._doubtful[word["id"]] = str(word["text"]), len(self._given)
+
+    async def _is_said(self, name: str) -> bool:
+        """Whether doubtful words are in the agent's own session, before nothing but what it was given since."""
+        if name not in self._doubtful:
+            return False
+        text, before = self._doubtful[name]
+        since = len(self._given) - before + len(self._doubtful) - list(self._doubtful).index(name) - 1
+        return already_given([{"text": text}], await self._said() or [], since=since) == [True]
 
     async def _said(self) -> list[str] | None:
         return await said_in(self._runner, self._agent.session)

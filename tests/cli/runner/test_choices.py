@@ -1,6 +1,8 @@
 """What the agent asks in its own voice, and what it hears while it works: choices, plans, steered words."""
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +211,25 @@ def test_a_plan_that_is_not_approved_or_too_long_goes_on(machine: Machine, size:
     assert machine.agents.noted("chosen") == ["o3"]
     kinds = [option["kind"] for option in turn.questions[1]["options"]]
     assert kinds == (["allow_once", "reject_once"] if size == 30 else ["reject_once"])
+
+
+def test_words_that_an_agent_has_heard_before_it_dies_are_not_said_again(machine: Machine, tmp_path: Path) -> None:
+    """Those of its second prompt, and those that came meanwhile."""
+    machine.agent = machine.agents.agent(FAKE_ACP_STEERS="deaf")
+    turn = machine.say(f"do: until {tmp_path / 'go'}")
+    machine.start()
+    machine.wait(machine.agents.has_noted("prompt"))
+    turn.thread.say("use tabs")
+    machine.wait(machine.agents.has_noted("steer"))
+    turn.thread.say(f"do: until {tmp_path / 'never'}")
+    machine.wait(lambda: turn.progress[-1].get("waiting") == 2)
+    (tmp_path / "go").touch()
+    machine.wait(lambda: len(machine.agents.noted("prompt")) == 2)
+    turn.thread.say("use spaces")
+    machine.wait(lambda: len(machine.agents.noted("steer")) == 2)
+    os.kill(int(machine.agents.noted("pid")[-1]), signal.SIGKILL)
+    machine.answer(turn)
+    assert (turn.results[0]["outcome"], len(turn.results[0]["given"])) == ("failed", 4)
 
 
 @pytest.mark.parametrize("how", ["yes", "late", "deaf"])

@@ -29,6 +29,11 @@ def test_words_that_the_native_session_has(words: list[str], said: list[str], gi
     assert already_given(_words(*words), said) == given
 
 
+def test_words_that_were_followed_by_others_are_found_behind_as_many() -> None:
+    said = ["fix it", "hello", "use tabs"]
+    assert [already_given(_words("fix it"), said, since=since) for since in (0, 1, 2)] == [[False], [False], [True]]
+
+
 def test_plain_words_are_given_as_they_are() -> None:
     assert first_prompt(_words("one", "two"), missed=[], given=[False, False], interrupted=False) == "one\n\ntwo"
 
