@@ -106,6 +106,8 @@ def runner(laptop: Home, user: ApiUser, *, again: bool = False) -> Iterator["sub
     finally:
         process.terminate()
         process.wait(30)
+        log = state_directory(laptop.environ) / "runner.log"
+        sys.stdout.write(log.read_text())  # pytest shows it of a test that fails
 
 
 @dataclass(frozen=True)

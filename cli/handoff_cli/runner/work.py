@@ -145,6 +145,7 @@ class Work:
             return approved
         seen = shown(request, titles_are_commands=self._agent.installed.spec.titles_are_commands)
         if seen is None:
+            self._runner.report.log("refused_unshown", turn=self._entry.turn_id, kind=request.kind)
             return None
         file = await self._sending.keep_text("question.txt", seen.whole) if seen.whole else ""
         seen = seen.with_file() if file else seen
