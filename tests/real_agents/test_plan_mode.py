@@ -47,8 +47,15 @@ def proposing(call: Call) -> Answer:
     if call.api == "responses":
         is_asked = call.items[-1].role == "user" and call.said[-1].strip() == "plan it"
         return Say(f"<proposed_plan>\n{PLAN}\n</proposed_plan>") if is_asked else decide(call)
-    shown = sum(item.role == "tool" for item in call.items)
-    return Use("ExitPlanMode", {"plan": PLAN}) if shown < asked else Say("Gone on.")
+    # Claude Code shows the file that it has told the model to write; what a call says beside that may come too late.
+    done = sum(item.role == "tool" for item in call.items)
+    if done >= 2 * asked:
+        return Say("Gone on.")
+    if done % 2:
+        return Use("ExitPlanMode", {})
+    found = re.search(r'/[^\s"\\]+/\.claude/plans/[\w-]+\.md', json.dumps(call.body["messages"]))
+    assert found, "Claude Code names no file for the plan"
+    return Use("Write", {"file_path": found[0], "content": PLAN})
 
 
 @pytest.mark.parametrize("agent", NAMES)
