@@ -426,8 +426,14 @@ FAULTS = [
     Fault(
         "words that an agent has heard and not answered are said again",
         "cli/handoff_cli/runner/work.py",
-        'await self._is_said(word["text"])]',
+        "await self._is_said(name)]",
         "False]",
+    ),
+    Fault(
+        "words are not found before others that the agent was steered with",
+        "cli/handoff_cli/runner/prompts.py",
+        "(len(words) + since)",
+        "len(words)",
     ),
     Fault(
         "a model that the operator does not list any more is asked",
