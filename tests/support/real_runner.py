@@ -103,11 +103,12 @@ def runner(laptop: Home, user: ApiUser, *, again: bool = False) -> Iterator["sub
     try:
         eventually(lambda: _online(user) - before, within=60)
         yield process
+    except BaseException:
+        sys.stdout.write((state_directory(laptop.environ) / "runner.log").read_text())  # for the report of the test
+        raise
     finally:
         process.terminate()
         process.wait(30)
-        log = state_directory(laptop.environ) / "runner.log"
-        sys.stdout.write(log.read_text())  # pytest shows it of a test that fails
 
 
 @dataclass(frozen=True)
