@@ -1,12 +1,14 @@
 """The user's own agent behind the thread: a machine confirms, answers, asks, and is told what was said without it."""
 
+import time
 from collections.abc import Callable
 
 import pytest
 
+from shared.use_cases.runners import report_turn
 from tests.journeys.test_files import ENGINES, engines
 from tests.support.api_user import ApiUser
-from tests.support.http_machine import Machine, MachineThread
+from tests.support.http_machine import Machine, MachineThread, MachineTurn
 from tests.support.platform_cases import BUTTONED, EDITING, PLATFORMS, SHARED, SHARED_CHATS
 from tests.support.waiting import eventually
 
@@ -108,6 +110,43 @@ def test_choices_are_made_from_the_thread(engines: Callable[[str], ApiUser], pla
     assert queued.words == ["go on"]
     queued.begin().reply("went on").raise_for_status()  # what stays open here would wait for the next session here
     thread.wait_for("went on")
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_choices_are_answered_in_words_skipped_expire_or_outlive_the_runner(
+    engines: Callable[[str], ApiUser], platform: str, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = engines(engine)
+    machine = Machine(user)
+    thread = MachineThread(user, machine, platform)
+    thread.say("begin")
+    turn = machine.claim(thread.session_id).begin()
+    turn.report(ask=[{**CHOICE, "n": number, "title": f"Which of {number}?"} for number in (1, 2, 3)])
+    thread.wait_for("Which of 3?")
+    now = int(time.time())
+    eventually(
+        lambda: int(time.time()) > now
+    )  # platforms count whole seconds, and words before a question answer nothing
+    thread.say("in memory, please")
+    thread.say("/skip 2")
+    decided = eventually(lambda: heard if len(heard := turn.report()["decided"]) == 2 else None)
+    assert [(one["state"], one["words"] is None) for one in decided] == [("answered", False), ("declined", True)]
+    turn.report(acknowledged=["q1", "q2"])
+    thread.say("/answer 3 2")
+    eventually(lambda: turn.report()["decided"])
+    about = {"session_id": thread.session_id, "claim_id": "again", "previous_fence": turn.claim["fence"]}
+    claim = user.http.post(f"/runners/{machine.id}/turns/{turn.claim['turn_id']}/claim", json=about).raise_for_status()
+    again = MachineTurn(machine, claim.json())
+    assert [one["answer"] for one in again.claim["answers"]] == ["Postgres"]
+    again.begin()
+    monkeypatch.setattr(report_turn, "OPEN_FOR", 1_000)
+    again.report(ask=[{**CHOICE, "n": 1, "title": "In time?"}])
+    thread.wait_for("In time?")
+    (expired,) = eventually(lambda: again.report()["decided"])
+    assert expired["state"] == "expired"
+    again.reply("It is done").raise_for_status()
+    thread.wait_for("It is done")
 
 
 def test_words_said_while_it_works_are_given_to_the_machine(user: ApiUser, machine: Machine) -> None:
