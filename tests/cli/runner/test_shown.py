@@ -10,6 +10,8 @@ from acp import schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handoff_cli.runner.questions.permission import Option
+from handoff_cli.runner.questions.plan import plan_of
 from handoff_cli.runner.questions.request import LONGEST, Request
 from handoff_cli.runner.questions.shown import LONGEST_INPUT, MASKED, TOO_LONG, Shown, shown
 from handoff_cli.runner.questions.visible import visible
@@ -261,3 +263,10 @@ def test_only_refusing_is_offered_with_a_reason() -> None:
 def test_options_for_good_are_never_offered_for_a_change_of_mode() -> None:
     assert Shown("", "").offered(ALL, kind="execute", for_good=True) == ALL
     assert Shown("", "").offered(ALL, kind="switch_mode", for_good=True) == [ALL[0], ALL[2]]
+
+
+def test_a_plan_shows_marks_for_what_nobody_sees() -> None:
+    options = tuple(Option(kind, kind, kind) for kind in ("allow_once", "reject_once"))
+    plan = plan_of(Request(kind="switch_mode", input={"plan": "1. Remove\u202e it\u200b"}), options)
+    assert plan is not None
+    assert plan.text == "1. Remove⟦U+202E⟧ it⟦U+200B⟧"
