@@ -58,7 +58,7 @@ def write_file(path: Path, header: Mapping[str, Any], lines: Iterable[bytes]) ->
 
 
 class _Packed:
-    """Writes gzip that `_lines` takes for an export: what packs too well follows as it is, in a part of its own."""
+    """Writes gzip that an import accepts: what compresses too well is stored uncompressed, in a gzip member of its own."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw, self._unpacked, self._level = raw, 0, _USUAL

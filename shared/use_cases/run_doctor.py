@@ -126,7 +126,7 @@ def _findings_of(name: str, diagnosis: "Future[Sequence[Finding]]") -> Sequence[
 
 
 def _files(services: Services, user_id: str) -> Finding:
-    """Whether the storage of files answers under the rights of the service; asks for a file that nobody has."""
+    """Whether the service can reach the storage of files, with its own rights. It asks for a file that does not exist."""
     try:
         services.files.size(bytes_key(user_id, "doctor", "0" * 64))
     except Exception as error:  # of whatever stores the bytes

@@ -162,7 +162,7 @@ class Exchange:
         return self._asked, asked
 
     async def tell_used(self) -> None:
-        """Say what an ended turn has used, if the agent has told it. One try: nobody waits for it."""
+        """Report the tokens of a turn that the service has ended, if the agent told them. Tried once: nobody waits for it."""
         tokens = int((self._record.usage or {}).get("tokens", 0))
         if tokens and "stopped" in self._runner.service.accepts:
             self._seq += 1

@@ -21,7 +21,7 @@ async def spoken_words(
 ) -> str | None:
     """What it prints, as one line; None if it fails. Raises OSError.
 
-    It runs without a shell and without the user's tokens, in a process group of its own, which ends with it.
+    It runs without a shell and without the user's tokens. All processes that it has started are ended with it.
     """
     process = await AgentProcess.start((*command, str(path)), environ=without_secrets(environ), directory=path.parent)
     try:

@@ -1,4 +1,4 @@
-"""The tool `send_to_chat`, given to an agent that answers in a chat thread: a server of its own, started with each agent."""
+"""The MCP server with the tool `send_to_chat`. The runner has it started with each agent that answers in a thread."""
 
 import os
 import sys

@@ -63,7 +63,7 @@ def look(found: Candidate, environ: Mapping[str, str]) -> Native | None:
 
 
 def open_now(environ: Mapping[str, str]) -> Collection[str] | None:
-    """The ids of the threads that a process of Codex holds, also for a minute after its terminal; None if nobody tells.
+    """The ids of the threads that a Codex process holds, until a minute after its terminal is closed; None if unknown.
 
     Codex locks a file for each. The system lists the locks: taking one to see whether that works would disturb Codex.
     """

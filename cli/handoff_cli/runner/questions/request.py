@@ -7,7 +7,7 @@ from typing import Any
 from acp import schema
 
 LONGEST = 64 * 1024
-"""Characters of arguments and of content that are kept: beyond this nobody reads what they would allow."""
+"""Characters of arguments and content that are kept. A longer request can only be refused."""
 
 ToolCall = schema.ToolCallStart | schema.ToolCallProgress | schema.ToolCallUpdate
 
